@@ -1,0 +1,54 @@
+# What a person runs. Everything here needs only Python >= 3.11, pip, make, and PyPI.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+TEST_JOBS ?= 2
+
+.PHONY: help tour test check referees bench lock clean
+help:  ## show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/.base: requirements.txt requirements-build.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("Satchel needs Python 3.11 or newer; set PYTHON=python3.x" if sys.version_info < (3, 11) else 0)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --require-hashes -r requirements.txt -r requirements-build.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.base requirements-dev.txt
+	$(PIP) install --require-hashes -r requirements-dev.txt
+	@touch $@
+
+tour: $(VENV)/.base  ## set up and watch two agents share what they know
+	$(BIN)/satchel tour
+
+test: $(VENV)/.dev  ## set up and run the tests
+	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee"
+
+check: $(VENV)/.dev  ## lint, format, types, floors
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/mypy tests benchmarks
+	$(BIN)/lint-imports
+
+referees: $(VENV)/.dev .referees/.installed  ## run the tests that need Node.js and the MCP Inspector
+	$(BIN)/python -m pytest -m referee
+
+.referees/.installed: referees/package.json referees/package-lock.json $(VENV)/.dev
+	mkdir -p .referees
+	cp referees/package.json referees/package-lock.json .referees/
+	cd .referees && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+bench: $(VENV)/.dev  ## measure the figures and print them beside their baselines
+	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+lock: $(VENV)/.dev  ## renew the hashed requirement files (needs uv)
+	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 pyproject.toml --output-file requirements.txt
+	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --group build --output-file requirements-build.txt
+	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 pyproject.toml --all-extras --group dev --output-file requirements-dev.txt
+
+clean:  ## remove everything that was built
+	rm -rf $(VENV) .referees

@@ -1,0 +1,58 @@
+"""Time: an injected clock in integer milliseconds UTC, shown as ISO 8601 with a Z."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+from satchel.base.errors import InvalidInput
+
+Clock = Callable[[], int]
+"""Anything that returns the current time in milliseconds since 1970-01-01 UTC."""
+
+_DAY_MS = 86_400_000
+_UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": _DAY_MS, "w": 7 * _DAY_MS}
+_AGE = re.compile(r"(\d{1,6})([smhdw])")
+
+
+def system_clock() -> int:
+    """Return the machine's current time in milliseconds UTC."""
+    return time.time_ns() // 1_000_000
+
+
+def iso(milliseconds: int) -> str:
+    """Render a time as ISO 8601 UTC with milliseconds, as in ``2026-11-21T22:24:56.123Z``."""
+    seconds, rest = divmod(milliseconds, 1_000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest:03d}Z"
+
+
+def parse_time(text: str, now: int, field: str = "since") -> int:
+    """Read a point in time.
+
+    Args:
+        text: ISO 8601 (``2026-11-21``, ``2026-11-21T22:24:56Z``; without an offset it is UTC), or an age before
+            now: a number with s, m, h, d or w (``90m``, ``2d``).
+        now: the current time in milliseconds, for ages.
+        field: the argument's name, for the error.
+
+    Returns:
+        Milliseconds since 1970-01-01 UTC.
+
+    Raises:
+        InvalidInput: the text is neither.
+    """
+    age = _AGE.fullmatch(text.strip())
+    if age:
+        return now - int(age[1]) * _UNIT_MS[age[2]]
+    from datetime import UTC, datetime
+
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return round(moment.timestamp() * 1_000)
+    except (ValueError, OverflowError):
+        raise InvalidInput(
+            f"{field} {text!r} is not a time", "Give ISO 8601 (2026-11-21T09:00:00Z) or an age (90m, 24h, 7d)"
+        ) from None

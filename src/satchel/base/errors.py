@@ -1,0 +1,164 @@
+"""Every error Satchel raises on purpose, each with a stable code and a remedy.
+
+One table, :data:`ERROR_KINDS`, says what a code means to each face: the exit status of the command line and the
+HTTP status; MCP tools return the same code and text as an error result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorKind:
+    """What one error code means outside the library."""
+
+    code: str
+    exit_status: int
+    http_status: int
+    meaning: str
+
+
+ERROR_KINDS: dict[str, ErrorKind] = {
+    kind.code: kind
+    for kind in (
+        ErrorKind("internal", 70, 500, "a fault in Satchel itself"),
+        ErrorKind("invalid_input", 2, 400, "an argument is missing, unknown, malformed or out of range"),
+        ErrorKind("not_found", 3, 404, "the run, item or file that was named does not exist"),
+        ErrorKind("conflict", 4, 409, "the request contradicts what is stored, or is ambiguous"),
+        ErrorKind("refused", 5, 403, "a rule of safety forbids it here"),
+        ErrorKind("read_only", 6, 403, "the store can be read but not written"),
+        ErrorKind("too_large", 7, 413, "the content is larger than the configured limit"),
+        ErrorKind("busy", 8, 503, "another process kept the store locked for longer than the wait"),
+        ErrorKind("store_damaged", 9, 500, "the store file is corrupt or truncated"),
+        ErrorKind("store_foreign", 10, 409, "the file is not a Satchel store"),
+        ErrorKind("store_newer", 11, 409, "the store needs a newer Satchel"),
+        ErrorKind("store_full", 12, 507, "the disk or quota is full, or the device failed"),
+        ErrorKind("unavailable", 13, 501, "an optional part is not installed or not built yet"),
+        ErrorKind("interrupted", 130, 499, "the caller cancelled the request"),
+    )
+}
+
+
+class SatchelError(Exception):
+    """Base of all errors that Satchel raises on purpose.
+
+    Args:
+        problem: what was wrong, naming the value.
+        remedy: what would be right; becomes the second sentence of the text.
+    """
+
+    code: ClassVar[str] = "internal"
+
+    def __init__(self, problem: str, remedy: str | None = None) -> None:
+        self.problem = problem
+        self.remedy = remedy
+        super().__init__(problem if remedy is None else f"{problem}. {remedy}")
+
+    @property
+    def kind(self) -> ErrorKind:
+        """The row of :data:`ERROR_KINDS` for this error."""
+        return ERROR_KINDS[self.code]
+
+
+class InvalidInput(SatchelError):
+    """An argument is missing, unknown, malformed or out of range; nothing was written."""
+
+    code = "invalid_input"
+
+
+class NotFound(SatchelError):
+    """What was named does not exist."""
+
+    code = "not_found"
+
+
+class Conflict(SatchelError):
+    """The request contradicts what is stored, or leaves a choice open."""
+
+    code = "conflict"
+
+
+class Refused(SatchelError):
+    """A rule of safety forbids the request in this place."""
+
+    code = "refused"
+
+
+class ReadOnly(SatchelError):
+    """The store was opened for reading, or its file cannot be written."""
+
+    code = "read_only"
+
+
+class TooLarge(SatchelError):
+    """Content exceeds the configured limit."""
+
+    code = "too_large"
+
+
+class Busy(SatchelError):
+    """Another process held the store's write lock for longer than the configured wait."""
+
+    code = "busy"
+
+
+class StoreDamaged(SatchelError):
+    """The store file is corrupt or truncated."""
+
+    code = "store_damaged"
+
+
+class StoreForeign(SatchelError):
+    """The file exists but is not a Satchel store; it was left untouched."""
+
+    code = "store_foreign"
+
+
+class StoreNewer(SatchelError):
+    """The store was written by a Satchel newer than this one can serve; it was left untouched."""
+
+    code = "store_newer"
+
+
+class StoreFull(SatchelError):
+    """The disk is full or the device failed; the transaction was rolled back."""
+
+    code = "store_full"
+
+
+class Unavailable(SatchelError):
+    """An optional part is not installed or not built yet."""
+
+    code = "unavailable"
+
+
+class Interrupted(SatchelError):
+    """The caller cancelled the request; the transaction was rolled back."""
+
+    code = "interrupted"
+
+
+def nearest(name: str, valid: Iterable[str]) -> str | None:
+    """Return the valid name closest to a misspelt one, or None when nothing is close."""
+    import difflib
+
+    by_folded = {candidate.casefold(): candidate for candidate in valid}
+    close = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    return by_folded[close[0]] if close else None
+
+
+def unknown_name(what: str, name: object, valid: Iterable[str]) -> InvalidInput:
+    """Build the error for a name outside a closed list, with the nearest valid name and the list.
+
+    Args:
+        what: the kind of thing, as in "entry type".
+        name: the value that was given.
+        valid: every name that would be right, in the order to show.
+    """
+    names = list(valid)
+    close = nearest(name, names) if isinstance(name, str) else None
+    hint = f"Did you mean {close!r}? " if close else ""
+    return InvalidInput(f"unknown {what} {name!r}", f"{hint}Valid: {', '.join(names)}")

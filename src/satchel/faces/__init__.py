@@ -1,0 +1,1 @@
+"""Faces parse, call and render; they hold no rules of their own."""
