@@ -1,3 +1,99 @@
-"""Satchel: one local-first context server for teams of coding agents."""
+"""Satchel: one local-first context server for teams of coding agents.
+
+``open_satchel()`` opens the store of the project you stand in; everything else hangs off what it returns.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from satchel.base.errors import (
+        Busy,
+        Conflict,
+        Interrupted,
+        InvalidInput,
+        NotFound,
+        ReadOnly,
+        Refused,
+        SatchelError,
+        StoreDamaged,
+        StoreForeign,
+        StoreFull,
+        StoreNewer,
+        TooLarge,
+        Unavailable,
+    )
+    from satchel.client import Satchel, open_satchel
+    from satchel.keep.entries import Entry, EntryPage, NewEntry, PruneResult, RunState
+    from satchel.keep.names import Agent
+    from satchel.keep.runs import Run
+
+_HOMES = {
+    "satchel.base.errors": (
+        "Busy",
+        "Conflict",
+        "Interrupted",
+        "InvalidInput",
+        "NotFound",
+        "ReadOnly",
+        "Refused",
+        "SatchelError",
+        "StoreDamaged",
+        "StoreForeign",
+        "StoreFull",
+        "StoreNewer",
+        "TooLarge",
+        "Unavailable",
+    ),
+    "satchel.client": ("Satchel", "open_satchel"),
+    "satchel.keep.entries": ("Entry", "EntryPage", "NewEntry", "PruneResult", "RunState"),
+    "satchel.keep.names": ("Agent",),
+    "satchel.keep.runs": ("Run",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Agent",
+    "Busy",
+    "Conflict",
+    "Entry",
+    "EntryPage",
+    "Interrupted",
+    "InvalidInput",
+    "NewEntry",
+    "NotFound",
+    "PruneResult",
+    "ReadOnly",
+    "Refused",
+    "Run",
+    "RunState",
+    "Satchel",
+    "SatchelError",
+    "StoreDamaged",
+    "StoreForeign",
+    "StoreFull",
+    "StoreNewer",
+    "TooLarge",
+    "Unavailable",
+    "__version__",
+    "open_satchel",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name on first use: `import satchel` itself loads nothing."""
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'satchel' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,66 @@
+"""Paging: every list says its total and what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from satchel.base.errors import InvalidInput
+
+DEFAULT_LIMIT = 20
+MAX_LIMIT = 500
+_MAX_OFFSET = 2**53
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Item]):
+    """Part of a list, counted in the same snapshot.
+
+    Attributes:
+        items: the part.
+        total: how many there are in all.
+        offset: how many were skipped.
+        limit: how many were asked for at most.
+    """
+
+    items: tuple[Item, ...]
+    total: int
+    offset: int
+    limit: int
+
+    @property
+    def next_offset(self) -> int | None:
+        """The offset of the next page, or None at the end or for a page of no items."""
+        reached = self.offset + len(self.items)
+        return reached if self.items and reached < self.total else None
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+def check_page(limit: int, offset: int) -> None:
+    """Refuse what is no page.
+
+    Raises:
+        InvalidInput: limit is not 0 to 500, or offset not 0 or more, or one is no whole number.
+    """
+    check_whole("limit", limit, MAX_LIMIT)
+    check_whole("offset", offset, _MAX_OFFSET)
+
+
+def check_whole(field: str, value: object, largest: int, *, smallest: int = 0) -> None:
+    """Refuse what is no whole number in a range.
+
+    Raises:
+        InvalidInput: the value is another type, or out of range.
+    """
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidInput(f"{field} {value!r} is not a whole number", f"Give {smallest} to {largest}")
+    if not smallest <= value <= largest:
+        raise InvalidInput(f"{field} {value} is out of range", f"Give {smallest} to {largest}")

@@ -1,0 +1,242 @@
+"""Finding the store: as git finds its own, shared by linked worktrees, refused where it cannot be safe."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from satchel.base.errors import InvalidInput, Refused, Unavailable
+
+FOLDER_NAME = ".satchel"
+FILE_NAME = "satchel.db"
+
+_INIT_HINT = (
+    "Go into a git repository, run `satchel init` in the folder that is to be the project, "
+    "or name a store with --db PATH"
+)
+
+# Locks and shared memory of SQLite's WAL mode do not work across machines: https://sqlite.org/wal.html
+_NETWORK_FILESYSTEMS = frozenset(
+    "9p afpfs afs ceph cifs coda davfs fuse.ceph fuse.glusterfs fuse.s3fs fuse.sshfs fuse.rclone gfs gfs2 gpfs "
+    "lustre ncpfs nfs nfs4 ocfs2 orangefs smb2 smb3 smbfs webdav".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StorePlace:
+    """Where a store is, or is to be made, and the project that this folder belongs to.
+
+    Attributes:
+        file: absolute path of the database file.
+        exists: whether the file is there already.
+        root: the project's root folder, or None outside any project.
+        worktree: the linked worktree that the search started in, or None in the main one.
+        suggested_name: what the project is called unless configured.
+    """
+
+    file: Path
+    exists: bool
+    root: Path | None
+    worktree: Path | None
+    suggested_name: str
+
+    @property
+    def folder(self) -> Path:
+        """The folder that holds the store, its configuration and its backups."""
+        return self.file.parent
+
+    @property
+    def owns_folder(self) -> bool:
+        """Whether the folder is a ``.satchel`` of ours, with modes and a .gitignore that we set."""
+        return self.folder.name == FOLDER_NAME
+
+    @property
+    def files_root(self) -> Path | None:
+        """The folder that relative file names start from: the worktree, else the root."""
+        return self.worktree or self.root
+
+
+@dataclass(frozen=True, slots=True)
+class _Repository:
+    top: Path  # of this worktree
+    home: Path  # the folder that .satchel stands in
+    root: Path  # what tells the repository from others: the main worktree, or a bare repository's own folder
+    name: str
+
+    @property
+    def linked(self) -> bool:
+        return self.top not in {self.home, self.root}
+
+
+def locate_store(
+    db: str | os.PathLike[str] | None,
+    environ: Mapping[str, str],
+    cwd: Path,
+    *,
+    here: bool = False,
+) -> StorePlace:
+    """Find the store that a process standing in ``cwd`` uses.
+
+    The order: ``db``; ``SATCHEL_DB``; the nearest ``.satchel/satchel.db`` upwards; a new one at the root of the git
+    repository, for a linked worktree that of the main worktree, for a bare repository beside it.
+
+    Args:
+        db: a path given by the caller, or None.
+        environ: the environment, for SATCHEL_DB and HOME.
+        cwd: the folder to start from.
+        here: take ``cwd`` itself when no store and no repository is found (``satchel init``).
+
+    Raises:
+        Refused: there is no project here, or it would be the home folder or the file system's root.
+        InvalidInput: the named path is a folder or its folder does not exist.
+        Unavailable: a database URL was given, which only the PostgreSQL engine could open.
+    """
+    cwd = cwd.resolve()
+    forbidden = _never_a_project(environ)
+    repository = _find_repository(cwd)
+    named = os.fspath(db) if db is not None else environ.get("SATCHEL_DB") or None
+    if named is not None:
+        return _named_place(named, cwd, repository, forbidden)
+    for folder in _search_path(cwd, repository):
+        if folder in forbidden:
+            break
+        if (folder / FOLDER_NAME / FILE_NAME).exists():
+            return _place_at(folder, repository)
+    if repository is not None:
+        root = repository.home
+    elif here:
+        root = cwd
+    else:
+        raise Refused(f"{cwd} is not inside a project: no {FOLDER_NAME} folder, no git repository", _INIT_HINT)
+    if root in forbidden:
+        raise Refused(f"{root} is no place for a project's store", _INIT_HINT)
+    return _place_at(root, repository)
+
+
+def refuse_network_filesystem(folder: Path) -> None:
+    """Refuse a folder on a network file system, where SQLite's locks do not hold.
+
+    Raises:
+        Refused: the folder lies on one; on Linux known from the mount table, elsewhere not checked.
+    """
+    kind = filesystem_kind(folder)
+    if kind in _NETWORK_FILESYSTEMS:
+        raise Refused(
+            f"{folder} is on a network file system ({kind}), where the store's locks do not hold",
+            "Keep the store on a local disk with --db PATH; teams across machines need the PostgreSQL engine",
+        )
+
+
+def filesystem_kind(folder: Path, mounts: str | None = None) -> str | None:
+    """Return the type of the file system that holds a folder, such as ``ext4``; None where it cannot be told.
+
+    Args:
+        folder: an absolute path.
+        mounts: text in the format of ``/proc/self/mountinfo`` (proc(5)); None reads the real one.
+    """
+    if mounts is None:
+        if not sys.platform.startswith("linux"):
+            return None
+        try:
+            mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+        except OSError:
+            return None
+    best, kind = "", None
+    target = f"{folder}/"
+    for line in mounts.splitlines():
+        left, _, right = line.partition(" - ")
+        fields = left.split(" ")
+        if len(fields) < 5 or not right:
+            continue
+        point = _unescape_mount(fields[4])
+        if target.startswith(point.rstrip("/") + "/") and len(point) >= len(best):
+            best, kind = point, right.split(" ", 1)[0]
+    return kind
+
+
+def _unescape_mount(point: str) -> str:
+    for escaped, plain in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        point = point.replace(escaped, plain)
+    return point
+
+
+def _never_a_project(environ: Mapping[str, str]) -> frozenset[Path]:
+    home = environ.get("HOME")
+    places = {Path("/"), Path(Path.cwd().anchor or "/")}
+    if home:
+        places.add(Path(home).resolve())
+    return frozenset(places)
+
+
+def _named_place(
+    named: str, cwd: Path, repository: _Repository | None, forbidden: frozenset[Path]
+) -> StorePlace:
+    scheme, separator, _ = named.partition("://")
+    if separator:
+        raise Unavailable(
+            f"a store at a {scheme} URL is not supported yet", "Give the path of a file: --db PATH"
+        )
+    if "\0" in named or not named.strip():
+        raise InvalidInput("the store's path is empty or holds a NUL", "Give the path of a file: --db PATH")
+    file = (cwd / Path(named).expanduser()).absolute()
+    if file.is_dir():
+        raise InvalidInput(f"{file} is a folder", f"Name a file in it, such as {file / FILE_NAME}")
+    if not file.parent.is_dir():
+        raise InvalidInput(f"the folder {file.parent} does not exist", "Make it first, or name another path")
+    file = file.parent.resolve() / file.name
+    if repository is None and file.parent.name == FOLDER_NAME:
+        return _place_at(file.parent.parent, None, file)
+    if repository is None and cwd in forbidden:
+        return StorePlace(file, file.exists(), None, None, file.stem)
+    return _place_at(cwd if repository is None else repository.home, repository, file)
+
+
+def _place_at(folder: Path, repository: _Repository | None, file: Path | None = None) -> StorePlace:
+    file = file or folder / FOLDER_NAME / FILE_NAME
+    if repository is None or repository.home != folder:
+        return StorePlace(file, file.exists(), folder, None, folder.name or file.stem)
+    worktree = repository.top if repository.linked else None
+    return StorePlace(file, file.exists(), repository.root, worktree, repository.name)
+
+
+def _search_path(cwd: Path, repository: _Repository | None) -> Iterator[Path]:
+    for folder in (cwd, *cwd.parents):
+        yield folder
+        if repository is not None and folder == repository.top and repository.linked:
+            yield repository.home
+
+
+def _find_repository(cwd: Path) -> _Repository | None:
+    for folder in (cwd, *cwd.parents):
+        dot_git = folder / ".git"
+        if dot_git.is_dir():
+            return _Repository(folder, folder, folder, folder.name)
+        if dot_git.is_file():
+            return _linked_repository(folder, dot_git)
+        if _is_git_directory(folder):
+            # inside a bare repository: its store stands beside it
+            return _Repository(folder, folder.parent, folder, _bare_name(folder))
+    return None
+
+
+def _linked_repository(top: Path, dot_git: Path) -> _Repository:
+    """Follow a ``.git`` file: a linked worktree leads to its common directory, a submodule stays its own."""
+    text = dot_git.read_text(encoding="utf-8", errors="surrogateescape").strip()
+    git_directory = (top / text.removeprefix("gitdir:").strip()).resolve()
+    pointer = git_directory / "commondir"
+    if not pointer.is_file():
+        return _Repository(top, top, top, top.name)
+    common = (git_directory / pointer.read_text(encoding="utf-8", errors="surrogateescape").strip()).resolve()
+    root = common.parent if common.name == ".git" else common
+    return _Repository(top, common.parent, root, _bare_name(common))
+
+
+def _is_git_directory(folder: Path) -> bool:
+    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
+
+
+def _bare_name(directory: Path) -> str:
+    return directory.parent.name if directory.name in {".git", ".bare"} else directory.name.removesuffix(".git")

@@ -1,0 +1,149 @@
+"""Satchel, opened: finds the store, settles who acts where, and hands out the rooms."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from satchel.base.clock import Clock, system_clock
+from satchel.base.config import Config, load_config
+from satchel.base.paths import StorePlace, locate_store
+from satchel.base.text import check_name
+from satchel.keep.projects import Workplace
+from satchel.store.opening import Access
+from satchel.store.sqlite import SqliteEngine
+
+if TYPE_CHECKING:
+    from satchel.keep.entries import Entries
+    from satchel.keep.housekeeping import Housekeeping
+    from satchel.keep.names import Agents
+    from satchel.keep.runs import Runs
+
+
+class Satchel:
+    """One opened store, working for one project, with defaults for the run and the agent.
+
+    Its rooms: ``entries``, ``runs``, ``agents``, ``housekeeping``. Nothing is opened or made before it is used. Safe
+    to share between threads. Use it as a context manager, or call :meth:`close`.
+    """
+
+    def __init__(self, workplace: Workplace, place: StorePlace, config: Config) -> None:
+        self.workplace = workplace
+        self.place = place
+        self.config = config
+
+    @cached_property
+    def entries(self) -> Entries:
+        """The notes of a run's context."""
+        from satchel.keep.entries import Entries
+
+        return Entries(self.workplace)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The project's runs."""
+        from satchel.keep.runs import Runs
+
+        return Runs(self.workplace)
+
+    @cached_property
+    def agents(self) -> Agents:
+        """The project's agents."""
+        from satchel.keep.names import Agents
+
+        return Agents(self.workplace)
+
+    @cached_property
+    def housekeeping(self) -> Housekeeping:
+        """Statistics, backups, checks, and forgetting."""
+        from satchel.keep.housekeeping import Housekeeping
+
+        return Housekeeping(self.workplace)
+
+    def interrupter(self) -> Callable[[], None]:
+        """Return a function that interrupts what the calling thread is doing in the store when it is called."""
+        return self.workplace.engine.interrupter()
+
+    def close(self) -> None:
+        """Close every connection to the store."""
+        self.workplace.engine.close()
+
+    def __enter__(self) -> Satchel:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open_satchel(
+    db: str | os.PathLike[str] | None = None,
+    project: str | None = None,
+    agent: str | None = None,
+    run: str | None = None,
+    *,
+    read_only: bool = False,
+    here: bool = False,
+    cwd: str | os.PathLike[str] | None = None,
+    environ: Mapping[str, str] | None = None,
+    settings: Mapping[str, object] | None = None,
+    clock: Clock = system_clock,
+) -> Satchel:
+    """Open the store that belongs to a folder, as git finds its own.
+
+    Args:
+        db: the store's file; None takes ``SATCHEL_DB``, else the nearest ``.satchel/satchel.db`` upwards, else a new
+            one at the root of the git repository (for a linked worktree, of its main worktree).
+        project: the project's name; None takes ``SATCHEL_PROJECT``, else ``project.name``, else that of the folder.
+        agent: who acts where a call names nobody; None takes ``SATCHEL_AGENT``.
+        run: the run where a call names none; None takes ``SATCHEL_RUN``.
+        read_only: refuse every write.
+        here: where there is no store and no repository, take this very folder as the project.
+        cwd: the folder to start from; None is the current one.
+        environ: the environment; None is the process's own.
+        settings: configuration values by key, before every other source.
+        clock: the time in milliseconds UTC.
+
+    Returns:
+        The opened Satchel; ``config.warnings`` says what was wrong in the configuration.
+
+    Raises:
+        Refused: there is no project here.
+        InvalidInput: a name or path is not acceptable.
+        Unavailable: a database URL was given.
+    """
+    environ = os.environ if environ is None else environ
+    place = locate_store(db, environ, Path(cwd) if cwd is not None else Path.cwd(), here=here)
+    config = load_config(place.folder, environ, settings)
+    engine = SqliteEngine(
+        Access(place.file, config.store_durability, config.store_lock_wait_ms),
+        read_only=read_only,
+        clock=clock,
+        backups_keep=config.store_backups_keep,
+    )
+
+    def named(value: str | None, variable: str, field: str) -> str | None:
+        value = value if value is not None else environ.get(variable) or None
+        return None if value is None else check_name(value, field)
+
+    workplace = Workplace(
+        engine=engine,
+        clock=clock,
+        project_name=named(project, "SATCHEL_PROJECT", "project") or config.project_name,
+        suggested_name=place.suggested_name,
+        root=str(place.root) if place.root else None,
+        files_root=str(place.files_root) if place.files_root else None,
+        run_id=named(run, "SATCHEL_RUN", "run_id"),
+        agent=named(agent, "SATCHEL_AGENT", "agent"),
+        max_content_bytes=config.context_max_content_kib * 1024,
+        max_per_loop=config.context_max_per_loop,
+    )
+    return Satchel(workplace, place, config)

@@ -1,0 +1,1 @@
+"""The search spine: one index over everything kept."""

@@ -1,0 +1,101 @@
+"""The spine: one narrow row for every text that can be found, whatever kind of thing it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from satchel.find import index_sqlite as index
+from satchel.store.sqlite import Transaction
+
+
+class Kind(Enum):
+    """A kind of thing that can be found: its number in the tables, and the letter of its short ids."""
+
+    ENTRY = (1, "e")
+
+    def __init__(self, number: int, letter: str) -> None:
+        self.number = number
+        self.letter = letter
+
+
+LIVE = 1
+SUPERSEDED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What the spine knows of one item.
+
+    Attributes:
+        kind: what it is.
+        item_id: its number in the table of its kind.
+        text: what can be searched; it is indexed, never stored here.
+        type: the number of its type within the kind, or None.
+        created_at: milliseconds UTC.
+    """
+
+    kind: Kind
+    item_id: int
+    seq: int
+    project_id: int
+    run_id: int | None
+    text: str
+    created_at: int
+    type: int | None = None
+    agent_id: int | None = None
+    task_id: str | None = None
+    loop_id: str | None = None
+    file: str | None = None
+
+
+_INSERT = """
+    INSERT INTO documents
+        (seq, project_id, run_id, kind, item_id, type, agent_id, task_id, loop_id, file, created_at)
+    VALUES
+        (:seq, :project, :run, :kind, :item, :type, :agent, :task, :loop, :file, :created)
+    RETURNING id
+"""
+
+
+def add(transaction: Transaction, document: Document) -> None:
+    """Make an item findable. Its text must not be there already: a new version is a remove and an add."""
+    row = transaction.one(
+        _INSERT,
+        {
+            "seq": document.seq,
+            "project": document.project_id,
+            "run": document.run_id,
+            "kind": document.kind.number,
+            "item": document.item_id,
+            "type": document.type,
+            "agent": document.agent_id,
+            "task": document.task_id,
+            "loop": document.loop_id,
+            "file": document.file,
+            "created": document.created_at,
+        },
+    )
+    assert row is not None  # noqa: S101 -- RETURNING always gives the row it inserted
+    scope = index.scope_tokens(document.project_id, document.run_id, document.kind.number)
+    index.insert(transaction, row[0], document.text, scope)
+
+
+def remove(transaction: Transaction, kind: Kind, item_ids: Iterable[int]) -> None:
+    """Make items unfindable: their rows and their texts leave the index in the same transaction."""
+    for item in item_ids:
+        removed = transaction.all(
+            "DELETE FROM documents WHERE kind = :kind AND item_id = :item RETURNING id",
+            {"kind": kind.number, "item": item},
+        )
+        for (document,) in removed:
+            index.delete(transaction, document)
+
+
+def set_status(transaction: Transaction, kind: Kind, items: Sequence[tuple[int, int]], status: int) -> None:
+    """Record that items were superseded or live again; pairs of the item and the seq of the change."""
+    transaction.many(
+        "UPDATE documents SET status = :status, seq = :seq WHERE kind = :kind AND item_id = :item",
+        [{"status": status, "seq": seq, "kind": kind.number, "item": item} for item, seq in items],
+    )

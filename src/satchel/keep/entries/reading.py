@@ -1,0 +1,187 @@
+"""Reading entries: every filter, one snapshot for the count and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from satchel.base.clock import parse_time
+from satchel.base.errors import InvalidInput, unknown_name
+from satchel.base.paging import check_page, check_whole
+from satchel.base.text import canonical_path, check_name, fold
+from satchel.find import index_sqlite as index
+from satchel.find import query
+from satchel.find.documents import Kind
+from satchel.keep.entries.records import COLUMNS, Entry, entry_of, type_number
+from satchel.keep.projects import Workplace
+from satchel.store.sqlite import Transaction
+
+STATUSES = ("live", "superseded", "all")
+ORDERS = ("desc", "asc")
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What to read, checked. None means that a filter was not given."""
+
+    types: tuple[int, ...]
+    agent: str | None
+    task_id: str | None
+    loop_id: str | None
+    file: str | None
+    since: int | None
+    after_seq: int | None
+    status: str
+    search: str | None
+    order: str | None
+    limit: int
+    offset: int
+
+    @property
+    def order_name(self) -> str:
+        """How the page is ordered: newest, oldest, relevance or seq."""
+        if self.after_seq is not None:
+            return "seq"
+        if self.order is not None:
+            return "oldest" if self.order == "asc" else "newest"
+        return "newest" if self.search is None else "relevance"
+
+
+def check_filter(
+    workplace: Workplace,
+    *,
+    types: Sequence[str] | None,
+    agent: str | None,
+    task_id: str | None,
+    loop_id: str | None,
+    file: str | None,
+    since: str | int | None,
+    after_seq: int | None,
+    status: str,
+    search: str | None,
+    order: str | None,
+    limit: int,
+    offset: int,
+) -> Filter:
+    """Check every filter at the edge.
+
+    Raises:
+        InvalidInput: a filter is empty, unknown, out of range, or two contradict each other.
+    """
+    if types is not None and (isinstance(types, str) or not types):
+        raise InvalidInput("types is no list of entry types", 'Give at least one, as in ["discovery"], or leave it out')
+    if status not in STATUSES:
+        raise unknown_name("status", status, STATUSES)
+    if order is not None and order not in ORDERS:
+        raise unknown_name("order", order, ORDERS)
+    if after_seq is not None:
+        check_whole("after_seq", after_seq, 2**53)
+        if order is not None or search is not None:
+            raise InvalidInput(
+                "after_seq reads changes in their order", "Leave out order and search, or leave out after_seq"
+            )
+    if search is not None and not search.strip():
+        raise InvalidInput("search is empty", "Say what to look for, or leave search out")
+    check_page(limit, offset)
+    return Filter(
+        types=tuple(dict.fromkeys(map(type_number, types or ()))),
+        agent=None if agent is None else check_name(agent, "agent"),
+        task_id=None if task_id is None else check_name(task_id, "task_id"),
+        loop_id=None if loop_id is None else check_name(loop_id, "loop_id"),
+        file=None if file is None else canonical_path(file, workplace.files_root),
+        since=parse_time(since, workplace.clock()) if isinstance(since, str) else since,
+        after_seq=after_seq,
+        status=status,
+        search=search,
+        order=order,
+        limit=limit,
+        offset=offset,
+    )
+
+
+def read(
+    transaction: Transaction, project_id: int, run: int, run_id: str, chosen: Filter
+) -> tuple[tuple[Entry, ...], int, tuple[str, ...]]:
+    """Return the page, the total and notes for the reader."""
+    where, values = _conditions(project_id, run, chosen)
+    if chosen.search is not None:
+        terms = query.words(chosen.search)
+        if not terms:
+            return (), 0, (f"{chosen.search.strip()!r} holds no word to search for",)
+        scope = index.scope_tokens(project_id, run, Kind.ENTRY.number)
+        values["match"] = index.match_expression(query.any_of(terms), scope)
+        source = """
+            documents_fts JOIN documents d ON d.id = documents_fts.rowid
+            JOIN context c ON c.id = d.item_id
+        """
+        where = f"documents_fts MATCH :match AND d.kind = {Kind.ENTRY.number} AND {where}"
+        total = _count(transaction, source, where, values)
+    else:
+        source = "context c"
+        total = _count_by_index(transaction, where, values, chosen)
+    if not chosen.limit:
+        return (), total, ()
+    score = f"-{index.RANK}" if chosen.search is not None else "NULL"
+    rows = transaction.all(
+        f"SELECT {COLUMNS}, {score} AS score FROM {source} LEFT JOIN agents a ON a.id = c.agent_id "
+        f"WHERE {where} ORDER BY {_order(chosen)} LIMIT :limit OFFSET :offset",
+        {**values, "limit": chosen.limit, "offset": chosen.offset},
+    )
+    return tuple(entry_of(row, run_id, row[12]) for row in rows), total, ()
+
+
+def _conditions(project_id: int, run: int, chosen: Filter) -> tuple[str, dict[str, object]]:
+    """Return the WHERE clause without the search, and its values."""
+    parts = ["c.project_id = :project AND c.run_id = :run"]
+    values: dict[str, object] = {"project": project_id, "run": run}
+    if chosen.types:
+        # numbers from our own table, so they may stand in the text
+        parts.append(f"c.type IN ({', '.join(map(str, chosen.types))})")
+    for column, value in (("task_id", chosen.task_id), ("loop_id", chosen.loop_id), ("file", chosen.file)):
+        if value is not None:
+            parts.append(f"c.{column} = :{column}")
+            values[column] = value
+    if chosen.agent is not None:
+        parts.append("c.agent_id = (SELECT id FROM agents WHERE project_id = :project AND folded = :agent)")
+        values["agent"] = fold(chosen.agent)
+    if chosen.since is not None:
+        parts.append("c.created_at >= :since")
+        values["since"] = chosen.since
+    if chosen.after_seq is not None:
+        parts.append("c.seq > :after")
+        values["after"] = chosen.after_seq
+    if chosen.status != "all":
+        parts.append(f"c.superseded_by IS {'NULL' if chosen.status == 'live' else 'NOT NULL'}")
+    return " AND ".join(parts), values
+
+
+def _order(chosen: Filter) -> str:
+    if chosen.after_seq is not None:
+        return "c.seq"
+    if chosen.order is None and chosen.search is not None:
+        return "score DESC, c.created_at DESC, c.id DESC"
+    direction = "ASC" if chosen.order == "asc" else "DESC"
+    return f"c.created_at {direction}, c.id {direction}"
+
+
+def _count(transaction: Transaction, source: str, where: str, values: dict[str, object]) -> int:
+    row = transaction.one(f"SELECT count(*) FROM {source} WHERE {where}", values)
+    assert row is not None  # noqa: S101 -- an aggregate always gives a row
+    return int(row[0])
+
+
+def _count_by_index(
+    transaction: Transaction, where: str, values: dict[str, object], chosen: Filter
+) -> int:
+    """Count without a search.
+
+    Whether an entry is live stands only in the table. Few are superseded and those have an index, so the live ones are
+    counted as all of them, from the filter's own index, less the superseded.
+    """
+    if chosen.status != "live":
+        return _count(transaction, "context c", where, values)
+    everything = where.replace(" AND c.superseded_by IS NULL", "")
+    superseded = where.replace("c.superseded_by IS NULL", "c.superseded_by IS NOT NULL")
+    return _count(transaction, "context c", everything, values) - _count(
+        transaction, "context c", superseded, values
+    )

@@ -1,0 +1,202 @@
+"""The records of entries, and how rows become them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from satchel.base.errors import InvalidInput, unknown_name
+from satchel.find.documents import Kind
+from satchel.store.sqlite import Row
+
+ENTRY_TYPES = (
+    "discovery",
+    "error",
+    "decision",
+    "review_issue",
+    "review_verdict",
+    "scratchpad",
+    "codebase_analysis",
+)
+"""The types of entries; the number of a type in the table is its place here, from 1."""
+
+REVIEW_ISSUE = ENTRY_TYPES.index("review_issue") + 1
+REVIEW_VERDICT = ENTRY_TYPES.index("review_verdict") + 1
+CODEBASE_ANALYSIS = ENTRY_TYPES.index("codebase_analysis") + 1
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """An entry to be written.
+
+    Attributes:
+        type: one of :data:`ENTRY_TYPES`.
+        content: text; for a structured type an object or its JSON.
+        task_id: the task it belongs to.
+        loop_id: the loop it belongs to.
+        file: the file it is about, inside the project.
+        line: the line in that file, from 1.
+    """
+
+    type: str
+    content: str | Mapping[str, object]
+    task_id: str | None = None
+    loop_id: str | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry as it is kept.
+
+    Attributes:
+        id: the store's number; ``ref`` is its short id.
+        uid: 32 hexadecimal digits, stable across export and import.
+        seq: the number of its last change.
+        content: text; for a structured type compact JSON.
+        agent: who wrote it, or None.
+        superseded_by: the number of the entry that replaced it, or None while it is live.
+        created_at: milliseconds UTC.
+        score: how well it matched a search, higher is better; None without one.
+        notes: what the writer should know, such as what was cleaned or redacted; empty when read.
+    """
+
+    id: int
+    uid: str
+    seq: int
+    run_id: str
+    type: str
+    content: str
+    task_id: str | None
+    loop_id: str | None
+    file: str | None
+    line: int | None
+    agent: str | None
+    superseded_by: int | None
+    created_at: int
+    score: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ref(self) -> str:
+        """The short id, as in ``e812``."""
+        return entry_ref(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPage:
+    """Part of a run's entries, counted and read in one snapshot.
+
+    Attributes:
+        entries: the part.
+        total: how many match in all.
+        offset: how many were skipped.
+        limit: how many were asked for at most.
+        run_id: the run they were read from; None when no run is active and none was named.
+        seq: the project's change counter in this snapshot.
+        order: newest, oldest, relevance or seq.
+        notes: what the reader should know, such as that there is no run yet.
+    """
+
+    entries: tuple[Entry, ...]
+    total: int
+    offset: int
+    limit: int
+    run_id: str | None
+    seq: int
+    order: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def next_offset(self) -> int | None:
+        """The offset of the next page, or None at the end."""
+        reached = self.offset + len(self.entries)
+        return reached if self.entries and reached < self.total else None
+
+    @property
+    def cursor(self) -> int:
+        """What to pass as ``after_seq`` to read what changes after this page, losing nothing in between."""
+        if self.order == "seq" and self.next_offset is not None:
+            return self.entries[-1].seq
+        return self.seq
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class PruneResult:
+    """What pruning removed, or would remove.
+
+    Attributes:
+        removed: pairs of entry type and how many.
+        done: False for a preview.
+    """
+
+    run_id: str
+    removed: tuple[tuple[str, int], ...]
+    done: bool
+
+    @property
+    def total(self) -> int:
+        """How many entries in all."""
+        return sum(count for _, count in self.removed)
+
+
+COLUMNS = """
+    c.id, c.uid, c.seq, c.type, c.content, c.task_id, c.loop_id, c.file, c.line, a.name, c.superseded_by, c.created_at
+"""
+"""The columns :func:`entry_of` reads, from ``context c LEFT JOIN agents a``."""
+
+
+def entry_of(row: Row, run_id: str, score: float | None = None) -> Entry:
+    """Turn a row of :data:`COLUMNS` into a record."""
+    number, uid, seq, kind, content, task, loop, file, line, agent, superseded, created = row[:12]
+    return Entry(
+        number,
+        uid.hex(),
+        seq,
+        run_id,
+        ENTRY_TYPES[kind - 1],
+        content,
+        task,
+        loop,
+        file,
+        line,
+        agent,
+        superseded,
+        created,
+        score,
+    )
+
+
+def type_number(name: object) -> int:
+    """Return the number of an entry type.
+
+    Raises:
+        InvalidInput: there is no such type.
+    """
+    if isinstance(name, str) and name in ENTRY_TYPES:
+        return ENTRY_TYPES.index(name) + 1
+    raise unknown_name("entry type", name, ENTRY_TYPES)
+
+
+def entry_ref(number: int) -> str:
+    """Return the short id of an entry, as in ``e812``."""
+    return f"{Kind.ENTRY.letter}{number}"
+
+
+def entry_number(ref: str) -> int:
+    """Read a short id, with or without its letter.
+
+    Raises:
+        InvalidInput: it is no short id of an entry.
+    """
+    digits = ref.strip().removeprefix(Kind.ENTRY.letter)
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+        raise InvalidInput(f"{ref!r} is no entry's id", "Give an id such as e812; reading entries shows them")
+    return int(digits)

@@ -1,0 +1,257 @@
+"""The entries of a project's runs: write, read, prune, and the state of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.paging import DEFAULT_LIMIT, check_whole
+from satchel.keep import projects, runs
+from satchel.keep.entries import reading, state, writing
+from satchel.keep.entries.records import ENTRY_TYPES, Entry, EntryPage, NewEntry, PruneResult
+from satchel.keep.names import check_identifier, ensure_agent
+from satchel.keep.projects import Project, Workplace
+from satchel.keep.runs import RunChoice
+from satchel.store.sqlite import Transaction
+
+MAX_BATCH = 500
+DEFAULT_KEEP = 500
+
+
+class Entries:
+    """The notes that agents leave for each other, in seven types."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        self._workplace = workplace
+
+    def write(
+        self,
+        type: str,  # noqa: A002 -- the field's own name
+        content: str | Mapping[str, object],
+        *,
+        task_id: str | None = None,
+        loop_id: str | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        run_id: str | None = None,
+        agent: str | None = None,
+    ) -> Entry:
+        """Write one entry; it is durable when this returns.
+
+        Args:
+            type: one of :data:`ENTRY_TYPES`.
+            content: what was learned; at most ``context.max_content_kib``. For review_issue, review_verdict,
+                scratchpad and codebase_analysis an object, or its JSON.
+            task_id: the task it belongs to.
+            loop_id: the loop it belongs to.
+            file: the file it is about, inside the project.
+            line: the line in that file, from 1.
+            run_id: the run; None takes the default, else the only active run, else starts one.
+            agent: who writes; None takes the default, which may be nobody.
+
+        Returns:
+            The entry as it was kept; ``notes`` says what was cleaned, redacted or started.
+
+        Raises:
+            InvalidInput, TooLarge: the entry is not acceptable; nothing was written.
+            NotFound, Conflict: the run does not exist, or several are active and none was chosen.
+        """
+        return self.write_many(
+            [NewEntry(type, content, task_id, loop_id, file, line)], run_id=run_id, agent=agent
+        )[0]
+
+    def write_many(
+        self, entries: Sequence[NewEntry], *, run_id: str | None = None, agent: str | None = None
+    ) -> tuple[Entry, ...]:
+        """Write several entries in one transaction: all of them or none.
+
+        Args:
+            entries: 1 to 500, in order.
+            run_id, agent: as for :meth:`write`.
+
+        Raises:
+            As :meth:`write`; the error of a batch names the place of the entry.
+        """
+        work = self._workplace
+        if not 1 <= len(entries) <= MAX_BATCH:
+            raise InvalidInput(f"{len(entries)} entries were given", f"Write 1 to {MAX_BATCH} at once")
+        prepared = [self._prepare(entry, place, len(entries)) for place, entry in enumerate(entries)]
+        agent = work.agent if agent is None else agent
+        agent = None if agent is None else check_identifier(agent, "agent")
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
+            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)
+            kept = writing.insert(transaction, project.id, run.id, author, prepared, now)
+            self._keep_to_limit(transaction, project.id, run.id, prepared)
+        notes = _run_notes(run)
+        return tuple(
+            Entry(
+                id=number,
+                uid=uid.hex(),
+                seq=seq,
+                run_id=run.run_id,
+                type=ENTRY_TYPES[entry.type - 1],
+                content=entry.content,
+                task_id=entry.task_id,
+                loop_id=entry.loop_id,
+                file=entry.file,
+                line=entry.line,
+                agent=agent,
+                superseded_by=None,
+                created_at=now,
+                notes=entry.notes + notes,
+            )
+            for (number, uid, seq), entry in zip(kept, prepared, strict=True)
+        )
+
+    def read(
+        self,
+        *,
+        types: Sequence[str] | None = None,
+        agent: str | None = None,
+        task_id: str | None = None,
+        loop_id: str | None = None,
+        file: str | None = None,
+        search: str | None = None,
+        since: str | int | None = None,
+        after_seq: int | None = None,
+        status: str = "live",
+        order: str | None = None,
+        limit: int = DEFAULT_LIMIT,
+        offset: int = 0,
+        run_id: str | None = None,
+    ) -> EntryPage:
+        """Read entries of one run.
+
+        Args:
+            types: only these types; at least one.
+            agent, task_id, loop_id, file: only entries of this agent, task, loop or file.
+            search: words in any form; without ``order`` the best matches come first.
+            since: only entries written at or after this time: ISO 8601, an age such as ``90m``, or milliseconds UTC.
+            after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
+            status: live, superseded or all.
+            order: asc or desc, by (created_at, id); None is desc, or relevance for a search.
+            limit: 0 to 500; 0 gives the total alone.
+            offset: how many to skip.
+            run_id: the run; None takes the default, else the only active run.
+
+        Returns:
+            The page with its total. Without a run it is empty and its notes say so.
+
+        Raises:
+            InvalidInput: a filter is empty, unknown or out of range.
+            NotFound, Conflict: the run does not exist, or several are active and none was chosen.
+        """
+        chosen = reading.check_filter(
+            self._workplace,
+            types=types,
+            agent=agent,
+            task_id=task_id,
+            loop_id=loop_id,
+            file=file,
+            since=since,
+            after_seq=after_seq,
+            status=status,
+            search=search,
+            order=order,
+            limit=limit,
+            offset=offset,
+        )
+        with self._workplace.engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            run = runs.choose_for_reading(
+                transaction, self._workplace, project.id if project else None, run_id
+            )
+            if project is None or run is None:
+                return EntryPage(
+                    (),
+                    0,
+                    offset,
+                    limit,
+                    None,
+                    project.seq if project else 0,
+                    chosen.order_name,
+                    (_no_run(transaction, project),),
+                )
+            entries, total, notes = reading.read(transaction, project.id, run.id, run.run_id, chosen)
+        return EntryPage(entries, total, offset, limit, run.run_id, project.seq, chosen.order_name, notes)
+
+    def prune(
+        self, *, keep: int = DEFAULT_KEEP, run_id: str | None = None, preview: bool = False
+    ) -> PruneResult:
+        """Remove the oldest entries of a run beyond the newest ``keep`` of each type and loop.
+
+        The live analysis and the current review are never removed.
+
+        Args:
+            keep: 1 to 1,000,000.
+            run_id: the run; None takes the default, else the only active run.
+            preview: only say what would be removed.
+
+        Raises:
+            NotFound, Conflict: there is no such run, none is active, or several are.
+        """
+        check_whole("keep", keep, 1_000_000, smallest=1)
+        engine = self._workplace.engine
+        with engine.read() if preview else engine.write() as transaction:
+            project, run = self._must_choose(transaction, run_id)
+            doomed = writing.prunable(transaction, project.id, run.id, keep)
+            if not preview:
+                writing.delete(transaction, project.id, [number for number, _ in doomed])
+        counts = {name: 0 for name in ENTRY_TYPES}
+        for _, number in doomed:
+            counts[ENTRY_TYPES[number - 1]] += 1
+        removed = tuple((name, count) for name, count in counts.items() if count)
+        return PruneResult(run.run_id, removed, done=not preview)
+
+    def load_state(self, run_id: str | None = None) -> state.RunState:
+        """Load what an orchestrator needs to go on: the newest 500 of each type, in the order they were written.
+
+        Raises:
+            NotFound, Conflict: there is no such run, none is active, or several are.
+        """
+        with self._workplace.engine.read() as transaction:
+            project, choice = self._must_choose(transaction, run_id)
+            return state.load(transaction, project.id, runs.load(transaction, choice.id))
+
+    def _must_choose(self, transaction: Transaction, run_id: str | None) -> tuple[Project, RunChoice]:
+        project = projects.find(transaction, self._workplace)
+        run = runs.choose_for_reading(transaction, self._workplace, project.id if project else None, run_id)
+        if project is None or run is None:
+            raise NotFound("no run is active and none was named", _no_run(transaction, project))
+        return project, run
+
+    def _prepare(self, entry: NewEntry, place: int, count: int) -> writing.Prepared:
+        try:
+            return writing.prepare(entry, self._workplace)
+        except InvalidInput as error:
+            if count == 1:
+                raise
+            raise InvalidInput(f"entries[{place}]: {error.problem}", error.remedy) from None
+
+    def _keep_to_limit(
+        self, transaction: Transaction, project_id: int, run: int, written: Sequence[writing.Prepared]
+    ) -> None:
+        limit = self._workplace.max_per_loop
+        if limit is None:
+            return
+        for chosen in {(entry.type, entry.loop_id) for entry in written}:
+            doomed = writing.prunable(transaction, project_id, run, limit, chosen)
+            writing.delete(transaction, project_id, [number for number, _ in doomed])
+
+
+def _run_notes(run: RunChoice) -> tuple[str, ...]:
+    if run.started:
+        return (f"run {run.run_id} was started, since none was active",)
+    if run.status != "active":
+        return (f"run {run.run_id} is {run.status}",)
+    return ()
+
+
+def _no_run(transaction: Transaction, project: Project | None) -> str:
+    newest = None if project is None else runs.latest(transaction, project.id)
+    if newest is None:
+        return "No run yet: nothing was written for this project. The first write starts one"
+    return f"No run is active. The newest is {newest.run_id} ({newest.status}): name it with run_id to read it"

@@ -1,0 +1,165 @@
+"""The state of a run: what an orchestrator loads to go on where it stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from satchel.base.errors import InvalidInput
+from satchel.keep.entries import structured
+from satchel.keep.entries.records import COLUMNS, ENTRY_TYPES, Entry, entry_of
+from satchel.keep.entries.structured import CodebaseAnalysis, ReviewIssue, ReviewVerdict
+from satchel.keep.runs import Run
+from satchel.store.sqlite import Transaction
+
+NEWEST_PER_TYPE = 500
+
+_LOADED = ("discovery", "error", "decision", "review_issue", "review_verdict", "codebase_analysis")
+
+
+@dataclass(frozen=True, slots=True)
+class StateNote:
+    """A discovery, an error or a decision."""
+
+    ref: str
+    content: str
+    task_id: str | None
+    loop_id: str | None
+    file: str | None
+    line: int | None
+    agent: str | None
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class StateIssue:
+    """A live issue of a review, with its place."""
+
+    ref: str
+    issue: ReviewIssue
+    task_id: str | None
+    loop_id: str | None
+    file: str | None
+    line: int | None
+    agent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StateVerdict:
+    """The live verdict of one task and loop."""
+
+    ref: str
+    verdict: ReviewVerdict
+    task_id: str | None
+    loop_id: str | None
+    agent: str | None
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A stored row whose content is malformed; it was skipped, not lost."""
+
+    ref: str
+    type: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """Everything an orchestrator needs of a run, each list in the order it was written.
+
+    Attributes:
+        verdicts: the live verdicts, one for each reviewed task and loop; ``verdict`` is the newest.
+        unreadable: rows that could not be read.
+        left_out: pairs of entry type and how many older ones were not loaded.
+    """
+
+    run: Run
+    discoveries: tuple[StateNote, ...]
+    errors: tuple[StateNote, ...]
+    decisions: tuple[StateNote, ...]
+    review_issues: tuple[StateIssue, ...]
+    verdicts: tuple[StateVerdict, ...]
+    codebase_analysis: CodebaseAnalysis | None
+    unreadable: tuple[Unreadable, ...]
+    left_out: tuple[tuple[str, int], ...]
+
+    @property
+    def verdict(self) -> StateVerdict | None:
+        """The newest live verdict; None when nothing was reviewed yet."""
+        return self.verdicts[-1] if self.verdicts else None
+
+
+def load(transaction: Transaction, project_id: int, run: Run) -> RunState:
+    """Load the newest entries of each type, then put them in the order they were written."""
+    notes: dict[str, list[StateNote]] = {name: [] for name in _LOADED[:3]}
+    issues: list[StateIssue] = []
+    verdicts: list[StateVerdict] = []
+    analysis: CodebaseAnalysis | None = None
+    unreadable: list[Unreadable] = []
+    left_out: list[tuple[str, int]] = []
+    for name in _LOADED:
+        entries, total = _newest(transaction, project_id, run, name)
+        if total > len(entries):
+            left_out.append((name, total - len(entries)))
+        for entry in entries:
+            try:
+                if name == "review_issue":
+                    issues.append(_issue(entry))
+                elif name == "review_verdict":
+                    verdicts.append(_verdict(entry))
+                elif name == "codebase_analysis":
+                    analysis = structured.codebase_analysis(entry.content)
+                else:
+                    notes[name].append(_note(entry))
+            except InvalidInput as error:
+                unreadable.append(Unreadable(entry.ref, name, error.problem))
+    return RunState(
+        run=run,
+        discoveries=tuple(notes["discovery"]),
+        errors=tuple(notes["error"]),
+        decisions=tuple(notes["decision"]),
+        review_issues=tuple(issues),
+        verdicts=tuple(verdicts),
+        codebase_analysis=analysis,
+        unreadable=tuple(unreadable),
+        left_out=tuple(left_out),
+    )
+
+
+def _newest(transaction: Transaction, project_id: int, run: Run, name: str) -> tuple[list[Entry], int]:
+    where = "c.project_id = :project AND c.run_id = :run AND c.type = :type AND c.superseded_by IS NULL"
+    values = {"project": project_id, "run": run.id, "type": ENTRY_TYPES.index(name) + 1}
+    rows = transaction.all(
+        f"SELECT {COLUMNS} FROM context c LEFT JOIN agents a ON a.id = c.agent_id "  # noqa: S608
+        f"WHERE {where} ORDER BY c.created_at DESC, c.id DESC LIMIT {NEWEST_PER_TYPE}",
+        values,
+    )
+    total = len(rows)
+    if total == NEWEST_PER_TYPE:
+        count = transaction.one(f"SELECT count(*) FROM context c WHERE {where}", values)  # noqa: S608
+        total = int(count[0]) if count else total
+    return [entry_of(row, run.run_id) for row in reversed(rows)], total
+
+
+def _note(entry: Entry) -> StateNote:
+    return StateNote(
+        entry.ref,
+        entry.content,
+        entry.task_id,
+        entry.loop_id,
+        entry.file,
+        entry.line,
+        entry.agent,
+        entry.created_at,
+    )
+
+
+def _issue(entry: Entry) -> StateIssue:
+    issue = structured.review_issue(entry.content)
+    return StateIssue(entry.ref, issue, entry.task_id, entry.loop_id, entry.file, entry.line, entry.agent)
+
+
+def _verdict(entry: Entry) -> StateVerdict:
+    verdict = structured.review_verdict(entry.content)
+    return StateVerdict(entry.ref, verdict, entry.task_id, entry.loop_id, entry.agent, entry.created_at)

@@ -1,0 +1,271 @@
+"""Entries whose content is an object: what their fields are, and how they are read from JSON.
+
+Known fields are typed, others are kept; camelCase spellings are accepted and stored as snake_case.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from satchel.base.errors import InvalidInput
+
+_MAX_DEPTH = 32
+_CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    name: str
+    kind: str  # text, flag, whole, texts
+    required: bool = False
+
+
+_FIELDS: dict[str, tuple[_Field, ...]] = {
+    "review_issue": (
+        _Field("issue_type", "text"),
+        _Field("description", "text", required=True),
+        _Field("suggestion", "text"),
+    ),
+    "review_verdict": (
+        _Field("passed", "flag", required=True),
+        _Field("summary", "text"),
+        _Field("intent_satisfied", "flag"),
+    ),
+    "scratchpad": (
+        _Field("iteration", "whole", required=True),
+        _Field("done", "flag"),
+        _Field("test_status", "text"),
+        _Field("next_step", "text"),
+        _Field("blockers", "texts"),
+        _Field("attempted", "texts"),
+    ),
+    "codebase_analysis": (
+        _Field("project_type", "text"),
+        _Field("tech_stack", "texts"),
+        _Field("directory_structure", "text"),
+        _Field("existing_features", "texts"),
+        _Field("entry_points", "texts"),
+        _Field("patterns", "texts"),
+        _Field("summary", "text", required=True),
+    ),
+}
+
+STRUCTURED_TYPES = tuple(_FIELDS)
+"""The entry types whose content is an object."""
+
+_EXPECTED = {
+    "text": "text",
+    "flag": "true or false",
+    "whole": "a whole number, 0 or more",
+    "texts": "a list of texts",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewIssue:
+    """Something a reviewer found, at the place the entry names."""
+
+    description: str
+    issue_type: str | None = None
+    suggestion: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewVerdict:
+    """How a review ended."""
+
+    passed: bool
+    summary: str | None = None
+    intent_satisfied: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CodebaseAnalysis:
+    """What a code base is and how it is laid out."""
+
+    summary: str
+    project_type: str | None = None
+    tech_stack: tuple[str, ...] = ()
+    directory_structure: str | None = None
+    existing_features: tuple[str, ...] = ()
+    entry_points: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+
+
+def parse_object(entry_type: str, content: object) -> dict[str, object]:
+    """Read and check the content of a structured entry.
+
+    Args:
+        entry_type: one of :data:`STRUCTURED_TYPES`.
+        content: an object, or its JSON as text.
+
+    Returns:
+        The object with snake_case names, known fields of their type, unknown fields as they were, nulls left out.
+
+    Raises:
+        InvalidInput: the text is not the JSON of an object, a required field is missing, or a known field has the
+            wrong type.
+    """
+    value = _parse_json(entry_type, content) if isinstance(content, str) else content
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"the content of a {entry_type} must be an object", _example(entry_type))
+    given: dict[str, object] = {}
+    for key, item in value.items():
+        name = _CAMEL.sub(r"_\1", str(key)).lower() if _is_camel(str(key)) else str(key)
+        if name in given:
+            raise InvalidInput(f"{name} is given twice in the {entry_type}", "Give each field once")
+        given[name] = item
+    checked: dict[str, object] = {}
+    for field in _FIELDS[entry_type]:
+        item = given.pop(field.name, None)
+        if item is not None:
+            checked[field.name] = _check(entry_type, field, item)
+        elif field.required:
+            raise InvalidInput(f"the {entry_type} lacks {field.name}", _example(entry_type))
+    for name, item in given.items():
+        if item is not None:
+            _check_plain(entry_type, name, item, _MAX_DEPTH)
+            checked[name] = item
+    return checked
+
+
+def map_texts(value: object, change: Callable[[str], str]) -> object:
+    """Return a JSON value with every string in it, names included, passed through ``change``."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {change(str(key)): map_texts(item, change) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [map_texts(item, change) for item in value]
+    return value
+
+
+def to_json(value: object) -> str:
+    """Render a checked object as compact JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def searchable_text(content: str) -> str:
+    """Return what can be searched in the JSON of a structured entry: its texts, without names and punctuation."""
+    try:
+        return "\n".join(_texts(json.loads(content)))
+    except (ValueError, RecursionError):
+        return content
+
+
+def review_issue(content: str) -> ReviewIssue:
+    """Read a stored review_issue.
+
+    Raises:
+        InvalidInput: it is malformed, as a row written by other means may be.
+    """
+    fields = parse_object("review_issue", content)
+    return ReviewIssue(
+        description=str(fields["description"]),
+        issue_type=_text(fields, "issue_type"),
+        suggestion=_text(fields, "suggestion"),
+    )
+
+
+def review_verdict(content: str) -> ReviewVerdict:
+    """Read a stored review_verdict. Raises as :func:`review_issue` does."""
+    fields = parse_object("review_verdict", content)
+    intent = fields.get("intent_satisfied")
+    return ReviewVerdict(bool(fields["passed"]), _text(fields, "summary"), None if intent is None else bool(intent))
+
+
+def codebase_analysis(content: str) -> CodebaseAnalysis:
+    """Read a stored codebase_analysis. Raises as :func:`review_issue` does."""
+    fields = parse_object("codebase_analysis", content)
+    return CodebaseAnalysis(
+        summary=str(fields["summary"]),
+        project_type=_text(fields, "project_type"),
+        tech_stack=_list(fields, "tech_stack"),
+        directory_structure=_text(fields, "directory_structure"),
+        existing_features=_list(fields, "existing_features"),
+        entry_points=_list(fields, "entry_points"),
+        patterns=_list(fields, "patterns"),
+    )
+
+
+def _text(fields: Mapping[str, object], name: str) -> str | None:
+    value = fields.get(name)
+    return None if value is None else str(value)
+
+
+def _list(fields: Mapping[str, object], name: str) -> tuple[str, ...]:
+    value = fields.get(name)
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+def _parse_json(entry_type: str, text: str) -> object:
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        problem = f"the content of a {entry_type} is not JSON: {error.msg} at character {error.pos}"
+    except (ValueError, RecursionError) as error:
+        problem = f"the content of a {entry_type} cannot be read: {error}"
+    raise InvalidInput(problem, _example(entry_type))
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number")
+
+
+def _is_camel(key: str) -> bool:
+    return key.isidentifier() and key[:1].islower() and not key.islower() and "_" not in key
+
+
+def _check(entry_type: str, field: _Field, item: object) -> object:
+    if field.kind == "flag" and isinstance(item, bool):
+        return item
+    if field.kind == "whole" and isinstance(item, (int, float)) and not isinstance(item, bool):
+        if item == item and abs(item) < 2**53 and item == int(item) and item >= 0:  # noqa: PLR0124 -- NaN
+            return int(item)
+    if field.kind == "text" and isinstance(item, str):
+        return item
+    if field.kind == "texts":
+        items = [item] if isinstance(item, str) else item
+        if isinstance(items, (list, tuple)) and all(isinstance(text, str) for text in items):
+            return list(items)
+    raise InvalidInput(f"{field.name} of a {entry_type} must be {_EXPECTED[field.kind]}", _example(entry_type))
+
+
+def _check_plain(entry_type: str, name: str, item: object, depth: int) -> None:
+    """Refuse what JSON cannot hold, in a field that is not known."""
+    if depth == 0:
+        raise InvalidInput(f"{name} of the {entry_type} is nested too deeply", f"At most {_MAX_DEPTH} levels")
+    if isinstance(item, float) and not math.isfinite(item):
+        raise InvalidInput(f"{name} of the {entry_type} is not a number", "NaN and infinities cannot be kept")
+    if isinstance(item, Mapping):
+        for inner in item.values():
+            _check_plain(entry_type, name, inner, depth - 1)
+    elif isinstance(item, (list, tuple)):
+        for inner in item:
+            _check_plain(entry_type, name, inner, depth - 1)
+    elif not isinstance(item, (str, int, float, bool, type(None))):
+        raise InvalidInput(f"{name} of the {entry_type} is a {type(item).__name__}", "Give what JSON can hold")
+
+
+def _example(entry_type: str) -> str:
+    shape = ", ".join(
+        f"{field.name}{' (required)' if field.required else ''}: {_EXPECTED[field.kind]}"
+        for field in _FIELDS[entry_type]
+    )
+    return f"Give an object or its JSON with {shape}"
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)

@@ -1,0 +1,123 @@
+"""Projects: what everything durable belongs to. One store may hold many, each apart from the others."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from satchel.base.clock import Clock
+from satchel.base.errors import Conflict
+from satchel.base.text import check_name
+from satchel.store.sqlite import SqliteEngine, Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """Where, and as whom by default, the services of one opened Satchel work.
+
+    Attributes:
+        engine: the store.
+        clock: the time.
+        project_name: the project's name where one was chosen or configured.
+        suggested_name: its name otherwise.
+        root: the project's root folder, which tells unnamed projects apart.
+        files_root: the folder that file names are relative to: the worktree's, else the root.
+        run_id: the run to work in where a call names none.
+        agent: the agent that acts where a call names none.
+        max_content_bytes: the largest content accepted.
+        max_per_loop: how many entries of a run, type and loop are kept; None keeps all.
+    """
+
+    engine: SqliteEngine
+    clock: Clock
+    project_name: str | None
+    suggested_name: str
+    root: str | None
+    files_root: str | None
+    run_id: str | None
+    agent: str | None
+    max_content_bytes: int
+    max_per_loop: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One project of the store."""
+
+    id: int
+    name: str
+    root: str | None
+    seq: int
+
+
+_COLUMNS = "SELECT id, name, root, seq FROM projects"
+
+
+def find(transaction: Transaction, workplace: Workplace) -> Project | None:
+    """Return the workplace's project, or None where nothing was written for it yet.
+
+    A project that was named is found by its name. Another is found by its root folder; and where that folder was moved,
+    it is the only project of the store whose recorded root is gone.
+    """
+    if workplace.project_name is not None:
+        row = transaction.one(f"{_COLUMNS} WHERE name = :name", {"name": workplace.project_name})
+        return Project(*row) if row else None
+    row = transaction.one(f"{_COLUMNS} WHERE root = :root ORDER BY id", {"root": workplace.root})
+    if row:
+        return Project(*row)
+    every = transaction.all(f"{_COLUMNS} LIMIT 2")
+    if len(every) == 1 and (workplace.root is None or _is_gone(every[0][2])):
+        return Project(*every[0])
+    return None
+
+
+def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
+    """Return the workplace's project, made on its first write.
+
+    Raises:
+        Conflict: the name it would get belongs to a project with another root.
+    """
+    project = find(transaction, workplace)
+    if project is not None:
+        if workplace.root is not None and project.root != workplace.root and _is_gone(project.root):
+            transaction.execute(
+                "UPDATE projects SET root = :root WHERE id = :id", {"root": workplace.root, "id": project.id}
+            )
+        return project
+    name = check_name(workplace.project_name or workplace.suggested_name, "project")
+    taken = transaction.one("SELECT root FROM projects WHERE name = :name", {"name": name})
+    if taken:
+        raise Conflict(
+            f"this store holds a project {name!r} of another folder ({taken[0]})",
+            "Choose a name for this one with --project, SATCHEL_PROJECT or project.name in config.toml",
+        )
+    row = transaction.one(
+        """
+        INSERT INTO projects (uid, name, root, created_at) VALUES (:uid, :name, :root, :now)
+        RETURNING id, name, root, seq
+        """,
+        {"uid": os.urandom(16), "name": name, "root": workplace.root, "now": now},
+    )
+    assert row is not None  # noqa: S101 -- RETURNING always gives the row it inserted
+    return Project(*row)
+
+
+def next_seq(transaction: Transaction, project_id: int, changes: int = 1) -> int:
+    """Take the next numbers of the project's change counter.
+
+    Args:
+        changes: how many are needed, at least 1.
+
+    Returns:
+        The first of them; the others follow.
+    """
+    row = transaction.one(
+        "UPDATE projects SET seq = seq + :n WHERE id = :id RETURNING seq", {"n": changes, "id": project_id}
+    )
+    assert row is not None  # noqa: S101 -- the project was found in this transaction
+    return int(row[0]) - changes + 1
+
+
+def _is_gone(root: str | None) -> bool:
+    return root is None or not Path(root).exists()

@@ -1,0 +1,311 @@
+"""Runs: one piece of work by one or more agents, and the rules that say which run a call is about."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+
+from satchel.base.errors import Conflict, InvalidInput, NotFound, nearest, unknown_name
+from satchel.base.redaction import redact
+from satchel.base.text import canonical_path, clean_content
+from satchel.keep import projects
+from satchel.keep.names import check_identifier
+from satchel.base.paging import Page, check_page
+from satchel.keep.projects import Workplace
+from satchel.store.sqlite import Row, Transaction
+
+STATUSES = ("active", "completed", "failed")
+"""The states of a run; its number in the table is its place here, from 1."""
+
+_MAX_TITLE_CHARS = 300
+_COLUMNS = "id, run_id, title, spec_path, effort, status, created_at, ended_at"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run. ``run_id`` is the caller's name for it, ``id`` the store's number."""
+
+    id: int
+    run_id: str
+    title: str | None
+    spec_path: str | None
+    effort: str | None
+    status: str
+    created_at: int
+    ended_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunChoice:
+    """The run that a call is about, and whether the call started it."""
+
+    id: int
+    run_id: str
+    status: str
+    started: bool = False
+
+
+class Runs:
+    """The runs of a project."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        self._workplace = workplace
+
+    def start(
+        self,
+        run_id: str | None = None,
+        *,
+        title: str | None = None,
+        spec_path: str | None = None,
+        effort: str | None = None,
+    ) -> Run:
+        """Start a run.
+
+        Args:
+            run_id: the caller's name for it; None names it by the day and a number.
+            title: what it is about, at most 300 characters.
+            spec_path: the specification it works from, a path inside the project.
+            effort: such as low, medium or high; free text.
+
+        Raises:
+            Conflict: a run of that name exists.
+            InvalidInput: a name that is not a name, or a path outside the project.
+        """
+        work = self._workplace
+        name = None if run_id is None else check_identifier(run_id, "run_id")
+        effort = None if effort is None else check_identifier(effort, "effort")
+        spec_path = None if spec_path is None else canonical_path(spec_path, work.files_root, "spec_path")
+        title = None if title is None else _check_title(title)
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            if name is not None:
+                existing = _find(transaction, project.id, name)
+                if existing is not None:
+                    raise Conflict(
+                        f"run {name!r} exists already and is {existing.status}",
+                        f"Work in it with --run {name}, or start one of another name",
+                    )
+            name = name or _free_run_id(transaction, project.id, now)
+            row = transaction.one(
+                f"""
+                INSERT INTO runs (uid, seq, project_id, run_id, title, spec_path, effort, created_at)
+                VALUES (:uid, :seq, :project, :name, :title, :spec, :effort, :now)
+                RETURNING {_COLUMNS}
+                """,  # noqa: S608 -- the column list is ours
+                {
+                    "uid": os.urandom(16),
+                    "seq": projects.next_seq(transaction, project.id),
+                    "project": project.id,
+                    "name": name,
+                    "title": title,
+                    "spec": spec_path,
+                    "effort": effort,
+                    "now": now,
+                },
+            )
+        assert row is not None  # noqa: S101 -- RETURNING always gives the row it inserted
+        return _run(row)
+
+    def end(self, run_id: str | None = None, status: str = "completed") -> Run:
+        """End a run.
+
+        Args:
+            run_id: the run; None takes the one that a call without a choice is about.
+            status: completed or failed.
+
+        Raises:
+            NotFound: there is no such run, or none is active.
+            Conflict: it has ended already, or several are active and none was chosen.
+        """
+        if status not in STATUSES[1:]:
+            raise unknown_name("status", status, STATUSES[1:])
+        work = self._workplace
+        with work.engine.write() as transaction:
+            project = projects.find(transaction, work)
+            choice = choose_for_reading(transaction, work, project.id if project else None, run_id)
+            if project is None or choice is None:
+                raise NotFound("no run is active", "`satchel run list` shows the runs there are")
+            if choice.status != "active":
+                raise Conflict(f"run {choice.run_id!r} is {choice.status} already", "Nothing was changed")
+            row = transaction.one(
+                f"""
+                UPDATE runs SET status = :status, ended_at = :now, seq = :seq WHERE id = :id
+                RETURNING {_COLUMNS}
+                """,  # noqa: S608 -- the column list is ours
+                {
+                    "status": STATUSES.index(status) + 1,
+                    "now": work.clock(),
+                    "seq": projects.next_seq(transaction, project.id),
+                    "id": choice.id,
+                },
+            )
+        assert row is not None  # noqa: S101 -- the run was found in this transaction
+        return _run(row)
+
+    def list(self, status: str | None = None, *, limit: int = 20, offset: int = 0) -> Page[Run]:
+        """Return runs, the newest first.
+
+        Args:
+            status: active, completed or failed; None for all.
+            limit: 0 to 500; 0 gives the total alone.
+            offset: how many to skip.
+        """
+        if status is not None and status not in STATUSES:
+            raise unknown_name("status", status, STATUSES)
+        check_page(limit, offset)
+        with self._workplace.engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            if project is None:
+                return Page((), 0, offset, limit)
+            where = "project_id = :project AND (CAST(:status AS INTEGER) IS NULL OR status = :status)"
+            values = {
+                "project": project.id,
+                "status": None if status is None else STATUSES.index(status) + 1,
+            }
+            total = transaction.one(f"SELECT count(*) FROM runs WHERE {where}", values)  # noqa: S608
+            rows = transaction.all(
+                f"SELECT {_COLUMNS} FROM runs WHERE {where} "  # noqa: S608 -- the parts are ours
+                "ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset",
+                {**values, "limit": limit, "offset": offset},
+            )
+        assert total is not None  # noqa: S101 -- an aggregate always gives a row
+        return Page(tuple(map(_run, rows)), total[0], offset, limit)
+
+    def get(self, run_id: str | None = None) -> Run | None:
+        """Return a run; None takes the one that a call without a choice is about, and may find none.
+
+        Raises:
+            NotFound: a run was named that does not exist.
+            Conflict: several are active and none was chosen.
+        """
+        with self._workplace.engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            choice = choose_for_reading(transaction, self._workplace, project.id if project else None, run_id)
+            return None if choice is None else load(transaction, choice.id)
+
+
+def choose_for_reading(
+    transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None
+) -> RunChoice | None:
+    """Return the run that a reading call is about: the one named, else the default, else the only active one.
+
+    Returns:
+        None when no run was named and none is active.
+
+    Raises:
+        NotFound: the run that was named does not exist.
+        Conflict: no run was named and several are active.
+    """
+    named = run_id if run_id is not None else workplace.run_id
+    if named is not None:
+        name = check_identifier(named, "run_id")
+        found = None if project_id is None else _find(transaction, project_id, name)
+        if found is None:
+            raise _unknown_run(transaction, project_id, name)
+        return found
+    if project_id is None:
+        return None
+    active = transaction.all(
+        "SELECT id, run_id, status FROM runs WHERE project_id = :project AND status = 1 ORDER BY id DESC LIMIT 6",
+        {"project": project_id},
+    )
+    if len(active) > 1:
+        names = ", ".join(row[1] for row in active[:5]) + (", ..." if len(active) > 5 else "")
+        raise Conflict(
+            f"several runs are active ({names}) and none was chosen",
+            "Name one with run_id, --run or SATCHEL_RUN",
+        )
+    return _choice(active[0]) if active else None
+
+
+def choose_for_writing(
+    transaction: Transaction, workplace: Workplace, project_id: int, run_id: str | None, now: int
+) -> RunChoice:
+    """Return the run that a writing call is about; where none was named and none is active, one is started."""
+    choice = choose_for_reading(transaction, workplace, project_id, run_id)
+    if choice is not None:
+        return choice
+    row = transaction.one(
+        """
+        INSERT INTO runs (uid, seq, project_id, run_id, created_at) VALUES (:uid, :seq, :project, :name, :now)
+        RETURNING id, run_id, status
+        """,
+        {
+            "uid": os.urandom(16),
+            "seq": projects.next_seq(transaction, project_id),
+            "project": project_id,
+            "name": _free_run_id(transaction, project_id, now),
+            "now": now,
+        },
+    )
+    assert row is not None  # noqa: S101 -- RETURNING always gives the row it inserted
+    return RunChoice(row[0], row[1], STATUSES[row[2] - 1], started=True)
+
+
+def latest(transaction: Transaction, project_id: int) -> Run | None:
+    """Return the newest run of a project, whatever its status."""
+    row = transaction.one(
+        f"SELECT {_COLUMNS} FROM runs WHERE project_id = :project ORDER BY created_at DESC, id DESC LIMIT 1",  # noqa: S608
+        {"project": project_id},
+    )
+    return None if row is None else _run(row)
+
+
+def load(transaction: Transaction, number: int) -> Run:
+    """Return the run with the store's number for it."""
+    row = transaction.one(f"SELECT {_COLUMNS} FROM runs WHERE id = :id", {"id": number})  # noqa: S608
+    assert row is not None  # noqa: S101 -- callers found the number in this transaction
+    return _run(row)
+
+
+def _find(transaction: Transaction, project_id: int, name: str) -> RunChoice | None:
+    row = transaction.one(
+        "SELECT id, run_id, status FROM runs WHERE project_id = :project AND run_id = :name",
+        {"project": project_id, "name": name},
+    )
+    return None if row is None else _choice(row)
+
+
+def _unknown_run(transaction: Transaction, project_id: int | None, name: str) -> NotFound:
+    names = [
+        row[0]
+        for row in transaction.all(
+            "SELECT run_id FROM runs WHERE project_id = :project ORDER BY id DESC LIMIT 200", {"project": project_id}
+        )
+    ]
+    close = nearest(name, names)
+    if close:
+        return NotFound(f"there is no run {name!r}", f"Did you mean {close!r}?")
+    known = f"The newest are {', '.join(names[:5])}" if names else "No run was started yet"
+    return NotFound(f"there is no run {name!r}", f"{known}; `satchel run start {name}` starts it")
+
+
+def _free_run_id(transaction: Transaction, project_id: int, now: int) -> str:
+    """Name a run by its day and a number, as in ``2026-11-21-2``."""
+    day = time.strftime("%Y-%m-%d", time.gmtime(now // 1_000))
+    taken = transaction.all(
+        "SELECT run_id FROM runs WHERE project_id = :project AND run_id >= :first AND run_id < :last",
+        {"project": project_id, "first": f"{day}-", "last": f"{day}."},
+    )
+    names = {row[0] for row in taken}
+    number = len(names) + 1
+    while f"{day}-{number}" in names:
+        number += 1
+    return f"{day}-{number}"
+
+
+def _check_title(title: str) -> str:
+    text = redact(clean_content(title).text.strip().replace("\n", " ")).text
+    if not text or len(text) > _MAX_TITLE_CHARS:
+        raise InvalidInput(f"title has {len(text)} characters", f"Give 1 to {_MAX_TITLE_CHARS}, or leave it out")
+    return text
+
+
+def _choice(row: Row) -> RunChoice:
+    return RunChoice(row[0], row[1], STATUSES[row[2] - 1])
+
+
+def _run(row: Row) -> Run:
+    return Run(row[0], row[1], row[2], row[3], row[4], STATUSES[row[5] - 1], row[6], row[7])

@@ -1,0 +1,164 @@
+"""Backups of a store: made online, verified after they were made, and put back without stopping anyone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from satchel.base.clock import iso
+from satchel.base.errors import InvalidInput, NotFound, StoreDamaged
+from satchel.base.paths import FOLDER_NAME
+from satchel.store import opening
+from satchel.store.opening import Access
+
+Progress = Callable[[int, int], None]
+"""Called with the pages done and the pages in all."""
+
+_PAGES_PER_STEP = 512
+_AUTOMATIC = "before-"
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A verified copy of a store."""
+
+    file: Path
+    size_bytes: int
+    created_at: int
+
+
+def backup_folder(file: Path) -> Path:
+    """Return the folder that backups of a store are kept in."""
+    return file.parent / ("backups" if file.parent.name == FOLDER_NAME else f"{file.stem}-backups")
+
+
+def list_backups(file: Path) -> list[Backup]:
+    """Return the backups of a store, the oldest first."""
+    folder = backup_folder(file)
+    found = [
+        Backup(path, status.st_size, status.st_mtime_ns // 1_000_000)
+        for path in (folder.glob("*.db") if folder.is_dir() else ())
+        for status in (path.stat(),)
+    ]
+    return sorted(found, key=lambda backup: (backup.created_at, backup.file.name))
+
+
+def back_up(access: Access, target: Path | None, now: int, progress: Progress | None = None) -> Backup:
+    """Copy a store while it is in use, check the copy, and only then give it its name.
+
+    Args:
+        access: the store.
+        target: the file to make, which must not exist; None names one in the backup folder.
+        now: the current time in milliseconds.
+        progress: told about the pages copied.
+
+    Raises:
+        NotFound: there is no store yet.
+        InvalidInput: the target exists, or its folder does not.
+        StoreDamaged: the copy does not pass its check, so the store itself is damaged.
+    """
+    if not access.file.exists():
+        raise NotFound(f"there is no store at {access.file}", "Write something first")
+    if target is None:
+        target = _free_name(backup_folder(access.file), "backup", now)
+    elif target.exists():
+        raise InvalidInput(f"{target} exists already", "Name a new file; backups never overwrite")
+    elif not target.parent.is_dir():
+        raise InvalidInput(f"the folder {target.parent} does not exist", "Make it first")
+    partial = target.with_name(f"{target.name}.partial")
+    try:
+        partial.unlink(missing_ok=True)
+        os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        with closing(opening.open_reader(access, writable=opening.is_writable(access.file))) as source:
+            # one read transaction for the whole copy: without it every commit of another process starts it over
+            source.execute("BEGIN")
+            source.execute("SELECT count(*) FROM sqlite_schema").get  # noqa: B018 -- the read takes the snapshot
+            with closing(apsw.Connection(str(partial))) as copy:
+                copy_pages(source, copy, progress)
+                copy.pragma("journal_mode", "delete")
+        verify(partial)
+        _sync_file(partial)
+        partial.rename(target)
+        opening.sync_folder(target.parent)
+    except BaseException:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise
+    return Backup(target, target.stat().st_size, now)
+
+
+def back_up_before(access: Access, reason: str, now: int, keep: int) -> Backup:
+    """Make an automatic backup, then remove the oldest automatic ones beyond ``keep``."""
+    folder = backup_folder(access.file)
+    made = back_up(access, _free_name(folder, f"{_AUTOMATIC}{reason}", now), now)
+    automatic = [old for old in list_backups(access.file) if old.file.name.startswith(_AUTOMATIC)]
+    for old in automatic[: max(0, len(automatic) - max(1, keep))]:
+        if old.file != made.file:
+            old.file.unlink(missing_ok=True)
+    return made
+
+
+def copy_pages(source: apsw.Connection, target: apsw.Connection, progress: Progress | None = None) -> None:
+    """Copy a whole database with SQLite's online backup."""
+    with target.backup("main", source, "main") as copying:
+        while not copying.done:
+            copying.step(_PAGES_PER_STEP)
+            if progress is not None:
+                progress(copying.page_count - copying.remaining, copying.page_count)
+
+
+def verify(file: Path) -> None:
+    """Check that a file is a whole Satchel store, reading all of it.
+
+    Raises:
+        NotFound: there is no such file.
+        StoreForeign: it is something else.
+        StoreDamaged: it does not pass SQLite's integrity check.
+    """
+    if not file.is_file():
+        raise NotFound(f"there is no file {file}", "`satchel backup --list` shows the backups")
+    opening.check_header(file)
+    with closing(apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        try:
+            ours = opening.check_ours(connection, file)
+            problems = integrity_problems(connection)
+        except (apsw.CorruptError, apsw.NotADBError) as error:
+            problems = [str(error)]
+            ours = True
+    if not ours:
+        problems = ["it holds no store"]
+    if problems:
+        raise StoreDamaged(f"{file} fails its integrity check: {problems[0]}", "Try an older backup")
+
+
+def integrity_problems(connection: apsw.Connection) -> list[str]:
+    """Return what SQLite's full integrity check and its foreign key check find wrong, nothing when all is well."""
+    found = [str(text) for (text,) in connection.execute("PRAGMA integrity_check(20)") if text != "ok"]
+    found += [
+        f"row {row} of {table} points to a missing {parent}"
+        for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check")
+    ]
+    return found
+
+
+def _free_name(folder: Path, stem: str, now: int) -> Path:
+    folder.mkdir(mode=0o700, exist_ok=True)
+    stamp = iso(now).replace(":", "").replace("-", "").replace(".", "")
+    candidate, number = folder / f"{stem}-{stamp}.db", 1
+    while candidate.exists():
+        number += 1
+        candidate = folder / f"{stem}-{stamp}-{number}.db"
+    return candidate
+
+
+def _sync_file(file: Path) -> None:
+    descriptor = os.open(file, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,153 @@
+"""Bringing a store up to date: each step in one transaction with its record, safe when many processes start."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import apsw
+
+from satchel import __version__
+from satchel.base.clock import Clock
+from satchel.base.errors import ReadOnly, StoreNewer
+from satchel.store import backups, opening
+from satchel.store.opening import Access
+from satchel.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, STORE_TABLES
+from satchel.store.turnstile import Turnstile
+
+
+def bring_up_to_date(
+    access: Access, turnstile: Turnstile, *, writable: bool, clock: Clock, backups_keep: int
+) -> apsw.Connection:
+    """Check that this program can serve the store, and apply the migrations that are missing.
+
+    Args:
+        access: the file and how to open it.
+        turnstile: kept while migrating, so that of several starting processes one works and the others wait.
+        writable: whether the store may be changed; if not it is only checked.
+        clock: what the records are stamped with.
+        backups_keep: how many automatic backups are kept.
+
+    Returns:
+        A connection for reading, which the check had to open anyway.
+
+    Raises:
+        StoreNewer: the store needs a newer program.
+        StoreForeign: it is a database of another application.
+        ReadOnly: it needs migrating and cannot be written.
+    """
+    reader, version = _open_and_check(access, writable)
+    if version >= SCHEMA_VERSION:
+        return reader
+    reader.close()
+    if not writable:
+        raise ReadOnly(
+            f"{access.file} has schema version {version} and must be brought to {SCHEMA_VERSION} before it is read",
+            "Open it once where it can be written",
+        )
+    turnstile.enter(access.wait_ms / 1_000)
+    try:
+        connection = opening.open_writable(access)
+        try:
+            _apply_missing(connection, access, clock, backups_keep)
+        finally:
+            connection.close()
+    finally:
+        turnstile.leave()
+    return _open_and_check(access, writable)[0]
+
+
+def _open_and_check(access: Access, writable: bool) -> tuple[apsw.Connection, int]:
+    reader = opening.open_reader(access, writable=writable)
+    try:
+        return reader, _version(reader, access.file) if opening.check_ours(reader, access.file) else 0
+    except BaseException:
+        reader.close()
+        raise
+
+
+def check_writable(connection: apsw.Connection, file: Path) -> None:
+    """Refuse to write a store that needs a newer program; asked in every write transaction.
+
+    Raises:
+        StoreNewer: another process has migrated the store past what this program can write.
+    """
+    for (needed,) in connection.execute("SELECT min_writer FROM store"):
+        if needed > SCHEMA_VERSION:
+            raise _newer(file, needed, "written")
+
+
+def check_readable(connection: apsw.Connection, file: Path) -> None:
+    """Refuse to serve a store that needs a newer program, or is none.
+
+    Raises:
+        StoreNewer, StoreForeign: it needs a newer program; it belongs to another.
+    """
+    if opening.check_ours(connection, file):
+        _version(connection, file)
+
+
+def empty_store() -> apsw.Connection:
+    """Return a store in memory with no content: what reading finds where no file has been made yet."""
+    connection = apsw.Connection(":memory:")
+    connection.execute("BEGIN")
+    _apply(connection, 0, 0)
+    connection.execute("COMMIT")
+    return connection
+
+
+def _version(connection: apsw.Connection, file: Path) -> int:
+    """Return the store's schema version, after checking that this program may read it."""
+    needed = connection.execute("SELECT min_reader FROM store").get
+    if needed > SCHEMA_VERSION:
+        raise _newer(file, needed, "read")
+    return int(connection.execute("SELECT max(version) FROM migrations").get)
+
+
+def _newer(file: Path, needed: int, action: str) -> StoreNewer:
+    return StoreNewer(
+        f"{file} can only be {action} by a Satchel that knows schema version {needed}; "
+        f"this one ({__version__}) knows {SCHEMA_VERSION}",
+        "Upgrade Satchel; the store was left untouched",
+    )
+
+
+def _apply_missing(connection: apsw.Connection, access: Access, clock: Clock, backups_keep: int) -> None:
+    file = access.file
+    while True:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            version = _version(connection, file) if opening.check_ours(connection, file) else 0
+            if 0 < version < SCHEMA_VERSION:
+                check_writable(connection, file)
+                backups.back_up_before(access, f"v{version}-to-v{version + 1}", clock(), backups_keep)
+            if version < SCHEMA_VERSION:
+                _apply(connection, version, clock())
+            connection.execute("COMMIT")
+        except BaseException:
+            opening.roll_back(connection)
+            raise
+        if version + 1 >= SCHEMA_VERSION:
+            return
+
+
+def _apply(connection: apsw.Connection, version: int, now: int) -> None:
+    migration = MIGRATIONS[version]
+    if version == 0:
+        connection.pragma("application_id", APPLICATION_ID)
+        for statement in STORE_TABLES:
+            connection.execute(statement)
+        connection.execute(
+            "INSERT INTO store (id, uid, min_reader, min_writer, created_at) VALUES (1, ?, 1, 1, ?)",
+            (os.urandom(16), now),
+        )
+    for statement in migration.statements:
+        connection.execute(statement)
+    connection.execute(
+        "INSERT INTO migrations (version, name, program, applied_at) VALUES (?, ?, ?, ?)",
+        (version + 1, migration.name, __version__, now),
+    )
+    connection.execute(
+        "UPDATE store SET min_reader = max(min_reader, ?), min_writer = max(min_writer, ?)",
+        (migration.min_reader, migration.min_writer),
+    )

@@ -1,0 +1,223 @@
+"""Opening a store file: what it is, whether it may be written, and a connection set up as the design asks."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import apsw
+
+from satchel.base.errors import InvalidInput, Refused, StoreDamaged, StoreForeign
+from satchel.base.paths import FOLDER_NAME, refuse_network_filesystem
+from satchel.store.schema import APPLICATION_ID
+
+_MAGIC = b"SQLite format 3\0"
+_HEADER_BYTES = 100
+_WAL_LIMIT_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a store file is opened.
+
+    Attributes:
+        file: absolute path of the database file.
+        durability: ``full`` syncs every commit; ``relaxed`` may lose the last commits at power failure.
+        wait_ms: how long a statement waits for a lock, in milliseconds.
+        vfs: name of a SQLite VFS, for simulated faults; None is the system's own.
+    """
+
+    file: Path
+    durability: str = "full"
+    wait_ms: int = 10_000
+    vfs: str | None = None
+
+
+def prepare_file(access: Access) -> None:
+    """Make the folder and an empty file with private modes where there is none.
+
+    Raises:
+        Refused: the folder is on a network file system.
+        InvalidInput: the folder is missing and is not one that Satchel makes.
+    """
+    file = access.file
+    folder = file.parent
+    if folder.name == FOLDER_NAME:
+        refuse_network_filesystem(folder if folder.is_dir() else folder.parent)
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, exist_ok=True)
+            sync_folder(folder.parent)
+        ignore = folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("# what agents keep here is theirs, not the repository's\n*\n", encoding="utf-8")
+    elif not folder.is_dir():
+        raise InvalidInput(f"the folder {folder} does not exist", "Make it first, or name another path")
+    else:
+        refuse_network_filesystem(folder)
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    sync_folder(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a new name in a folder survive a power failure."""
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def is_writable(file: Path) -> bool:
+    """Whether this process may write the store: its file, its folder, and a file system mounted for writing."""
+    return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
+
+
+def check_header(file: Path) -> None:
+    """Look at the first bytes of a file and refuse what cannot be a whole store, without touching it.
+
+    Format: https://sqlite.org/fileformat2.html#the_database_header
+
+    Raises:
+        StoreForeign: it is not a SQLite database, or belongs to another application.
+        StoreDamaged: it is shorter than its header says.
+    """
+    with file.open("rb") as stream:
+        header = stream.read(_HEADER_BYTES)
+    if not header:
+        return
+    if not header.startswith(_MAGIC[: len(header)]):
+        raise StoreForeign(f"{file} is not a SQLite database", "It was left untouched; name another file")
+    if len(header) < _HEADER_BYTES:
+        raise _truncated(file)
+    application = int.from_bytes(header[68:72], "big")
+    if application not in {0, APPLICATION_ID}:
+        raise StoreForeign(
+            f"{file} belongs to another application (id {application:#x})",
+            "It was left untouched; name another file",
+        )
+    wal = Path(f"{file}-wal")
+    if not (wal.exists() and wal.stat().st_size):
+        page_size = int.from_bytes(header[16:18], "big")
+        pages = int.from_bytes(header[28:32], "big")
+        if file.stat().st_size < (65536 if page_size == 1 else page_size) * pages:
+            raise _truncated(file)
+
+
+def _truncated(file: Path) -> StoreDamaged:
+    return StoreDamaged(
+        f"{file} is shorter than its header says: it was truncated",
+        "It was left untouched; go back to a backup with `satchel restore`",
+    )
+
+
+def check_ours(connection: apsw.Connection, file: Path) -> bool:
+    """Tell a store from an empty file, and refuse anything else.
+
+    Returns:
+        True for a Satchel store, False for a database without tables.
+
+    Raises:
+        StoreForeign: the database has tables but is not ours.
+    """
+    if connection.pragma("application_id") == APPLICATION_ID:
+        return True
+    if connection.execute("SELECT count(*) FROM sqlite_schema").get:
+        raise StoreForeign(
+            f"{file} is a SQLite database of another application", "It was left untouched; name another file"
+        )
+    return False
+
+
+def open_writable(access: Access, *, query_only: bool = False) -> apsw.Connection:
+    """Open a connection that can write, in WAL mode.
+
+    Args:
+        access: the file and its settings.
+        query_only: refuse writing on this connection all the same: it is a reader beside the writer.
+    """
+    connection = apsw.Connection(str(access.file), flags=apsw.SQLITE_OPEN_READWRITE, vfs=access.vfs)
+    try:
+        _set_up(connection, access)
+        if query_only:
+            connection.pragma("query_only", True)
+        else:
+            _enter_wal_mode(connection, access)
+            # FULL syncs the WAL at every commit: measured, NORMAL loses acknowledged commits at power failure
+            connection.pragma("synchronous", "FULL" if access.durability == "full" else "NORMAL")
+            connection.pragma("journal_size_limit", _WAL_LIMIT_BYTES)
+            if sys.platform == "darwin":
+                connection.pragma("fullfsync", True)
+                connection.pragma("checkpoint_fullfsync", True)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_reader(access: Access, *, writable: bool) -> apsw.Connection:
+    """Open a connection that only reads.
+
+    A cleanly closed store on a read-only mount opens only as immutable, and that is right only while no WAL file lies
+    beside it: the WAL would hold newer commits that an immutable reader does not see.
+
+    Args:
+        access: the file and its settings.
+        writable: whether the file and its folder may be written, as the WAL's shared memory needs.
+    """
+    if writable:
+        return open_writable(access, query_only=True)
+    flags = apsw.SQLITE_OPEN_READONLY
+    name = str(access.file)
+    if not Path(f"{name}-wal").exists() and not os.access(access.file.parent, os.W_OK):
+        name = f"file:{quote(name)}?immutable=1"
+        flags |= apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(name, flags=flags, vfs=access.vfs)
+    try:
+        _set_up(connection, access)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def is_reusable(connection: apsw.Connection) -> bool:
+    """Whether a reader may serve again: an immutable one would never see a change, one in memory belongs to no file."""
+    return bool(connection.db_filename("main")) and not connection.open_flags & apsw.SQLITE_OPEN_URI
+
+
+def roll_back(connection: apsw.Connection) -> None:
+    """Roll back, unless SQLite has already done so by itself, as after a full disk."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+
+def _set_up(connection: apsw.Connection, access: Access) -> None:
+    connection.set_busy_timeout(access.wait_ms)
+    connection.pragma("foreign_keys", True)
+    connection.pragma("trusted_schema", False)
+    connection.pragma("mmap_size", 0)
+
+
+def _enter_wal_mode(connection: apsw.Connection, access: Access) -> None:
+    # the switch needs an exclusive lock and does not call the busy handler, so several first starts collide here
+    deadline = time.monotonic() + access.wait_ms / 1_000
+    while True:
+        try:
+            mode = connection.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.005)
+        else:
+            break
+    if mode != "wal":
+        raise Refused(
+            f"{access.file} cannot be used in WAL mode here (SQLite chose {mode!r})",
+            "Keep the store on a local disk with --db PATH",
+        )

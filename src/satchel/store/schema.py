@@ -1,0 +1,152 @@
+"""The tables, as a numbered list of migrations. Each is one step that never changes once it was released."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+APPLICATION_ID = 0x5A7C4E1
+"""Marks a SQLite file as a Satchel store (``PRAGMA application_id``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step of the schema.
+
+    Attributes:
+        name: what it brings.
+        statements: the SQL, run in one transaction together with the record of the step.
+        min_reader: the lowest schema version whose programs can still read a store after this step.
+        min_writer: the lowest schema version whose programs can still write to it.
+    """
+
+    name: str
+    statements: tuple[str, ...]
+    min_reader: int = 1
+    min_writer: int = 1
+
+
+_GROUND_FLOOR = (
+    """
+    CREATE TABLE projects (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        uid BLOB NOT NULL,
+        name TEXT NOT NULL UNIQUE,
+        root TEXT,
+        seq BIGINT NOT NULL DEFAULT 0,
+        created_at BIGINT NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE runs (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        uid BLOB NOT NULL,
+        seq BIGINT NOT NULL,
+        project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+        run_id TEXT NOT NULL,
+        title TEXT,
+        spec_path TEXT,
+        effort TEXT,
+        status SMALLINT NOT NULL DEFAULT 1 CHECK (status BETWEEN 1 AND 3),
+        created_at BIGINT NOT NULL,
+        ended_at BIGINT,
+        UNIQUE (project_id, run_id)
+    )
+    """,
+    "CREATE INDEX runs_active ON runs (project_id) WHERE status = 1",
+    """
+    CREATE TABLE agents (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        uid BLOB NOT NULL,
+        seq BIGINT NOT NULL,
+        project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        folded TEXT NOT NULL,
+        role TEXT,
+        created_at BIGINT NOT NULL,
+        UNIQUE (project_id, folded)
+    )
+    """,
+    """
+    CREATE TABLE context (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        uid BLOB NOT NULL,
+        seq BIGINT NOT NULL,
+        project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+        run_id BIGINT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        type SMALLINT NOT NULL CHECK (type BETWEEN 1 AND 7),
+        content TEXT NOT NULL,
+        task_id TEXT,
+        loop_id TEXT,
+        file TEXT,
+        line INTEGER CHECK (line >= 1),
+        agent_id BIGINT REFERENCES agents (id) ON DELETE SET NULL,
+        superseded_by BIGINT REFERENCES context (id) ON DELETE NO ACTION,
+        created_at BIGINT NOT NULL
+    )
+    """,
+    "CREATE INDEX context_run ON context (project_id, run_id, created_at, id)",
+    "CREATE INDEX context_type ON context (project_id, run_id, type, created_at, id)",
+    "CREATE INDEX context_task ON context (project_id, run_id, task_id, created_at, id) WHERE task_id IS NOT NULL",
+    "CREATE INDEX context_loop ON context (project_id, run_id, loop_id, created_at, id) WHERE loop_id IS NOT NULL",
+    "CREATE INDEX context_file ON context (project_id, run_id, file, created_at, id) WHERE file IS NOT NULL",
+    "CREATE INDEX context_seq ON context (project_id, seq)",
+    "CREATE INDEX context_superseded ON context (superseded_by) WHERE superseded_by IS NOT NULL",
+    """
+    CREATE UNIQUE INDEX context_one_live_analysis ON context (run_id)
+    WHERE type = 7 AND superseded_by IS NULL
+    """,
+    """
+    CREATE TABLE documents (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        seq BIGINT NOT NULL,
+        project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+        run_id BIGINT REFERENCES runs (id) ON DELETE CASCADE,
+        kind SMALLINT NOT NULL,
+        item_id BIGINT NOT NULL,
+        type SMALLINT,
+        agent_id BIGINT REFERENCES agents (id) ON DELETE SET NULL,
+        task_id TEXT,
+        loop_id TEXT,
+        file TEXT,
+        status SMALLINT NOT NULL DEFAULT 1,
+        created_at BIGINT NOT NULL,
+        UNIQUE (kind, item_id)
+    )
+    """,
+    "CREATE INDEX documents_loop ON documents (run_id, loop_id, id)",
+    # contentless_delete keeps deletes honest without a copy of the text; only SQLite's own tokenizers, so that any
+    # SQLite tool can open the file
+    """
+    CREATE VIRTUAL TABLE documents_fts USING fts5 (
+        text, parts, scope,
+        content = '', contentless_delete = 1, tokenize = "porter unicode61 remove_diacritics 2"
+    )
+    """,
+    "INSERT INTO documents_fts (documents_fts, rank) VALUES ('automerge', 0)",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (Migration("the ground floor: projects, runs, agents, context, search", _GROUND_FLOOR),)
+
+SCHEMA_VERSION = len(MIGRATIONS)
+"""The version this program brings a store to."""
+
+STORE_TABLES = (
+    """
+    CREATE TABLE store (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        uid BLOB NOT NULL,
+        min_reader INTEGER NOT NULL,
+        min_writer INTEGER NOT NULL,
+        created_at BIGINT NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE migrations (
+        version INTEGER PRIMARY KEY,
+        name TEXT NOT NULL,
+        program TEXT NOT NULL,
+        applied_at BIGINT NOT NULL
+    )
+    """,
+)
+"""What records the store itself; made before the first migration, in its transaction."""

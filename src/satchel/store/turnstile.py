@@ -1,0 +1,88 @@
+"""Fair turns for the writers of one store, across processes.
+
+SQLite's busy handler lets whoever polls luckiest write again and again. Two lock files make a queue of depth one: a
+writer holds ``-turn`` while it waits for ``-lock``, so the process that just wrote cannot overtake the one that waits.
+Correctness never rests on this: whoever cannot get a turn in time goes on without one, and SQLite decides.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+
+_FIRST_PAUSE = 0.00005
+_LONGEST_PAUSE = 0.002
+_TURN_PAUSE = 0.0005
+
+
+class Turnstile:
+    """The two lock files beside a store. Not safe between threads: its owner holds a lock of its own.
+
+    ``flock`` belongs to the open file, so it also excludes two connections of one process, and a forked child must
+    close its copies, or a killed parent would leave the lock held.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self._paths = (f"{store}-turn", f"{store}-lock")
+        self._turn = -1
+        self._lock = -1
+        self._held = False
+
+    def enter(self, seconds: float) -> bool:
+        """Wait for a turn.
+
+        Args:
+            seconds: the longest wait.
+
+        Returns:
+            Whether the turn was got; without one the caller goes on all the same.
+        """
+        if sys.platform == "win32":
+            return False
+        if self._lock < 0:
+            self._turn, self._lock = (_open_lock(path) for path in self._paths)
+        deadline = time.monotonic() + seconds
+        if not _take(self._turn, deadline, _TURN_PAUSE, _TURN_PAUSE):
+            return False
+        try:
+            self._held = _take(self._lock, deadline, _FIRST_PAUSE, _LONGEST_PAUSE)
+        finally:
+            fcntl.flock(self._turn, fcntl.LOCK_UN)
+        return self._held
+
+    def leave(self) -> None:
+        """Give the turn to the next writer, if it was held."""
+        if self._held and sys.platform != "win32":
+            self._held = False
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Close the lock files; in a forked child this leaves the parent's locks as they are."""
+        self._held = False
+        for descriptor in (self._turn, self._lock):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._turn = self._lock = -1
+
+
+def _open_lock(path: str) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def _take(descriptor: int, deadline: float, pause: float, longest: float) -> bool:
+    """Take a lock by trying, with short growing pauses: unlike a blocking call this can be bounded."""
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(pause)
+            pause = min(pause * 1.5, longest)
+        else:
+            return True
