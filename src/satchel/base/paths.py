@@ -20,8 +20,33 @@ _INIT_HINT = (
 
 # Locks and shared memory of SQLite's WAL mode do not work across machines: https://sqlite.org/wal.html
 _NETWORK_FILESYSTEMS = frozenset(
-    "9p afpfs afs ceph cifs coda davfs fuse.ceph fuse.glusterfs fuse.s3fs fuse.sshfs fuse.rclone gfs gfs2 gpfs "
-    "lustre ncpfs nfs nfs4 ocfs2 orangefs smb2 smb3 smbfs webdav".split()
+    [
+        "9p",
+        "afpfs",
+        "afs",
+        "ceph",
+        "cifs",
+        "coda",
+        "davfs",
+        "fuse.ceph",
+        "fuse.glusterfs",
+        "fuse.s3fs",
+        "fuse.sshfs",
+        "fuse.rclone",
+        "gfs",
+        "gfs2",
+        "gpfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "ocfs2",
+        "orangefs",
+        "smb2",
+        "smb3",
+        "smbfs",
+        "webdav",
+    ]
 )
 
 
@@ -171,14 +196,10 @@ def _never_a_project(environ: Mapping[str, str]) -> frozenset[Path]:
     return frozenset(places)
 
 
-def _named_place(
-    named: str, cwd: Path, repository: _Repository | None, forbidden: frozenset[Path]
-) -> StorePlace:
+def _named_place(named: str, cwd: Path, repository: _Repository | None, forbidden: frozenset[Path]) -> StorePlace:
     scheme, separator, _ = named.partition("://")
     if separator:
-        raise Unavailable(
-            f"a store at a {scheme} URL is not supported yet", "Give the path of a file: --db PATH"
-        )
+        raise Unavailable(f"a store at a {scheme} URL is not supported yet", "Give the path of a file: --db PATH")
     if "\0" in named or not named.strip():
         raise InvalidInput("the store's path is empty or holds a NUL", "Give the path of a file: --db PATH")
     file = (cwd / Path(named).expanduser()).absolute()

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from satchel.base.redaction_patterns import (
+    JUDGED_CHARS,
     LITERALS,
     compiled,
     is_password,
@@ -178,9 +179,7 @@ def _header() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return (
         (
             "authorization",
-            re.compile(
-                quote + r"\]?[ \t]{0,4}[:=,][ \t]{0,4}" + quote + "(basic|bearer|token|bot|apikey)" + value
-            ),
+            re.compile(quote + r"\]?[ \t]{0,4}[:=,][ \t]{0,4}" + quote + "(basic|bearer|token|bot|apikey)" + value),
         ),
         ("bearer", re.compile("()" + value)),
     )
@@ -223,34 +222,26 @@ _BEFORE_KEY = tuple(owner + joint for owner in _KEY_OWNERS for joint in ("", "_"
 _HARMLESS = ("next", "page", "continuation", "sync", "cancellation", "eos", "bos", "pad", "public")
 _BEFORE_TOKEN = tuple(word + joint for word in _HARMLESS for joint in ("", "_", "-"))
 _MAX_QUOTED = 2_048
-_JUDGED = 256
 _KEY_SPACE = 24
 
 
-@dataclass(frozen=True, slots=True)
-class _AssignmentPatterns:
-    """What is matched beside a root word; those for names work on lowered text, as names come in any case."""
-
-    rest_of_root: re.Pattern[str]
-    sign: re.Pattern[str]
-    flag_start: re.Pattern[str]
-    flag_end: re.Pattern[str]
-    bare: re.Pattern[str]
-
-
 @cache
-def _assignment() -> _AssignmentPatterns:
-    return _AssignmentPatterns(
-        rest_of_root=re.compile(r"word|wd|phrase|orization"),
-        sign=re.compile(
+def _assignment() -> tuple[re.Pattern[str], ...]:
+    """Return the patterns around a root word: its rest, the sign, a flag before and after, and a bare value.
+
+    All but the last are for lowered text, as names come in any case.
+    """
+    return (
+        re.compile(r"word|wd|phrase|orization"),
+        re.compile(
             r"s?(?:[_-]?(?:access[_-]?key|key|token|base|value|string|hex|base64|prod|production|dev|stage|staging"
             r"|test|live|old|new|default|\d{1,3})){0,2}(?:\\{0,3}[\"'`]\]?)?"
             r"(?:[ \t]{0,4}:[ \t]{0,4}[a-z][a-z0-9_.|\[\]]{0,40}[ \t]{0,4}=|[ \t]{0,16}(?::=|=>|={1,3}|!=|:))"
             r"[ \t]{0,16}(?:[bru]{0,2}(\\{0,3}[\"'`]))?"
         ),
-        flag_start=re.compile(r"(?:\A|[\s\"'`])--[a-z0-9-]{0,20}\Z"),
-        flag_end=re.compile(r"[ \t]{1,4}(\\{0,3}[\"'`])?"),
-        bare=re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\]+"),
+        re.compile(r"(?:\A|[\s\"'`])--[a-z0-9-]{0,20}\Z"),
+        re.compile(r"[ \t]{1,4}(\\{0,3}[\"'`])?"),
+        re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\]+"),
     )
 
 
@@ -271,23 +262,21 @@ def _assignments(text: str, lowered: str) -> Iterator[Span]:
 def _assigned(text: str, lowered: str, root: str, at: int) -> Span | None:
     """Judge the value assigned to the name around the root word at one place, if there is one."""
     before = lowered[max(0, at - _KEY_SPACE) : at]
-    if (root == "key" and not before.endswith(_BEFORE_KEY)) or (
-        root == "token" and before.endswith(_BEFORE_TOKEN)
-    ):
+    if (root == "key" and not before.endswith(_BEFORE_KEY)) or (root == "token" and before.endswith(_BEFORE_TOKEN)):
         return None
-    patterns = _assignment()
+    rest_of_root, assignment, flag_start, flag_end, bare_value = _assignment()
     after = at + len(root)
     names_password = root == "pwd"
     if root in {"pass", "auth"}:
-        longer = patterns.rest_of_root.match(lowered, after)
+        longer = rest_of_root.match(lowered, after)
         if longer is not None:
             after = longer.end()
         elif before[-1:].isalnum():
             return None
         names_password = root == "pass" and (longer is not None or before[-1:] in {"_", "-"})
-    sign = patterns.sign.match(lowered, after)
-    if sign is None and patterns.flag_start.search(before):
-        sign = patterns.flag_end.match(lowered, after)
+    sign = assignment.match(lowered, after)
+    if sign is None and flag_start.search(before):
+        sign = flag_end.match(lowered, after)
     if sign is None:
         return None
     start = sign.end()
@@ -295,7 +284,7 @@ def _assigned(text: str, lowered: str, root: str, at: int) -> Span | None:
         end = text.find(sign[1], start, start + _MAX_QUOTED)
         value = text[start:end] if end > 0 else ""
     else:
-        bare = patterns.bare.match(text, start, start + _JUDGED)
+        bare = bare_value.match(text, start, start + JUDGED_CHARS)
         value = bare[0].rstrip(".:") if bare is not None else ""
         end = start + len(value)
         if is_reference(value, text[end : end + 1], loud=text[at].isupper()):
@@ -303,11 +292,9 @@ def _assigned(text: str, lowered: str, root: str, at: int) -> Span | None:
     least = 12 if names_password or root == "secret" else 16
     if not (looks_random(value, least) or (names_password and is_password(value))) or is_placeholder(value):
         return None
-    if len(value) == _JUDGED and (whole := patterns.bare.match(text, start)) is not None:
+    if len(value) == JUDGED_CHARS and (whole := bare_value.match(text, start)) is not None:
         end = whole.end()
-    is_aws_key = (
-        len(value) == 40 and "access" in lowered[at - len(before) : start] and "secret" in before + root
-    )
+    is_aws_key = len(value) == 40 and "access" in lowered[at - len(before) : start] and "secret" in before + root
     kind = "aws-secret-key" if is_aws_key else "password" if names_password else "secret"
     return start, end, kind
 

@@ -71,9 +71,7 @@ TOKEN_FORMATS: tuple[TokenFormat, ...] = (
     ),
     TokenFormat("dynatrace-token", ("dt0c01.",), r"dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
     TokenFormat("figma-token", ("figd_",), r"figd_[A-Za-z0-9_-]{40,}", anywhere=True),
-    TokenFormat(
-        "fly-token", ("fo1_", "fm1a_", "fm1r_", "fm2_"), r"(?:fo1|fm1[ar]|fm2)_[A-Za-z0-9+/_=-]{43,}"
-    ),
+    TokenFormat("fly-token", ("fo1_", "fm1a_", "fm1r_", "fm2_"), r"(?:fo1|fm1[ar]|fm2)_[A-Za-z0-9+/_=-]{43,}"),
     TokenFormat(
         "github-token",
         ("ghp_", "gho_", "ghu_", "ghr_", "ghs_", "github_pat_"),
@@ -100,9 +98,7 @@ TOKEN_FORMATS: tuple[TokenFormat, ...] = (
     # Not after a hyphen either: the run could otherwise be entered at many places.
     TokenFormat("jwt", ("eyJ",), r"(?<!-)eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?"),
     TokenFormat("langsmith-key", ("lsv2_",), r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}", anywhere=True),
-    TokenFormat(
-        "linear-key", ("lin_api_", "lin_oauth_"), r"lin_(?:api|oauth)_[A-Za-z0-9]{40,}", anywhere=True
-    ),
+    TokenFormat("linear-key", ("lin_api_", "lin_oauth_"), r"lin_(?:api|oauth)_[A-Za-z0-9]{40,}", anywhere=True),
     TokenFormat("mailchimp-key", ("-us",), r"[a-f0-9]{32}-us\d{1,2}(?![A-Za-z0-9])"),
     TokenFormat("mailgun-key", ("key-",), r"key-[a-f0-9]{32}"),
     TokenFormat("netlify-token", ("nfp_",), r"nfp_[A-Za-z0-9]{36,}"),
@@ -116,9 +112,7 @@ TOKEN_FORMATS: tuple[TokenFormat, ...] = (
         r"sk-(?:(?:proj|svcacct|admin|service)-[A-Za-z0-9_-]{20,}|or-v1-[a-f0-9]{64}|[A-Za-z0-9]{32,})",
     ),
     TokenFormat("perplexity-key", ("pplx-",), r"pplx-[A-Za-z0-9]{40,}"),
-    TokenFormat(
-        "planetscale-token", ("pscale_",), r"pscale_(?:tkn|oauth|pw)_[A-Za-z0-9_=.-]{32,}", anywhere=True
-    ),
+    TokenFormat("planetscale-token", ("pscale_",), r"pscale_(?:tkn|oauth|pw)_[A-Za-z0-9_=.-]{32,}", anywhere=True),
     TokenFormat("postman-key", ("PMAK-",), r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}", anywhere=True),
     TokenFormat("pulumi-token", ("pul-",), r"pul-[a-f0-9]{40}"),
     TokenFormat("pypi-token", ("pypi-AgE",), r"pypi-AgE[A-Za-z0-9_-]{50,}", anywhere=True),
@@ -149,14 +143,10 @@ TOKEN_FORMATS: tuple[TokenFormat, ...] = (
         r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/_-]{30,})",
         anywhere=True,
     ),
-    TokenFormat(
-        "square-token", ("EAAA", "sq0"), r"(?:EAAA[A-Za-z0-9_-]{56,60}|sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,})"
-    ),
+    TokenFormat("square-token", ("EAAA", "sq0"), r"(?:EAAA[A-Za-z0-9_-]{56,60}|sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,})"),
     TokenFormat("stripe-key", ("k_live_", "k_test_"), r"[rs]k_(?:live|test)_[A-Za-z0-9]{10,}", anywhere=True),
     TokenFormat("stripe-webhook-secret", ("whsec_",), r"whsec_[A-Za-z0-9+/]{32,}={0,2}", anywhere=True),
-    TokenFormat(
-        "supabase-token", ("sbp_", "sb_secret_"), r"(?:sbp_(?:v0_)?[a-f0-9]{40}|sb_secret_[A-Za-z0-9_-]{30,})"
-    ),
+    TokenFormat("supabase-token", ("sbp_", "sb_secret_"), r"(?:sbp_(?:v0_)?[a-f0-9]{40}|sb_secret_[A-Za-z0-9_-]{30,})"),
     TokenFormat("telegram-token", (":AA",), r"\d{8,10}:AA[A-Za-z0-9_-]{33}"),
     TokenFormat("terraform-token", (".atlasv1.",), r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}"),
     TokenFormat("twilio-key", ("SK",), r"SK[a-f0-9]{32}"),
@@ -164,8 +154,8 @@ TOKEN_FORMATS: tuple[TokenFormat, ...] = (
     TokenFormat("xai-key", ("xai-",), r"xai-[A-Za-z0-9]{60,}"),
 )
 
-LITERALS: tuple[tuple[bytes, TokenFormat], ...] = tuple(
-    (literal.encode(), entry) for entry in TOKEN_FORMATS for literal in entry.literals
+LITERALS: tuple[tuple[str, TokenFormat], ...] = tuple(
+    (literal, entry) for entry in TOKEN_FORMATS for literal in entry.literals
 )
 """Every literal with its format, in the order of the table."""
 
@@ -183,8 +173,8 @@ _WORDS = bytes(0x78 if byte in _WORD_BYTES else 0x20 for byte in range(256))
 _SHORTEST = b"x" * 18
 
 
-def long_words(text: str) -> bytes:
-    """Return the words of a text that are long enough to hold a token (18 bytes), one per line.
+def long_words(text: str) -> str:
+    """Return the words of a text that are long enough to hold a token (18 bytes), one a line, once each.
 
     Every format is one unbroken word, so its literal need only be looked for in here. Two passes at the speed
     of memory replace a hundred searches of the whole text.
@@ -192,14 +182,14 @@ def long_words(text: str) -> bytes:
     data = text.encode("utf-8", "replace")
     shape = data.translate(_WORDS)
     at = shape.find(_SHORTEST)
-    words: list[bytes] = []
+    words: set[bytes] = set()
     while at >= 0:
         end = shape.find(b" ", at)
         if end < 0:
             end = len(shape)
-        words.append(data[at:end])
+        words.add(data[at:end])
         at = shape.find(_SHORTEST, end)
-    return b"\n".join(words)
+    return b"\n".join(words).decode()
 
 
 _SAMPLE_SIGNS = (
@@ -229,12 +219,13 @@ _SAMPLE_SIGNS = (
     *("...", "\u2026", "<", "{", "$(", "%(", "%s"),
 )
 _SPECIAL = frozenset("!@#$%^&*?+")
-_JUDGED = 256
+JUDGED_CHARS = 256
+"""How much of an assigned value decides whether it is a secret."""
 
 
 @cache
 def _shapes() -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of what is no secret, of a reference in code, of one chunk of a word, of a digit."""
+    """Return the patterns of what is no secret, of a reference in code, of a chunk of a word, of a digit."""
     harmless = (
         r"\$[A-Z_][A-Z0-9_]*+|\$[a-z_]++|%[A-Za-z_]++%?"
         r"|(?:sha\d{1,3}|md5)[:-].*+"
@@ -289,7 +280,7 @@ def _mean_chunk(value: str) -> float:
 
     Words have about five letters; chunks of random base 62 under two characters, of hexadecimal just over.
     """
-    chunks = _shapes()[2].findall(value[:_JUDGED])
+    chunks = _shapes()[2].findall(value[:JUDGED_CHARS])
     return sum(map(len, chunks)) / len(chunks) if chunks else 0.0
 
 
@@ -308,7 +299,7 @@ def looks_random(value: str, least: int) -> bool:
         value: the value; its first 256 characters decide.
         least: the number of characters under which nothing counts as random.
     """
-    judged = value[:_JUDGED]
+    judged = value[:JUDGED_CHARS]
     if len(judged) < least or " " in value or not value.isprintable():
         return False
     has_digit = _shapes()[3].search(judged) is not None

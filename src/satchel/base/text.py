@@ -68,13 +68,9 @@ def check_name(value: object, field: str) -> str:
     if len(name) > MAX_NAME_CHARS:
         raise InvalidInput(f"{field} has {len(name)} characters", f"At most {MAX_NAME_CHARS} are allowed")
     if not name.isprintable() and _NAME_FORBIDDEN.search(name):
-        raise InvalidInput(
-            f"{field} {name!r} holds a control character or a lone surrogate", "Remove it and try again"
-        )
+        raise InvalidInput(f"{field} {name!r} holds a control character or a lone surrogate", "Remove it and try again")
     if ("{" in name or "<" in name) and _PLACEHOLDER.search(name):
-        raise InvalidInput(
-            f"{field} {name!r} is an unresolved placeholder", "Fill in the real value before calling"
-        )
+        raise InvalidInput(f"{field} {name!r} is an unresolved placeholder", "Fill in the real value before calling")
     return name
 
 
@@ -100,9 +96,7 @@ def canonical_path(value: object, root: str | None, field: str = "file") -> str:
     if PurePath(path).is_absolute():
         inside = None if root is None else posixpath.relpath(posixpath.normpath(path), root)
         if inside is None or inside == ".." or inside.startswith("../"):
-            raise InvalidInput(
-                f"{field} {path!r} is outside the project", "Give a path relative to the project's root"
-            )
+            raise InvalidInput(f"{field} {path!r} is outside the project", "Give a path relative to the project's root")
         return inside
     normal = posixpath.normpath(path)
     if normal in {".", ".."} or normal.startswith("../"):

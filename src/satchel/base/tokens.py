@@ -84,9 +84,7 @@ def token_counter(encoding: str | None = None) -> TokenCounter:
     try:
         import splintr
     except ImportError as error:
-        return _estimating(
-            f"splintr-rs cannot be imported ({error}); install satchel[tokens] for exact counts"
-        )
+        return _estimating(f"splintr-rs cannot be imported ({error}); install satchel[tokens] for exact counts")
     try:
         encode = splintr.Tokenizer.from_pretrained(name).encode_ordinary
         for text, *known in _SELF_CHECK:

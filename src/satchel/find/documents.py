@@ -77,7 +77,7 @@ def add(transaction: Transaction, document: Document) -> None:
             "created": document.created_at,
         },
     )
-    assert row is not None  # noqa: S101 -- RETURNING always gives the row it inserted
+    assert row is not None
     scope = index.scope_tokens(document.project_id, document.run_id, document.kind.number)
     index.insert(transaction, row[0], document.text, scope)
 

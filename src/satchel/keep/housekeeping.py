@@ -115,7 +115,7 @@ class Housekeeping:
                 row = transaction.one(sql, {"project": number})
                 return int(row[0]) if row else 0
 
-            by_type = dict(
+            by_type: dict[int, int] = dict(
                 transaction.all(
                     "SELECT type, count(*) FROM context WHERE project_id = :project GROUP BY type",
                     {"project": number},
@@ -130,9 +130,7 @@ class Housekeeping:
                 runs=count("SELECT count(*) FROM runs WHERE project_id = :project"),
                 active_runs=count("SELECT count(*) FROM runs WHERE project_id = :project AND status = 1"),
                 agents=count("SELECT count(*) FROM agents WHERE project_id = :project"),
-                entries=tuple(
-                    (name, by_type[place]) for place, name in enumerate(ENTRY_TYPES, 1) if place in by_type
-                ),
+                entries=tuple((name, by_type[place]) for place, name in enumerate(ENTRY_TYPES, 1) if place in by_type),
                 superseded=count(
                     "SELECT count(*) FROM context WHERE superseded_by IS NOT NULL AND project_id = :project"
                 ),
@@ -180,7 +178,7 @@ class Housekeeping:
             entry = self._load_entry(transaction, number)
             if not preview:
                 project = projects.find(transaction, self._workplace)
-                assert project is not None  # noqa: S101 -- its entry was just found
+                assert project is not None
                 writing.delete(transaction, project.id, [number])
                 index.optimize(transaction)
         emptied = not preview and upkeep.shrink(self._engine).wal_emptied
@@ -202,7 +200,11 @@ class Housekeeping:
             yield Check("store", "warning", f"{file} does not exist yet; the first write makes it")
             return
         yield self._check_place(file)
-        for name, examine in (("store", self._check_version), ("file", self._check_file), ("index", self._check_index)):
+        for name, examine in (
+            ("store", self._check_version),
+            ("file", self._check_file),
+            ("index", self._check_index),
+        ):
             check = _guarded(name, examine)
             yield check
             if check.status == "failed" and name != "index":
@@ -216,7 +218,7 @@ class Housekeeping:
             SELECT {COLUMNS}, r.run_id FROM context c
             JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id = c.agent_id
             WHERE c.id = :id AND c.project_id = :project
-            """,  # noqa: S608 -- the column list is ours
+            """,
             {"id": number, "project": project.id if project else None},
         )
         if row is None:
@@ -228,7 +230,9 @@ class Housekeeping:
         unreadable: list[Path] = []
         file = self._engine.file
         copies = [backup.file for backup in backups.list_backups(file)]
-        copies += sorted(path for path in file.parent.glob(f"{file.name}.damaged-*") if path.suffix not in {"-wal", "-shm"})
+        copies += sorted(
+            path for path in file.parent.glob(f"{file.name}.damaged-*") if path.suffix not in {"-wal", "-shm"}
+        )
         for path in copies:
             try:
                 with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as copy:
@@ -251,13 +255,21 @@ class Housekeeping:
             rows = transaction.all("SELECT max(version), (SELECT min_writer FROM store) FROM migrations")
         version, needed = rows[0]
         if needed > SCHEMA_VERSION:
-            return Check("store", "warning", f"schema {version} can be read but not written by this Satchel: upgrade it")
+            return Check(
+                "store",
+                "warning",
+                f"schema {version} can be read but not written by this Satchel: upgrade it",
+            )
         wal = Path(f"{self._engine.file}-wal")
         size = 0
         with suppress(FileNotFoundError):
             size = wal.stat().st_size
         if size > _WAL_WARNING_BYTES:
-            return Check("store", "warning", f"the WAL has grown to {size / 1e6:,.0f} MB: a reader may hold it; `satchel compact` empties it")
+            return Check(
+                "store",
+                "warning",
+                f"the WAL has grown to {size / 1e6:,.0f} MB: a reader may hold it; `satchel compact` empties it",
+            )
         return Check("store", "ok", f"schema {version}, SQLite {apsw.sqlite_lib_version()}")
 
     def _check_file(self) -> Check:
@@ -272,8 +284,14 @@ class Housekeeping:
             found += [
                 f"{count} entries are {text}"
                 for text, sql in (
-                    ("not in the spine", "SELECT count(*) FROM context WHERE id NOT IN (SELECT item_id FROM documents WHERE kind = 1)"),
-                    ("in the spine but gone", "SELECT count(*) FROM documents WHERE kind = 1 AND item_id NOT IN (SELECT id FROM context)"),
+                    (
+                        "not in the spine",
+                        "SELECT count(*) FROM context WHERE id NOT IN (SELECT item_id FROM documents WHERE kind = 1)",
+                    ),
+                    (
+                        "in the spine but gone",
+                        "SELECT count(*) FROM documents WHERE kind = 1 AND item_id NOT IN (SELECT id FROM context)",
+                    ),
                 )
                 for (count,) in transaction.all(sql)
                 if count

@@ -51,7 +51,7 @@ class Agents:
                     {"role": role, "id": agent, "seq": projects.next_seq(transaction, project.id)},
                 )
             row = transaction.one("SELECT id, name, role, created_at FROM agents WHERE id = :id", {"id": agent})
-        assert row is not None  # noqa: S101 -- just ensured
+        assert row is not None
         return Agent(*row)
 
     def list(self) -> tuple[Agent, ...]:
@@ -89,7 +89,7 @@ def ensure_agent(transaction: Transaction, project_id: int, name: str, now: int)
                 "now": now,
             },
         )
-    assert known is not None  # noqa: S101 -- RETURNING always gives the row it inserted
+    assert known is not None
     return int(known[0])
 
 

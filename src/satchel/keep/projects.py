@@ -99,7 +99,7 @@ def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
         """,
         {"uid": os.urandom(16), "name": name, "root": workplace.root, "now": now},
     )
-    assert row is not None  # noqa: S101 -- RETURNING always gives the row it inserted
+    assert row is not None
     return Project(*row)
 
 
@@ -115,7 +115,7 @@ def next_seq(transaction: Transaction, project_id: int, changes: int = 1) -> int
     row = transaction.one(
         "UPDATE projects SET seq = seq + :n WHERE id = :id RETURNING seq", {"n": changes, "id": project_id}
     )
-    assert row is not None  # noqa: S101 -- the project was found in this transaction
+    assert row is not None
     return int(row[0]) - changes + 1
 
 

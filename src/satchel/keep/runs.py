@@ -7,11 +7,11 @@ import time
 from dataclasses import dataclass
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, nearest, unknown_name
+from satchel.base.paging import Page, check_page
 from satchel.base.redaction import redact
 from satchel.base.text import canonical_path, clean_content
 from satchel.keep import projects
 from satchel.keep.names import check_identifier
-from satchel.base.paging import Page, check_page
 from satchel.keep.projects import Workplace
 from satchel.store.sqlite import Row, Transaction
 
@@ -93,7 +93,7 @@ class Runs:
                 INSERT INTO runs (uid, seq, project_id, run_id, title, spec_path, effort, created_at)
                 VALUES (:uid, :seq, :project, :name, :title, :spec, :effort, :now)
                 RETURNING {_COLUMNS}
-                """,  # noqa: S608 -- the column list is ours
+                """,
                 {
                     "uid": os.urandom(16),
                     "seq": projects.next_seq(transaction, project.id),
@@ -105,7 +105,7 @@ class Runs:
                     "now": now,
                 },
             )
-        assert row is not None  # noqa: S101 -- RETURNING always gives the row it inserted
+        assert row is not None
         return _run(row)
 
     def end(self, run_id: str | None = None, status: str = "completed") -> Run:
@@ -133,7 +133,7 @@ class Runs:
                 f"""
                 UPDATE runs SET status = :status, ended_at = :now, seq = :seq WHERE id = :id
                 RETURNING {_COLUMNS}
-                """,  # noqa: S608 -- the column list is ours
+                """,
                 {
                     "status": STATUSES.index(status) + 1,
                     "now": work.clock(),
@@ -141,7 +141,7 @@ class Runs:
                     "id": choice.id,
                 },
             )
-        assert row is not None  # noqa: S101 -- the run was found in this transaction
+        assert row is not None
         return _run(row)
 
     def list(self, status: str | None = None, *, limit: int = 20, offset: int = 0) -> Page[Run]:
@@ -164,13 +164,13 @@ class Runs:
                 "project": project.id,
                 "status": None if status is None else STATUSES.index(status) + 1,
             }
-            total = transaction.one(f"SELECT count(*) FROM runs WHERE {where}", values)  # noqa: S608
+            total = transaction.one(f"SELECT count(*) FROM runs WHERE {where}", values)
             rows = transaction.all(
-                f"SELECT {_COLUMNS} FROM runs WHERE {where} "  # noqa: S608 -- the parts are ours
+                f"SELECT {_COLUMNS} FROM runs WHERE {where} "
                 "ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset",
                 {**values, "limit": limit, "offset": offset},
             )
-        assert total is not None  # noqa: S101 -- an aggregate always gives a row
+        assert total is not None
         return Page(tuple(map(_run, rows)), total[0], offset, limit)
 
     def get(self, run_id: str | None = None) -> Run | None:
@@ -240,14 +240,14 @@ def choose_for_writing(
             "now": now,
         },
     )
-    assert row is not None  # noqa: S101 -- RETURNING always gives the row it inserted
+    assert row is not None
     return RunChoice(row[0], row[1], STATUSES[row[2] - 1], started=True)
 
 
 def latest(transaction: Transaction, project_id: int) -> Run | None:
     """Return the newest run of a project, whatever its status."""
     row = transaction.one(
-        f"SELECT {_COLUMNS} FROM runs WHERE project_id = :project ORDER BY created_at DESC, id DESC LIMIT 1",  # noqa: S608
+        f"SELECT {_COLUMNS} FROM runs WHERE project_id = :project ORDER BY created_at DESC, id DESC LIMIT 1",
         {"project": project_id},
     )
     return None if row is None else _run(row)
@@ -255,8 +255,8 @@ def latest(transaction: Transaction, project_id: int) -> Run | None:
 
 def load(transaction: Transaction, number: int) -> Run:
     """Return the run with the store's number for it."""
-    row = transaction.one(f"SELECT {_COLUMNS} FROM runs WHERE id = :id", {"id": number})  # noqa: S608
-    assert row is not None  # noqa: S101 -- callers found the number in this transaction
+    row = transaction.one(f"SELECT {_COLUMNS} FROM runs WHERE id = :id", {"id": number})
+    assert row is not None
     return _run(row)
 
 
@@ -272,7 +272,8 @@ def _unknown_run(transaction: Transaction, project_id: int | None, name: str) ->
     names = [
         row[0]
         for row in transaction.all(
-            "SELECT run_id FROM runs WHERE project_id = :project ORDER BY id DESC LIMIT 200", {"project": project_id}
+            "SELECT run_id FROM runs WHERE project_id = :project ORDER BY id DESC LIMIT 200",
+            {"project": project_id},
         )
     ]
     close = nearest(name, names)

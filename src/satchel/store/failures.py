@@ -37,23 +37,30 @@ def explain(error: apsw.Error, store: Path) -> SatchelError | None:
             )
         case apsw.NotADBError():
             return StoreForeign(
-                f"{store} is not a SQLite database", f"It was left untouched; name another file, or {_RESTORE}"
+                f"{store} is not a SQLite database",
+                f"It was left untouched; name another file, or {_RESTORE}",
             )
         case apsw.CorruptError() | apsw.FormatError():
             return StoreDamaged(f"{store} is damaged ({error})", _RESTORE)
         case apsw.FullError():
-            return StoreFull(f"the disk that holds {store} is full", "Nothing was written; free some space and try again")
+            return StoreFull(
+                f"the disk that holds {store} is full", "Nothing was written; free some space and try again"
+            )
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
-            return ReadOnly(f"{store} cannot be written ({error})", "Reading works; check the file's and folder's permissions")
+            return ReadOnly(
+                f"{store} cannot be written ({error})",
+                "Reading works; check the file's and folder's permissions",
+            )
         case apsw.CantOpenError():
             return ReadOnly(f"{store} cannot be opened ({error})", "Check that the folder exists and its permissions")
         case apsw.InterruptError():
             return Interrupted("the call was interrupted", "Nothing of it was written")
-        case apsw.IOError() if error.extendedresult == apsw.SQLITE_IOERR_SHORT_READ:
+        case apsw.IOError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ:
             return StoreDamaged(f"{store} is shorter than it should be", _RESTORE)
         case apsw.IOError():
             return StoreFull(
-                f"reading or writing {store} failed ({error})", "Nothing was written; check the disk and its free space"
+                f"reading or writing {store} failed ({error})",
+                "Nothing was written; check the disk and its free space",
             )
         case _:
             return None

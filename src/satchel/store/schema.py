@@ -125,7 +125,9 @@ _GROUND_FLOOR = (
     "INSERT INTO documents_fts (documents_fts, rank) VALUES ('automerge', 0)",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (Migration("the ground floor: projects, runs, agents, context, search", _GROUND_FLOOR),)
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration("the ground floor: projects, runs, agents, context, search", _GROUND_FLOOR),
+)
 
 SCHEMA_VERSION = len(MIGRATIONS)
 """The version this program brings a store to."""

@@ -50,9 +50,9 @@ class Transaction:
     def one(self, sql: str, parameters: Parameters | None = None) -> Row | None:
         """Run one statement and return its first row, or None."""
         self._check()
-        row = None
-        for row in self.connection.execute(sql, parameters):
-            break
+        cursor = self.connection.execute(sql, parameters)
+        row: Row | None = cursor.fetchone()
+        cursor.close()
         return row
 
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
@@ -90,6 +90,10 @@ class SqliteEngine:
         self.read_only = read_only
         self.clock = clock
         self.backups_keep = backups_keep
+        self._writer: apsw.Connection | None
+        self._readers: list[apsw.Connection]
+        self._running: dict[int, Transaction]
+        self._identity: tuple[int, int] | None
         self._start_afresh()
         _ENGINES.add(self)
 
@@ -187,14 +191,14 @@ class SqliteEngine:
                 writer.close()
 
     def _start_afresh(self) -> None:
-        self._writer: apsw.Connection | None = None
-        self._readers: list[apsw.Connection] = []
+        self._writer = None
+        self._readers = []
+        self._running = {}
+        self._identity = None
+        self._generation = 1
         self._turnstile = Turnstile(self.file)
         self._write_lock = threading.Lock()
         self._tracking_lock = threading.Lock()
-        self._running: dict[int, Transaction] = {}
-        self._identity: tuple[int, int] | None = None
-        self._generation = 1
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -249,9 +253,7 @@ class SqliteEngine:
 
     def _ready_writer(self) -> apsw.Connection:
         if self.read_only:
-            raise ReadOnly(
-                f"{self.file} was opened for reading only", "Open it without --read-only to write"
-            )
+            raise ReadOnly(f"{self.file} was opened for reading only", "Open it without --read-only to write")
         identity = _identity(self.file)
         if self._writer is None or identity != self._identity:
             if identity is None:

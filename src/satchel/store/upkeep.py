@@ -110,9 +110,7 @@ def restore(engine: SqliteEngine, source: Path, progress: Progress | None = None
             try:
                 backups.copy_pages(copy, live, progress)
             except apsw.BusyError as error:
-                raise Busy(
-                    f"{access.file} is in use and stayed locked", "Nothing was changed; try again"
-                ) from error
+                raise Busy(f"{access.file} is in use and stayed locked", "Nothing was changed; try again") from error
             _empty_wal(live, access.wait_ms)
         engine.check_again()
         return Restored(source, previous, previous_was_damaged=False)
@@ -125,7 +123,10 @@ def _copy(source: Path, target: Path) -> None:
     target.unlink(missing_ok=True)
     os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     flags = apsw.SQLITE_OPEN_READONLY
-    with closing(apsw.Connection(str(source), flags=flags)) as old, closing(apsw.Connection(str(target))) as new:
+    with (
+        closing(apsw.Connection(str(source), flags=flags)) as old,
+        closing(apsw.Connection(str(target))) as new,
+    ):
         backups.copy_pages(old, new)
         new.pragma("journal_mode", "delete")
 

@@ -166,13 +166,11 @@ def _order(chosen: Filter) -> str:
 
 def _count(transaction: Transaction, source: str, where: str, values: dict[str, object]) -> int:
     row = transaction.one(f"SELECT count(*) FROM {source} WHERE {where}", values)
-    assert row is not None  # noqa: S101 -- an aggregate always gives a row
+    assert row is not None
     return int(row[0])
 
 
-def _count_by_index(
-    transaction: Transaction, where: str, values: dict[str, object], chosen: Filter
-) -> int:
+def _count_by_index(transaction: Transaction, where: str, values: dict[str, object], chosen: Filter) -> int:
     """Count without a search.
 
     Whether an entry is live stands only in the table. Few are superseded and those have an index, so the live ones are
@@ -182,6 +180,4 @@ def _count_by_index(
         return _count(transaction, "context c", where, values)
     everything = where.replace(" AND c.superseded_by IS NULL", "")
     superseded = where.replace("c.superseded_by IS NULL", "c.superseded_by IS NOT NULL")
-    return _count(transaction, "context c", everything, values) - _count(
-        transaction, "context c", superseded, values
-    )
+    return _count(transaction, "context c", everything, values) - _count(transaction, "context c", superseded, values)

@@ -56,9 +56,7 @@ class Entries:
             InvalidInput, TooLarge: the entry is not acceptable; nothing was written.
             NotFound, Conflict: the run does not exist, or several are active and none was chosen.
         """
-        return self.write_many(
-            [NewEntry(type, content, task_id, loop_id, file, line)], run_id=run_id, agent=agent
-        )[0]
+        return self.write_many([NewEntry(type, content, task_id, loop_id, file, line)], run_id=run_id, agent=agent)[0]
 
     def write_many(
         self, entries: Sequence[NewEntry], *, run_id: str | None = None, agent: str | None = None
@@ -161,9 +159,7 @@ class Entries:
         )
         with self._workplace.engine.read() as transaction:
             project = projects.find(transaction, self._workplace)
-            run = runs.choose_for_reading(
-                transaction, self._workplace, project.id if project else None, run_id
-            )
+            run = runs.choose_for_reading(transaction, self._workplace, project.id if project else None, run_id)
             if project is None or run is None:
                 return EntryPage(
                     (),
@@ -178,9 +174,7 @@ class Entries:
             entries, total, notes = reading.read(transaction, project.id, run.id, run.run_id, chosen)
         return EntryPage(entries, total, offset, limit, run.run_id, project.seq, chosen.order_name, notes)
 
-    def prune(
-        self, *, keep: int = DEFAULT_KEEP, run_id: str | None = None, preview: bool = False
-    ) -> PruneResult:
+    def prune(self, *, keep: int = DEFAULT_KEEP, run_id: str | None = None, preview: bool = False) -> PruneResult:
         """Remove the oldest entries of a run beyond the newest ``keep`` of each type and loop.
 
         The live analysis and the current review are never removed.
@@ -200,7 +194,7 @@ class Entries:
             doomed = writing.prunable(transaction, project.id, run.id, keep)
             if not preview:
                 writing.delete(transaction, project.id, [number for number, _ in doomed])
-        counts = {name: 0 for name in ENTRY_TYPES}
+        counts = dict.fromkeys(ENTRY_TYPES, 0)
         for _, number in doomed:
             counts[ENTRY_TYPES[number - 1]] += 1
         removed = tuple((name, count) for name, count in counts.items() if count)

@@ -131,13 +131,13 @@ def _newest(transaction: Transaction, project_id: int, run: Run, name: str) -> t
     where = "c.project_id = :project AND c.run_id = :run AND c.type = :type AND c.superseded_by IS NULL"
     values = {"project": project_id, "run": run.id, "type": ENTRY_TYPES.index(name) + 1}
     rows = transaction.all(
-        f"SELECT {COLUMNS} FROM context c LEFT JOIN agents a ON a.id = c.agent_id "  # noqa: S608
+        f"SELECT {COLUMNS} FROM context c LEFT JOIN agents a ON a.id = c.agent_id "
         f"WHERE {where} ORDER BY c.created_at DESC, c.id DESC LIMIT {NEWEST_PER_TYPE}",
         values,
     )
     total = len(rows)
     if total == NEWEST_PER_TYPE:
-        count = transaction.one(f"SELECT count(*) FROM context c WHERE {where}", values)  # noqa: S608
+        count = transaction.one(f"SELECT count(*) FROM context c WHERE {where}", values)
         total = int(count[0]) if count else total
     return [entry_of(row, run.run_id) for row in reversed(rows)], total
 

@@ -224,9 +224,8 @@ def _is_camel(key: str) -> bool:
 def _check(entry_type: str, field: _Field, item: object) -> object:
     if field.kind == "flag" and isinstance(item, bool):
         return item
-    if field.kind == "whole" and isinstance(item, (int, float)) and not isinstance(item, bool):
-        if item == item and abs(item) < 2**53 and item == int(item) and item >= 0:  # noqa: PLR0124 -- NaN
-            return int(item)
+    if field.kind == "whole" and isinstance(item, int | float) and _is_whole(item):
+        return int(item)
     if field.kind == "text" and isinstance(item, str):
         return item
     if field.kind == "texts":
@@ -234,6 +233,10 @@ def _check(entry_type: str, field: _Field, item: object) -> object:
         if isinstance(items, (list, tuple)) and all(isinstance(text, str) for text in items):
             return list(items)
     raise InvalidInput(f"{field.name} of a {entry_type} must be {_EXPECTED[field.kind]}", _example(entry_type))
+
+
+def _is_whole(number: float) -> bool:
+    return not isinstance(number, bool) and 0 <= number < 2**53 and number == int(number)
 
 
 def _check_plain(entry_type: str, name: str, item: object, depth: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput, TooLarge
+from satchel.base.paging import check_whole
 from satchel.base.redaction import redact
 from satchel.base.text import canonical_path, clean_content
 from satchel.find import documents
@@ -51,8 +52,7 @@ def prepare(entry: NewEntry, workplace: Workplace) -> Prepared:
     content, notes = _storable(entry.type, entry.content, workplace.max_content_bytes)
     line = entry.line
     if line is not None:
-        if not isinstance(line, int) or isinstance(line, bool) or not 1 <= line <= _MAX_LINE:
-            raise InvalidInput(f"line {line!r} is no line number", "Give a whole number from 1")
+        check_whole("line", line, _MAX_LINE, smallest=1)
         if entry.file is None:
             raise InvalidInput("line is given without file", "Name the file too")
     return Prepared(
@@ -159,7 +159,7 @@ def insert(
                 "now": now,
             },
         )
-        assert row is not None  # noqa: S101 -- RETURNING always gives the row it inserted
+        assert row is not None
         number = int(row[0])
         if replaced:
             _mark(transaction, project_id, replaced, number)
@@ -192,7 +192,7 @@ def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: Pre
     values = {"project": project_id, "run": run}
     if entry.type == CODEBASE_ANALYSIS:
         rows = transaction.all(
-            f"SELECT id FROM context WHERE {where} AND type = :type",  # noqa: S608 -- the parts are ours
+            f"SELECT id FROM context WHERE {where} AND type = :type",
             {**values, "type": CODEBASE_ANALYSIS},
         )
         return [row[0] for row in rows]
@@ -205,7 +205,7 @@ def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: Pre
             OR type = :issue AND id < (SELECT max(id) FROM context WHERE {same_review} AND type = :verdict)
         )
         ORDER BY id
-        """,  # noqa: S608 -- the parts are ours
+        """,
         {
             **values,
             "task": entry.task_id,
@@ -244,7 +244,7 @@ def prunable(
             WHERE place > :keep AND (type NOT IN ({REVIEW_ISSUE}, {REVIEW_VERDICT}, {CODEBASE_ANALYSIS})
                 OR superseded_by IS NOT NULL)
             ORDER BY id
-            """,  # noqa: S608 -- the parts are ours
+            """,
             {
                 "project": project_id,
                 "run": run,
@@ -262,9 +262,7 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
         heir = transaction.one("SELECT superseded_by FROM context WHERE id = :id", {"id": number})
         replaced = [
             row[0]
-            for row in transaction.all(
-                "SELECT id FROM context WHERE superseded_by = :id ORDER BY id", {"id": number}
-            )
+            for row in transaction.all("SELECT id FROM context WHERE superseded_by = :id ORDER BY id", {"id": number})
         ]
         if heir is not None and replaced:
             _step_aside(transaction, number)
@@ -286,6 +284,4 @@ def _mark(transaction: Transaction, project_id: int, changed: Sequence[int], by:
         "UPDATE context SET superseded_by = :by, seq = :seq WHERE id = :id",
         [{"by": by, "seq": seq, "id": number} for number, seq in changes],
     )
-    documents.set_status(
-        transaction, Kind.ENTRY, changes, documents.LIVE if by is None else documents.SUPERSEDED
-    )
+    documents.set_status(transaction, Kind.ENTRY, changes, documents.LIVE if by is None else documents.SUPERSEDED)

@@ -1,0 +1,5 @@
+"""``python -m satchel`` is ``satchel``."""
+
+from satchel.faces.cli import main
+
+main()

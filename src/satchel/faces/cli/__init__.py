@@ -1,0 +1,70 @@
+"""The command line: ``satchel COMMAND``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and leave the process with its exit status."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command.
+
+    Returns:
+        0, or the exit status that :data:`satchel.base.errors.ERROR_KINDS` gives the error. Errors go to stderr as one
+        line, with ``--json`` as one JSON object; a traceback only when ``SATCHEL_DEBUG`` is set.
+    """
+    import click
+
+    from satchel.base.errors import ERROR_KINDS, SatchelError
+    from satchel.faces.cli.group import satchel_command
+
+    arguments = list(arguments)
+    try:
+        result = satchel_command.main(arguments, prog_name="satchel", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except SatchelError as error:
+        _report(arguments, error.code, error.problem, error.remedy)
+        return error.kind.exit_status
+    except click.UsageError as error:
+        hint = f"`{error.ctx.command_path} --help` explains" if error.ctx else "`satchel --help` explains"
+        _report(arguments, "invalid_input", error.format_message().rstrip("."), hint)
+        return ERROR_KINDS["invalid_input"].exit_status
+    except (click.Abort, KeyboardInterrupt):
+        _report(arguments, "interrupted", "stopped", None)
+        return ERROR_KINDS["interrupted"].exit_status
+    except BrokenPipeError:
+        # whoever read our output has left; a later flush at exit must not complain about it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except OSError as error:
+        _report(arguments, "internal", f"{error.strerror or error}: {error.filename or 'the system'}", None)
+        return ERROR_KINDS["internal"].exit_status
+    except Exception as error:
+        if os.environ.get("SATCHEL_DEBUG"):
+            raise
+        _report(
+            arguments,
+            "internal",
+            f"a fault in Satchel ({type(error).__name__}: {error})",
+            "SATCHEL_DEBUG=1 shows where",
+        )
+        return ERROR_KINDS["internal"].exit_status
+
+
+def _report(arguments: Sequence[str], code: str, problem: str, remedy: str | None) -> None:
+    if "--json" in arguments:
+        import json
+
+        print(json.dumps({"error": {"code": code, "problem": problem, "remedy": remedy}}), file=sys.stderr)  # noqa: T201
+        return
+    import click
+
+    text = problem if remedy is None else f"{problem}. {remedy}"
+    click.echo(f"{click.style('error', fg='red', bold=True)} [{code}]: {text}", err=True)

@@ -1,0 +1,1 @@
+"""One module for each command, each with a click command named ``command``."""

@@ -1,0 +1,47 @@
+"""``satchel forget``."""
+
+from __future__ import annotations
+
+import click
+
+from satchel.faces.cli.common import json_option, opened, progress, show_json, store_options
+from satchel.faces.compact import content_lines
+
+
+@click.command()
+@click.argument("ref", metavar="ID")
+@click.option("--yes", is_flag=True, help="Remove without asking.")
+@click.option("--preview", is_flag=True, help="Only say what would be removed.")
+@store_options
+@json_option
+def command(ref: str, yes: bool, preview: bool, db: str | None, project: str | None, as_json: bool) -> None:
+    """Remove one note for good, as for a leaked secret: its row, its search text, and the bytes they took.
+
+    The whole file is rewritten, which takes seconds on a large store. Backups are not changed: those that still hold
+    the note are listed, for you to delete.
+
+    \b
+    Example:
+      satchel forget e812
+    """
+    with opened(db, project) as satchel:
+        found = satchel.housekeeping.forget(ref, preview=True)
+        if not as_json:
+            click.echo(f"{found.entry.ref} {found.entry.type} of run {found.entry.run_id}:")
+            click.echo("\n".join(content_lines(found.entry.content[:400])))
+        if not preview and (yes or as_json or click.confirm("Remove it for good?", err=True)):
+            with progress("forgetting", quiet=as_json):
+                found = satchel.housekeeping.forget(ref)
+    if as_json:
+        show_json(found)
+        return
+    click.echo("removed" if found.done else "not removed")
+    for file in found.still_in:
+        click.echo(f"still in {file}")
+    for file in found.unreadable:
+        click.echo(f"could not look into {file}")
+    if found.done and not found.wal_emptied:
+        click.echo(
+            "a reader holds the WAL, which may still contain it: run `satchel compact` when it has left",
+            err=True,
+        )

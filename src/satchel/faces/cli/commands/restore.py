@@ -1,0 +1,36 @@
+"""``satchel restore``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from satchel.faces.cli.common import json_option, opened, progress, show_json, store_options
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Restore without asking.")
+@store_options
+@json_option
+def command(source: Path, yes: bool, db: str | None, project: str | None, as_json: bool) -> None:
+    """Go back to the backup SOURCE. What is there now is saved first; running servers go on with the restored state.
+
+    \b
+    Example:
+      satchel backup --list && satchel restore .satchel/backups/backup-20261121T101500000Z.db
+    """
+    with opened(db, project) as satchel:
+        if not (yes or as_json) and not click.confirm(f"Put {source} in the place of {satchel.place.file}?", err=True):
+            click.echo("nothing was changed")
+            return
+        with progress("restoring", quiet=as_json) as told:
+            result = satchel.housekeeping.restore(source.absolute(), told)
+    if as_json:
+        show_json(result)
+        return
+    click.echo(f"restored {result.source}")
+    if result.previous is not None:
+        what = "the damaged file was set aside as" if result.previous_was_damaged else "the state before it is in"
+        click.echo(f"{what} {result.previous}")

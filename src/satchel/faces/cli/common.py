@@ -1,0 +1,108 @@
+"""What the commands share: options, opening the store, and printing for people or for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from satchel.client import Satchel, open_satchel
+
+if TYPE_CHECKING:
+    from satchel.store.backups import Progress
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def store_options(command: Command) -> Command:
+    """Add the options that say which store and project a command works on."""
+    command = click.option(
+        "--project", metavar="NAME", help="The project, where a store holds several. [env: SATCHEL_PROJECT]"
+    )(command)
+    return click.option(
+        "--db",
+        metavar="PATH",
+        help="The store's file. Default: found as git finds its own. [env: SATCHEL_DB]",
+    )(command)
+
+
+def run_option(command: Command) -> Command:
+    """Add ``--run``."""
+    return click.option(
+        "--run", "run_id", metavar="ID", help="The run. Default: the only active one. [env: SATCHEL_RUN]"
+    )(command)
+
+
+def agent_option(command: Command) -> Command:
+    """Add ``--agent``, for commands that act as someone."""
+    return click.option("--agent", metavar="NAME", help="Who acts. [env: SATCHEL_AGENT]")(command)
+
+
+def json_option(command: Command) -> Command:
+    """Add ``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")(command)
+
+
+@contextmanager
+def opened(
+    db: str | None,
+    project: str | None,
+    *,
+    run_id: str | None = None,
+    agent: str | None = None,
+    here: bool = False,
+    read_only: bool = False,
+) -> Iterator[Satchel]:
+    """Open the store of a command; warnings about the configuration go to stderr."""
+    with open_satchel(db, project, agent, run_id, here=here, read_only=read_only) as satchel:
+        warn(satchel.config.warnings)
+        yield satchel
+
+
+def warn(warnings: tuple[str, ...]) -> None:
+    """Print warnings to stderr."""
+    for text in warnings:
+        click.echo(f"{click.style('warning', fg='yellow')}: {text}", err=True)
+
+
+def show_json(value: object) -> None:
+    """Print a record or JSON value to stdout."""
+    from satchel.faces.plain import fields_of
+
+    click.echo(json.dumps(fields_of(value), ensure_ascii=False, indent=2))
+
+
+@contextmanager
+def progress(label: str, *, quiet: bool) -> Iterator[Progress]:
+    """Draw a progress bar on stderr while something long runs; nothing where stderr is no terminal.
+
+    The bar turns from pulsing to counting as soon as the work says how much there is.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield _say_nothing
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _say_nothing(_done: int, _total: int) -> None:
+    pass
+
+
+def size_text(size: int) -> str:
+    """Render a number of bytes for people, as in ``1.4 MB``."""
+    amount = float(size)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1_000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1_000
+    return f"{amount:.1f} GB"

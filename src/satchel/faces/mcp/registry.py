@@ -1,0 +1,169 @@
+"""The tools an agent can call: declared once, listed lean, run so that no exception escapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Concatenate, Generic, TypeVar
+
+from satchel.base.errors import InvalidInput, SatchelError, unknown_name
+from satchel.faces.mcp.call import Call
+from satchel.faces.mcp.faults import INTERNAL_TEXT, log_fault
+from satchel.faces.mcp.schema import MAX_SHOWN_CHARS, Schema, check_arguments, check_schema
+
+ServiceT = TypeVar("ServiceT")
+
+ALL_TOOLSETS = "all"
+"""The name that chooses every toolset."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[ServiceT]):
+    """One tool: what agents read about it, and what runs when they call it.
+
+    Args:
+        name: the wire name, a verb and a noun.
+        toolset: the set it is served with.
+        description: what a model needs to choose it; every agent pays for it in every session.
+        parameters: the object schema of the arguments, in the subset of :mod:`satchel.faces.mcp.schema`.
+        handler: called with the :class:`Call` and the checked arguments by name; returns the answer's text.
+        read_only: it changes nothing.
+        destructive: it may delete or overwrite.
+        idempotent: a repetition with the same arguments changes nothing more.
+    """
+
+    name: str
+    toolset: str
+    description: str
+    parameters: Schema
+    handler: Callable[Concatenate[Call[ServiceT], ...], str]
+    read_only: bool
+    destructive: bool = False
+    idempotent: bool = False
+
+    def listing(self) -> dict[str, Any]:
+        """Return the tool as ``tools/list`` shows it.
+
+        Hints are given where they differ from what the protocol assumes: not read-only, destructive, not
+        idempotent (ToolAnnotations, revisions 2025-03-26 and later).
+        """
+        hints: dict[str, bool] = {}
+        if self.read_only:
+            hints["readOnlyHint"] = True
+        else:
+            hints["destructiveHint"] = self.destructive
+            if self.idempotent:
+                hints["idempotentHint"] = True
+        return {
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": self.parameters,
+            "annotations": hints,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a tool call answered: its text, and whether it is an error."""
+
+    text: str
+    is_error: bool = False
+
+
+class Registry(Generic[ServiceT]):
+    """The tools that one server offers, in the order they were declared.
+
+    Args:
+        tools: every tool there is.
+        toolsets: the names of the sets to serve; ``all`` serves every one.
+        read_only: leave out every tool that may change something.
+
+    Raises:
+        InvalidInput: a toolset is unknown, or none is named.
+        ValueError: two tools share a name, or a tool's declaration is faulty.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Tool[ServiceT]],
+        toolsets: Iterable[str] = (ALL_TOOLSETS,),
+        *,
+        read_only: bool = False,
+    ) -> None:
+        self._declared: dict[str, Tool[ServiceT]] = {}
+        for tool in tools:
+            if tool.name in self._declared:
+                raise ValueError(f"two tools are named {tool.name!r}")
+            _check_declaration(tool)
+            self._declared[tool.name] = tool
+        chosen = self._choose(toolsets)
+        self.tools: dict[str, Tool[ServiceT]] = {
+            tool.name: tool
+            for tool in self._declared.values()
+            if tool.toolset in chosen and (tool.read_only or not read_only)
+        }
+
+    def _choose(self, toolsets: Iterable[str]) -> set[str]:
+        known = list(dict.fromkeys(tool.toolset for tool in self._declared.values()))
+        chosen = set()
+        for name in toolsets:
+            if name == ALL_TOOLSETS:
+                chosen.update(known)
+            elif name in known:
+                chosen.add(name)
+            else:
+                raise unknown_name("toolset", name, [*known, ALL_TOOLSETS])
+        if not chosen:
+            raise InvalidInput("no toolset is chosen", f"Valid: {', '.join([*known, ALL_TOOLSETS])}")
+        return chosen
+
+    def listing(self) -> list[dict[str, Any]]:
+        """Return the tools as ``tools/list`` shows them."""
+        return [tool.listing() for tool in self.tools.values()]
+
+    def tool(self, name: str) -> Tool[ServiceT]:
+        """Return a tool that is served.
+
+        Raises:
+            InvalidInput: no such tool is served; names the nearest, or the toolset that has to be chosen.
+        """
+        tool = self.tools.get(name)
+        if tool is not None:
+            return tool
+        left_out = self._declared.get(name)
+        if left_out is not None:
+            raise InvalidInput(
+                f"tool {name!r} is not served here",
+                f"It belongs to the toolset {left_out.toolset}; start the server with that toolset"
+                + ("" if left_out.read_only else " and not read-only"),
+            )
+        raise unknown_name("tool", name[:MAX_SHOWN_CHARS], self.tools)
+
+    def run(self, tool: Tool[ServiceT], arguments: dict[str, object], call: Call[ServiceT]) -> Outcome:
+        """Check the arguments and run the handler.
+
+        Returns:
+            The handler's text. An error Satchel raises on purpose becomes ``error [code]: problem. remedy``;
+            any other exception is logged and its text kept from the client.
+        """
+        try:
+            call.check()
+            text = tool.handler(call, **check_arguments(tool.parameters, arguments, tool.name))
+            if not isinstance(text, str):
+                raise TypeError(f"the handler returned {type(text).__name__}, not text")
+        except SatchelError as error:
+            return Outcome(f"error [{error.code}]: {error}", is_error=True)
+        except Exception:  # noqa: BLE001 - the edge between a client and our faults
+            if call.cancelled():  # whatever the interrupted statement raised is the cancellation's doing
+                return Outcome("error [interrupted]: the call was cancelled", is_error=True)
+            log_fault(f"tool {tool.name}")
+            return Outcome(f"error [internal]: {INTERNAL_TEXT}", is_error=True)
+        return Outcome(text)
+
+
+def _check_declaration(tool: Tool[ServiceT]) -> None:
+    if tool.parameters.get("type") != "object" or "properties" not in tool.parameters:
+        raise ValueError(f"the parameters of tool {tool.name!r} are no object schema with properties")
+    if tool.read_only and tool.destructive:
+        raise ValueError(f"tool {tool.name!r} cannot be both read-only and destructive")
+    check_schema(tool.parameters)
