@@ -168,6 +168,7 @@ def test_a_decision_is_asked_for_its_reason() -> None:
         ),
         ('Revert "Add gift vouchers"', 'Why did we take back "Add gift vouchers"?'),
         ("Fix rounding of refunds to keep the cents", "What went wrong with rounding of refunds?"),
+        ("Avoids a second count of the coins", "How did we avoid a second count of the coins?"),
         ("Moved the clerks to staff.py", "Where did we move the clerks to staff.py?"),
     ],
 )

@@ -229,7 +229,8 @@ _REASON_SENTENCE = re.compile(
     _FLAGS,
 )
 _HEDGE = re.compile(
-    r"\b(?:maybe|perhaps|probably|hopefully|todo|sometime|i guess|i think|not sure|for some reason|ago|previously|used to|makes? it so)\b|\?",
+    r"\b(?:maybe|perhaps|probably|hopefully|todo|sometime|i guess|"
+    r"i think|not sure|for some reason|ago|previously|used to|makes? it so)\b|\?",
     re.IGNORECASE,
 )
 

@@ -65,6 +65,7 @@ def _verb_forms() -> dict[str, str]:
 
 
 _VERBS = _verb_forms()
+_ASKED_HOW = frozenset(("avoid", "ensure", "improve", "prevent", "reduce", "speed", "stop"))
 _WORD = re.compile(r"[^\W_]{2,}")
 _COMMON = frozenset(
     """
@@ -182,7 +183,7 @@ def _useful(message: Message) -> list[str]:
         for sentence in message.sentences
         if len(_WORD.findall(sentence)) >= 4
         and not sentence.endswith(":")
-        and not sentence[0].islower()
+        and not (sentence[0].islower() or sentence[0].isdigit())
         and sentence != message.subject
     ]
     return kept[:_BODY_SENTENCES]
@@ -277,7 +278,8 @@ def _ask(told: _Told) -> str | None:
     base = _VERBS.get(verb.lower())
     if base is None:
         return _question(_VAGUE, _whole(plain), area)
-    return _question(f"{'Why' if told.kind == 'decision' else 'Where'} did we {base}", _topic(rest), area)
+    asks = "Why" if told.kind == "decision" else "How" if base in _ASKED_HOW else "Where"
+    return _question(f"{asks} did we {base}", _topic(rest), area)
 
 
 def _question(opening: str, topic: str, area: str) -> str | None:
