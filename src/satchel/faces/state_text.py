@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.faces.compact import content_lines, value_text
+from satchel.faces.compact import content_lines, place_text, value_text
 from satchel.keep.entries import RunState, StateIssue, StateNote, StateVerdict
 from satchel.keep.entries.structured import CodebaseAnalysis
 
@@ -77,5 +77,5 @@ def _place(task: str | None, loop: str | None, file: str | None, line: int | Non
     parts = [f"by {value_text(agent)}"] if agent else []
     parts += [f"task:{value_text(task)}"] if task else []
     parts += [f"loop:{value_text(loop)}"] if loop else []
-    parts += [f"file:{value_text(file)}{'' if line is None else f':{line}'}"] if file else []
+    parts += [place_text(file, line)] if file else []
     return f" {' '.join(parts)}" if parts else ""

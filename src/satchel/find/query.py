@@ -140,11 +140,13 @@ def words(text: str) -> list[str]:
         text: anything a person or an agent types; no character has a meaning of its own.
 
     Returns:
-        At most :data:`MAX_TERMS` words, folded. A text of nothing but stop words keeps them. Empty when the text has
-        no letter and no digit.
+        At most :data:`MAX_TERMS` words, as they were typed: the index folds case in its own way, where a sharp s stays
+        one. A text of nothing but stop words keeps them. Empty when the text has no letter and no digit.
     """
-    found = list(dict.fromkeys(match[0].casefold() for match in _WORD.finditer(text)))
-    return ([word for word in found if word not in STOP_WORDS] or found)[:MAX_TERMS]
+    found: dict[str, str] = {}
+    for word in _WORD.findall(text):
+        found.setdefault(word.lower(), word)
+    return ([word for lowered, word in found.items() if lowered not in STOP_WORDS] or list(found.values()))[:MAX_TERMS]
 
 
 def any_of(terms: list[str]) -> str:

@@ -231,7 +231,7 @@ class Housekeeping:
         file = self._engine.file
         copies = [backup.file for backup in backups.list_backups(file)]
         copies += sorted(
-            path for path in file.parent.glob(f"{file.name}.damaged-*") if path.suffix not in {"-wal", "-shm"}
+            path for path in file.parent.glob(f"{file.name}.damaged-*") if not path.name.endswith(("-wal", "-shm"))
         )
         for path in copies:
             try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 
 from satchel.base.errors import InvalidInput
 from satchel.base.redaction import finds_secret
@@ -44,7 +45,7 @@ class Agents:
         with self._workplace.engine.write() as transaction:
             now = self._workplace.clock()
             project = projects.ensure(transaction, self._workplace, now)
-            agent = ensure_agent(transaction, project.id, name, now)
+            agent, _ = ensure_agent(transaction, project.id, name, now)
             if role is not None:
                 transaction.execute(
                     "UPDATE agents SET role = :role, seq = :seq WHERE id = :id AND role IS DISTINCT FROM :role",
@@ -67,10 +68,10 @@ class Agents:
         return tuple(Agent(*row) for row in rows)
 
 
-def ensure_agent(transaction: Transaction, project_id: int, name: str, now: int) -> int:
-    """Return the number of an agent, recorded on first use."""
+def ensure_agent(transaction: Transaction, project_id: int, name: str, now: int) -> tuple[int, str]:
+    """Return the number of an agent, recorded on first use, and its name as it was written then."""
     known = transaction.one(
-        "SELECT id FROM agents WHERE project_id = :project AND folded = :folded",
+        "SELECT id, name FROM agents WHERE project_id = :project AND folded = :folded",
         {"project": project_id, "folded": fold(name)},
     )
     if known is None:
@@ -78,7 +79,7 @@ def ensure_agent(transaction: Transaction, project_id: int, name: str, now: int)
             """
             INSERT INTO agents (uid, seq, project_id, name, folded, created_at)
             VALUES (:uid, :seq, :project, :name, :folded, :now)
-            RETURNING id
+            RETURNING id, name
             """,
             {
                 "uid": os.urandom(16),
@@ -90,11 +91,17 @@ def ensure_agent(transaction: Transaction, project_id: int, name: str, now: int)
             },
         )
     assert known is not None
-    return int(known[0])
+    return int(known[0]), str(known[1])
 
 
 def check_identifier(value: object, field: str) -> str:
     """Return a name as :func:`satchel.base.text.check_name` does, and refuse one that holds a secret."""
+    return _check_text(value, field) if isinstance(value, str) else check_name(value, field)
+
+
+@lru_cache(maxsize=4_096)
+def _check_text(value: str, field: str) -> str:
+    # the same few agents, tasks, loops and files come with every call
     name = check_name(value, field)
     secret = finds_secret(name)
     if secret is not None:

@@ -51,7 +51,9 @@ class Project:
     seq: int
 
 
-_COLUMNS = "SELECT id, name, root, seq FROM projects"
+_ANY = "SELECT id, name, root, seq FROM projects"
+_BY_NAME = f"{_ANY} WHERE name = :name"
+_BY_ROOT = f"{_ANY} WHERE root = :root ORDER BY id"
 
 
 def find(transaction: Transaction, workplace: Workplace) -> Project | None:
@@ -61,12 +63,12 @@ def find(transaction: Transaction, workplace: Workplace) -> Project | None:
     it is the only project of the store whose recorded root is gone.
     """
     if workplace.project_name is not None:
-        row = transaction.one(f"{_COLUMNS} WHERE name = :name", {"name": workplace.project_name})
+        row = transaction.one(_BY_NAME, {"name": workplace.project_name})
         return Project(*row) if row else None
-    row = transaction.one(f"{_COLUMNS} WHERE root = :root ORDER BY id", {"root": workplace.root})
+    row = transaction.one(_BY_ROOT, {"root": workplace.root})
     if row:
         return Project(*row)
-    every = transaction.all(f"{_COLUMNS} LIMIT 2")
+    every = transaction.all(f"{_ANY} LIMIT 2")
     if len(every) == 1 and (workplace.root is None or _is_gone(every[0][2])):
         return Project(*every[0])
     return None

@@ -75,7 +75,7 @@ class Runs:
         work = self._workplace
         name = None if run_id is None else check_identifier(run_id, "run_id")
         effort = None if effort is None else check_identifier(effort, "effort")
-        spec_path = None if spec_path is None else canonical_path(spec_path, work.files_root, "spec_path")
+        spec_path = None if spec_path is None else _check_spec_path(spec_path, work)
         title = None if title is None else _check_title(title)
         with work.engine.write() as transaction:
             now = work.clock()
@@ -295,6 +295,10 @@ def _free_run_id(transaction: Transaction, project_id: int, now: int) -> str:
     while f"{day}-{number}" in names:
         number += 1
     return f"{day}-{number}"
+
+
+def _check_spec_path(path: str, workplace: Workplace) -> str:
+    return check_identifier(canonical_path(path, workplace.files_root, "spec_path"), "spec_path")
 
 
 def _check_title(title: str) -> str:

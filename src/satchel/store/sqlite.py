@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import apsw
 
@@ -109,7 +109,7 @@ class SqliteEngine:
         Raises:
             StoreForeign, StoreDamaged, StoreNewer: the file cannot be read as a store.
         """
-        with self._explained():
+        try:
             connection, generation = self._borrow_reader()
             try:
                 connection.execute("BEGIN")
@@ -118,6 +118,8 @@ class SqliteEngine:
                 connection.execute("COMMIT")
             finally:
                 self._return_reader(connection, generation)
+        except apsw.Error as error:
+            self._raise_explained(error)
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
@@ -129,30 +131,32 @@ class SqliteEngine:
             StoreNewer: the store needs a newer program; it was left untouched.
             StoreFull: the disk is full; nothing was written.
         """
-        with self._explained():
-            deadline = time.monotonic() + self.access.wait_ms / 1_000
-            if not self._write_lock.acquire(timeout=self.access.wait_ms / 1_000):
-                raise Busy(
-                    f"other threads kept {self.file} busy for longer than the wait",
-                    "Nothing was written; try again, or raise store.lock_wait_ms",
-                )
+        deadline = time.monotonic() + self.access.wait_ms / 1_000
+        if not self._write_lock.acquire(timeout=self.access.wait_ms / 1_000):
+            raise Busy(
+                f"other threads kept {self.file} busy for longer than the wait",
+                "Nothing was written; try again, or raise store.lock_wait_ms",
+            )
+        try:
+            connection = self._ready_writer()
+            self._turnstile.enter(min(_LONGEST_TURN_SECONDS, (deadline - time.monotonic()) / 2))
             try:
-                connection = self._ready_writer()
-                self._turnstile.enter(min(_LONGEST_TURN_SECONDS, (deadline - time.monotonic()) / 2))
+                connection.set_busy_timeout(max(1, round((deadline - time.monotonic()) * 1_000)))
+                connection.execute("BEGIN IMMEDIATE")
                 try:
-                    self._begin(connection, deadline)
-                    try:
-                        migrations.check_writable(connection, self.file)
-                        with self._tracked(connection) as transaction:
-                            yield transaction
-                        connection.execute("COMMIT")
-                    except BaseException:
-                        opening.roll_back(connection)
-                        raise
-                finally:
-                    self._turnstile.leave()
+                    migrations.check_writable(connection, self.file)
+                    with self._tracked(connection) as transaction:
+                        yield transaction
+                    connection.execute("COMMIT")
+                except BaseException:
+                    opening.roll_back(connection)
+                    raise
             finally:
-                self._write_lock.release()
+                self._turnstile.leave()
+        except apsw.Error as error:
+            self._raise_explained(error)
+        finally:
+            self._write_lock.release()
 
     @contextmanager
     def exclusive(self) -> Iterator[apsw.Connection]:
@@ -160,8 +164,11 @@ class SqliteEngine:
 
         Other threads wait; other processes are kept out by SQLite alone.
         """
-        with self._explained(), self._write_lock:
-            yield self._ready_writer()
+        try:
+            with self._write_lock:
+                yield self._ready_writer()
+        except apsw.Error as error:
+            self._raise_explained(error)
 
     def interrupter(self) -> Callable[[], None]:
         """Return a function that interrupts whatever transaction the calling thread has open when it is called."""
@@ -200,34 +207,14 @@ class SqliteEngine:
         self._write_lock = threading.Lock()
         self._tracking_lock = threading.Lock()
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except apsw.Error as error:
-            known = explain(error, self.file)
-            if known is None:
-                raise
-            raise known from error
+    def _raise_explained(self, error: apsw.Error) -> NoReturn:
+        known = explain(error, self.file)
+        if known is None:
+            raise error
+        raise known from error
 
-    @contextmanager
-    def _tracked(self, connection: apsw.Connection) -> Iterator[Transaction]:
-        transaction = Transaction(connection)
-        thread = threading.get_ident()
-        outer = self._running.get(thread)
-        self._running[thread] = transaction
-        try:
-            yield transaction
-        finally:
-            with self._tracking_lock:
-                if outer is None:
-                    del self._running[thread]
-                else:
-                    self._running[thread] = outer
-
-    def _begin(self, connection: apsw.Connection, deadline: float) -> None:
-        connection.set_busy_timeout(max(1, round((deadline - time.monotonic()) * 1_000)))
-        connection.execute("BEGIN IMMEDIATE")
+    def _tracked(self, connection: apsw.Connection) -> _Tracked:
+        return _Tracked(self, Transaction(connection))
 
     def _borrow_reader(self) -> tuple[apsw.Connection, int]:
         identity = _identity(self.file)
@@ -292,6 +279,30 @@ class SqliteEngine:
         self._identity = identity
         self._return_reader(reader, self._generation)
         return None
+
+
+class _Tracked:
+    """Lets a thread's transaction be interrupted while it is open. A class, since this is on the path of every call."""
+
+    __slots__ = ("engine", "outer", "thread", "transaction")
+
+    def __init__(self, engine: SqliteEngine, transaction: Transaction) -> None:
+        self.engine = engine
+        self.transaction = transaction
+
+    def __enter__(self) -> Transaction:
+        running = self.engine._running  # noqa: SLF001 -- the engine's own part
+        self.thread = threading.get_ident()
+        self.outer = running.get(self.thread)
+        running[self.thread] = self.transaction
+        return self.transaction
+
+    def __exit__(self, *_: object) -> None:
+        with self.engine._tracking_lock:  # noqa: SLF001 -- the engine's own part
+            if self.outer is None:
+                del self.engine._running[self.thread]  # noqa: SLF001
+            else:
+                self.engine._running[self.thread] = self.outer  # noqa: SLF001
 
 
 _ENGINES: weakref.WeakSet[SqliteEngine] = weakref.WeakSet()

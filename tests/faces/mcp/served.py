@@ -43,6 +43,13 @@ def _hold(call: Call[Path], /, name: str) -> str:
     return f"{name} held"
 
 
+def _linger(call: Call[Path], /) -> str:
+    """Outlast the end of the input, unless interrupted."""
+    wake = threading.Event()
+    with call.on_cancel(wake.set):
+        return "interrupted" if wake.wait(0.2) else "lingered"
+
+
 def _count(call: Call[Path], /) -> str:
     for done in range(1, 4):
         call.progress(done, 3, f"step {done}")
@@ -102,6 +109,7 @@ def make_server(folder: Path) -> Server[Path]:
         _tool("echo", _echo, text={"type": "string"}, times={"type": "integer", "default": 1}),
         _tool("agent", _agent),
         _tool("hold", _hold, name={"type": "string"}),
+        _tool("linger", _linger),
         _tool("count", _count),
         _tool("fail", _fail, how={"type": "string", "enum": ["known", "unknown", "exit"]}),
         _tool("shout", _shout),
@@ -118,9 +126,7 @@ def make_server(folder: Path) -> Server[Path]:
             Resource("test://broken", "broken", "A fault.", "text/plain", _broken),
             Resource("test://no-text", "no-text", "Bytes.", "text/plain", _no_text),
         ],
-        templates=[
-            ResourceTemplate("test://runs/{run_id}/state", "state", "A run's state.", "text/markdown", _state)
-        ],
+        templates=[ResourceTemplate("test://runs/{run_id}/state", "state", "A run's state.", "text/markdown", _state)],
         prompts=[
             Prompt(
                 "review",

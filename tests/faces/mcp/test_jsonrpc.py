@@ -71,9 +71,7 @@ def test_a_lone_surrogate_is_replaced_in_every_kind_of_message() -> None:
 
 
 def test_a_message_is_one_line_whatever_its_text() -> None:
-    assert encode_result(1, {"text": "a\nb\r\u0085"}).splitlines() == [
-        encode_result(1, {"text": "a\nb\r\u0085"})
-    ]
+    assert encode_result(1, {"text": "a\nb\r\u0085"}).splitlines() == [encode_result(1, {"text": "a\nb\r\u0085"})]
 
 
 def test_an_error_has_data_only_if_there_is_some() -> None:

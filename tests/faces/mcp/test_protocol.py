@@ -61,9 +61,7 @@ def ask(server: Server[None], method: str, revision: str = HANDSHAKE, **params: 
     return server.answer(Request(1, method, params), revision, Call(None))
 
 
-def refusal(
-    server: Server[None], method: str, revision: str = HANDSHAKE, **params: object
-) -> tuple[int, str, object]:
+def refusal(server: Server[None], method: str, revision: str = HANDSHAKE, **params: object) -> tuple[int, str, object]:
     with pytest.raises(RpcError) as caught:
         ask(server, method, revision, **params)
     return caught.value.code, caught.value.message, caught.value.data
@@ -222,9 +220,7 @@ def test_only_the_results_that_may_be_kept_say_for_how_long(
     assert ("ttlMs" in result, "cacheScope" in result) == (cacheable, cacheable)
 
 
-@pytest.mark.parametrize(
-    "method", ["tools/list", "resources/list", "resources/templates/list", "prompts/list"]
-)
+@pytest.mark.parametrize("method", ["tools/list", "resources/list", "resources/templates/list", "prompts/list"])
 def test_a_cursor_that_was_never_given_out_is_refused(method: str) -> None:
     assert refusal(FULL, method, cursor="x")[0] == -32602
     assert ask(FULL, method, cursor=None) == ask(FULL, method)

@@ -60,6 +60,7 @@ def problem(schema: Schema, arguments: dict[str, object]) -> str:
         ({"type": "number"}, 3, 3),
         ({"type": "number"}, 2.5, 2.5),
         ({"type": "boolean"}, False, False),
+        ({"type": ["boolean", "integer"], "minimum": 2}, True, True),
         (LIST, ["a", "b"], ["a", "b"]),
         (LIST, [], []),
         (LIST, '["a", "b"]', ["a", "b"]),
@@ -116,9 +117,7 @@ def test_a_value_is_taken_in_its_declared_type(schema: Schema, given: object, ex
         (KIND, "x" * 5_000, "unknown value 'xxx"),
     ],
 )
-def test_a_wrong_value_is_refused_with_what_would_be_right(
-    schema: Schema, given: object, wanted: str
-) -> None:
+def test_a_wrong_value_is_refused_with_what_would_be_right(schema: Schema, given: object, wanted: str) -> None:
     assert problem(parameters(value=schema), {"value": given}).startswith(wanted)
 
 

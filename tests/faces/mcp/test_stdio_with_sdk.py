@@ -51,7 +51,7 @@ def text(result: mcp_types.CallToolResult) -> str:
 def test_tools_are_listed_with_schema_and_hints(session: Session) -> None:
     async def conversation(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert list(tools) == ["echo", "agent", "hold", "count", "fail", "shout", "surrogate"]
+        assert list(tools) == ["echo", "agent", "hold", "linger", "count", "fail", "shout", "surrogate"]
         echo, hold = tools["echo"], tools["hold"]
         assert echo.input_schema["required"] == ["text"]
         assert echo.annotations is not None

@@ -32,6 +32,9 @@ def run(arguments: Sequence[str]) -> int:
     except SatchelError as error:
         _report(arguments, error.code, error.problem, error.remedy)
         return error.kind.exit_status
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return ERROR_KINDS["invalid_input"].exit_status
     except click.UsageError as error:
         hint = f"`{error.ctx.command_path} --help` explains" if error.ctx else "`satchel --help` explains"
         _report(arguments, "invalid_input", error.format_message().rstrip("."), hint)
@@ -39,6 +42,9 @@ def run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         _report(arguments, "interrupted", "stopped", None)
         return ERROR_KINDS["interrupted"].exit_status
+    except SystemExit as left:
+        # so click leaves when whoever read our output has left, which is no failure, and after a shell completion
+        return 0 if isinstance(left.__context__, BrokenPipeError) else int(left.code or 0)
     except BrokenPipeError:
         # whoever read our output has left; a later flush at exit must not complain about it
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -124,7 +124,6 @@ class Call(Generic[ServiceT]):
         """For the transport: the handler has returned; nothing is sent or interrupted for it any more."""
         with self._lock:
             self._finished = True
-            self._callbacks.clear()
 
 
 class CancelHook:

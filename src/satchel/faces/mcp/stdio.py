@@ -76,6 +76,8 @@ def serve_stdio(
         The process's exit status, 0.
     """
     takes_over = stdin is None or stdout is None
+    if takes_over:
+        _ensure_stderr()
     session = _Session(
         server,
         _take_over_input() if stdin is None else stdin,
@@ -91,8 +93,21 @@ def serve_stdio(
     return 0
 
 
+def _ensure_stderr() -> None:
+    """Give a process that was started without stderr one that leads nowhere, before its number is taken."""
+    try:
+        os.fstat(2)
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        if nowhere == 2:
+            os.set_inheritable(2, True)
+        else:
+            os.dup2(nowhere, 2)
+            os.close(nowhere)
+
+
 def _take_over_input() -> BinaryIO:
-    private = os.dup(0)  # not inherited by child processes, and above 2 while 1 and 2 are open
+    private = os.dup(0)  # not inherited by child processes
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
     os.close(nowhere)
@@ -102,12 +117,7 @@ def _take_over_input() -> BinaryIO:
 
 def _take_over_output() -> BinaryIO:
     private = os.dup(1)
-    try:
-        os.dup2(2, 1)
-    except OSError:  # started without stderr
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.close(nowhere)
+    os.dup2(2, 1)
     sys.stdout = sys.stderr
     os.set_blocking(private, True)
     return os.fdopen(private, "wb", buffering=0)
@@ -167,7 +177,6 @@ class _Session(Generic[ServiceT]):
         self._stdout = stdout
         self._max_line_bytes = max_line_bytes
         self._write_lock = threading.Lock()
-        self._gone = False
         self._events: SimpleQueue[str] = SimpleQueue()  # its put is safe in a signal handler
         self._queue: SimpleQueue[_Job[ServiceT] | None] = SimpleQueue()
         self._workers = 0
@@ -346,19 +355,16 @@ class _Session(Generic[ServiceT]):
         self._send(encode_notification(method, params))
 
     def _send(self, message: bytes | None) -> None:
-        """Write one line; once the client reads no more, do nothing."""
+        """Write one line; a client that reads no more is a reason to leave."""
         if message is None:
             return
         rest = memoryview(message + b"\n")
         with self._write_lock:
-            if self._gone:
-                return
             try:
                 while rest:
                     rest = rest[self._stdout.write(rest) :]
                 self._stdout.flush()
             except (OSError, ValueError):  # a broken pipe, or a stream that was closed
-                self._gone = True
                 self._events.put(_GONE)
 
 

@@ -82,6 +82,8 @@ def check_filter(
             )
     if search is not None and not search.strip():
         raise InvalidInput("search is empty", "Say what to look for, or leave search out")
+    if since is not None and not isinstance(since, str):
+        check_whole("since", since, 2**53)
     check_page(limit, offset)
     return Filter(
         types=tuple(dict.fromkeys(map(type_number, types or ()))),

@@ -97,6 +97,7 @@ class EntryPage:
         seq: the project's change counter in this snapshot.
         order: newest, oldest, relevance or seq.
         notes: what the reader should know, such as that there is no run yet.
+        after_seq: the cursor that was asked for, if any.
     """
 
     entries: tuple[Entry, ...]
@@ -107,6 +108,7 @@ class EntryPage:
     seq: int
     order: str
     notes: tuple[str, ...] = ()
+    after_seq: int | None = None
 
     @property
     def next_offset(self) -> int | None:
@@ -119,6 +121,8 @@ class EntryPage:
         """What to pass as ``after_seq`` to read what changes after this page, losing nothing in between."""
         if self.order == "seq" and self.next_offset is not None:
             return self.entries[-1].seq
+        if self.after_seq is not None and not self.limit and self.total:
+            return self.after_seq
         return self.seq
 
     def __iter__(self) -> Iterator[Entry]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.errors import InvalidInput, NotFound, TooLarge
 from satchel.base.paging import DEFAULT_LIMIT, check_whole
 from satchel.keep import projects, runs
 from satchel.keep.entries import reading, state, writing
@@ -80,7 +80,7 @@ class Entries:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
-            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)
+            author, author_name = (None, None) if agent is None else ensure_agent(transaction, project.id, agent, now)
             kept = writing.insert(transaction, project.id, run.id, author, prepared, now)
             self._keep_to_limit(transaction, project.id, run.id, prepared)
         notes = _run_notes(run)
@@ -96,7 +96,7 @@ class Entries:
                 loop_id=entry.loop_id,
                 file=entry.file,
                 line=entry.line,
-                agent=agent,
+                agent=author_name,
                 superseded_by=None,
                 created_at=now,
                 notes=entry.notes + notes,
@@ -172,7 +172,9 @@ class Entries:
                     (_no_run(transaction, project),),
                 )
             entries, total, notes = reading.read(transaction, project.id, run.id, run.run_id, chosen)
-        return EntryPage(entries, total, offset, limit, run.run_id, project.seq, chosen.order_name, notes)
+        return EntryPage(
+            entries, total, offset, limit, run.run_id, project.seq, chosen.order_name, notes, after_seq=after_seq
+        )
 
     def prune(self, *, keep: int = DEFAULT_KEEP, run_id: str | None = None, preview: bool = False) -> PruneResult:
         """Remove the oldest entries of a run beyond the newest ``keep`` of each type and loop.
@@ -220,10 +222,10 @@ class Entries:
     def _prepare(self, entry: NewEntry, place: int, count: int) -> writing.Prepared:
         try:
             return writing.prepare(entry, self._workplace)
-        except InvalidInput as error:
+        except (InvalidInput, TooLarge) as error:
             if count == 1:
                 raise
-            raise InvalidInput(f"entries[{place}]: {error.problem}", error.remedy) from None
+            raise type(error)(f"entries[{place}]: {error.problem}", error.remedy) from None
 
     def _keep_to_limit(
         self, transaction: Transaction, project_id: int, run: int, written: Sequence[writing.Prepared]

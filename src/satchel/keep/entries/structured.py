@@ -15,6 +15,7 @@ from typing import NoReturn
 from satchel.base.errors import InvalidInput
 
 _MAX_DEPTH = 32
+_MAX_BITS = 4_096  # Python refuses to write numbers of more than 4,300 digits
 _CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 
 
@@ -135,11 +136,21 @@ def parse_object(entry_type: str, content: object) -> dict[str, object]:
 
 
 def map_texts(value: object, change: Callable[[str], str]) -> object:
-    """Return a JSON value with every string in it, names included, passed through ``change``."""
+    """Return a JSON value with every string in it, names included, passed through ``change``.
+
+    Raises:
+        InvalidInput: two names of one object become the same.
+    """
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
-        return {change(str(key)): map_texts(item, change) for key, item in value.items()}
+        changed: dict[str, object] = {}
+        for key, item in value.items():
+            name = change(str(key))
+            if name in changed:
+                raise InvalidInput(f"two names of an object are both {name!r} when stored", "Give each its own")
+            changed[name] = map_texts(item, change)
+        return changed
     if isinstance(value, (list, tuple)):
         return [map_texts(item, change) for item in value]
     return value
@@ -245,6 +256,8 @@ def _check_plain(entry_type: str, name: str, item: object, depth: int) -> None:
         raise InvalidInput(f"{name} of the {entry_type} is nested too deeply", f"At most {_MAX_DEPTH} levels")
     if isinstance(item, float) and not math.isfinite(item):
         raise InvalidInput(f"{name} of the {entry_type} is not a number", "NaN and infinities cannot be kept")
+    if isinstance(item, int) and item.bit_length() > _MAX_BITS:
+        raise InvalidInput(f"{name} of the {entry_type} is too large a number", f"At most {_MAX_BITS} bits")
     if isinstance(item, Mapping):
         for inner in item.values():
             _check_plain(entry_type, name, inner, depth - 1)

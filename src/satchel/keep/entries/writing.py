@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.base.paging import check_whole
@@ -67,8 +68,15 @@ def prepare(entry: NewEntry, workplace: Workplace) -> Prepared:
     )
 
 
-def _check_file(file: str, workplace: Workplace) -> str:
-    return check_identifier(canonical_path(file, workplace.files_root), "file")
+def _check_file(file: object, workplace: Workplace) -> str:
+    root = workplace.files_root
+    return _inside(file, root) if isinstance(file, str) else canonical_path(file, root)
+
+
+@lru_cache(maxsize=4_096)
+def _inside(file: str, root: str | None) -> str:
+    # the same few files come with every call
+    return check_identifier(canonical_path(file, root), "file")
 
 
 def _storable(entry_type: str, content: object, limit: int) -> tuple[str, tuple[str, ...]]:
@@ -88,7 +96,10 @@ def _storable(entry_type: str, content: object, limit: int) -> tuple[str, tuple[
 
     if entry_type in structured.STRUCTURED_TYPES:
         # each string is redacted before it is serialised: redacting JSON text can break it
-        text = structured.to_json(structured.map_texts(structured.parse_object(entry_type, content), clean))
+        fields = structured.parse_object(entry_type, content)
+        if not isinstance(content, str):
+            _check_size(structured.to_json(structured.map_texts(fields, str)), limit)
+        text = structured.to_json(structured.map_texts(fields, clean))
     elif isinstance(content, str):
         text = clean(content)
         if not text.strip():

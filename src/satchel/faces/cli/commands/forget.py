@@ -10,7 +10,7 @@ from satchel.faces.compact import content_lines
 
 @click.command()
 @click.argument("ref", metavar="ID")
-@click.option("--yes", is_flag=True, help="Remove without asking.")
+@click.option("--yes", is_flag=True, help="Remove without asking; --json alone only previews.")
 @click.option("--preview", is_flag=True, help="Only say what would be removed.")
 @store_options
 @json_option
@@ -29,7 +29,7 @@ def command(ref: str, yes: bool, preview: bool, db: str | None, project: str | N
         if not as_json:
             click.echo(f"{found.entry.ref} {found.entry.type} of run {found.entry.run_id}:")
             click.echo("\n".join(content_lines(found.entry.content[:400])))
-        if not preview and (yes or as_json or click.confirm("Remove it for good?", err=True)):
+        if not preview and (yes or (not as_json and click.confirm("Remove it for good?", err=True))):
             with progress("forgetting", quiet=as_json):
                 found = satchel.housekeeping.forget(ref)
     if as_json:

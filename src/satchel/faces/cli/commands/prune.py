@@ -10,7 +10,7 @@ from satchel.keep.entries.service import DEFAULT_KEEP
 
 @click.command()
 @click.option("--keep", type=int, default=DEFAULT_KEEP, show_default=True, help="The newest to keep per type and loop.")
-@click.option("--yes", is_flag=True, help="Remove without asking.")
+@click.option("--yes", is_flag=True, help="Remove without asking; --json alone only previews.")
 @click.option("--preview", is_flag=True, help="Only say what would be removed.")
 @run_option
 @store_options
@@ -32,7 +32,7 @@ def command(
     """
     with opened(db, project, run_id=run_id) as satchel:
         result = satchel.entries.prune(keep=keep, preview=True)
-        if not preview and result.total and (yes or as_json or _agreed(result.total, result.run_id)):
+        if not preview and result.total and (yes or (not as_json and _agreed(result.total, result.run_id))):
             result = satchel.entries.prune(keep=keep, run_id=result.run_id)
     if as_json:
         show_json(result)

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from satchel.base.errors import InvalidInput
 from satchel.faces.cli.common import json_option, opened, progress, show_json, store_options
 
 
 @click.command()
 @click.argument("source", type=click.Path(path_type=Path))
-@click.option("--yes", is_flag=True, help="Restore without asking.")
+@click.option("--yes", is_flag=True, help="Restore without asking; needed with --json.")
 @store_options
 @json_option
 def command(source: Path, yes: bool, db: str | None, project: str | None, as_json: bool) -> None:
@@ -21,8 +22,10 @@ def command(source: Path, yes: bool, db: str | None, project: str | None, as_jso
     Example:
       satchel backup --list && satchel restore .satchel/backups/backup-20261121T101500000Z.db
     """
+    if as_json and not yes:
+        raise InvalidInput("restore with --json asks nobody", "Add --yes to put the backup in the store's place")
     with opened(db, project) as satchel:
-        if not (yes or as_json) and not click.confirm(f"Put {source} in the place of {satchel.place.file}?", err=True):
+        if not yes and not click.confirm(f"Put {source} in the place of {satchel.place.file}?", err=True):
             click.echo("nothing was changed")
             return
         with progress("restoring", quiet=as_json) as told:

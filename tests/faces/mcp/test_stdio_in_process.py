@@ -1,4 +1,4 @@
-"""Whatever a client sends, every request gets one answer and the server leaves in order."""
+"""The stdio transport over streams in this process, above all: whatever comes, every request gets one answer."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ SERVER = Server("hostile", "1", None, Registry([ECHO]))
 
 any_text = st.text(st.characters(), max_size=8)
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | any_text
-values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(any_text, inner, max_size=3)
-)
+values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(any_text, inner, max_size=3))
 ids = st.integers(0, 3) | st.sampled_from(["0", "\ud800", ""]) | st.just(10**400) | scalars
 metas = st.fixed_dictionaries(
     {},
@@ -95,14 +93,34 @@ def serve(stream: bytes) -> list[Any]:
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
+def test_a_call_says_nothing_after_its_answer() -> None:
+    calls: list[Call[None]] = []
+
+    def keep(call: Call[None], /) -> str:
+        calls.append(call)
+        return "kept"
+
+    parameters = {"type": "object", "properties": {}, "additionalProperties": False}
+    server = Server("kept", "1", None, Registry([Tool("keep", "test", "Keep.", parameters, keep, read_only=True)]))
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "progressToken": 1,
+    }
+    line = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "keep", "_meta": meta}}
+    out = io.BytesIO()
+    serve_stdio(server, stdin=io.BytesIO(json.dumps(line).encode()), stdout=out)
+    answered = out.getvalue()
+    calls[0].progress(1)
+    assert out.getvalue() == answered
+
+
 @given(st.lists(lines, max_size=12), st.booleans())
 @settings(deadline=None)
 def test_every_request_gets_exactly_one_answer(sent: list[bytes], newline_at_end: bool) -> None:
     answers = serve(b"\n".join(sent) + b"\n" * newline_at_end)
     single = [answer for answer in answers if isinstance(answer, dict)]
-    assert all(
-        answer["jsonrpc"] == "2.0" and ("result" in answer) != ("error" in answer) for answer in single
-    )
+    assert all(answer["jsonrpc"] == "2.0" and ("result" in answer) != ("error" in answer) for answer in single)
     alone = [message for message in map(parsed, sent) if not isinstance(message, list)]
     expected = Counter(name for message in alone for name in requests_in(message))
     assert Counter(identity(answer["id"]) for answer in single if answer["id"] is not None) == expected

@@ -1,0 +1,1 @@
+"""What the published figures are measured with: ``python -m benchmarks`` (or ``make bench``)."""

@@ -1,0 +1,115 @@
+"""``python -m benchmarks``: measure, print the figures beside their baselines, and write them down."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+
+from benchmarks import machine
+from benchmarks.harness import WORKSHOP, Bench, NotMeasuredError, Progress, Section, section_text
+
+FAMILIES = {
+    "durable-write": "one durable write beside bare apsw",
+    "fairness": "8 and 16 processes that write at once",
+    "filtered-read": "the same 1,000 entries in stores of up to a million",
+    "redaction": "finding secrets in clean and in hostile text",
+    "kill": "killing a writer again and again",
+    "start-up": "importing, and the command line",
+    "stdio": "the MCP server over stdio beside the official SDK",
+    "sizes": "installed, on disk, and in tokens",
+}
+"""Every family with what it measures; each is the module of its name."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the families that were asked for; the exit status is 0 whether or not every target is met."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer samples, smaller stores")
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=FAMILIES, help="only these families")
+    parser.add_argument("--list", action="store_true", help="name the families and leave")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON too")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the whole report as Markdown too")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="a folder of public data sets")
+    chosen = parser.parse_args(arguments)
+    if chosen.list:
+        print("\n".join(f"{name:<15} {what}" for name, what in FAMILIES.items()))
+        return 0
+    if chosen.write and chosen.only:
+        parser.error("--write needs every family: leave out --only")
+    if chosen.data and not chosen.data.is_dir():
+        parser.error(f"--data: there is no folder {chosen.data}")
+
+    WORKSHOP.mkdir(exist_ok=True)
+    date = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    heading = _heading(date, machine.facts(), quick=chosen.quick)
+    print(heading, flush=True)
+    measured: dict[str, Section] = {}
+    for name in chosen.only or FAMILIES:
+        measured[name] = _measure(name, quick=chosen.quick, data=chosen.data)
+        print(section_text(measured[name]), flush=True)
+    verdict = _verdict(measured)
+    print(verdict)
+    if chosen.write:
+        body = "\n".join(map(section_text, measured.values()))
+        chosen.write.write_text(f"# Benchmarks\n\n{heading}\n{verdict}\n\n{body}", encoding="utf-8")
+    if chosen.json:
+        chosen.json.write_text(_as_json(date, measured, quick=chosen.quick), encoding="utf-8")
+    return 0
+
+
+def _measure(name: str, *, quick: bool, data: Path | None) -> Section:
+    family = import_module(f"benchmarks.{name.replace('-', '_')}")
+    with tempfile.TemporaryDirectory(prefix="run-", dir=WORKSHOP) as folder, Progress() as progress:
+        progress.say(name)
+        try:
+            section = family.run(Bench(Path(folder), quick, data, progress))
+        except NotMeasuredError as reason:
+            return Section(FAMILIES[name].capitalize(), (), (f"Not measured: {reason}.",))
+    assert isinstance(section, Section)
+    return section
+
+
+def _heading(date: str, facts: dict[str, str], *, quick: bool) -> str:
+    kind = "a quick run: few samples, small stores" if quick else "a full run"
+    about = "\n".join(f"- {name}: {value}" for name, value in facts.items())
+    return (
+        f"Written by `python -m benchmarks` on {date} ({kind}). Each figure was sampled in turn with its baseline, "
+        "so that the machine's noise strikes both; times are medians and 95th percentiles.\n\n"
+        f"{about}\n"
+    )
+
+
+def _verdict(measured: dict[str, Section]) -> str:
+    judged = [figure for section in measured.values() for figure in section.figures if figure.met is not None]
+    missed = [figure for figure in judged if not figure.met]
+    lines = [f"{len(judged) - len(missed)} of {len(judged)} targets are met."]
+    lines += [f"- missed: {'; '.join(cell for cell in figure.row()[:-1] if cell)}" for figure in missed]
+    return "\n".join(lines)
+
+
+def _as_json(date: str, measured: dict[str, Section], *, quick: bool) -> str:
+    families = [
+        {
+            "name": name,
+            "title": section.title,
+            "figures": [
+                asdict(figure) | {"ratio": figure.ratio, "target": figure.target, "met": figure.met}
+                for figure in section.figures
+            ],
+            "notes": section.notes,
+        }
+        for name, section in measured.items()
+    ]
+    whole = {"date": date, "quick": quick, "machine": machine.facts(), "families": families}
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""Notes as agents write them, made up from a seed: the same in every run."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from satchel.client import Satchel, open_satchel
+from satchel.keep.entries import NewEntry
+
+_NOUNS = (
+    "session token cache request handler parser index queue worker retry timeout schema migration endpoint router "
+    "module config fixture upload webhook invoice payment ledger tenant role policy cursor page batch snapshot lock "
+    "thread socket stream buffer header cookie gateway proxy client server database table column record branch commit"
+).split()
+_VERBS = (
+    "fails returns ignores drops doubles leaks blocks waits expires reads writes rejects accepts rounds sorts merges "
+    "skips locks overwrites validates serialises decodes trims caches retries swallows reports"
+).split()
+_GLUE = (
+    "because when unless after before while although since whenever until once only never always twice silently "
+    "under load in production with an empty body for old clients on the second call without a lock"
+).split()
+_KINDS = ("discovery", "discovery", "error", "decision")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The fields of one note."""
+
+    type: str
+    content: str
+    task_id: str
+    loop_id: str
+    file: str
+    line: int
+
+    def entry(self) -> NewEntry:
+        """Return it as the library takes it."""
+        return NewEntry(self.type, self.content, self.task_id, self.loop_id, self.file, self.line)
+
+
+@cache
+def notes(count: int, seed: str = "notes") -> tuple[Note, ...]:
+    """Return so many notes of about 250 characters each."""
+    chance = random.Random(seed)
+    return tuple(_note(chance) for _ in range(count))
+
+
+def batches(made: Sequence[Note], size: int = 500) -> Iterator[Sequence[Note]]:
+    """Cut notes into batches."""
+    for start in range(0, len(made), size):
+        yield made[start : start + size]
+
+
+def open_store(file: Path, run: str = "bench", agent: str | None = "bencher") -> Satchel:
+    """Open a store with nothing taken from the environment."""
+    return open_satchel(file, "bench", agent, run, cwd=file.parent, environ={})
+
+
+def open_filled(file: Path, made: Sequence[Note]) -> Satchel:
+    """Make a store with these notes in one run, and leave it open."""
+    satchel = open_store(file)
+    satchel.runs.start("bench")
+    for batch in batches(made):
+        satchel.entries.write_many([note.entry() for note in batch])
+    return satchel
+
+
+def _note(chance: random.Random) -> Note:
+    number = chance.randrange(400)
+    words: list[str] = []
+    for _ in range(chance.randint(4, 11)):
+        words += (
+            "the",
+            chance.choice(_NOUNS),
+            chance.choice(_VERBS),
+            "the",
+            chance.choice(_NOUNS),
+            *chance.sample(_GLUE, 2),
+        )
+    words.insert(len(words) // 2, f"{chance.choice(_VERBS)}_{chance.choice(_NOUNS)}_{chance.randrange(900)}()")
+    return Note(
+        chance.choice(_KINDS),
+        " ".join(words).capitalize() + ".",
+        f"T{number % 40}",
+        f"loop-{number % 25}",
+        f"src/{_NOUNS[number % len(_NOUNS)]}/{_NOUNS[number % 37]}_{number}.py",
+        number + 1,
+    )

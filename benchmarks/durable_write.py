@@ -1,0 +1,63 @@
+"""One durable write through the library beside the same row, and its text, written with bare apsw."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from benchmarks.bare import BareStore
+from benchmarks.content import notes, open_filled
+from benchmarks.harness import Bench, Section, interleave, timed
+
+
+def run(bench: Bench) -> Section:
+    """Write the same notes in turn into four stores of equal size, each write a durable transaction of its own."""
+    size = bench.choose(5_000, 500)
+    rounds = bench.choose(1_500, 150)
+    warm_up = 30
+    made = notes(size + warm_up + rounds)
+    held, fresh = made[:size], made[size:]
+    with ExitStack() as stack:
+        bench.progress.say(f"filling four stores with {size:,} entries each")
+        satchel = stack.enter_context(open_filled(bench.folder / "satchel.db", held))
+        row = stack.enter_context(BareStore(bench.folder / "row.db", with_text=False))
+        text = stack.enter_context(BareStore(bench.folder / "text.db", with_text=True))
+        whole = stack.enter_context(BareStore(bench.folder / "whole.db", with_text=True, with_spine=True))
+        for store in (row, text, whole):
+            store.fill(held)
+
+        def write(number: int) -> None:
+            note = fresh[number]
+            satchel.entries.write(
+                note.type,
+                note.content,
+                task_id=note.task_id,
+                loop_id=note.loop_id,
+                file=note.file,
+                line=note.line,
+            )
+
+        bench.progress.say(f"writing {rounds:,} notes into each")
+        taken = interleave(
+            {
+                "satchel": write,
+                "text": lambda number: text.write(fresh[number]),
+                "row": lambda number: row.write(fresh[number]),
+                "whole": lambda number: whole.write(fresh[number]),
+            },
+            rounds,
+            warm_up,
+        )
+    ours = taken["satchel"]
+    return Section(
+        "One durable write",
+        (
+            timed("write, beside row and text", ours, taken["text"], "bare row and text", ratio_at_most=1.6),
+            timed("write, beside the row alone", ours, taken["row"], "bare row"),
+            timed("write, beside all that a store keeps of it", ours, taken["whole"], "bare row, text, spine, counter"),
+        ),
+        (
+            f"{rounds:,} writes into each of four stores that held {size:,} entries, WAL and synchronous FULL; the bare "
+            "stores have the same tables, indexes and FTS5 settings, and no foreign key checks. `write` also finds "
+            "secrets, resolves project, run and agent, and keeps what the last row names.",
+        ),
+    )

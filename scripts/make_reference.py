@@ -1,0 +1,151 @@
+"""Write docs/reference from the program itself, so that it cannot say anything else. A test compares the two.
+
+    python scripts/make_reference.py
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from satchel.base.config import KEYS
+from satchel.base.errors import ERROR_KINDS
+from satchel.faces.cli.group import satchel_command
+from satchel.faces.mcp.guidance import INSTRUCTIONS, PROMPTS
+from satchel.faces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+
+FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+_MADE = "<!-- made by scripts/make_reference.py: change the program, then run it -->\n"
+
+
+def pages() -> dict[str, str]:
+    """Return the text of every page by its file name."""
+    return {
+        "cli.md": _cli(),
+        "tools.md": _tools(),
+        "configuration.md": _configuration(),
+        "errors.md": _errors(),
+    }
+
+
+def _cli() -> str:
+    lines = [_MADE, "# Command line\n"]
+    context = click.Context(satchel_command, info_name="satchel", terminal_width=100, max_content_width=100)
+    for name in satchel_command.list_commands(context):
+        command = satchel_command.get_command(context, name)
+        assert command is not None
+        lines += _help(command, context, f"satchel {name}", 2)
+        if isinstance(command, click.Group):
+            outer = click.Context(command, info_name=name, parent=context)
+            for inner in command.list_commands(outer):
+                part = command.get_command(outer, inner)
+                assert part is not None
+                lines += _help(part, outer, f"satchel {name} {inner}", 3)
+    return "\n".join(lines)
+
+
+def _help(command: click.Command, parent: click.Context, title: str, level: int) -> list[str]:
+    name = title.rsplit(" ", 1)[1]
+    context = click.Context(command, info_name=name, parent=parent, terminal_width=100, max_content_width=100)
+    return [f"{'#' * level} `{title}`\n", "```text", command.get_help(context), "```\n"]
+
+
+def _tools() -> str:
+    lines = [_MADE, "# Tools for agents\n", f"Served without `--toolsets`: {', '.join(DEFAULT_TOOLSETS)}.\n"]
+    for toolset in dict.fromkeys(tool.toolset for tool in ALL_TOOLS):
+        lines.append(f"## Toolset `{toolset}`\n")
+        for tool in ALL_TOOLS:
+            if tool.toolset == toolset:
+                lines += [f"### `{tool.name}`\n", f"{tool.description}\n", "| argument | takes | |", "|---|---|---|"]
+                required = tool.parameters.get("required", ())
+                lines += [
+                    f"| `{name}`{' (required)' if name in required else ''} | {_takes(schema)} "
+                    f"| {schema.get('description', '')} |"
+                    for name, schema in tool.parameters["properties"].items()
+                ]
+                lines.append("")
+    lines += ["## Prompts\n", "| prompt | for | arguments |", "|---|---|---|"]
+    for prompt in PROMPTS:
+        arguments = ", ".join(
+            f"`{argument.name}`{'' if argument.required else ' (optional)'}" for argument in prompt.arguments
+        )
+        lines.append(f"| `{prompt.name}` | {prompt.description} | {arguments} |")
+    lines += [
+        "\n## Resources\n",
+        "| address | what it is |",
+        "|---|---|",
+        "| `satchel://state` | what is known in the active run |",
+        "| `satchel://runs/{run_id}/state` | what is known in one run |",
+        "\n## What agents are told\n",
+        *(f"> {line}" for line in INSTRUCTIONS.splitlines()),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _takes(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return ", ".join(f"`{choice}`" for choice in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of {_takes(schema['items'])}"
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    bounds = [f"{word} {schema[key]}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in schema]
+    return " ".join([" or ".join(kinds), *bounds])
+
+
+def _configuration() -> str:
+    lines = [
+        _MADE,
+        "# Configuration\n",
+        "From the strongest to the weakest: an argument, the environment variable, `.satchel/config.toml`, the "
+        "default. A value that is not valid is warned about by name and passed over. `satchel config` shows what is "
+        "in force and why; `satchel config --template` prints a file that explains every key.\n",
+        "| key | takes | default | |",
+        "|---|---|---|---|",
+    ]
+    for key in KEYS:
+        default = "not set" if key.default is None else f"`{key.default}`"
+        lines.append(f"| `{key.name}`<br>`{key.variable}` | {key.allowed} | {default} | {key.help} |")
+    lines += [
+        "\nVariables that are no keys:\n",
+        "| variable | what it says |",
+        "|---|---|",
+        "| `SATCHEL_DB` | the store's file |",
+        "| `SATCHEL_PROJECT` | the project's name |",
+        "| `SATCHEL_RUN` | the run where a call names none |",
+        "| `SATCHEL_AGENT` | who acts where a call names nobody |",
+        "| `SATCHEL_DEBUG` | show tracebacks of faults |",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _errors() -> str:
+    lines = [
+        _MADE,
+        "# Errors\n",
+        "An error has a stable code, says what was wrong and what would be right. A tool answers "
+        "`error [code]: ...`, the command line prints the same to stderr (one JSON object with `--json`) and leaves "
+        "with the exit status.\n",
+        "| code | exit status | HTTP | meaning |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| `{kind.code}` | {kind.exit_status} | {kind.http_status} | {kind.meaning} |" for kind in ERROR_KINDS.values()
+    ]
+    return "\n".join([*lines, ""])
+
+
+def main() -> None:
+    """Write every page."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{name}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+
+from satchel.base.errors import InvalidInput
+from satchel.base.paging import Page, check_page, check_whole
+
+
+@pytest.mark.parametrize(("limit", "offset"), [(0, 0), (1, 0), (500, 10**9)])
+def test_pages_within_the_bounds_are_accepted(limit: int, offset: int) -> None:
+    check_page(limit, offset)
+
+
+@pytest.mark.parametrize("limit", [-1, 501, 2.5, 2.0, "20", None, True, 10**30])
+def test_a_limit_that_is_none_is_refused_by_name(limit: object) -> None:
+    with pytest.raises(InvalidInput, match="limit .*Give 0 to 500"):
+        check_page(limit, 0)  # type: ignore[arg-type] -- what a caller may get wrong
+
+
+@pytest.mark.parametrize("offset", [-1, 0.0, "0", None, False, 10**30])
+def test_an_offset_that_is_none_is_refused_by_name(offset: object) -> None:
+    with pytest.raises(InvalidInput, match="^offset "):
+        check_page(20, offset)  # type: ignore[arg-type] -- what a caller may get wrong
+
+
+def test_the_smallest_number_may_be_another_than_zero() -> None:
+    check_whole("line", 1, 10, smallest=1)
+    with pytest.raises(InvalidInput, match="line 0 is out of range. Give 1 to 10"):
+        check_whole("line", 0, 10, smallest=1)
+
+
+@pytest.mark.parametrize(
+    ("items", "total", "offset", "following"),
+    [
+        (("a", "b"), 5, 0, 2),
+        (("c", "d"), 5, 2, 4),
+        (("e",), 5, 4, None),
+        ((), 5, 0, None),
+        ((), 5, 9, None),
+        ((), 0, 0, None),
+    ],
+)
+def test_a_page_says_what_comes_next(
+    items: tuple[str, ...], total: int, offset: int, following: int | None
+) -> None:
+    assert Page(items, total, offset, 2).next_offset == following
+
+
+def test_a_page_can_be_walked_and_counted() -> None:
+    page = Page(("a", "b"), 5, 0, 2)
+    assert (list(page), len(page)) == (["a", "b"], 2)

@@ -1,0 +1,66 @@
+"""Fixtures for every test that works with a store: a clock moved by hand, a project's folder, an opened Satchel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel import Satchel, open_satchel
+
+
+class ManualClock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self, now: int = 1_795_000_000_000) -> None:
+        self.now = now
+
+    def __call__(self) -> int:
+        return self.now
+
+    def advance(self, milliseconds: int) -> int:
+        """Move the clock, and return the new time."""
+        self.now += milliseconds
+        return self.now
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """A clock at a fixed moment of 2026."""
+    return ManualClock()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project's folder, with a ``.git`` folder and nothing else."""
+    folder = tmp_path.resolve() / "project"
+    (folder / ".git").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def open_in(clock: ManualClock) -> Iterator[Callable[..., Satchel]]:
+    """Open a Satchel in a folder with any options of open_satchel; all are closed after the test.
+
+    Without other options the environment is empty and the clock is the one of the test. Stores are not synced to the
+    disk, which no test but those of the engine can tell.
+    """
+    opened: list[Satchel] = []
+
+    def open_one(folder: Path, **options: Any) -> Satchel:
+        settings = {"store.durability": "relaxed", **options.pop("settings", {})}
+        one = open_satchel(cwd=folder, settings=settings, **{"environ": {}, "clock": clock, **options})
+        opened.append(one)
+        return one
+
+    yield open_one
+    for one in opened:
+        one.close()
+
+
+@pytest.fixture
+def satchel(open_in: Callable[..., Satchel], project: Path) -> Satchel:
+    """A Satchel opened in the project's folder; nothing is written yet."""
+    return open_in(project)
