@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
+from satchel.base.clock import Clock, system_clock
 from satchel.client import Satchel, open_satchel
 from satchel.keep.entries import NewEntry
 
-_NOUNS = (
-    "session token cache request handler parser index queue worker retry timeout schema migration endpoint router "
-    "module config fixture upload webhook invoice payment ledger tenant role policy cursor page batch snapshot lock "
-    "thread socket stream buffer header cookie gateway proxy client server database table column record branch commit"
-).split()
-_VERBS = (
-    "fails returns ignores drops doubles leaks blocks waits expires reads writes rejects accepts rounds sorts merges "
-    "skips locks overwrites validates serialises decodes trims caches retries swallows reports"
-).split()
-_GLUE = (
-    "because when unless after before while although since whenever until once only never always twice silently "
-    "under load in production with an empty body for old clients on the second call without a lock"
-).split()
+_words = re.compile(r"\w+").findall
+_NOUNS = _words(
+    """
+    session token cache request handler parser index queue worker retry timeout schema migration endpoint router
+    module config fixture upload webhook invoice payment ledger tenant role policy cursor page batch snapshot lock
+    thread socket stream buffer header cookie gateway proxy client server database table column record branch
+    """
+)
+_VERBS = _words(
+    """
+    fails returns ignores drops doubles leaks blocks waits expires reads writes rejects accepts rounds sorts merges
+    skips locks overwrites validates serialises decodes trims caches retries swallows reports
+    """
+)
+_GLUE = _words(
+    """
+    because when unless after before while although since whenever until once only never always twice silently
+    under load in production with an empty body for old clients on the second call without a lock
+    """
+)
 _KINDS = ("discovery", "discovery", "error", "decision")
 
 
@@ -50,15 +60,16 @@ def notes(count: int, seed: str = "notes") -> tuple[Note, ...]:
     return tuple(_note(chance) for _ in range(count))
 
 
-def batches(made: Sequence[Note], size: int = 500) -> Iterator[Sequence[Note]]:
+def batches(made: Iterable[Note], size: int = 500) -> Iterator[list[Note]]:
     """Cut notes into batches."""
-    for start in range(0, len(made), size):
-        yield made[start : start + size]
+    left = iter(made)
+    while batch := list(islice(left, size)):
+        yield batch
 
 
-def open_store(file: Path, run: str = "bench", agent: str | None = "bencher") -> Satchel:
+def open_store(file: Path, clock: Clock = system_clock) -> Satchel:
     """Open a store with nothing taken from the environment."""
-    return open_satchel(file, "bench", agent, run, cwd=file.parent, environ={})
+    return open_satchel(file, "bench", "bencher", "bench", cwd=file.parent, environ={}, clock=clock)
 
 
 def open_filled(file: Path, made: Sequence[Note]) -> Satchel:

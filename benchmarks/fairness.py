@@ -12,7 +12,7 @@ from pathlib import Path
 
 import apsw
 
-from benchmarks.bare import BareStore
+from benchmarks.bare import BareStore, prepared
 from benchmarks.content import notes, open_store
 from benchmarks.harness import Bench, Figure, Section
 from satchel.base.errors import SatchelError
@@ -68,7 +68,7 @@ def run(bench: Bench) -> Section:
             bare = _race(bench.folder / f"bare-{processes}-{repetition}.db", _bare_racer, processes, seconds)
             figures += (
                 Figure(f"{name}: slowest / fastest", ours.evenness, "", None, bare.evenness, "bare", at_least=0.8),
-                Figure(f"{name}: durable writes", ours.per_second, "/s", None, bare.per_second, "/s, bare row and text"),
+                Figure(f"{name}: durable writes", ours.per_second, "/s", None, bare.per_second, "bare row and text"),
                 Figure(f"{name}: errors", ours.errors, "", None, bare.errors, "bare", at_most=0),
                 Figure(f"{name}: acknowledged writes lost", ours.lost, "", None, bare.lost, "bare", at_most=0),
             )
@@ -119,7 +119,7 @@ def _satchel_racer(file: Path, seconds: float, barrier: Barrier, results: Queue[
 
 
 def _bare_racer(file: Path, seconds: float, barrier: Barrier, results: Queue[_Tally]) -> None:
-    made = notes(500)
+    made = prepared(notes(500))
     with BareStore(file, with_text=True) as store:
         results.put(
             _count(lambda number: store.write(made[number % len(made)]), apsw.BusyError, seconds, barrier),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import statistics
 import sys
 import time
@@ -46,7 +47,9 @@ class Samples:
 
 
 def interleave(candidates: Mapping[str, Callable[[int], object]], rounds: int, warm_up: int = 0) -> dict[str, Samples]:
-    """Time several things in turn, A B A B, so that whatever else the machine does strikes all of them alike.
+    """Time several things in turn, so that whatever else the machine does strikes all of them alike.
+
+    Within a round their order is drawn anew: whoever always follows the same neighbour inherits its cold caches.
 
     Args:
         candidates: what to time, by name; each is called with the number of the round.
@@ -57,8 +60,11 @@ def interleave(candidates: Mapping[str, Callable[[int], object]], rounds: int, w
         The samples of each candidate.
     """
     taken: dict[str, list[float]] = {name: [] for name in candidates}
+    order = list(candidates.items())
+    chance = random.Random("rounds")
     for number in range(warm_up + rounds):
-        for name, run in candidates.items():
+        chance.shuffle(order)
+        for name, run in order:
             started = time.perf_counter_ns()
             run(number)
             took = time.perf_counter_ns() - started
@@ -94,8 +100,8 @@ class Figure:
 
     @property
     def ratio(self) -> float | None:
-        """The value divided by the baseline."""
-        return self.value / self.baseline if self.baseline else None
+        """The value divided by the baseline; None for plain numbers, which are counts and shares."""
+        return self.value / self.baseline if self.baseline and self.unit else None
 
     @property
     def target(self) -> str:
@@ -198,26 +204,6 @@ def section_text(section: Section) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-@dataclass(slots=True)
-class Bench:
-    """What a family is run with.
-
-    Attributes:
-        folder: a temporary folder of its own on the repository's disk, removed afterwards.
-        quick: fewer samples and smaller stores.
-        data: a folder of public data sets, where one was given.
-    """
-
-    folder: Path
-    quick: bool = False
-    data: Path | None = None
-    progress: Progress = field(default_factory=lambda: Progress())
-
-    def choose(self, full: int, quick: int) -> int:
-        """Return the first number for a full run, the second for a quick one."""
-        return quick if self.quick else full
-
-
 class Progress:
     """Says on stderr what is being done, and only where that is a terminal."""
 
@@ -243,6 +229,26 @@ class Progress:
         """Replace what is shown."""
         if self._status is not None:
             self._status.update(text)
+
+
+@dataclass(slots=True)
+class Bench:
+    """What a family is run with.
+
+    Attributes:
+        folder: a temporary folder of its own on the repository's disk, removed afterwards.
+        quick: fewer samples and smaller stores.
+        data: a folder of public data sets, where one was given.
+    """
+
+    folder: Path
+    quick: bool = False
+    data: Path | None = None
+    progress: Progress = field(default_factory=Progress)
+
+    def choose(self, full: int, quick: int) -> int:
+        """Return the first number for a full run, the second for a quick one."""
+        return quick if self.quick else full
 
 
 def _plain(value: float) -> str:

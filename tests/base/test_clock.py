@@ -57,5 +57,5 @@ def test_a_time_without_an_offset_is_utc(text: str, milliseconds: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "yesterday", "90", "1.5h", "-5m", "90M", "2026-13-01", "24:00"])
 def test_what_is_no_time_is_refused_with_the_field(text: str) -> None:
-    with pytest.raises(InvalidInput, match="expires .* is not a time"):
+    with pytest.raises(InvalidInput, match=r"expires .* is not a time"):
         parse_time(text, NOW, "expires")

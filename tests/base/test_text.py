@@ -112,7 +112,7 @@ def test_what_names_no_file_of_the_project_is_refused(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["", "a\0b", "src/{{file}}", "a\nb", "\udc80"])
 def test_a_path_that_could_be_no_name_is_refused(path: str) -> None:
-    with pytest.raises(InvalidInput, match="^spec_path "):
+    with pytest.raises(InvalidInput, match=r"^spec_path "):
         canonical_path(path, "/home/me/proj", "spec_path")
 
 

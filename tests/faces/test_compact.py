@@ -170,7 +170,7 @@ names = st.sampled_from(
         "\u200bzero width",
         "discovery",
     ]
-) | st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12).filter(is_name)
+) | st.text(st.characters(codec="utf-8"), min_size=1, max_size=12).filter(is_name)
 contents = st.lists(
     st.sampled_from(
         [
@@ -359,7 +359,12 @@ def typical_page() -> EntryPage:
     )
 
 
-def test_compact_text_costs_less_than_half_of_pretty_json() -> None:
+def test_compact_text_costs_less_than_half_of_pretty_json_that_says_the_same() -> None:
+    said = page_fields(typical_page())
+    assert isinstance(said["entries"], list)
+    said["entries"] = [
+        {name: value for name, value in fields.items() if name not in {"uid", "seq"}} for fields in said["entries"]
+    ]
     counter = token_counter()
-    pretty = counter.count(json.dumps(page_fields(typical_page()), indent=2, ensure_ascii=False), "json")
-    assert counter.count(page_text(typical_page())) < 0.4 * pretty
+    pretty = counter.count(json.dumps(said, indent=2, ensure_ascii=False), "json")
+    assert counter.count(page_text(typical_page())) < 0.5 * pretty

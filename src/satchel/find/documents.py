@@ -52,9 +52,9 @@ class Document:
 
 _INSERT = """
     INSERT INTO documents
-        (seq, project_id, run_id, kind, item_id, type, agent_id, task_id, loop_id, file, created_at)
+        (seq, project_id, run_id, kind, item_id, type, agent_id, task_id, loop_id, segment, file, created_at)
     VALUES
-        (:seq, :project, :run, :kind, :item, :type, :agent, :task, :loop, :file, :created)
+        (:seq, :project, :run, :kind, :item, :type, :agent, :task, :loop, :segment, :file, :created)
     RETURNING id
 """
 
@@ -73,13 +73,21 @@ def add(transaction: Transaction, document: Document) -> None:
             "agent": document.agent_id,
             "task": document.task_id,
             "loop": document.loop_id,
+            "segment": segment_of(document.task_id, document.loop_id),
             "file": document.file,
             "created": document.created_at,
         },
     )
     assert row is not None
-    scope = index.scope_tokens(document.project_id, document.run_id, document.kind.number)
+    scope = index.scope_tokens(document.project_id, document.run_id, document.kind.number, document.type)
     index.insert(transaction, row[0], document.text, scope)
+
+
+def segment_of(task_id: str | None, loop_id: str | None) -> str | None:
+    """Return what holds items together inside a run: their loop, else their task, else nothing but time."""
+    if loop_id is not None:
+        return f"l:{loop_id}"
+    return None if task_id is None else f"t:{task_id}"
 
 
 def remove(transaction: Transaction, kind: Kind, item_ids: Iterable[int]) -> None:

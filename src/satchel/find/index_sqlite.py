@@ -1,35 +1,112 @@
-"""The full-text index on SQLite: FTS5, contentless, with the scope as a column of its own."""
+"""The full-text index on SQLite: FTS5, contentless, with the scope as a column of its own.
+
+The built-in bm25() reads every term's whole posting list, those of the scope too. A function of our own, registered
+when a connection first searches, reports for each matched row only its length and how often each term occurs; the
+scoring is done in Python (:mod:`satchel.find.scoring`). Nothing of ours is in the schema.
+"""
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from satchel.find.scoring import Matched
+from satchel.find.words import parts_text
 from satchel.store.sqlite import Transaction
 
-_INSERT = "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALUES (:id, :text, '', :scope)"
+_INSERT = "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALUES (:id, :text, :parts, :scope)"
 
-RANK = "bm25(documents_fts, 1.0, 0.5, 0.0)"
-"""Lower is better: how well a row of ``documents_fts`` matches."""
+_READY: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
 
 
-def scope_tokens(project: int | None, run: int | None, kind: int) -> str:
-    """Return the tokens that tell where a text belongs, as in ``p3 r57 k4``."""
-    tokens = [f"{letter}{number}" for letter, number in (("p", project), ("r", run), ("k", kind)) if number]
+def scope_tokens(project: int | None, run: int | None, kind: int | None, item_type: int | None = None) -> str:
+    """Return the tokens that tell where a text belongs, as in ``p3 r57 k1 k1t2``; None leaves one out."""
+    tokens = [f"{letter}{number}" for letter, number in (("p", project), ("r", run), ("k", kind)) if number is not None]
+    if kind is not None and item_type is not None:
+        tokens.append(f"k{kind}t{item_type}")
     return " ".join(tokens)
 
 
-def match_expression(words: str, scope: str) -> str:
-    """Combine an expression of words with the scope into one for MATCH."""
-    within = " AND ".join(f"scope : {token}" for token in scope.split())
-    return f"{within} AND {{text parts}} : ({words})"
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What to give to MATCH, and how many of its phrases, the first ones, only choose and are not counted."""
+
+    expression: str
+    choosing_phrases: int
+
+
+def match(words: str, scope: Sequence[Sequence[str]], choosing: Sequence[str] = ()) -> Match:
+    """Combine an expression of words with the scope.
+
+    Args:
+        words: terms, joined by operators; how often each occurs is reported.
+        scope: groups of scope tokens; one of each group must be there.
+        choosing: terms of which one must be there too; few and rare ones spare the work on common ones.
+    """
+    parts = [f"scope : ({' OR '.join(group)})" for group in scope]
+    if choosing:
+        parts.append(f"{{text parts}} : ({' OR '.join(choosing)})")
+    return Match(" AND ".join([*parts, f"{{text parts}} : ({words})"]), sum(map(len, scope)) + len(choosing))
 
 
 def insert(transaction: Transaction, document: int, text: str, scope: str) -> None:
     """Index one text. REPLACE is a belt: a plain INSERT on a living id would merge two texts without a word."""
-    transaction.execute(_INSERT, {"id": document, "text": text, "scope": scope})
+    transaction.execute(_INSERT, {"id": document, "text": text, "parts": parts_text(text), "scope": scope})
 
 
 def delete(transaction: Transaction, document: int) -> None:
     """Take one text out of the index."""
     transaction.execute("DELETE FROM documents_fts WHERE rowid = :id", {"id": document})
+
+
+def matches(
+    transaction: Transaction, wanted: Match, condition: str, values: dict[str, object], limit: int
+) -> list[Matched]:
+    """Return the newest documents that match, with their length and the counts of each term.
+
+    Args:
+        wanted: the terms and the scope.
+        condition: SQL over ``documents d`` that a match must meet too, or empty.
+        values: its parameters.
+        limit: how many at most.
+    """
+    connection = transaction.connection
+    if connection not in _READY:
+        connection.register_fts5_function("satchel_counts", _counts)
+        _READY.add(connection)
+    source = "documents_fts JOIN documents d ON d.id = documents_fts.rowid" if condition else "documents_fts"
+    rows: list[Matched] = transaction.all(
+        f"SELECT documents_fts.rowid, satchel_counts(documents_fts, :skip) FROM {source} "
+        f"WHERE documents_fts MATCH :match{f' AND {condition}' if condition else ''} "
+        "ORDER BY documents_fts.rowid DESC LIMIT :most",
+        {**values, "match": wanted.expression, "skip": wanted.choosing_phrases, "most": limit},
+    )
+    return rows
+
+
+def count(transaction: Transaction, wanted: Match, limit: int) -> int:
+    """Return how many documents match, counting no further than the limit."""
+    row = transaction.one(
+        "SELECT count(*) FROM (SELECT 1 FROM documents_fts WHERE documents_fts MATCH :match LIMIT :most) AS found",
+        {"match": wanted.expression, "most": limit},
+    )
+    return int(row[0]) if row else 0
+
+
+def _counts(api: apsw.FTS5ExtensionApi, *arguments: Any) -> bytes:
+    """Report a row: its length as two bytes, then for each phrase that is counted how often it is in text and parts."""
+    length = min(api.column_size(0), 65_535)
+    found = [length >> 8, length & 255]
+    for places in map(api.phrase_locations, range(arguments[0], api.phrase_count)):
+        found += (len(places[0]), len(places[1]))
+    try:
+        return bytes(found)
+    except ValueError:
+        return bytes(min(number, 255) for number in found)
 
 
 def optimize(transaction: Transaction) -> None:

@@ -94,6 +94,17 @@ def ensure_agent(transaction: Transaction, project_id: int, name: str, now: int)
     return int(known[0]), str(known[1])
 
 
+def find_agent(transaction: Transaction, project_id: int, name: str | None) -> int | None:
+    """Return the number of an agent, -1 for a name that no agent has, None for no name."""
+    if name is None:
+        return None
+    row = transaction.one(
+        "SELECT id FROM agents WHERE project_id = :project AND folded = :folded",
+        {"project": project_id, "folded": fold(name)},
+    )
+    return int(row[0]) if row else -1
+
+
 def check_identifier(value: object, field: str) -> str:
     """Return a name as :func:`satchel.base.text.check_name` does, and refuse one that holds a secret."""
     return _check_text(value, field) if isinstance(value, str) else check_name(value, field)

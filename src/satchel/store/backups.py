@@ -14,6 +14,7 @@ from satchel.base.clock import iso
 from satchel.base.errors import InvalidInput, NotFound, StoreDamaged
 from satchel.base.paths import FOLDER_NAME
 from satchel.store import opening
+from satchel.store.failures import explained
 from satchel.store.opening import Access
 
 Progress = Callable[[int, int], None]
@@ -61,7 +62,13 @@ def back_up(access: Access, target: Path | None, now: int, progress: Progress | 
         NotFound: there is no store yet.
         InvalidInput: the target exists, or its folder does not.
         StoreDamaged: the copy does not pass its check, so the store itself is damaged.
+        ReadOnly, StoreFull: the copy cannot be written there.
     """
+    with explained(access.file):
+        return _back_up(access, target, now, progress)
+
+
+def _back_up(access: Access, target: Path | None, now: int, progress: Progress | None) -> Backup:
     if not access.file.exists():
         raise NotFound(f"there is no store at {access.file}", "Write something first")
     if target is None:
@@ -86,8 +93,9 @@ def back_up(access: Access, target: Path | None, now: int, progress: Progress | 
         partial.rename(target)
         opening.sync_folder(target.parent)
     except BaseException:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
+        for leftover in (partial, Path(f"{partial}-journal"), Path(f"{partial}-wal"), Path(f"{partial}-shm")):
+            with suppress(OSError):
+                leftover.unlink(missing_ok=True)
         raise
     return Backup(target, target.stat().st_size, now)
 
@@ -106,10 +114,15 @@ def back_up_before(access: Access, reason: str, now: int, keep: int) -> Backup:
 def copy_pages(source: apsw.Connection, target: apsw.Connection, progress: Progress | None = None) -> None:
     """Copy a whole database with SQLite's online backup."""
     with target.backup("main", source, "main") as copying:
-        while not copying.done:
-            copying.step(_PAGES_PER_STEP)
-            if progress is not None:
-                progress(copying.page_count - copying.remaining, copying.page_count)
+        copy_the_rest(copying, progress)
+
+
+def copy_the_rest(copying: apsw.Backup, progress: Progress | None = None) -> None:
+    """Finish an online backup that was begun."""
+    while not copying.done:
+        copying.step(_PAGES_PER_STEP)
+        if progress is not None:
+            progress(copying.page_count - copying.remaining, copying.page_count)
 
 
 def verify(file: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
@@ -17,6 +20,32 @@ from satchel.base.errors import (
 )
 
 _RESTORE = "Run `satchel doctor` to see the damage and `satchel restore` to go back to a backup"
+
+
+@contextmanager
+def explained(store: Path) -> Iterator[None]:
+    """Raise the errors of SQLite and of the operating system inside the block in Satchel's words.
+
+    Args:
+        store: the database file, to name it.
+    """
+    try:
+        yield
+    except apsw.Error as error:
+        known = explain(error, store)
+        if known is None:
+            raise
+        raise known from error
+    except OSError as error:
+        place = error.filename or store
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise StoreFull(f"the disk that holds {place} is full", "Free some space and try again") from error
+        if error.errno in {errno.EROFS, errno.EACCES, errno.EPERM}:
+            raise ReadOnly(
+                f"{place} cannot be written here: {error.strerror}",
+                "Check the permissions of the file and its folder, and how the disk is mounted",
+            ) from error
+        raise SatchelError(f"{place} cannot be used: {error.strerror}", "Check the path") from error
 
 
 def explain(error: apsw.Error, store: Path) -> SatchelError | None:

@@ -60,7 +60,11 @@ def bring_up_to_date(
 def _open_and_check(access: Access, writable: bool) -> tuple[apsw.Connection, int]:
     reader = opening.open_reader(access, writable=writable)
     try:
-        return reader, _version(reader, access.file) if opening.check_ours(reader, access.file) else 0
+        # one snapshot: between two looks another process may make the tables, and they would seem foreign
+        reader.execute("BEGIN")
+        version = _version(reader, access.file) if opening.check_ours(reader, access.file) else 0
+        reader.execute("COMMIT")
+        return reader, version
     except BaseException:
         reader.close()
         raise
@@ -90,10 +94,26 @@ def check_readable(connection: apsw.Connection, file: Path) -> None:
 def empty_store() -> apsw.Connection:
     """Return a store in memory with no content: what reading finds where no file has been made yet."""
     connection = apsw.Connection(":memory:")
-    connection.execute("BEGIN")
-    _apply(connection, 0, 0)
-    connection.execute("COMMIT")
+    _apply_all(connection, 0, 0)
     return connection
+
+
+def finish_copy(connection: apsw.Connection, file: Path, now: int) -> None:
+    """Apply the missing migrations to a copy of a store that nobody else has open.
+
+    Args:
+        connection: the copy.
+        file: what it is a copy of, to name it.
+        now: the current time in milliseconds.
+    """
+    _apply_all(connection, _version(connection, file), now)
+
+
+def _apply_all(connection: apsw.Connection, version: int, now: int) -> None:
+    connection.execute("BEGIN")
+    for step in range(version, SCHEMA_VERSION):
+        _apply(connection, step, now)
+    connection.execute("COMMIT")
 
 
 def _version(connection: apsw.Connection, file: Path) -> int:

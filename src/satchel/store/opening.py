@@ -13,6 +13,7 @@ import apsw
 
 from satchel.base.errors import InvalidInput, Refused, StoreDamaged, StoreForeign
 from satchel.base.paths import FOLDER_NAME, refuse_network_filesystem
+from satchel.store.failures import explained
 from satchel.store.schema import APPLICATION_ID
 
 _MAGIC = b"SQLite format 3\0"
@@ -43,8 +44,13 @@ def prepare_file(access: Access) -> None:
     Raises:
         Refused: the folder is on a network file system.
         InvalidInput: the folder is missing and is not one that Satchel makes.
+        ReadOnly, StoreFull: they cannot be made here.
     """
-    file = access.file
+    with explained(access.file):
+        _prepare(access.file)
+
+
+def _prepare(file: Path) -> None:
     folder = file.parent
     if folder.name == FOLDER_NAME:
         refuse_network_filesystem(folder if folder.is_dir() else folder.parent)
@@ -78,6 +84,12 @@ def is_writable(file: Path) -> bool:
     return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
 
 
+def is_database(file: Path) -> bool:
+    """Whether a file begins as every SQLite database does."""
+    with file.open("rb") as stream:
+        return stream.read(len(_MAGIC)) == _MAGIC
+
+
 def check_header(file: Path) -> None:
     """Look at the first bytes of a file and refuse what cannot be a whole store, without touching it.
 
@@ -87,8 +99,7 @@ def check_header(file: Path) -> None:
         StoreForeign: it is not a SQLite database, or belongs to another application.
         StoreDamaged: it is shorter than its header says.
     """
-    with file.open("rb") as stream:
-        header = stream.read(_HEADER_BYTES)
+    header = _header(file)
     if not header:
         return
     if not header.startswith(_MAGIC[: len(header)]):
@@ -105,8 +116,15 @@ def check_header(file: Path) -> None:
     if not (wal.exists() and wal.stat().st_size):
         page_size = int.from_bytes(header[16:18], "big")
         pages = int.from_bytes(header[28:32], "big")
-        if file.stat().st_size < (65536 if page_size == 1 else page_size) * pages:
+        too_short = file.stat().st_size < (65536 if page_size == 1 else page_size) * pages
+        # a header that changed since means that another process has just made the file smaller
+        if too_short and _header(file) == header:
             raise _truncated(file)
+
+
+def _header(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(_HEADER_BYTES)
 
 
 def _truncated(file: Path) -> StoreDamaged:

@@ -107,13 +107,15 @@ _GROUND_FLOOR = (
         agent_id BIGINT REFERENCES agents (id) ON DELETE SET NULL,
         task_id TEXT,
         loop_id TEXT,
+        segment TEXT,
         file TEXT,
         status SMALLINT NOT NULL DEFAULT 1,
         created_at BIGINT NOT NULL,
         UNIQUE (kind, item_id)
     )
     """,
-    "CREATE INDEX documents_loop ON documents (run_id, loop_id, id)",
+    "CREATE INDEX documents_segment ON documents (run_id, segment, id)",
+    "CREATE INDEX documents_not_live ON documents (project_id, run_id) WHERE status <> 1",
     # contentless_delete keeps deletes honest without a copy of the text; only SQLite's own tokenizers, so that any
     # SQLite tool can open the file
     """

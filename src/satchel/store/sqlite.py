@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 import apsw
 
 from satchel.base.clock import Clock, system_clock
-from satchel.base.errors import Busy, Interrupted, ReadOnly, SatchelError
+from satchel.base.errors import Busy, Interrupted, ReadOnly, Refused, SatchelError
+from satchel.base.paths import refuse_network_filesystem
 from satchel.store import migrations, opening
 from satchel.store.failures import explain
 from satchel.store.opening import Access
@@ -25,15 +26,17 @@ Parameters = Mapping[str, Any]
 
 _LONGEST_TURN_SECONDS = 2.0
 _IDLE_READERS = 4
+_CLOSING_SECONDS = 1.0
 
 
 class Transaction:
     """The statements of one transaction, with ``:name`` parameters. Rows are tuples."""
 
-    __slots__ = ("connection", "interrupted")
+    __slots__ = ("connection", "forks", "interrupted")
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection
+        self.forks = _forks
         self.interrupted = False
 
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
@@ -63,6 +66,8 @@ class Transaction:
     def _check(self) -> None:
         if self.interrupted:
             raise Interrupted("the call was interrupted", "Nothing of it was written")
+        if self.forks != _forks:
+            raise _forked()
 
 
 class SqliteEngine:
@@ -110,14 +115,20 @@ class SqliteEngine:
             StoreForeign, StoreDamaged, StoreNewer: the file cannot be read as a store.
         """
         try:
+            forks = _forks
             connection, generation = self._borrow_reader()
             try:
                 connection.execute("BEGIN")
                 with self._tracked(connection) as transaction:
                     yield transaction
+                if forks != _forks:
+                    raise _forked()
                 connection.execute("COMMIT")
             finally:
-                self._return_reader(connection, generation)
+                if forks == _forks:
+                    self._return_reader(connection, generation)
+                else:
+                    _leave_to_the_parent(connection)
         except apsw.Error as error:
             self._raise_explained(error)
 
@@ -132,31 +143,35 @@ class SqliteEngine:
             StoreFull: the disk is full; nothing was written.
         """
         deadline = time.monotonic() + self.access.wait_ms / 1_000
-        if not self._write_lock.acquire(timeout=self.access.wait_ms / 1_000):
+        forks, write_lock, turnstile = _forks, self._write_lock, self._turnstile
+        if not write_lock.acquire(timeout=self.access.wait_ms / 1_000):
             raise Busy(
                 f"other threads kept {self.file} busy for longer than the wait",
                 "Nothing was written; try again, or raise store.lock_wait_ms",
             )
         try:
             connection = self._ready_writer()
-            self._turnstile.enter(min(_LONGEST_TURN_SECONDS, (deadline - time.monotonic()) / 2))
             try:
+                turnstile.enter(min(_LONGEST_TURN_SECONDS, (deadline - time.monotonic()) / 2))
                 connection.set_busy_timeout(max(1, round((deadline - time.monotonic()) * 1_000)))
                 connection.execute("BEGIN IMMEDIATE")
                 try:
                     migrations.check_writable(connection, self.file)
                     with self._tracked(connection) as transaction:
                         yield transaction
+                    if forks != _forks:
+                        raise _forked()
                     connection.execute("COMMIT")
                 except BaseException:
-                    opening.roll_back(connection)
+                    if forks == _forks:
+                        opening.roll_back(connection)
                     raise
             finally:
-                self._turnstile.leave()
+                turnstile.leave()
         except apsw.Error as error:
             self._raise_explained(error)
         finally:
-            self._write_lock.release()
+            write_lock.release()
 
     @contextmanager
     def exclusive(self) -> Iterator[apsw.Connection]:
@@ -188,14 +203,30 @@ class SqliteEngine:
         self._identity = None
 
     def close(self) -> None:
-        """Close every connection. The engine may be used again: it opens what it needs."""
-        with self._write_lock:
-            writer, self._writer = self._writer, None
+        """Close every connection. The engine may be used again: it opens what it needs.
+
+        A write connection that another thread still uses is left to that thread.
+        """
+        if not self._write_lock.acquire(timeout=_CLOSING_SECONDS):
+            return
+        try:
             self._turnstile.close()
-            while self._readers:
-                self._readers.pop().close()
-            if writer is not None:
-                writer.close()
+            self._drop_connections()
+        finally:
+            self._write_lock.release()
+
+    def _drop_connections(self) -> None:
+        """Close what is idle; readers in use are closed when they come back, for their generation is over."""
+        self._identity = None
+        self._generation += 1
+        idle, self._readers = self._readers, []
+        while idle:
+            # popped one by one: another thread may be taking from the same list
+            with suppress(IndexError):
+                idle.pop().close()
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
 
     def _start_afresh(self) -> None:
         self._writer = None
@@ -217,14 +248,15 @@ class SqliteEngine:
         return _Tracked(self, Transaction(connection))
 
     def _borrow_reader(self) -> tuple[apsw.Connection, int]:
-        identity = _identity(self.file)
+        identity = _identity(self.file, even_empty=False)
         if identity is None:
             return migrations.empty_store(), 0
         if identity != self._identity:
             self._make_ready(identity)
+        generation = self._generation  # before the reader: were the file replaced in between, it must not be kept
         with suppress(IndexError):
-            return self._readers.pop(), self._generation
-        return opening.open_reader(self.access, writable=opening.is_writable(self.file)), self._generation
+            return self._readers.pop(), generation
+        return opening.open_reader(self.access, writable=opening.is_writable(self.file)), generation
 
     def _return_reader(self, connection: apsw.Connection, generation: int) -> None:
         if (
@@ -263,16 +295,17 @@ class SqliteEngine:
                 return self._make_ready(identity, locked=True)
         if identity == self._identity:
             return None
-        stale = [*self._readers, *([self._writer] if self._writer is not None else [])]
-        self._readers, self._writer, self._identity = [], None, None
-        self._generation += 1
-        for connection in stale:
-            connection.close()
+        if identity in _HELD_BY_THE_PARENT:
+            raise _forked()
+        self._drop_connections()
+        writable = opening.is_writable(self.file)
+        if writable:
+            refuse_network_filesystem(self.file.parent)
         opening.check_header(self.file)
         reader = migrations.bring_up_to_date(
             self.access,
             self._turnstile,
-            writable=not self.read_only and opening.is_writable(self.file),
+            writable=writable and not self.read_only,
             clock=self.clock,
             backups_keep=self.backups_keep,
         )
@@ -300,43 +333,69 @@ class _Tracked:
     def __exit__(self, *_: object) -> None:
         with self.engine._tracking_lock:  # noqa: SLF001 -- the engine's own part
             if self.outer is None:
-                del self.engine._running[self.thread]  # noqa: SLF001
+                self.engine._running.pop(self.thread, None)  # noqa: SLF001 -- gone already in a forked child
             else:
                 self.engine._running[self.thread] = self.outer  # noqa: SLF001
 
 
 _ENGINES: weakref.WeakSet[SqliteEngine] = weakref.WeakSet()
 _LEFT_TO_THE_PARENT: list[apsw.Connection] = []
+_HELD_BY_THE_PARENT: set[tuple[int, int] | None] = set()
+_forks = 0
 
 
-def _forget_in_forked_child() -> None:
-    """Drop what the parent opened: its connections are leaked on purpose, its lock files closed.
+def _let_go_in_forked_child() -> None:
+    """Give up what the parent opened, so that the child opens connections of its own.
 
-    A connection carried across a fork corrupts the file, and closing it here could delete the WAL under the parent; an
-    open lock file would keep the parent's lock after the parent was killed.
+    SQLite keeps one table of locks per process. A connection left open here would make it believe that the child holds
+    the parent's locks, and the parent would delete the WAL under the child: measured, the child's writes were lost. So
+    what is idle is closed, without the checkpoint that could delete the WAL under the parent. What is inside a
+    transaction cannot be closed; then the file is refused. An open lock file would keep a killed parent's lock.
     """
-    import ctypes
-
+    global _forks  # noqa: PLW0603 -- it counts for the process
+    _forks += 1
     for engine in _ENGINES:
-        inherited = [*engine._readers, *(tx.connection for tx in engine._running.values())]  # noqa: SLF001
+        identity, writing = engine._identity, engine._write_lock.locked()  # noqa: SLF001
+        running = [transaction.connection for transaction in engine._running.values()]  # noqa: SLF001
+        idle = [*engine._readers]  # noqa: SLF001
         if engine._writer is not None:  # noqa: SLF001
-            inherited.append(engine._writer)  # noqa: SLF001
-        for connection in inherited:
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
-        _LEFT_TO_THE_PARENT.extend(inherited)
+            (running if writing else idle).append(engine._writer)  # noqa: SLF001
+        if running or writing:
+            _HELD_BY_THE_PARENT.add(identity)
+        for connection in running:
+            _leave_to_the_parent(connection)
+        for connection in idle:
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            connection.close()
         engine._turnstile.close()  # noqa: SLF001
         engine._start_afresh()  # noqa: SLF001
 
 
+def _leave_to_the_parent(connection: apsw.Connection) -> None:
+    """Keep a connection from ever being closed, as its last reference going away would do."""
+    import ctypes
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+    _LEFT_TO_THE_PARENT.append(connection)
+
+
+def _forked() -> Refused:
+    return Refused(
+        "this process was forked while a transaction was open, and SQLite cannot tell its locks from its parent's",
+        "Fork between transactions, or start a new process instead; the parent is not affected",
+    )
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_in_forked_child)
+    os.register_at_fork(after_in_child=_let_go_in_forked_child)
 
 
-def _identity(file: Path) -> tuple[int, int] | None:
+def _identity(file: Path, *, even_empty: bool = True) -> tuple[int, int] | None:
+    """Tell one file under a name from another; None where there is none, or only an empty one."""
     try:
         status = os.stat(file)  # noqa: PTH116 -- twice as fast as Path.stat, and on the path of every call
     except FileNotFoundError:
         return None
     except OSError as error:
         raise SatchelError(f"{file} cannot be looked at: {error.strerror}", "Check the path") from error
-    return status.st_dev, status.st_ino
+    return (status.st_dev, status.st_ino) if even_empty or status.st_size else None

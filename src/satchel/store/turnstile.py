@@ -44,13 +44,23 @@ class Turnstile:
         """
         if sys.platform == "win32":
             return False
-        if self._lock < 0:
-            self._turn, self._lock = (_open_lock(path) for path in self._paths)
         deadline = time.monotonic() + seconds
-        if not _take(self._turn, deadline, _TURN_PAUSE, _TURN_PAUSE):
-            return False
         try:
+            if self._turn < 0:
+                self._turn = _open_lock(self._paths[0])
+            if self._lock < 0:
+                self._lock = _open_lock(self._paths[1])
+        except OSError:
+            return False  # no room for a file, or another user's: turns are not fair then, and writing says the rest
+        # a signal handler may raise at any point: what might be taken is given back then, held or not
+        try:
+            if not _take(self._turn, deadline, _TURN_PAUSE, _TURN_PAUSE):
+                return False
+            self._held = True
             self._held = _take(self._lock, deadline, _FIRST_PAUSE, _LONGEST_PAUSE)
+        except BaseException:
+            self.leave()
+            raise
         finally:
             fcntl.flock(self._turn, fcntl.LOCK_UN)
         return self._held
@@ -58,8 +68,8 @@ class Turnstile:
     def leave(self) -> None:
         """Give the turn to the next writer, if it was held."""
         if self._held and sys.platform != "win32":
-            self._held = False
             fcntl.flock(self._lock, fcntl.LOCK_UN)
+            self._held = False
 
     def close(self) -> None:
         """Close the lock files; in a forked child this leaves the parent's locks as they are."""

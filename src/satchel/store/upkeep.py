@@ -11,9 +11,10 @@ from pathlib import Path
 import apsw
 
 from satchel.base.clock import iso
-from satchel.base.errors import Busy, SatchelError, StoreDamaged, StoreForeign
+from satchel.base.errors import SatchelError, StoreDamaged, StoreForeign
 from satchel.store import backups, migrations, opening
 from satchel.store.backups import Progress
+from satchel.store.failures import explained
 from satchel.store.sqlite import SqliteEngine
 
 _CHECKPOINT_PAUSE = 0.01
@@ -76,8 +77,9 @@ def stored_bytes(file: Path) -> int:
 def restore(engine: SqliteEngine, source: Path, progress: Progress | None = None) -> Restored:
     """Put a backup in the place of the store, after saving what is there.
 
-    A healthy store is overwritten in one transaction, so that other processes see the old state or the new one. A
-    damaged one is set aside and replaced. The change counters never go back, so cursors stay true.
+    A healthy store is overwritten in one transaction, so that other processes see the old state or the new one; its
+    lock is taken before the old state is saved, so that no write falls in between. A damaged one is set aside and
+    replaced. The change counters never go back, so cursors stay true, unless damage makes them unreadable.
 
     Args:
         source: a backup; it is verified first and never changed.
@@ -85,38 +87,57 @@ def restore(engine: SqliteEngine, source: Path, progress: Progress | None = None
 
     Raises:
         NotFound, StoreForeign, StoreDamaged, StoreNewer: the backup cannot be used; nothing was changed.
+        StoreForeign: what is there is the database of another application; it was left untouched.
         Busy: another process kept the store locked for longer than the wait.
     """
-    backups.verify(source)
+    with explained(source):
+        backups.verify(source)
+        with closing(apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)) as backup:
+            migrations.check_readable(backup, source)
     access = engine.access
     now = engine.clock()
     if not access.file.exists():
         opening.prepare_file(access)
     draft = access.file.with_name(f"{access.file.name}.restoring")
     try:
-        _copy(source, draft)
-        with closing(apsw.Connection(str(draft))) as copy:
-            migrations.check_readable(copy, source)
-        try:
-            previous = _save_current(engine, draft, now)
-        except (StoreDamaged, StoreForeign):
-            engine.close()
-            aside = _set_aside(access.file, now)
-            draft.rename(access.file)
-            opening.sync_folder(access.file.parent)
-            return Restored(source, aside, previous_was_damaged=True)
-        with engine.exclusive() as live, closing(apsw.Connection(str(draft))) as copy:
-            live.set_busy_timeout(access.wait_ms)
+        with explained(access.file):
+            _copy(source, draft)
+            with closing(apsw.Connection(str(draft))) as copy:
+                # now, since whoever has the store open would not look at its version again
+                migrations.finish_copy(copy, source, now)
             try:
-                backups.copy_pages(copy, live, progress)
-            except apsw.BusyError as error:
-                raise Busy(f"{access.file} is in use and stayed locked", "Nothing was changed; try again") from error
-            _empty_wal(live, access.wait_ms)
+                previous = _overwrite(engine, draft, now, progress)
+            except (StoreDamaged, StoreForeign) as error:
+                if isinstance(error, StoreForeign) and opening.is_database(access.file):
+                    raise
+                engine.close()
+                aside = _set_aside(access.file, draft, now)
+                return Restored(source, aside, previous_was_damaged=True)
         engine.check_again()
         return Restored(source, previous, previous_was_damaged=False)
     finally:
         for leftover in (draft, Path(f"{draft}-journal"), Path(f"{draft}-wal"), Path(f"{draft}-shm")):
             leftover.unlink(missing_ok=True)
+
+
+def _overwrite(engine: SqliteEngine, draft: Path, now: int, progress: Progress | None) -> Path | None:
+    """Save the store as it is, then copy the draft over it with the change counters lifted to the store's.
+
+    Returns:
+        The backup of what was there, or None when nothing was.
+    """
+    access = engine.access
+    with engine.exclusive() as live, closing(apsw.Connection(str(draft))) as copy:
+        live.set_busy_timeout(access.wait_ms)
+        with live.backup("main", copy, "main") as copying:
+            copying.step(1)  # takes the write lock, and holds it until all is copied
+            with closing(opening.open_reader(access, writable=True)) as current:
+                counters = current.execute("SELECT seq, uid FROM projects").fetchall()
+            copy.executemany("UPDATE projects SET seq = max(seq, ?) + 1 WHERE uid = ?", counters)
+            previous = backups.back_up_before(access, "restore", now, engine.backups_keep).file if counters else None
+            backups.copy_the_rest(copying, progress)
+        _empty_wal(live, access.wait_ms)
+    return previous
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -131,23 +152,20 @@ def _copy(source: Path, target: Path) -> None:
         new.pragma("journal_mode", "delete")
 
 
-def _save_current(engine: SqliteEngine, draft: Path, now: int) -> Path | None:
-    """Back up the store as it is, and lift the draft's change counters to where the store's are."""
-    with engine.read() as transaction:
-        counters = transaction.all("SELECT seq, uid FROM projects")
-    previous = backups.back_up_before(engine.access, "restore", now, engine.backups_keep).file if counters else None
-    with closing(apsw.Connection(str(draft))) as copy:
-        copy.executemany("UPDATE projects SET seq = max(seq, ?) + 1 WHERE uid = ?", counters)
-    return previous
+def _set_aside(file: Path, draft: Path, now: int) -> Path:
+    """Give a damaged file another name and put the draft in its place.
 
-
-def _set_aside(file: Path, now: int) -> Path:
+    The new file replaces the old in one step: were the name free for a moment, another process would make a store.
+    """
     stamp = iso(now).replace(":", "").replace("-", "").replace(".", "")
     aside = file.with_name(f"{file.name}.damaged-{stamp}")
-    for suffix in ("-wal", "-shm", ""):
+    aside.hardlink_to(file)
+    for suffix in ("-wal", "-shm"):
         part = Path(f"{file}{suffix}")
         if part.exists():
             part.rename(f"{aside}{suffix}")
+    draft.replace(file)
+    opening.sync_folder(file.parent)
     return aside
 
 

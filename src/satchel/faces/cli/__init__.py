@@ -43,8 +43,8 @@ def run(arguments: Sequence[str]) -> int:
         _report(arguments, "interrupted", "stopped", None)
         return ERROR_KINDS["interrupted"].exit_status
     except SystemExit as left:
-        # so click leaves when whoever read our output has left, which is no failure, and after a shell completion
-        return 0 if isinstance(left.__context__, BrokenPipeError) else int(left.code or 0)
+        # only click leaves so, with 1 when whoever read our output has left, which is no failure
+        return 0 if left.code == 1 else int(left.code or 0)
     except BrokenPipeError:
         # whoever read our output has left; a later flush at exit must not complain about it
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -9,9 +9,11 @@ from satchel.base.clock import parse_time
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import check_page, check_whole
 from satchel.base.text import canonical_path, check_name, fold
-from satchel.find import index_sqlite as index
-from satchel.find import query
+from satchel.find import search
 from satchel.find.documents import Kind
+from satchel.find.query import parse
+from satchel.find.search import Hit, Scope
+from satchel.keep import names
 from satchel.keep.entries.records import COLUMNS, Entry, entry_of, type_number
 from satchel.keep.projects import Workplace
 from satchel.store.sqlite import Transaction
@@ -105,31 +107,61 @@ def read(
     transaction: Transaction, project_id: int, run: int, run_id: str, chosen: Filter
 ) -> tuple[tuple[Entry, ...], int, tuple[str, ...]]:
     """Return the page, the total and notes for the reader."""
-    where, values = _conditions(project_id, run, chosen)
     if chosen.search is not None:
-        terms = query.words(chosen.search)
-        if not terms:
-            return (), 0, (f"{chosen.search.strip()!r} holds no word to search for",)
-        scope = index.scope_tokens(project_id, run, Kind.ENTRY.number)
-        values["match"] = index.match_expression(query.any_of(terms), scope)
-        source = """
-            documents_fts JOIN documents d ON d.id = documents_fts.rowid
-            JOIN context c ON c.id = d.item_id
-        """
-        where = f"documents_fts MATCH :match AND d.kind = {Kind.ENTRY.number} AND {where}"
-        total = _count(transaction, source, where, values)
-    else:
-        source = "context c"
-        total = _count_by_index(transaction, where, values, chosen)
+        return _search(transaction, project_id, run, run_id, chosen, chosen.search)
+    where, values = _conditions(project_id, run, chosen)
+    total = _count_by_index(transaction, where, values, chosen)
     if not chosen.limit:
         return (), total, ()
-    score = f"-{index.RANK}" if chosen.search is not None else "NULL"
     rows = transaction.all(
-        f"SELECT {COLUMNS}, {score} AS score FROM {source} LEFT JOIN agents a ON a.id = c.agent_id "
+        f"SELECT {COLUMNS} FROM context c LEFT JOIN agents a ON a.id = c.agent_id "
         f"WHERE {where} ORDER BY {_order(chosen)} LIMIT :limit OFFSET :offset",
         {**values, "limit": chosen.limit, "offset": chosen.offset},
     )
-    return tuple(entry_of(row, run_id, row[12]) for row in rows), total, ()
+    return tuple(entry_of(row, run_id) for row in rows), total, ()
+
+
+def _search(
+    transaction: Transaction, project_id: int, run: int, run_id: str, chosen: Filter, text: str
+) -> tuple[tuple[Entry, ...], int, tuple[str, ...]]:
+    query = parse(text)
+    if not query.terms:
+        return (), 0, (f"{text.strip()[:80]!r} holds no word to search for",)
+    scope = Scope(
+        project_id,
+        run,
+        (Kind.ENTRY,),
+        chosen.types,
+        names.find_agent(transaction, project_id, chosen.agent),
+        chosen.task_id,
+        chosen.loop_id,
+        chosen.file,
+        chosen.since,
+        chosen.status,
+    )
+    ranking = search.rank(transaction, query, scope)
+    hits = ranking.hits
+    if chosen.order is not None:
+        hits = _by_time(transaction, [hit for hit in hits if not hit.by_surroundings], chosen.order)
+    page = hits[chosen.offset : chosen.offset + chosen.limit]
+    listed = ", ".join(str(hit.document) for hit in page)
+    rows = transaction.all(
+        f"SELECT {COLUMNS}, d.id FROM documents d JOIN context c ON c.id = d.item_id "
+        f"LEFT JOIN agents a ON a.id = c.agent_id WHERE d.id IN ({listed})"
+    )
+    found = {row[12]: row for row in rows}
+    entries = tuple(entry_of(found[hit.document], run_id, round(hit.score, 4)) for hit in page)
+    return entries, len(hits), () if ranking.is_complete else (search.INCOMPLETE,)
+
+
+def _by_time(transaction: Transaction, hits: Sequence[Hit], order: str) -> tuple[Hit, ...]:
+    by_document = {hit.document: hit for hit in hits}
+    direction = "ASC" if order == "asc" else "DESC"
+    rows = transaction.all(
+        f"SELECT id FROM documents WHERE id IN ({', '.join(map(str, by_document))}) "
+        f"ORDER BY created_at {direction}, item_id {direction}"
+    )
+    return tuple(by_document[row[0]] for row in rows)
 
 
 def _conditions(project_id: int, run: int, chosen: Filter) -> tuple[str, dict[str, object]]:
@@ -160,8 +192,6 @@ def _conditions(project_id: int, run: int, chosen: Filter) -> tuple[str, dict[st
 def _order(chosen: Filter) -> str:
     if chosen.after_seq is not None:
         return "c.seq"
-    if chosen.order is None and chosen.search is not None:
-        return "score DESC, c.created_at DESC, c.id DESC"
     direction = "ASC" if chosen.order == "asc" else "DESC"
     return f"c.created_at {direction}, c.id {direction}"
 

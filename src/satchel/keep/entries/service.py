@@ -76,6 +76,7 @@ class Entries:
         prepared = [self._prepare(entry, place, len(entries)) for place, entry in enumerate(entries)]
         agent = work.agent if agent is None else agent
         agent = None if agent is None else check_identifier(agent, "agent")
+        run_id = None if run_id is None else check_identifier(run_id, "run_id")
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)

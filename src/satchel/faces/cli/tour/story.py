@@ -73,7 +73,7 @@ _COMMON = frozenset(
     does error fix fixed for from gone had has have how if in instead into is it its know make more
     new no not now of on only or our out should so some than that the their then there this to
     trouble up use used using was we went were what when where which why will with without wrong you
-    """.split()  # noqa: SIM905 -- forty quoted words are harder to read
+    """.split()
 )
 
 

@@ -1,0 +1,105 @@
+"""Sizes: what is installed, what an entry takes on disk, and what the tools cost in tokens."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.content import notes, open_filled
+from benchmarks.harness import ROOT, Bench, Figure, NotMeasuredError, Section
+from satchel.base.tokens import token_counter
+from satchel.faces.mcp.guidance import INSTRUCTIONS
+from satchel.faces.mcp.registry import ALL_TOOLSETS, Registry
+from satchel.faces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+
+_MB = 1_000_000
+_PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
+
+
+def run(bench: Bench) -> Section:
+    """Install into a fresh environment, fill a store, and count."""
+    bench.progress.say("installing into a fresh environment")
+    figures: list[Figure] = []
+    remarks: list[str] = []
+    try:
+        figures += _installed(bench.folder)
+    except NotMeasuredError as reason:
+        remarks.append(f"Not measured: the installed size, because {reason}.")
+    bench.progress.say("filling a store")
+    figures += (*_on_disk(bench.folder, bench.choose(10_000, 1_000)), *_in_tokens())
+    return Section(
+        "Sizes",
+        tuple(figures),
+        (
+            *remarks,
+            "Installed: every file that `requirements.txt` and Satchel's own wheel put into a fresh environment, "
+            "before any bytecode; 1 MB is a million bytes. On disk: after a checkpoint, without compacting. Tools: "
+            "the list as compact JSON, as it goes over the wire.",
+        ),
+    )
+
+
+def _installed(folder: Path) -> list[Figure]:
+    fresh = folder / "venv"
+    _run(sys.executable, "-m", "venv", "--without-pip", str(fresh))
+    before = _files(fresh)
+    into = (*_PIP, "--python", str(fresh / "bin" / "python"), "install", "--no-compile")
+    _run(*into, "--require-hashes", "--requirement", str(ROOT / "requirements.txt"))
+    requirements = _files(fresh) - before
+    _run(*_PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder / "wheel"), str(ROOT))
+    (wheel,) = (folder / "wheel").glob("*.whl")
+    _run(*into, "--no-deps", str(wheel))
+    own = _files(fresh) - before - requirements
+    return [
+        Figure("installed, Satchel and its requirements", _megabytes(own | requirements), "MB", at_most=16),
+        Figure("installed, Satchel alone", _megabytes(own), "MB"),
+    ]
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
+        raise NotMeasuredError(f"an installation step failed ({last[:200]})")
+
+
+def _files(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+
+
+def _megabytes(files: set[Path]) -> float:
+    return sum(path.stat().st_size for path in files) / _MB
+
+
+def _on_disk(folder: Path, count: int) -> list[Figure]:
+    made = notes(count)
+    file = folder / "store.db"
+    with open_filled(file, made):
+        pass  # closing the last connection checkpoints the WAL
+    text = sum(len(note.content.encode()) for note in made) / count
+    return [
+        Figure(
+            f"on disk per entry, {count:,} entries",
+            file.stat().st_size / count,
+            "bytes",
+            baseline=text,
+            beside="of text",
+        )
+    ]
+
+
+def _in_tokens() -> list[Figure]:
+    counter = token_counter("o200k_base")
+    label = counter.name if counter.exact else f"{counter.name}, not exact"
+    figures = []
+    for name, toolsets, limit in (
+        ("default toolsets", DEFAULT_TOOLSETS, 1_600),
+        ("all toolsets", (ALL_TOOLSETS,), 4_000),
+    ):
+        listing = {"tools": Registry(ALL_TOOLS, toolsets).listing()}
+        text = json.dumps(listing, ensure_ascii=False, separators=(",", ":"))
+        figures.append(Figure(f"tools/list, {name} ({label})", counter.count(text, "json"), "tokens", at_most=limit))
+    figures.append(Figure(f"instructions ({label})", counter.count(INSTRUCTIONS), "tokens", at_most=200))
+    return figures

@@ -1,0 +1,74 @@
+"""How long it takes until something runs: the import, and whole commands."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.content import notes, open_filled
+from benchmarks.harness import Bench, NotMeasuredError, Samples, Section, interleave, timed
+
+_COMMAND_LINE_MS = 100
+
+
+def run(bench: Bench) -> Section:
+    """Start each command in turn with a bare interpreter."""
+    satchel = satchel_command()
+    file = bench.folder / "store.db"
+    open_filled(file, notes(200)).close()
+    started = interleave(
+        {
+            "bare": _starter([sys.executable, "-c", "pass"]),
+            "import": _starter([sys.executable, "-c", "import satchel"]),
+            "--version": _starter([satchel, "--version"]),
+            "--help": _starter([satchel, "--help"]),
+            "read": _starter([satchel, "read", "--db", str(file), "--project", "bench", "--run", "bench"]),
+            "write": _starter(
+                [satchel, "write", "discovery", "x", "--db", str(file), "--project", "bench", "--run", "bench"]
+            ),
+        },
+        bench.choose(30, 6),
+        warm_up=1,
+    )
+    bare = started["bare"]
+    beside = "python -c pass"
+    commands = ("--version", "--help", "read", "write")
+    bench.progress.say("satchel tour")
+    return Section(
+        "Start-up",
+        (
+            timed("`import satchel`", started["import"], bare, beside),
+            *(timed(f"`satchel {name}`", started[name], bare, beside, at_most=_COMMAND_LINE_MS) for name in commands),
+            timed("`satchel tour`, end to end", _tour(satchel, bench.choose(3, 1))),
+        ),
+        ("Wall time of whole processes, bytecode already compiled; `read` prints 20 of 200 entries.",),
+    )
+
+
+def satchel_command() -> str:
+    """Return the installed command.
+
+    Raises:
+        NotMeasuredError: it is not installed beside this interpreter.
+    """
+    command = Path(sys.executable).parent / "satchel"
+    if not command.is_file():
+        raise NotMeasuredError("the satchel command is not installed in this environment")
+    return str(command)
+
+
+def clean_environment() -> dict[str, str]:
+    """Return the environment without what configures Satchel."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
+
+
+def _tour(satchel: str, rounds: int) -> Samples:
+    return interleave({"tour": _starter([satchel, "tour"])}, rounds)["tour"]
+
+
+def _starter(command: list[str]) -> Callable[[int], object]:
+    environment = clean_environment()
+    return lambda _: subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)

@@ -1,0 +1,267 @@
+"""One search: candidates from the index, scored with what stands around them, ranked in one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from satchel.find import index_sqlite as index
+from satchel.find import scoring
+from satchel.find.documents import LIVE, Kind
+from satchel.find.query import Query, Term
+from satchel.find.scoring import Surroundings
+from satchel.find.words import WORD
+from satchel.store.sqlite import Row, Transaction
+
+SMALL = 8_000
+"""A scope of so many documents is scored whole."""
+
+CANDIDATES = 4_000
+"""In a larger one the rarest terms choose about so many."""
+
+_TERM_CANDIDATES = 2_000
+_WITH_SURROUNDINGS = 100
+_NEARLY_EVERYTHING = 0.9
+_SILENCE_MS = 30 * 60 * 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What to search. None or an empty tuple means that a filter was not given.
+
+    Attributes:
+        types: numbers of item types, within the only kind given.
+        agent_id, task_id, loop_id, file: only items of these.
+        since: only items from this time on, in milliseconds UTC.
+        status: live, superseded or all.
+    """
+
+    project_id: int
+    run_id: int | None = None
+    kinds: tuple[Kind, ...] = ()
+    types: tuple[int, ...] = ()
+    agent_id: int | None = None
+    task_id: str | None = None
+    loop_id: str | None = None
+    file: str | None = None
+    since: int | None = None
+    status: str = "live"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result.
+
+    Attributes:
+        document: its number in the spine.
+        score: higher is better.
+        by_surroundings: it holds no term itself; what stands around it does.
+    """
+
+    document: int
+    score: float
+    by_surroundings: bool
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """All results of a search, best first.
+
+    Attributes:
+        hits: live items, then superseded ones.
+        is_complete: False when common words were left out, since the scope is larger than :data:`SMALL`.
+        terms: what was searched for; ``term_scores`` has a score of each for every scored document, and one more at the
+            end, the share of its loop or task, where surroundings were looked at.
+    """
+
+    hits: tuple[Hit, ...]
+    is_complete: bool
+    terms: tuple[Term, ...]
+    idf: tuple[float, ...]
+    term_scores: dict[int, list[float]]
+    bonus: dict[int, float]
+
+    @cached_property
+    def places(self) -> dict[int, Hit]:
+        """The hits by their document."""
+        return {hit.document: hit for hit in self.hits}
+
+
+INCOMPLETE = "more match: very common words were left out, add a rarer one to narrow it down"
+
+NOTHING = Ranking((), True, (), (), {}, {})
+
+
+def rank(transaction: Transaction, query: Query, scope: Scope) -> Ranking:
+    """Search and rank.
+
+    Returns:
+        Every result in one snapshot, so that pages of it fit together.
+    """
+    if not query.terms:
+        return NOTHING
+    groups, whole_store = _scope_groups(transaction, scope)
+    terms = query.terms
+    population = _population(transaction, scope)
+    choosing: tuple[Term, ...] = ()
+    if query.condition is None and population > SMALL:
+        choosing = _rarest(transaction, terms, groups)
+    is_complete = not choosing
+    words = query.condition or " OR ".join(term.match for term in terms)
+    wanted = index.match(words, groups, [term.match for term in choosing])
+    condition, values = _condition(scope, whole_store=whole_store)
+    found = index.matches(transaction, wanted, condition, values, SMALL + 1)
+    is_complete = is_complete and len(found) <= SMALL
+    old = _not_live(transaction, scope) if scope.status != "superseded" else frozenset()
+    hidden = old if scope.status == "live" else frozenset()
+    matched = [row for row in found[:SMALL] if row[0] not in hidden]
+    if not matched:
+        return Ranking((), is_complete, terms, (), {}, {})
+    scores, idf = scoring.term_scores(matched, [term.weight for term in terms], population)
+    totals = {document: sum(values) for document, values in scores.items()}
+    bonus: dict[int, float] = {}
+    matching = frozenset(totals)
+    if query.is_question and query.condition is None:
+        best = sorted(totals, key=lambda document: (-totals[document], -document))[:_WITH_SURROUNDINGS]
+        places, rows = _surroundings(transaction, best, scope)
+        gathered = scoring.with_surroundings(scores, places)
+        authors = _authors_named(transaction, scope.project_id, terms)
+        for document, evidence in gathered.items():
+            if rows[document][1] in authors:
+                bonus[document] = scoring.AUTHOR_BONUS
+            totals[document] = sum(evidence) + bonus.get(document, 0.0)
+        scores.update(gathered)
+    ordered = sorted(totals, key=lambda document: (document in old, -totals[document], -document))
+    hits = tuple(Hit(document, totals[document], document not in matching) for document in ordered)
+    return Ranking(hits, is_complete, terms, tuple(idf), scores, bonus)
+
+
+def _rarest(transaction: Transaction, terms: Sequence[Term], groups: Sequence[Sequence[str]]) -> tuple[Term, ...]:
+    """Keep the rarest terms until they have brought enough candidates; the others would bring little but work."""
+    counted = sorted(
+        (index.count(transaction, index.match(term.match, groups), _TERM_CANDIDATES + 1), place)
+        for place, term in enumerate(terms)
+    )
+    kept: list[int] = []
+    total = 0
+    for count, place in counted:
+        if kept and total and (count > _TERM_CANDIDATES or total + count > CANDIDATES):
+            break
+        kept.append(place)
+        total += count
+    return () if len(kept) == len(terms) else tuple(terms[place] for place in sorted(kept))
+
+
+def _scope_groups(transaction: Transaction, scope: Scope) -> tuple[list[list[str]], bool]:
+    """Return the scope as groups of index tokens, and whether the project was left out of them.
+
+    A token that nearly every document bears would only cost time.
+    """
+    groups: list[list[str]] = []
+    whole_store = False
+    if scope.run_id is not None:
+        groups.append([index.scope_tokens(None, scope.run_id, None)])
+    else:
+        row = transaction.one(
+            "SELECT sum(seq) FILTER (WHERE id = :id), sum(seq) FROM projects", {"id": scope.project_id}
+        )
+        whole_store = bool(row and row[1] and (row[0] or 0) >= _NEARLY_EVERYTHING * row[1])
+        if not whole_store:
+            groups.append([index.scope_tokens(scope.project_id, None, None)])
+    if scope.types:
+        groups.append([f"k{scope.kinds[0].number}t{number}" for number in scope.types])
+    elif scope.kinds and len(scope.kinds) < len(Kind):
+        groups.append([index.scope_tokens(None, None, kind.number) for kind in scope.kinds])
+    return groups, whole_store
+
+
+def _condition(scope: Scope, *, whole_store: bool) -> tuple[str, dict[str, object]]:
+    """Return the filters that stand in the spine, not in the index, as SQL over ``documents d``; empty without any."""
+    parts: list[str] = []
+    values: dict[str, object] = {}
+    named = (("agent_id", scope.agent_id), ("task_id", scope.task_id), ("loop_id", scope.loop_id), ("file", scope.file))
+    for column, value in named:
+        if value is not None:
+            parts.append(f"d.{column} = :{column}")
+            values[column] = value
+    if scope.since is not None:
+        parts.append("d.created_at >= :since")
+        values["since"] = scope.since
+    if scope.status == "superseded":
+        parts.append(f"d.status <> {LIVE}")
+    if whole_store:
+        parts.append("d.project_id = :project")
+        values["project"] = scope.project_id
+    return " AND ".join(parts), values
+
+
+def _population(transaction: Transaction, scope: Scope) -> int:
+    """Return how many documents there are to choose from: those of a run where they are few, else the store's."""
+    if scope.run_id is not None:
+        row = transaction.one(
+            "SELECT count(*) FROM (SELECT 1 FROM documents WHERE run_id = :run LIMIT :most) AS counted",
+            {"run": scope.run_id, "most": SMALL + 1},
+        )
+        if row is not None and row[0] <= SMALL:
+            return int(row[0])
+    row = transaction.one("SELECT max(id) FROM documents")
+    return int(row[0] or 0) if row else 0
+
+
+def _not_live(transaction: Transaction, scope: Scope) -> frozenset[int]:
+    run = "" if scope.run_id is None else " AND run_id = :run"
+    rows = transaction.all(
+        f"SELECT id FROM documents WHERE project_id = :project AND status <> 1{run}",
+        {"project": scope.project_id, "run": scope.run_id},
+    )
+    return frozenset(row[0] for row in rows)
+
+
+def _authors_named(transaction: Transaction, project_id: int, terms: Sequence[Term]) -> frozenset[int]:
+    """Return the agents whose whole name is among the words of the query."""
+    words = {word for term in terms for word in term.words}
+    rows = transaction.all("SELECT id, folded FROM agents WHERE project_id = :project", {"project": project_id})
+    return frozenset(number for number, name in rows if (parts := WORD.findall(name)) and words.issuperset(parts))
+
+
+_PLACE = "d.id, d.agent_id, d.run_id, d.segment, d.created_at"
+
+
+def _surroundings(
+    transaction: Transaction, documents: Sequence[int], scope: Scope
+) -> tuple[list[Surroundings], dict[int, Row]]:
+    """Return the places of documents, and the rows of those and their neighbours that pass the filters too."""
+    listed = ", ".join(map(str, documents))
+    near = ", ".join(
+        f"""(SELECT n.id FROM documents n WHERE n.run_id = d.run_id AND n.segment IS NOT DISTINCT FROM d.segment
+             AND n.id {sign} d.id ORDER BY n.id {direction} LIMIT 1 OFFSET {distance - 1})"""
+        for sign, direction in (("<", "DESC"), (">", "ASC"))
+        for distance in (1, 2)
+    )
+    found = transaction.all(f"SELECT {_PLACE}, {near} FROM documents d WHERE d.id IN ({listed})")
+    rows: dict[int, Row] = {row[0]: row for row in found}
+    wanted = {number for row in found for number in row[5:] if number is not None} - rows.keys()
+    if wanted:
+        condition, values = _condition(scope, whole_store=True)
+        parts = [f"d.id IN ({', '.join(map(str, wanted))})", condition]
+        if scope.kinds:
+            parts.append(f"d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})")
+        if scope.types:
+            parts.append(f"d.type IN ({', '.join(map(str, scope.types))})")
+        if scope.status == "live":
+            parts.append(f"d.status = {LIVE}")
+        more = transaction.all(f"SELECT {_PLACE} FROM documents d WHERE {' AND '.join(parts)}", values)
+        rows.update({row[0]: row for row in more})
+    return [_place(row, rows) for row in found], rows
+
+
+def _place(row: Row, rows: dict[int, Row]) -> Surroundings:
+    document, _, run, segment, created = row[:5]
+    neighbours = []
+    for distance, number in zip((1, 2, 1, 2), row[5:9], strict=True):
+        neighbour = rows.get(number)
+        if neighbour is None or (segment is None and abs(neighbour[4] - created) > _SILENCE_MS):
+            continue
+        neighbours.append((distance, int(number)))
+    return Surroundings(document, None if segment is None else (run, segment), tuple(neighbours))

@@ -1,0 +1,79 @@
+"""Words as the index sees them, and the parts that identifiers and scripts without spaces are made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+# what SQLite's unicode61 tokenizer takes for a word: letters and digits with their accents, never the underscore
+WORD = re.compile("(?:[^\\W_][\u0300-\u036f]*)+")
+
+# begins only where a word does, which keeps a long word from being read again from each of its characters
+_SNAKE = re.compile(r"(?<![^\W_])[^\W_]++(?:_[^\W_]++)+")
+_UPPER = "A-ZÀ-ÖØ-ÞΑ-ΩА-Я"
+_LOWER = "a-zß-öø-ÿα-ωа-я"
+_BOUNDARY = re.compile(
+    f"(?<=[{_LOWER}0-9])(?=[{_UPPER}])|(?<=[{_UPPER}])(?=[{_UPPER}][{_LOWER}])|(?<=[0-9])(?=[^0-9])|(?<=[^0-9])(?=[0-9])"
+)
+# Han, kana and Hangul: written without spaces, so that a whole clause would be one word
+_UNSPACED = re.compile(
+    "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+
+STOP_WORDS = frozenset(
+    """
+    a about after again all also am an and any are aren as at be because been before being but by can cannot could
+    couldn d did didn do does doesn doing don done down for from had hadn has hasn have haven having he her here hers
+    him his how i if in into is isn it its just like ll m me more most my no nor not now of off on once only or other
+    our ours out over own please re s same she should shouldn so some such t than that the their theirs them then
+    there these they this those through to too under until up us ve very was wasn we were weren what when where which
+    while who whom why will with won would wouldn you your yours
+    """.split()
+)
+"""Words that say nothing about what is looked for (a list of our own, of English function words and the halves that
+contractions fall into)."""
+
+
+def identifier_parts(word: str) -> list[str]:
+    """Return the parts of a word that is an identifier, in lower case: ``parseConfig2`` has parse, config and 2.
+
+    A word without a change of case and without a change between letters and digits has no parts.
+    """
+    tail = word[1:]
+    if (word.isalpha() and (tail.islower() or not tail or word.isupper())) or word.isdigit():
+        return []
+    parts = _BOUNDARY.split(word)
+    return [part.lower() for part in parts] if len(parts) > 1 else []
+
+
+def unspaced_parts(run: str) -> list[str]:
+    """Return the single characters and the pairs of neighbours of a run in a script without spaces."""
+    return [*run, *(run[place : place + 2] for place in range(len(run) - 1))]
+
+
+def unspaced_runs(text: str) -> list[str]:
+    """Return the runs of a text that are written without spaces."""
+    return _UNSPACED.findall(text) if not text.isascii() else []
+
+
+def joined_identifiers(text: str) -> Iterator[str]:
+    """Yield snake_case identifiers as one word in lower case, so that ``parseConfig`` finds ``parse_config``."""
+    if "_" in text:
+        for match in _SNAKE.finditer(text):
+            yield match[0].replace("_", "").lower()
+
+
+def parts_text(text: str) -> str:
+    """Return what goes into the index beside a text, for its parts to be found.
+
+    Identifiers written in CamelCase or with digits give their parts, those in snake_case their joined form, scripts
+    without spaces their characters and pairs.
+    """
+    parts: list[str] = []
+    for word in WORD.findall(text):
+        if not word.islower() or not word.isalpha():
+            parts += identifier_parts(word)
+    parts += joined_identifiers(text)
+    for run in unspaced_runs(text):
+        parts += unspaced_parts(run)
+    return " ".join(parts)

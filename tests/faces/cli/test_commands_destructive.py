@@ -1,0 +1,121 @@
+"""What can be lost: prune, forget and restore ask first; doctor and restore with a damaged store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Cli = Callable[..., tuple[int, str, str]]
+
+DESTRUCTIVE = {
+    "prune": ("prune", "--keep", "1"),
+    "forget": ("forget", "e1"),
+    "restore": ("restore", "copy.db"),
+}
+
+
+@pytest.fixture(autouse=True)
+def store(cli: Cli) -> None:
+    """A backup of two notes, and a third written after it."""
+    assert cli("write", "discovery", "one")[0] == 0
+    assert cli("write", "discovery", "two")[0] == 0
+    assert cli("backup", "copy.db")[0] == 0
+    assert cli("write", "discovery", "three")[0] == 0
+
+
+def contents(cli: Cli) -> list[str]:
+    return [entry["content"] for entry in json.loads(cli("read", "--order", "asc", "--json")[1])["entries"]]
+
+
+@pytest.mark.parametrize("name", DESTRUCTIVE)
+def test_no_leaves_everything(cli: Cli, name: str) -> None:
+    status, _, err = cli(*DESTRUCTIVE[name], stdin=b"n\n")
+    assert status == 0
+    assert "[y/N]" in err
+    assert contents(cli) == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("name", DESTRUCTIVE)
+def test_no_answer_leaves_everything(cli: Cli, name: str) -> None:
+    assert cli(*DESTRUCTIVE[name])[0] == 130
+    assert contents(cli) == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize(
+    ("name", "left"),
+    [("prune", ["three"]), ("forget", ["two", "three"]), ("restore", ["one", "two"])],
+)
+@pytest.mark.parametrize("how", ["asked", "--yes", "--yes --json"])
+def test_yes_does_it(cli: Cli, name: str, left: list[str], how: str) -> None:
+    options, stdin = ((), b"y\n") if how == "asked" else (tuple(how.split()), b"")
+    assert cli(*DESTRUCTIVE[name], *options, stdin=stdin)[0] == 0
+    assert contents(cli) == left
+
+
+@pytest.mark.parametrize("name", ["prune", "forget"])
+def test_json_alone_only_previews(cli: Cli, name: str) -> None:
+    status, out, err = cli(*DESTRUCTIVE[name], "--json")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["done"] is False
+    assert contents(cli) == ["one", "two", "three"]
+
+
+def test_json_alone_does_not_restore(cli: Cli) -> None:
+    status, out, err = cli(*DESTRUCTIVE["restore"], "--json")
+    assert (status, out, json.loads(err)["error"]["code"]) == (2, "", "invalid_input")
+    assert contents(cli) == ["one", "two", "three"]
+
+
+def test_forget_names_the_backups_that_still_hold_the_note(cli: Cli) -> None:
+    cli("backup")
+    assert "still in " in cli("forget", "e1", "--yes")[1]
+
+
+def test_restore_says_where_the_state_before_it_is(cli: Cli, folder: Path) -> None:
+    report = json.loads(cli("restore", "copy.db", "--yes", "--json")[1])
+    assert Path(report["previous"]).exists()
+
+
+def test_a_healthy_store_passes_the_doctor(cli: Cli) -> None:
+    cli("backup")
+    status, out, _ = cli("doctor")
+    assert status == 0
+    assert {line.split()[0] for line in out.splitlines()} == {"ok"}
+
+
+def test_the_doctor_reports_json(cli: Cli) -> None:
+    checks = json.loads(cli("doctor", "--json")[1])
+    assert {"configuration", "place", "store", "file", "index", "backups", "tokens"} == {
+        check["name"] for check in checks
+    }
+
+
+def damage(folder: Path) -> None:
+    for suffix in ("-wal", "-shm"):
+        (folder / ".satchel" / f"satchel.db{suffix}").unlink(missing_ok=True)
+    file = folder / ".satchel" / "satchel.db"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:8192] + b"\xa5" * (len(whole) - 8192))
+
+
+def test_a_damaged_store_fails_the_doctor(cli: Cli, folder: Path) -> None:
+    damage(folder)
+    status, out, err = cli("doctor")
+    assert status == 9
+    assert "failed" in out
+    assert "Traceback" not in err
+
+
+def test_a_damaged_store_comes_back_from_a_backup(cli: Cli, folder: Path) -> None:
+    damage(folder)
+    assert "set aside" in cli("restore", "copy.db", "--yes")[1]
+    assert contents(cli) == ["one", "two"]
+
+
+def test_a_file_that_is_no_backup_is_not_restored(cli: Cli, folder: Path) -> None:
+    (folder / "notes.txt").write_text("hello " * 2_000)
+    assert cli("restore", "notes.txt", "--yes")[0] == 10
+    assert contents(cli) == ["one", "two", "three"]

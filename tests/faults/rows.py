@@ -1,0 +1,32 @@
+"""Rows that every store has a place for, written and read below all rules."""
+
+from __future__ import annotations
+
+import os
+
+from satchel.store.sqlite import SqliteEngine, Transaction
+
+INSERT = "INSERT INTO projects (uid, name, created_at) VALUES (:uid, :name, 0)"
+"""A row to write, with the parameters of :func:`row`."""
+
+
+def row(name: str) -> dict[str, object]:
+    """Return the parameters of one row."""
+    return {"uid": os.urandom(16), "name": name}
+
+
+def add(engine: SqliteEngine, name: str) -> None:
+    """Write one row in a transaction of its own."""
+    with engine.write() as transaction:
+        transaction.execute(INSERT, row(name))
+
+
+def names(engine: SqliteEngine) -> list[str]:
+    """Return the names of all rows in the order they were written."""
+    with engine.read() as transaction:
+        return names_in(transaction)
+
+
+def names_in(transaction: Transaction) -> list[str]:
+    """Return the names of all rows that a transaction sees."""
+    return [name for (name,) in transaction.all("SELECT name FROM projects ORDER BY id")]

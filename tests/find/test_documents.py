@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from satchel import Satchel
+from satchel.find import documents
+from satchel.find import index_sqlite as index
+from satchel.find.documents import Document, Kind
+from satchel.store.sqlite import SqliteEngine, Transaction
+
+
+@pytest.fixture
+def engine(satchel: Satchel) -> SqliteEngine:
+    """An engine with one project and one run, whose numbers are 1."""
+    satchel.runs.start("r1")
+    return satchel.workplace.engine
+
+
+def document(item: int, text: str, run: int = 1) -> Document:
+    return Document(Kind.ENTRY, item, 1, 1, run, text, 0)
+
+
+def found(engine: SqliteEngine, word: str, scope: str = "p1 r1 k1") -> list[int]:
+    with engine.read() as transaction:
+        rows = transaction.all(
+            "SELECT d.item_id FROM documents_fts JOIN documents d ON d.id = documents_fts.rowid "
+            "WHERE documents_fts MATCH :match ORDER BY d.item_id",
+            {"match": " AND ".join(f"scope : {token}" for token in scope.split()) + f' AND {{text parts}} : "{word}"'},
+        )
+    return [row[0] for row in rows]
+
+
+def disagreements(engine: SqliteEngine) -> list[str]:
+    with engine.read() as transaction:
+        return index.problems(transaction)
+
+
+def test_an_item_is_found_once_it_was_added_and_no_more_once_it_was_removed(engine: SqliteEngine) -> None:
+    with engine.write() as transaction:
+        documents.add(transaction, document(7, "alpha"))
+        documents.add(transaction, document(8, "alpha beta"))
+    assert found(engine, "alpha") == [7, 8]
+    with engine.write() as transaction:
+        documents.remove(transaction, Kind.ENTRY, [7])
+    assert found(engine, "alpha") == [8]
+    assert disagreements(engine) == []
+
+
+def test_a_new_version_is_found_by_its_new_words_only(engine: SqliteEngine) -> None:
+    for text in ("alpha", "beta"):
+        with engine.write() as transaction:
+            documents.remove(transaction, Kind.ENTRY, [7])
+            documents.add(transaction, document(7, text))
+    assert (found(engine, "alpha"), found(engine, "beta")) == ([], [7])
+    assert disagreements(engine) == []
+
+
+def test_indexing_a_living_number_again_replaces_its_text(engine: SqliteEngine) -> None:
+    with engine.write() as transaction:
+        documents.add(transaction, document(7, "alpha"))
+        index.insert(transaction, 1, "beta", "p1 r1 k1")
+    assert (found(engine, "alpha"), found(engine, "beta")) == ([], [7])
+
+
+def test_a_change_of_status_leaves_the_text_found(engine: SqliteEngine) -> None:
+    with engine.write() as transaction:
+        documents.add(transaction, document(7, "alpha"))
+        documents.set_status(transaction, Kind.ENTRY, [(7, 9)], documents.SUPERSEDED)
+    with engine.read() as transaction:
+        assert transaction.one("SELECT status, seq FROM documents") == (documents.SUPERSEDED, 9)
+    assert found(engine, "alpha") == [7]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda transaction: documents.add(transaction, document(8, "alpha")),
+        lambda transaction: documents.remove(transaction, Kind.ENTRY, [7]),
+        lambda transaction: index.insert(transaction, 1, "beta", "p1 r1 k1"),
+        index.optimize,
+    ],
+    ids=["add", "remove", "replace", "optimize"],
+)
+def test_what_is_rolled_back_leaves_index_and_documents_as_they_were(
+    engine: SqliteEngine, change: Callable[[Transaction], object]
+) -> None:
+    with engine.write() as transaction:
+        documents.add(transaction, document(7, "alpha"))
+
+    def fail() -> None:
+        with engine.write() as transaction:
+            change(transaction)
+            raise KeyError("on purpose")
+
+    with pytest.raises(KeyError):
+        fail()
+    assert (found(engine, "alpha"), found(engine, "beta")) == ([7], [])
+    assert disagreements(engine) == []
+
+
+def test_only_the_scope_is_searched(engine: SqliteEngine, satchel: Satchel) -> None:
+    satchel.runs.start("r2")
+    with engine.write() as transaction:
+        documents.add(transaction, document(7, "alpha", run=1))
+        documents.add(transaction, document(8, "alpha", run=2))
+    assert found(engine, "alpha", "p1 r2 k1") == [8]
+    assert found(engine, "alpha", "p1 k1") == [7, 8]
+    assert found(engine, "alpha", "p2 k1") == []
+
+
+def test_the_tokens_of_the_scope_are_not_words_of_the_text(engine: SqliteEngine) -> None:
+    with engine.write() as transaction:
+        documents.add(transaction, document(7, "alpha"))
+        documents.add(transaction, document(8, "the p1 incident"))
+    assert found(engine, "p1") == [8]
+
+
+@pytest.mark.parametrize(
+    ("sql", "problem"),
+    [
+        ("DELETE FROM documents_fts WHERE rowid = 1", "1 documents are not indexed, the first is 1"),
+        ("DELETE FROM documents WHERE id = 2", "1 documents are indexed without an item, the first is 2"),
+    ],
+)
+def test_a_disagreement_is_seen_from_both_sides(engine: SqliteEngine, sql: str, problem: str) -> None:
+    with engine.write() as transaction:
+        documents.add(transaction, document(7, "alpha"))
+        documents.add(transaction, document(8, "beta"))
+    with engine.write() as transaction:
+        transaction.execute(sql)
+    assert disagreements(engine) == [problem]

@@ -1,0 +1,124 @@
+"""How SQLite runs the statements of a page: a page in order comes from an index, and nothing is sorted for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from satchel import NewEntry, Satchel
+from satchel.store.sqlite import Parameters, Row, Transaction
+
+
+@pytest.fixture
+def plans(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[list[str]]]:
+    """Read a page, and return the plan of each of its statements on the table of entries, the page's own last."""
+    satchel.runs.start("r1")
+    satchel.entries.write_many(
+        [
+            NewEntry(kind, "x", task_id=task, loop_id=loop, file=file)
+            for kind in ("discovery", "error")
+            for task in ("T1", "T2", None)
+            for loop in ("L1", "L2", None)
+            for file in ("a.py", "b.py", None)
+        ],
+        agent="dev",
+    )
+    statements: list[tuple[str, Parameters | None]] = []
+
+    def listen(name: str) -> None:
+        original: Callable[..., Any] = getattr(Transaction, name)
+
+        def run(transaction: Transaction, sql: str, parameters: Parameters | None = None) -> Any:
+            if "context" in sql:
+                statements.append((sql, parameters))
+            return original(transaction, sql, parameters)
+
+        monkeypatch.setattr(Transaction, name, run)
+
+    def read(**options: Any) -> list[list[str]]:
+        statements.clear()
+        satchel.entries.read(**options)
+        return [explain(sql, parameters) for sql, parameters in list(statements)]
+
+    def explain(sql: str, parameters: Parameters | None) -> list[str]:
+        with satchel.workplace.engine.read() as transaction:
+            rows: list[Row] = list(transaction.connection.execute(f"EXPLAIN QUERY PLAN {sql}", parameters))
+        return [row[3] for row in rows]
+
+    for name in ("one", "all"):
+        listen(name)
+    return read
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("status", ["live", "superseded", "all"])
+@pytest.mark.parametrize(
+    ("options", "index"),
+    [
+        ({}, "context_run"),
+        ({"types": ["error"]}, "context_type"),
+        ({"task_id": "T1"}, "context_task"),
+        ({"loop_id": "L1"}, "context_loop"),
+        ({"file": "a.py"}, "context_file"),
+        ({"agent": "dev"}, "context_run"),
+        ({"since": 5}, "context_run"),
+    ],
+)
+def test_a_page_comes_from_its_index_in_order(
+    plans: Callable[..., list[list[str]]], options: dict[str, Any], index: str, status: str, order: str
+) -> None:
+    page = plans(**options, status=status, order=order)[-1]
+    assert any(f"USING INDEX {index} (project_id=? AND run_id=?" in step for step in page), page
+    assert not any("TEMP B-TREE" in step for step in page), page
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"types": ["error"]},
+        {"types": ["error", "discovery"]},
+        {"task_id": "T1"},
+        {"loop_id": "L1"},
+        {"file": "a.py"},
+        {"agent": "dev"},
+        {"types": ["error"], "task_id": "T1", "loop_id": "L1", "file": "a.py", "agent": "dev", "since": 1},
+        {"after_seq": 3},
+        {"after_seq": 3, "types": ["error"]},
+        {"search": "x"},
+        {"search": "x", "order": "asc", "task_id": "T1"},
+    ],
+    ids=lambda options: "+".join(options) or "run",
+)
+@pytest.mark.parametrize("status", ["live", "superseded", "all"])
+def test_no_statement_of_a_page_walks_all_entries(
+    plans: Callable[..., list[list[str]]], options: dict[str, Any], status: str
+) -> None:
+    for plan in plans(**options, status=status):
+        assert not any(step in {"SCAN c", "SCAN context", "SCAN d", "SCAN documents"} for step in plan), plan
+
+
+def test_changes_come_from_the_index_of_their_numbers_in_order(plans: Callable[..., list[list[str]]]) -> None:
+    page = plans(after_seq=3)[-1]
+    assert any("USING INDEX context_seq (project_id=? AND seq>?)" in step for step in page), page
+    assert not any("TEMP B-TREE" in step for step in page), page
+
+
+@pytest.mark.parametrize(
+    ("options", "index"),
+    [
+        ({}, r"context_(run|type)"),  # as narrow as each other here
+        ({"types": ["error"]}, "context_type"),
+        ({"task_id": "T1"}, "context_task"),
+        ({"loop_id": "L1"}, "context_loop"),
+        ({"file": "a.py"}, "context_file"),
+    ],
+)
+def test_all_of_a_filter_is_counted_in_its_index_alone(
+    plans: Callable[..., list[list[str]]], options: dict[str, Any], index: str
+) -> None:
+    counted = plans(**options)[0]
+    assert any(re.search(rf"USING COVERING INDEX {index} \(", step) for step in counted), counted

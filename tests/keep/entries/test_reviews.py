@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from satchel import Entry, NewEntry, Satchel
+
+if TYPE_CHECKING:
+    from tests.conftest import ManualClock
+
+
+@pytest.fixture
+def issue(satchel: Satchel) -> Callable[..., Entry]:
+    """Write a review_issue with a text, for a task and loop."""
+
+    def write(text: str, task_id: str | None = "T", loop_id: str | None = "L") -> Entry:
+        return satchel.entries.write("review_issue", {"description": text}, task_id=task_id, loop_id=loop_id)
+
+    return write
+
+
+@pytest.fixture
+def verdict(satchel: Satchel) -> Callable[..., Entry]:
+    """Write a review_verdict for a task and loop."""
+
+    def write(passed: bool = False, task_id: str | None = "T", loop_id: str | None = "L") -> Entry:
+        content = {"passed": passed, "summary": "s"}
+        return satchel.entries.write("review_verdict", content, task_id=task_id, loop_id=loop_id)
+
+    return write
+
+
+def live(satchel: Satchel) -> list[int]:
+    return [entry.id for entry in satchel.entries.read(order="asc", limit=500)]
+
+
+def heirs(satchel: Satchel) -> dict[int, int | None]:
+    return {entry.id: entry.superseded_by for entry in satchel.entries.read(status="all", limit=500)}
+
+
+def test_a_verdict_leaves_the_issues_of_its_own_review_live(
+    satchel: Satchel, issue: Callable[..., Entry], verdict: Callable[..., Entry]
+) -> None:
+    written = [issue("a").id, issue("b").id, verdict().id]
+    assert live(satchel) == written
+
+
+def test_the_next_verdict_supersedes_the_one_before_and_its_issues(
+    satchel: Satchel, issue: Callable[..., Entry], verdict: Callable[..., Entry]
+) -> None:
+    first = [issue("a").id, issue("b").id, verdict().id]
+    second = [issue("c").id, verdict(True).id]
+    assert live(satchel) == second
+    assert heirs(satchel) == {**dict.fromkeys(first, second[-1]), **dict.fromkeys(second)}
+
+
+def test_issues_since_the_last_verdict_are_open_beside_it(
+    satchel: Satchel, issue: Callable[..., Entry], verdict: Callable[..., Entry]
+) -> None:
+    written = [issue("a").id, verdict().id, issue("b").id]
+    assert live(satchel) == written
+
+
+@pytest.mark.parametrize(("task_id", "loop_id"), [("T2", "L"), ("T", "L2"), (None, "L"), ("T", None), (None, None)])
+def test_a_review_belongs_to_its_task_and_loop(
+    satchel: Satchel,
+    issue: Callable[..., Entry],
+    verdict: Callable[..., Entry],
+    task_id: str | None,
+    loop_id: str | None,
+) -> None:
+    first = [issue("a").id, verdict().id]
+    other = [issue("b", task_id, loop_id).id, verdict(True, task_id, loop_id).id]
+    assert live(satchel) == first + other
+    again = verdict(True, task_id, loop_id).id
+    assert live(satchel) == [*first, again]
+
+
+def test_a_review_belongs_to_its_run(satchel: Satchel) -> None:
+    for run in ("r1", "r2"):
+        satchel.runs.start(run)
+        satchel.entries.write("review_verdict", {"passed": True, "summary": "s"}, run_id=run)
+    assert satchel.entries.read(run_id="r1").total == satchel.entries.read(run_id="r2").total == 1
+
+
+def test_a_verdict_leaves_other_types_of_the_task_alone(satchel: Satchel, verdict: Callable[..., Entry]) -> None:
+    note = satchel.entries.write("discovery", "x", task_id="T", loop_id="L")
+    verdict()
+    verdict()
+    assert note.id in live(satchel)
+
+
+def test_a_review_written_as_one_batch_is_superseded_as_a_whole(satchel: Satchel) -> None:
+    batch = [
+        NewEntry("review_issue", {"description": "a"}, "T"),
+        NewEntry("review_verdict", {"passed": False, "summary": "s"}, "T"),
+    ]
+    satchel.entries.write_many(batch)
+    second = satchel.entries.write_many(batch)
+    assert live(satchel) == [entry.id for entry in second]
+
+
+def test_a_run_has_one_live_analysis_whoever_wrote_it(satchel: Satchel) -> None:
+    satchel.runs.start("r1")
+    satchel.runs.start("r2")
+    written = [
+        satchel.entries.write("codebase_analysis", {"summary": "s"}, task_id=task, agent=agent, run_id="r1").id
+        for task, agent in (("T1", "ann"), ("T2", "bob"), (None, None))
+    ]
+    elsewhere = satchel.entries.write("codebase_analysis", {"summary": "s"}, run_id="r2").id
+    page = satchel.entries.read(run_id="r1", status="all", order="asc")
+    assert [entry.superseded_by for entry in page] == [written[1], written[2], None]
+    assert [entry.id for entry in satchel.entries.read(run_id="r2")] == [elsewhere]
+
+
+def test_two_analyses_in_one_batch_leave_the_later_live(satchel: Satchel) -> None:
+    _, second = satchel.entries.write_many([NewEntry("codebase_analysis", {"summary": text}) for text in "ab"])
+    assert live(satchel) == [second.id]
+
+
+def forget(satchel: Satchel, entry: Entry) -> None:
+    satchel.housekeeping.forget(entry.ref)
+
+
+@pytest.fixture
+def analyses(satchel: Satchel) -> list[Entry]:
+    """Four analyses of one run, each superseding the one before."""
+    return [satchel.entries.write("codebase_analysis", {"summary": f"s{number}"}) for number in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        (0, {1: 2, 2: 3, 3: None}),
+        (1, {0: 2, 2: 3, 3: None}),
+        (2, {0: 1, 1: 3, 3: None}),
+        (3, {0: 1, 1: 2, 2: None}),
+    ],
+)
+def test_a_chain_of_analyses_is_repaired_when_one_is_forgotten(
+    satchel: Satchel, analyses: list[Entry], place: int, expected: dict[int, int | None]
+) -> None:
+    forget(satchel, analyses[place])
+    ids = [entry.id for entry in analyses]
+    assert heirs(satchel) == {ids[old]: None if new is None else ids[new] for old, new in expected.items()}
+
+
+def test_forgetting_every_analysis_one_by_one_always_leaves_one_live(satchel: Satchel, analyses: list[Entry]) -> None:
+    for entry in (analyses[2], analyses[3], analyses[0]):
+        forget(satchel, entry)
+        assert len(live(satchel)) == 1
+    assert live(satchel) == [analyses[1].id]
+    satchel.entries.write("codebase_analysis", {"summary": "again"})
+    assert len(live(satchel)) == 1
+
+
+def test_what_lives_again_is_a_change_that_a_cursor_sees(satchel: Satchel, analyses: list[Entry]) -> None:
+    cursor = satchel.entries.read().cursor
+    forget(satchel, analyses[3])
+    (changed,) = satchel.entries.read(after_seq=cursor)
+    assert (changed.id, changed.superseded_by) == (analyses[2].id, None)
+
+
+def test_what_lives_again_is_found_as_live(satchel: Satchel, analyses: list[Entry]) -> None:
+    forget(satchel, analyses[3])
+    assert [entry.id for entry in satchel.entries.read(search="s2")] == [analyses[2].id]
+
+
+def test_forgetting_a_live_verdict_brings_the_review_before_it_back(
+    satchel: Satchel, issue: Callable[..., Entry], verdict: Callable[..., Entry]
+) -> None:
+    first = [issue("a").id, verdict().id]
+    second = issue("b")
+    last = verdict(True)
+    forget(satchel, last)
+    assert live(satchel) == [*first, second.id]
+    closing = verdict(True)
+    assert live(satchel) == [second.id, closing.id]
+
+
+def test_forgetting_a_verdict_in_the_middle_hands_its_issues_on(
+    satchel: Satchel, issue: Callable[..., Entry], verdict: Callable[..., Entry]
+) -> None:
+    first = [issue("a").id, verdict().id]
+    second = [issue("b").id, verdict()]
+    last = verdict(True)
+    assert isinstance(second[1], Entry)
+    forget(satchel, second[1])
+    assert heirs(satchel) == {first[0]: last.id, first[1]: last.id, second[0]: last.id, last.id: None}
+
+
+def test_forgetting_an_issue_leaves_the_rest_of_its_review(
+    satchel: Satchel, issue: Callable[..., Entry], verdict: Callable[..., Entry]
+) -> None:
+    leaked = issue("a")
+    rest = [issue("b").id, verdict().id]
+    forget(satchel, leaked)
+    assert live(satchel) == rest
+
+
+def test_superseding_follows_what_was_written_last_even_when_the_clock_went_back(
+    satchel: Satchel, clock: ManualClock, verdict: Callable[..., Entry]
+) -> None:
+    verdict()
+    clock.advance(-60_000)
+    second = verdict(True)
+    assert live(satchel) == [second.id]

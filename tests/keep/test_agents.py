@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from satchel import InvalidInput, Satchel
+
+
+def test_every_field_of_an_agent_comes_back(satchel: Satchel) -> None:
+    agent = satchel.agents.register("Planner", "tech_lead")
+    assert satchel.agents.list() == (agent,)
+    assert (agent.name, agent.role) == ("Planner", "tech_lead")
+
+
+def test_names_that_differ_in_case_are_one_agent(satchel: Satchel) -> None:
+    first = satchel.agents.register("Planner")
+    assert satchel.agents.register(" PLANNER ").id == first.id
+    assert satchel.entries.write("discovery", "x", agent="planner").agent == "Planner"
+    assert [agent.name for agent in satchel.agents.list()] == ["Planner"]
+
+
+def test_a_role_can_be_changed_and_is_kept_when_left_out(satchel: Satchel) -> None:
+    satchel.agents.register("dev", "developer")
+    assert satchel.agents.register("dev").role == "developer"
+    assert satchel.agents.register("dev", "my own word").role == "my own word"
+    assert satchel.agents.list()[0].role == "my own word"
+
+
+def test_writing_as_an_agent_records_it(satchel: Satchel) -> None:
+    satchel.entries.write("discovery", "x", agent="dev")
+    assert [(agent.name, agent.role) for agent in satchel.agents.list()] == [("dev", None)]
+
+
+def test_agents_are_listed_in_the_order_they_first_acted(satchel: Satchel) -> None:
+    for name in ("zoe", "adam", "Zoe"):
+        satchel.agents.register(name)
+    assert [agent.name for agent in satchel.agents.list()] == ["zoe", "adam"]
+
+
+def test_without_any_agent_the_author_is_null(satchel: Satchel) -> None:
+    assert satchel.entries.write("discovery", "x").agent is None
+    assert satchel.entries.read().entries[0].agent is None
+    assert satchel.agents.list() == ()
+
+
+def test_the_default_agent_acts_where_a_call_names_none(open_in: Callable[..., Satchel], project: Path) -> None:
+    satchel = open_in(project, agent="planner", environ={"SATCHEL_AGENT": "other"})
+    assert satchel.entries.write("discovery", "x").agent == "planner"
+    assert satchel.entries.write("discovery", "x", agent="dev").agent == "dev"
+
+
+def test_the_environment_names_the_default_agent(open_in: Callable[..., Satchel], project: Path) -> None:
+    satchel = open_in(project, environ={"SATCHEL_AGENT": "theirs"})
+    assert satchel.entries.write("discovery", "x").agent == "theirs"
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "{{agent}}", "\ud800", "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"])
+def test_what_is_no_name_of_an_agent_is_refused_and_nothing_is_written(satchel: Satchel, name: str) -> None:
+    with pytest.raises(InvalidInput, match=r"^agent "):
+        satchel.agents.register(name)
+    with pytest.raises(InvalidInput, match=r"^agent "):
+        satchel.entries.write("discovery", "x", agent=name)
+    assert satchel.agents.list() == ()
+    assert satchel.entries.read().total == 0
+
+
+def test_a_role_that_is_no_name_is_refused(satchel: Satchel) -> None:
+    with pytest.raises(InvalidInput, match=r"^role is empty"):
+        satchel.agents.register("dev", " ")

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from satchel import InvalidInput, NewEntry, NotFound, Satchel
+from satchel.keep.housekeeping import Check
+
+
+def checks(satchel: Satchel, warnings: tuple[str, ...] = ()) -> dict[str, Check]:
+    return {check.name: check for check in satchel.housekeeping.doctor(warnings)}
+
+
+def spoil(satchel: Satchel, sql: str) -> None:
+    with satchel.workplace.engine.write() as transaction:
+        transaction.execute(sql)
+
+
+def test_statistics_count_what_the_project_holds(satchel: Satchel) -> None:
+    satchel.runs.start("ended")
+    satchel.entries.write_many(
+        [NewEntry("error", "x"), NewEntry("discovery", "y"), NewEntry("error", "z")], agent="dev"
+    )
+    satchel.runs.end()
+    satchel.entries.write("codebase_analysis", {"summary": "a"}, agent="DEV")
+    satchel.entries.write("codebase_analysis", {"summary": "b"}, agent="qa")
+    counted = satchel.housekeeping.statistics()
+    assert (counted.project, counted.runs, counted.active_runs, counted.agents) == ("project", 2, 1, 2)
+    assert counted.entries == (("discovery", 1), ("error", 2), ("codebase_analysis", 2))
+    assert (counted.total_entries, counted.superseded, counted.other_projects) == (5, 1, 0)
+    assert counted.seq == satchel.entries.read().seq
+    assert counted.file == satchel.place.file
+    assert counted.size_bytes >= counted.file.stat().st_size
+    assert counted.bytes_per_entry == round(counted.size_bytes / 5)
+    assert counted.schema_version >= 1
+
+
+def test_statistics_of_nothing_are_zero_and_make_nothing(satchel: Satchel, project: Path) -> None:
+    counted = satchel.housekeeping.statistics()
+    assert (counted.project, counted.seq, counted.runs, counted.agents, counted.entries) == (None, 0, 0, 0, ())
+    assert (counted.size_bytes, counted.bytes_per_entry) == (0, None)
+    assert not (project / ".satchel").exists()
+
+
+def test_initialising_makes_the_store_and_the_project(satchel: Satchel) -> None:
+    satchel.housekeeping.initialise()
+    satchel.housekeeping.initialise()
+    assert satchel.place.file.exists()
+    assert satchel.housekeeping.statistics().project == "project"
+
+
+def test_a_healthy_store_passes_every_check(satchel: Satchel) -> None:
+    satchel.entries.write("discovery", "x")
+    satchel.housekeeping.backup()
+    found = checks(satchel)
+    assert list(found) == ["configuration", "place", "store", "file", "index", "backups"]
+    assert {check.status for check in found.values()} == {"ok"}
+
+
+def test_a_store_that_does_not_exist_is_a_warning_and_stays_so(satchel: Satchel, project: Path) -> None:
+    found = checks(satchel)
+    assert found["store"].status == "warning"
+    assert list(found) == ["configuration", "store"]
+    assert not (project / ".satchel").exists()
+
+
+def test_missing_backups_and_configuration_faults_are_warnings(satchel: Satchel) -> None:
+    satchel.entries.write("discovery", "x")
+    found = checks(satchel, ("store.nonsense is unknown",))
+    assert found["backups"].status == "warning"
+    assert (found["configuration"].status, found["configuration"].detail) == ("warning", "store.nonsense is unknown")
+
+
+def test_a_store_that_others_can_read_is_a_warning(satchel: Satchel) -> None:
+    satchel.entries.write("discovery", "x")
+    satchel.place.file.chmod(0o644)
+    check = checks(satchel)["place"]
+    assert check.status == "warning"
+    assert "chmod 600" in check.detail
+
+
+@pytest.mark.parametrize(
+    ("sql", "problem"),
+    [
+        ("DELETE FROM documents_fts WHERE rowid = 1", "1 documents are not indexed"),
+        ("DELETE FROM documents WHERE id = 1", "1 documents are indexed without an item"),
+        ("DELETE FROM documents WHERE id = 1", "1 entries are not in the spine"),
+        ("DELETE FROM context WHERE id = 1", "1 entries are in the spine but gone"),
+    ],
+)
+def test_an_index_that_disagrees_fails_its_check(satchel: Satchel, sql: str, problem: str) -> None:
+    satchel.entries.write_many([NewEntry("discovery", "x"), NewEntry("discovery", "y")])
+    assert checks(satchel)["index"].status == "ok"
+    spoil(satchel, sql)
+    check = checks(satchel)["index"]
+    assert check.status == "failed"
+    assert problem in check.detail
+
+
+def test_examining_changes_nothing(satchel: Satchel) -> None:
+    satchel.entries.write("discovery", "x")
+    before = satchel.housekeeping.statistics().seq
+    checks(satchel)
+    assert satchel.housekeeping.statistics().seq == before
+
+
+def forgotten_everywhere(satchel: Satchel, text: str) -> bool:
+    """Whether a text stands in none of the files beside the store; checked after every connection was closed."""
+    satchel.close()
+    files = [path for path in satchel.place.folder.rglob("*") if path.is_file()]
+    assert satchel.place.file in files
+    return all(text.encode() not in path.read_bytes() for path in files)
+
+
+def test_what_is_forgotten_is_gone_from_the_entries_the_index_and_the_file(satchel: Satchel) -> None:
+    leaked = satchel.entries.write("discovery", "the leaked word is xylophonist")
+    kept = satchel.entries.write("discovery", "another word")
+    result = satchel.housekeeping.forget(leaked.ref)
+    assert (result.entry.uid, result.done, result.wal_emptied) == (leaked.uid, True, True)
+    assert (result.still_in, result.unreadable) == ((), ())
+    assert [entry.id for entry in satchel.entries.read(status="all")] == [kept.id]
+    assert satchel.entries.read(search="xylophonist").total == 0
+    assert satchel.entries.read(search="another").total == 1
+    assert checks(satchel)["index"].status == "ok"
+    assert forgotten_everywhere(satchel, "xylophon")
+
+
+def test_a_preview_of_forgetting_changes_nothing(satchel: Satchel) -> None:
+    written = satchel.entries.write("discovery", "x")
+    result = satchel.housekeeping.forget(written.ref, preview=True)
+    assert (result.entry.content, result.done) == ("x", False)
+    assert satchel.entries.read().total == 1
+
+
+def test_backups_that_hold_it_still_are_named(satchel: Satchel) -> None:
+    satchel.entries.write("discovery", "x")
+    before = satchel.housekeeping.backup()
+    leaked = satchel.entries.write("discovery", "leaked")
+    after = satchel.housekeeping.backup(satchel.place.folder / "backups" / "satchel-20261121T000000000Z.db")
+    preview = satchel.housekeeping.forget(leaked.ref, preview=True)
+    assert before.file not in preview.still_in
+    assert satchel.housekeeping.forget(leaked.ref).still_in == preview.still_in
+    listed = [backup.file for backup in satchel.housekeeping.backups()]
+    assert list(preview.still_in) == [file for file in listed if file == after.file]
+    assert preview.still_in
+
+
+def test_a_damaged_store_set_aside_is_searched_too(satchel: Satchel) -> None:
+    leaked = satchel.entries.write("discovery", "leaked")
+    satchel.close()
+    aside = satchel.place.file.with_name("satchel.db.damaged-20261121T000000000Z")
+    aside.write_bytes(satchel.place.file.read_bytes())
+    Path(f"{aside}-wal").touch()
+    junk = satchel.place.file.with_name("satchel.db.damaged-20261121T111111111Z")
+    junk.write_text("no database at all" * 100)
+    result = satchel.housekeeping.forget(leaked.ref)
+    assert (result.still_in, result.unreadable) == ((aside,), (junk,))
+
+
+@pytest.mark.parametrize("ref", ["e999", "999", "e0"])
+def test_forgetting_what_is_not_there_is_said(satchel: Satchel, ref: str) -> None:
+    satchel.entries.write("discovery", "x")
+    with pytest.raises(NotFound, match="there is no entry e"):
+        satchel.housekeeping.forget(ref)
+
+
+@pytest.mark.parametrize("ref", ["", "e", "x1", "e-1", "e1.5", "e" + "9" * 19, "e²"])
+def test_what_is_no_short_id_is_refused(satchel: Satchel, ref: str) -> None:
+    with pytest.raises(InvalidInput, match="is no entry's id"):
+        satchel.housekeeping.forget(ref)
+
+
+def test_an_id_is_not_given_again_after_it_was_forgotten(satchel: Satchel) -> None:
+    first = satchel.entries.write("discovery", "x")
+    satchel.housekeeping.forget(f" {first.id} ")
+    assert satchel.entries.write("discovery", "y").id > first.id
+
+
+def test_compacting_keeps_everything_found(satchel: Satchel) -> None:
+    for number in range(30):
+        satchel.entries.write("discovery", f"word{number} " * 200)
+    satchel.entries.prune(keep=1)
+    shrunk = satchel.housekeeping.compact()
+    assert shrunk.after < shrunk.before
+    assert shrunk.wal_emptied
+    assert satchel.entries.read(search="word29").total == 1
+    assert checks(satchel)["file"].status == "ok"
+
+
+def test_a_backup_is_a_whole_store(satchel: Satchel, open_in: Callable[..., Satchel], project: Path) -> None:
+    satchel.entries.write("discovery", "x")
+    copy = satchel.housekeeping.backup(project / "copy.db")
+    satchel.entries.write("discovery", "y")
+    assert [entry.content for entry in open_in(project, db=copy.file).entries.read()] == ["x"]
+    with apsw.Connection(str(copy.file), flags=apsw.SQLITE_OPEN_READONLY) as connection:
+        assert connection.pragma("integrity_check") == "ok"

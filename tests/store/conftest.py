@@ -1,0 +1,70 @@
+"""Stores for the tests beside this file, and the way to the helpers in ``tests/faults``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel.client import Satchel, open_satchel
+from satchel.store.opening import Access
+from satchel.store.sqlite import SqliteEngine
+
+_TESTS = str(Path(__file__).parents[1])
+if _TESTS not in sys.path:
+    sys.path.insert(0, _TESTS)
+
+OpenEngine = Callable[..., SqliteEngine]
+OpenStore = Callable[..., Satchel]
+
+
+@pytest.fixture
+def store_file(tmp_path: Path) -> Path:
+    return tmp_path / "s.db"
+
+
+@pytest.fixture
+def open_engine(store_file: Path) -> Iterator[OpenEngine]:
+    """Open engines on one store; all are closed afterwards."""
+    opened: list[SqliteEngine] = []
+
+    def open_one(*, read_only: bool = False, backups_keep: int = 10, **access: Any) -> SqliteEngine:
+        file = access.pop("file", store_file)
+        engine = SqliteEngine(Access(file, **access), read_only=read_only, backups_keep=backups_keep)
+        opened.append(engine)
+        return engine
+
+    yield open_one
+    for engine in opened:
+        engine.close()
+
+
+@pytest.fixture
+def open_store(tmp_path: Path, store_file: Path) -> Iterator[OpenStore]:
+    """Open Satchels on one store; all are closed afterwards."""
+    opened: list[Satchel] = []
+
+    def open_one(**options: Any) -> Satchel:
+        satchel = open_satchel(store_file, "p", cwd=tmp_path, environ={}, **options)
+        opened.append(satchel)
+        return satchel
+
+    yield open_one
+    for satchel in opened:
+        satchel.close()
+
+
+@pytest.fixture
+def mount_point(tmp_path: Path) -> Path:
+    """A folder on which a child with private mounts may mount; skips where that is not permitted."""
+    from faults.processes import why_no_mounts
+
+    folder = tmp_path / "mounted"
+    folder.mkdir()
+    reason = why_no_mounts(folder)
+    if reason is not None:
+        pytest.skip(reason)
+    return folder

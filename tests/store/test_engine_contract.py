@@ -1,0 +1,271 @@
+"""What every engine does, whatever it stores in: a second engine joins by a parameter of the fixture."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from faults.rows import INSERT, add, names, names_in, row
+from satchel.base.errors import Interrupted
+from satchel.store.sqlite import SqliteEngine
+
+OpenEngine = Callable[..., SqliteEngine]
+
+_ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+
+
+@pytest.fixture
+def engine(open_engine: OpenEngine) -> SqliteEngine:
+    return open_engine()
+
+
+def test_what_was_written_is_read_back_as_rows(engine: SqliteEngine) -> None:
+    with engine.write() as transaction:
+        transaction.execute(
+            "INSERT INTO projects (uid, name, root, seq, created_at) VALUES (:uid, :name, :root, :seq, :now)",
+            {"uid": b"\x00\xff", "name": "a 'quoted' \U0001f600 name", "root": None, "seq": 2**60, "now": 7},
+        )
+    with engine.read() as transaction:
+        assert transaction.one("SELECT uid, name, root, seq, created_at FROM projects") == (
+            b"\x00\xff",
+            "a 'quoted' \U0001f600 name",
+            None,
+            2**60,
+            7,
+        )
+
+
+def test_a_parameter_is_a_value_never_sql(engine: SqliteEngine) -> None:
+    add(engine, "kept")
+    with engine.read() as transaction:
+        name = "x' OR '1' = '1"
+        assert transaction.all("SELECT id FROM projects WHERE name = :name", {"name": name}) == []
+
+
+def test_one_returns_none_where_there_is_no_row(engine: SqliteEngine) -> None:
+    with engine.read() as transaction:
+        assert transaction.one("SELECT id FROM projects") is None
+
+
+def test_execute_says_how_many_rows_changed(engine: SqliteEngine) -> None:
+    with engine.write() as transaction:
+        transaction.many(INSERT, [row("a"), row("b"), row("c")])
+        assert transaction.execute("UPDATE projects SET root = 'r' WHERE name <> :name", {"name": "b"}) == 2
+
+
+def test_an_insert_returns_the_row_it_made(engine: SqliteEngine) -> None:
+    with engine.write() as transaction:
+        made = transaction.one(f"{INSERT} RETURNING id, name", row("a"))
+        assert made is not None
+        assert transaction.one("SELECT name FROM projects WHERE id = :id", {"id": made[0]}) == ("a",)
+
+
+def test_a_write_reads_what_it_wrote_itself(engine: SqliteEngine) -> None:
+    with engine.write() as transaction:
+        transaction.execute(INSERT, row("mine"))
+        assert names_in(transaction) == ["mine"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, GeneratorExit, SystemExit])
+def test_any_exception_rolls_the_write_back(engine: SqliteEngine, error: type[BaseException]) -> None:
+    add(engine, "before")
+
+    def write_and_fail() -> None:
+        with engine.write() as transaction:
+            transaction.execute(INSERT, row("lost"))
+            raise error
+
+    with pytest.raises(error):
+        write_and_fail()
+    assert names(engine) == ["before"]
+
+
+def test_a_failing_statement_rolls_all_of_the_write_back(engine: SqliteEngine) -> None:
+    add(engine, "taken")
+
+    def write_twice() -> None:
+        with engine.write() as transaction:
+            transaction.execute(INSERT, row("lost"))
+            transaction.execute(INSERT, row("taken"))
+
+    with pytest.raises(Exception, match="UNIQUE"):
+        write_twice()
+    assert names(engine) == ["taken"]
+
+
+def test_after_an_error_inside_the_engine_writes_and_reads_again(engine: SqliteEngine) -> None:
+    with pytest.raises(Exception, match="no_such_table"), engine.write() as transaction:
+        transaction.execute("INSERT INTO no_such_table VALUES (1)")
+    with pytest.raises(Exception, match="no_such_table"), engine.read() as transaction:
+        transaction.all("SELECT * FROM no_such_table")
+    add(engine, "after")
+    assert names(engine) == ["after"]
+
+
+def test_a_read_inside_a_failing_write_leaves_no_transaction_open(
+    engine: SqliteEngine, open_engine: OpenEngine
+) -> None:
+    add(engine, "before")
+
+    def write_read_and_fail() -> None:
+        with engine.write() as transaction, engine.read() as reading:
+            transaction.execute(INSERT, row("lost"))
+            assert names_in(reading) == ["before"]
+            raise ValueError("inner")
+
+    with pytest.raises(ValueError, match="inner"):
+        write_read_and_fail()
+    other = open_engine(wait_ms=0)
+    add(other, "free again")
+    assert names(engine) == ["before", "free again"]
+
+
+def test_all_of_a_read_belongs_to_one_snapshot(engine: SqliteEngine, open_engine: OpenEngine) -> None:
+    add(engine, "before")
+    other = open_engine()
+    with engine.read() as transaction:
+        assert names_in(transaction) == ["before"]
+        add(other, "in between")
+        assert names_in(transaction) == ["before"]
+    assert names(engine) == ["before", "in between"]
+
+
+def test_an_open_write_is_not_seen_by_others_until_it_ends(engine: SqliteEngine, open_engine: OpenEngine) -> None:
+    add(engine, "before")
+    other = open_engine()
+    with engine.write() as transaction:
+        transaction.execute(INSERT, row("open"))
+        assert names(other) == ["before"]
+    assert names(other) == ["before", "open"]
+
+
+def test_a_reader_cannot_write(engine: SqliteEngine) -> None:
+    add(engine, "kept")
+    with pytest.raises(Exception, match="cannot be written"), engine.read() as transaction:
+        transaction.execute("DELETE FROM projects")
+    assert names(engine) == ["kept"]
+
+
+def test_threads_read_beside_a_writer(engine: SqliteEngine) -> None:
+    add(engine, "before")
+    with engine.write() as transaction, ThreadPoolExecutor(4) as pool:
+        transaction.execute(INSERT, row("open"))
+        seen = [pool.submit(names, engine) for _ in range(20)]
+        assert [found.result() for found in seen] == [["before"]] * 20
+
+
+def test_writes_of_many_threads_are_all_there(engine: SqliteEngine) -> None:
+    barrier = threading.Barrier(8)
+
+    def work(thread: int) -> None:
+        barrier.wait()
+        for number in range(12):
+            add(engine, f"{thread}-{number}")
+            assert f"{thread}-{number}" in names(engine)
+
+    with ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(work, thread) for thread in range(8)]:
+            done.result()
+    written = names(engine)
+    assert sorted(written) == sorted(f"{thread}-{number}" for thread in range(8) for number in range(12))
+    for thread in range(8):
+        mine = [name for name in written if name.startswith(f"{thread}-")]
+        assert mine == [f"{thread}-{number}" for number in range(12)]
+
+
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_an_interrupt_stops_an_endless_statement_and_the_engine_serves_on(engine: SqliteEngine, kind: str) -> None:
+    add(engine, "before")
+    interrupters: list[Callable[[], None]] = []
+    ready, ended = threading.Event(), threading.Event()
+
+    def work() -> None:
+        interrupters.append(engine.interrupter())
+        try:
+            with engine.read() if kind == "read" else engine.write() as transaction:
+                if kind == "write":
+                    transaction.execute(INSERT, row("lost"))
+                ready.set()
+                transaction.one(_ENDLESS)
+        finally:
+            ended.set()
+
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(work)
+        ready.wait()
+        while not ended.wait(0.001):
+            interrupters[0]()
+        with pytest.raises(Interrupted):
+            working.result()
+    add(engine, "after")
+    assert names(engine) == ["before", "after"]
+
+
+def test_an_interrupt_before_a_statement_stops_the_rest_of_the_transaction(engine: SqliteEngine) -> None:
+    interrupt = engine.interrupter()
+
+    def write_interrupted() -> None:
+        with engine.write() as transaction:
+            transaction.execute(INSERT, row("lost"))
+            interrupt()
+            transaction.execute(INSERT, row("never"))
+
+    with pytest.raises(Interrupted):
+        write_interrupted()
+    assert names(engine) == []
+
+
+def test_an_interrupt_outside_a_transaction_does_nothing(engine: SqliteEngine) -> None:
+    interrupt = engine.interrupter()
+    interrupt()
+    add(engine, "kept")
+    interrupt()
+    assert names(engine) == ["kept"]
+
+
+def test_an_interrupt_reaches_only_the_thread_that_asked(engine: SqliteEngine) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        interrupt_other = pool.submit(engine.interrupter).result()
+        with engine.write() as transaction:
+            interrupt_other()
+            transaction.execute(INSERT, row("kept"))
+    assert names(engine) == ["kept"]
+
+
+def test_a_closed_engine_opens_again_when_it_is_used(engine: SqliteEngine) -> None:
+    add(engine, "before")
+    engine.close()
+    engine.close()
+    assert names(engine) == ["before"]
+    engine.close()
+    add(engine, "after")
+    assert names(engine) == ["before", "after"]
+
+
+def test_closing_while_a_thread_reads_leaves_its_snapshot_whole(engine: SqliteEngine) -> None:
+    add(engine, "before")
+    with engine.read() as transaction:
+        assert names_in(transaction) == ["before"]
+        engine.close()
+        add(engine, "after")
+        assert names_in(transaction) == ["before"]
+    assert names(engine) == ["before", "after"]
+
+
+def test_reading_where_nothing_was_written_finds_nothing_and_makes_nothing(
+    engine: SqliteEngine, tmp_path: Path
+) -> None:
+    assert names(engine) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_engine_for_reading_only_reads_and_never_writes(engine: SqliteEngine, open_engine: OpenEngine) -> None:
+    add(engine, "kept")
+    reading = open_engine(read_only=True)
+    with pytest.raises(Exception, match="opened for reading only"), reading.write():
+        pytest.fail("the block was entered")
+    assert names(reading) == ["kept"]

@@ -1,0 +1,124 @@
+"""Disks that run full or fail: nothing half-written, nothing acknowledged lost, and the engine goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import apsw
+import pytest
+
+from faults.disks import Fault, FaultyDisk, full, io_error
+from faults.processes import Child
+from faults.rows import add, names
+from satchel.base.clock import system_clock
+from satchel.base.errors import StoreDamaged, StoreFull
+from satchel.keep.entries import Entries, NewEntry
+from satchel.keep.housekeeping import Housekeeping
+from satchel.keep.projects import Workplace
+from satchel.store.sqlite import SqliteEngine
+
+OpenEngine = Callable[..., SqliteEngine]
+
+
+@pytest.fixture
+def disk() -> Iterator[FaultyDisk]:
+    vfs = FaultyDisk("satchel-faulty", Fault("write", full))
+    yield vfs
+    vfs.unregister()
+
+
+@pytest.fixture
+def workplace(disk: FaultyDisk, open_engine: OpenEngine) -> Workplace:
+    engine = open_engine(vfs="satchel-faulty")
+    return Workplace(engine, system_clock, "p", "p", None, None, None, None, 1 << 20, None)
+
+
+def _contents(entries: Entries) -> list[str]:
+    return [entry.content for entry in entries.read(limit=500, order="asc")]
+
+
+def _batch(stem: str) -> list[NewEntry]:
+    return [NewEntry("discovery", f"{stem}-{place} " + "y" * 3_000) for place in range(3)]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("write", full),
+        Fault("write", io_error(apsw.SQLITE_IOERR_WRITE)),
+        Fault("sync", io_error(apsw.SQLITE_IOERR_FSYNC)),
+    ],
+    ids=["full", "write", "sync"],
+)
+def test_wherever_a_write_fails_all_of_it_is_undone_and_the_next_one_succeeds(
+    disk: FaultyDisk, workplace: Workplace, fault: Fault
+) -> None:
+    entries = Entries(workplace)
+    expected = [entry.content for entry in entries.write_many(_batch("before"))]
+    disk.fault = fault
+    for calls in count():
+        fault.after, fault.struck = calls, 0
+        try:
+            written = entries.write_many(_batch(f"try {calls}"))
+        except StoreFull:
+            fault.after = None
+            assert _contents(entries) == expected
+            expected += [entry.content for entry in entries.write_many(_batch(f"after {calls}"))]
+        else:
+            expected += [entry.content for entry in written]
+            break
+    assert calls > 0, "the fault never struck"
+    fault.after = None
+    assert _contents(entries) == expected
+    assert [check.name for check in Housekeeping(workplace).doctor() if check.status == "failed"] == []
+    workplace.engine.close()
+    assert _contents(entries) == expected
+
+
+def test_a_full_disk_while_the_store_is_made_leaves_none_of_it(disk: FaultyDisk, open_engine: OpenEngine) -> None:
+    fault = disk.fault
+    for calls in range(0, 30, 4):
+        engine = open_engine(vfs="satchel-faulty", file=open_engine().file.with_name(f"{calls}.db"))
+        fault.after, fault.struck = calls, 0
+        with pytest.raises(StoreFull):
+            add(engine, "lost")
+        assert fault.struck
+        fault.after = None
+        assert names(engine) == []
+        add(engine, "there is room")
+        assert names(engine) == ["there is room"]
+
+
+@pytest.mark.parametrize("extended", [apsw.SQLITE_IOERR_READ, apsw.SQLITE_IOERR_CORRUPTFS])
+def test_a_read_that_fails_is_explained_and_the_next_one_succeeds(
+    disk: FaultyDisk, workplace: Workplace, extended: int
+) -> None:
+    entries = Entries(workplace)
+    expected = [entry.content for entry in entries.write_many(_batch("kept"))]
+    workplace.engine.close()
+    disk.fault = Fault("read", io_error(extended), after=0)
+    with pytest.raises(StoreFull, match="reading or writing"):
+        _contents(entries)
+    disk.fault.after = None
+    assert _contents(entries) == expected
+
+
+def test_a_page_that_reads_as_noise_is_damage(disk: FaultyDisk, workplace: Workplace) -> None:
+    entries = Entries(workplace)
+    entries.write_many(_batch("kept"))
+    workplace.engine.close()
+    disk.fault = Fault("read", lambda: apsw.CorruptError("the page is noise"), after=2)
+    with pytest.raises(StoreDamaged, match="satchel restore"):
+        _contents(entries)
+
+
+def test_a_file_system_really_filled_keeps_what_was_acknowledged_and_goes_on_with_room(mount_point: Path) -> None:
+    with Child("fill-disk", mount_point, private_mounts=True) as child:
+        assert child.finish() == ["full", "kept all True", "went on True", "['ok', 'ok']"]
+
+
+def test_a_store_begun_on_a_full_file_system_is_refused_as_full(mount_point: Path) -> None:
+    with Child("fill-before-the-start", mount_point, private_mounts=True) as child:
+        assert child.finish() == ["filled", "store_full"]

@@ -1,0 +1,167 @@
+"""The documents name everything there is and nothing that is not, their links lead somewhere, their examples run."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from satchel.base.config import KEYS
+from satchel.base.errors import ERROR_KINDS
+from satchel.faces.cli.group import COMMANDS, satchel_command
+from satchel.faces.mcp.guidance import PROMPTS
+from satchel.faces.mcp.tools import ALL_TOOLS
+
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "docs" / "reference"
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+FOR_USERS = sorted([ROOT / "README.md", *REFERENCE.glob("*.md")])
+
+_FENCED = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_BACKTICKED = re.compile(r"`([^`\n]+)`")
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_RUN = re.compile(
+    r"^<!-- the tests run this block -->\n```(?P<language>sh|python)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+_TOOL_LIKE = re.compile(
+    r"(?:add|check|claim|clear|deactivate|find|get|list|mark|read|record|release|report|reset|save|search|send|set|write)"
+    r"_[a-z_]+"
+)
+
+
+def subcommands(name: str) -> list[str]:
+    command = satchel_command.get_command(click.Context(satchel_command), name)
+    return list(command.commands) if isinstance(command, click.Group) else []
+
+
+def every_command() -> list[str]:
+    return [full for name in COMMANDS for full in (name, *(f"{name} {inner}" for inner in subcommands(name)))]
+
+
+def prose(path: Path) -> str:
+    """Return a document without its fenced blocks."""
+    return _FENCED.sub("", path.read_text(encoding="utf-8"))
+
+
+def backticked(paths: list[Path]) -> set[str]:
+    return {name for path in paths for name in _BACKTICKED.findall(prose(path))}
+
+
+def shown_commands(path: Path) -> set[str]:
+    """Return what follows ``satchel`` wherever a document shows it as something to type."""
+    text = path.read_text(encoding="utf-8")
+    lines = [line.strip() for block in _FENCED.finditer(text) for line in block["text"].splitlines()]
+    lines += _BACKTICKED.findall(prose(path))
+    typed = [re.fullmatch(r"(?:\S*/)?satchel (.+)", line) for line in lines]
+    inner = [re.search(r"\$\(satchel ([^)]+)\)", line) for line in lines]
+    return {found[1] for found in (*typed, *inner) if found}
+
+
+@pytest.fixture(scope="module")
+def documented() -> set[str]:
+    return backticked(FOR_USERS)
+
+
+@pytest.mark.parametrize("name", every_command())
+def test_every_command_is_documented(documented: set[str], name: str) -> None:
+    assert f"satchel {name}" in documented
+
+
+@pytest.mark.parametrize("name", [tool.name for tool in ALL_TOOLS])
+def test_every_tool_is_documented(documented: set[str], name: str) -> None:
+    assert name in documented
+
+
+@pytest.mark.parametrize("name", [prompt.name for prompt in PROMPTS])
+def test_every_prompt_is_documented(documented: set[str], name: str) -> None:
+    assert name in documented
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name)
+def test_every_configuration_key_is_documented_with_its_variable(documented: set[str], key: object) -> None:
+    assert {getattr(key, "name", ""), getattr(key, "variable", "")} <= documented
+
+
+@pytest.mark.parametrize("code", ERROR_KINDS)
+def test_every_error_code_is_documented(documented: set[str], code: str) -> None:
+    assert code in documented
+
+
+def test_the_reference_is_what_the_program_says() -> None:
+    # in a process of its own, because click remembers how a command's help was first asked for
+    script = "import json, make_reference; print(json.dumps(make_reference.pages()))"
+    made = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT / "scripts", capture_output=True, text=True, check=True, timeout=60
+    )
+    written = {path.name: path.read_text(encoding="utf-8") for path in REFERENCE.glob("*.md")}
+    assert written == json.loads(made.stdout), "run: python scripts/make_reference.py"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_document_names_a_command_that_does_not_exist(path: Path) -> None:
+    for line in shown_commands(path):
+        name, *rest = line.split()
+        if name.startswith(("-", "[", "COMMAND")):
+            continue
+        assert name in COMMANDS, line
+        inner = subcommands(name)
+        if inner and rest and not rest[0].startswith(("-", "[", "COMMAND")):
+            assert rest[0] in inner, line
+
+
+@pytest.mark.parametrize("path", FOR_USERS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_document_names_a_tool_that_does_not_exist(path: Path) -> None:
+    named = {name for name in backticked([path]) if _TOOL_LIKE.fullmatch(name)}
+    assert named - {tool.name for tool in ALL_TOOLS} - ERROR_KINDS.keys() == set()
+
+
+def anchors(path: Path) -> set[str]:
+    """Return the anchors that a host of repositories gives to a document's headings."""
+    headings = re.findall(r"^#+ (.+)$", prose(path), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_relative_link_leads_somewhere(path: Path) -> None:
+    for link in _LINK.findall(prose(path)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        target, _, anchor = link.partition("#")
+        file = (path.parent / target).resolve() if target else path
+        assert file.exists(), link
+        assert not anchor or anchor in anchors(file), link
+
+
+def runnable() -> list[tuple[str, str]]:
+    return [
+        (found["language"], found["text"]) for found in _RUN.finditer((ROOT / "README.md").read_text(encoding="utf-8"))
+    ]
+
+
+def test_the_readme_has_examples_that_run() -> None:
+    assert {language for language, _ in runnable()} == {"sh", "python"}
+
+
+@pytest.mark.parametrize(("language", "text"), runnable(), ids=lambda value: value if len(value) < 10 else "block")
+def test_an_example_of_the_readme_runs(language: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    own = {name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
+    path = os.pathsep.join([str(Path(sys.executable).parent), own.get("PATH", "")])
+    command = ["sh", "-eu", "-c", text] if language == "sh" else [sys.executable, "-W", "error", "-c", text]
+    done = subprocess.run(
+        command,
+        check=False,
+        cwd=tmp_path / "project",
+        env=own | {"PATH": path, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
