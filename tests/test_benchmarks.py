@@ -20,7 +20,7 @@ def test_a_quick_family_prints_a_table_and_writes_the_same_figures_as_json(tmp_p
     assert (done.returncode, done.stderr) == (0, "")
     (family,) = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["families"]
     rows = [line for line in done.stdout.splitlines() if line.startswith("| write")]
-    assert len(rows) == len(family["figures"]) == 3
+    assert len(rows) == len(family["figures"]) == 2
     for row, figure in zip(rows, family["figures"], strict=True):
         assert f" {figure['ratio']:.2f}x " in row
 

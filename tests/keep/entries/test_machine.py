@@ -261,5 +261,5 @@ class Context(RuleBasedStateMachine):
         assert all(seq <= self.satchel.housekeeping.statistics().seq for seq in seqs)
 
 
-Context.TestCase.settings = settings(deadline=None, max_examples=60, stateful_step_count=40)
+Context.TestCase.settings = settings(deadline=None, max_examples=25, stateful_step_count=30)
 TestContext = Context.TestCase
