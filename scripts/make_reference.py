@@ -1,6 +1,6 @@
 """Write docs/reference from the program itself, so that it cannot say anything else. A test compares the two.
 
-    python scripts/make_reference.py
+python scripts/make_reference.py
 """
 
 from __future__ import annotations

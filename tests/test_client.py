@@ -11,7 +11,7 @@ from satchel import Interrupted, InvalidInput, ReadOnly, Refused, Satchel, Unava
 from satchel.base.clock import system_clock
 
 if TYPE_CHECKING:
-    from tests.conftest import ManualClock
+    from conftest import ManualClock
 
 
 def test_opening_makes_nothing(satchel: Satchel, project: Path) -> None:

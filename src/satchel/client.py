@@ -19,6 +19,7 @@ from satchel.store.sqlite import SqliteEngine
 
 if TYPE_CHECKING:
     from satchel.keep.entries import Entries
+    from satchel.keep.finding import Finding
     from satchel.keep.housekeeping import Housekeeping
     from satchel.keep.names import Agents
     from satchel.keep.runs import Runs
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 class Satchel:
     """One opened store, working for one project, with defaults for the run and the agent.
 
-    Its rooms: ``entries``, ``runs``, ``agents``, ``housekeeping``. Nothing is opened or made before it is used. Safe
-    to share between threads. Use it as a context manager, or call :meth:`close`.
+    Its rooms: ``entries``, ``runs``, ``agents``, ``finding``, ``housekeeping``. Nothing is opened or made before it is
+    used. Safe to share between threads. Use it as a context manager, or call :meth:`close`.
     """
 
     def __init__(self, workplace: Workplace, place: StorePlace, config: Config) -> None:
@@ -56,6 +57,13 @@ class Satchel:
         from satchel.keep.names import Agents
 
         return Agents(self.workplace)
+
+    @cached_property
+    def finding(self) -> Finding:
+        """One search over everything kept."""
+        from satchel.keep.finding import Finding
+
+        return Finding(self.workplace)
 
     @cached_property
     def housekeeping(self) -> Housekeeping:

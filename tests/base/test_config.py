@@ -176,8 +176,7 @@ def test_a_bad_value_is_warned_about_even_where_a_better_source_counts(tmp_path:
     config = load_config(tmp_path, {}, {"store.durability": "relaxed"})
     assert config.store_durability == "relaxed"
     assert config.warnings == (
-        'config.toml: store.durability \'fast\' is not "full" or "relaxed"; '
-        'store.durability is "relaxed" (argument)',
+        'config.toml: store.durability \'fast\' is not "full" or "relaxed"; store.durability is "relaxed" (argument)',
     )
 
 
@@ -200,9 +199,7 @@ def test_each_bad_source_has_a_warning_of_its_own(tmp_path: Path) -> None:
         ("[context]\nmax_content_kb = 1\n", "context.max_content_kb", "context.max_content_kib"),
     ],
 )
-def test_an_unknown_key_in_the_file_gets_the_nearest_name(
-    tmp_path: Path, text: str, shown: str, meant: str
-) -> None:
+def test_an_unknown_key_in_the_file_gets_the_nearest_name(tmp_path: Path, text: str, shown: str, meant: str) -> None:
     assert from_toml(tmp_path, text).warnings == (
         f"config.toml: {shown!r} is no key of Satchel; did you mean {meant!r}?",
     )

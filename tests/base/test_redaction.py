@@ -252,9 +252,7 @@ SPARED = (
 
 @pytest.mark.parametrize(("kind", "token"), TOKENS, ids=[f"{kind}-{n}" for n, (kind, _) in enumerate(TOKENS)])
 def test_a_published_token_goes_and_the_text_around_it_stays(kind: str, token: str) -> None:
-    assert (
-        redact(f"we used {token}, then 'rotated' it").text == f"we used [redacted:{kind}], then 'rotated' it"
-    )
+    assert redact(f"we used {token}, then 'rotated' it").text == f"we used [redacted:{kind}], then 'rotated' it"
 
 
 @pytest.mark.parametrize(("kind", "token"), TOKENS, ids=[f"{kind}-{n}" for n, (kind, _) in enumerate(TOKENS)])
@@ -272,10 +270,7 @@ def test_a_token_after_an_escaped_line_break_is_found() -> None:
 
 
 def test_a_token_assigned_to_a_name_is_called_by_its_provider() -> None:
-    assert (
-        redact('GITHUB_TOKEN="gh' + "p_" + chars(ALNUM, 36) + '"').text
-        == 'GITHUB_TOKEN="[redacted:github-token]"'
-    )
+    assert redact('GITHUB_TOKEN="gh' + "p_" + chars(ALNUM, 36) + '"').text == 'GITHUB_TOKEN="[redacted:github-token]"'
 
 
 @pytest.mark.parametrize(
@@ -292,9 +287,7 @@ def test_what_is_no_secret_is_returned_as_the_same_object(text: str) -> None:
     assert redact(text).text is text
 
 
-@pytest.mark.parametrize(
-    "label", ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"]
-)
+@pytest.mark.parametrize("label", ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"])
 def test_a_private_key_goes_whole(label: str) -> None:
     body = "\n".join(chars(ALNUM + "+/", 64) for _ in range(4))
     key = f"-----BEGIN {label}-----\n{body}\n-----END {label}-----"
@@ -307,11 +300,7 @@ def test_a_private_key_on_one_escaped_line_goes_whole() -> None:
 
 
 def test_a_private_key_without_its_end_goes_as_far_as_it_looks_like_one() -> None:
-    text = (
-        "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n"
-        + chars(ALNUM, 64)
-        + "\nthen it broke off"
-    )
+    text = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n" + chars(ALNUM, 64) + "\nthen it broke off"
     assert redact(text).text == "[redacted:private-key]\nthen it broke off"
 
 
@@ -335,17 +324,12 @@ def test_kinds_are_listed_once_per_occurrence_in_order() -> None:
 
 def test_a_secret_uncovered_by_another_is_listed_in_order() -> None:
     # The access key ends at a word's end only once the token behind it is gone.
-    text = (
-        "password=hunter2 AK" + "IA" + chars(UPPER, 16) + "gh" + "p_" + chars(ALNUM, 36) + " password=hunter3"
-    )
+    text = "password=hunter2 AK" + "IA" + chars(UPPER, 16) + "gh" + "p_" + chars(ALNUM, 36) + " password=hunter3"
     assert redact(text).found == ("password", "aws-access-key", "github-token", "password")
 
 
 def test_a_text_in_which_lower_case_is_longer_is_redacted_in_the_right_place() -> None:
-    assert (
-        redact("\u0130\u0130 password=hunter2 \u0130").text
-        == "\u0130\u0130 password=[redacted:password] \u0130"
-    )
+    assert redact("\u0130\u0130 password=hunter2 \u0130").text == "\u0130\u0130 password=[redacted:password] \u0130"
 
 
 def test_markers_need_no_escaping() -> None:

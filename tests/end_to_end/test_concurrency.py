@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from satchel import Satchel, open_satchel
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from faults.processes import Child
+from satchel import Satchel, open_satchel
 
 _PROCESSES = 8
 _WRITES = 50

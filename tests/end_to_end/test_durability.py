@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-from satchel import Satchel, open_satchel
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from faults.processes import Child
+from satchel import Satchel, open_satchel
 
 _ROUNDS = 30
 

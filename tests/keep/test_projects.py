@@ -133,6 +133,31 @@ def test_a_project_whose_folder_was_moved_is_found_again(open_in: Callable[..., 
     assert open_in(new).housekeeping.statistics().project == "old"
 
 
+def test_another_folder_does_not_inherit_a_project_whose_folder_was_deleted(
+    open_in: Callable[..., Satchel], tmp_path: Path
+) -> None:
+    db = tmp_path / "shared.db"
+    for name in ("one", "two", "three"):
+        (tmp_path / name / ".git").mkdir(parents=True)
+        satchel = open_in(tmp_path / name, db=db)
+        assert satchel.entries.read().total == 0
+        satchel.entries.write("discovery", name)
+        assert satchel.housekeeping.statistics().project == name
+        shutil.rmtree(tmp_path / name)
+
+
+def test_a_folder_moved_beside_a_shared_store_is_known_by_its_name(
+    open_in: Callable[..., Satchel], tmp_path: Path
+) -> None:
+    db = tmp_path / "shared.db"
+    old, new = tmp_path / "a" / "app", tmp_path / "b" / "app"
+    (old / ".git").mkdir(parents=True)
+    open_in(old, db=db).entries.write("discovery", "x")
+    new.parent.mkdir()
+    shutil.move(old, new)
+    assert open_in(new, db=db).entries.read().total == 1
+
+
 def test_an_explicit_name_finds_the_project_from_any_folder(open_in: Callable[..., Satchel], tmp_path: Path) -> None:
     db = tmp_path / "shared.db"
     for name in ("one", "two"):

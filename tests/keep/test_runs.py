@@ -12,7 +12,7 @@ import pytest
 from satchel import Conflict, Entry, InvalidInput, NotFound, Satchel
 
 if TYPE_CHECKING:
-    from tests.conftest import ManualClock
+    from conftest import ManualClock
 
 DAY = 86_400_000
 FIRST_DAY = "2026-11-18"

@@ -7,17 +7,21 @@ from dataclasses import dataclass
 from enum import Enum
 
 from satchel.find import index_sqlite as index
-from satchel.store.sqlite import Transaction
+from satchel.store.sqlite import Row, Transaction
 
 
 class Kind(Enum):
-    """A kind of thing that can be found: its number in the tables, and the letter of its short ids."""
+    """A kind of thing that can be found: its number in the spine, the letter of its short ids, and its table.
 
-    ENTRY = (1, "e")
+    What is peculiar to a kind, such as how its texts are read, stands in ``satchel.keep.finding``.
+    """
 
-    def __init__(self, number: int, letter: str) -> None:
+    ENTRY = (1, "e", "context")
+
+    def __init__(self, number: int, letter: str, table: str) -> None:
         self.number = number
         self.letter = letter
+        self.table = table
 
 
 LIVE = 1
@@ -48,39 +52,60 @@ class Document:
     task_id: str | None = None
     loop_id: str | None = None
     file: str | None = None
+    status: int = LIVE
 
 
 _INSERT = """
     INSERT INTO documents
-        (seq, project_id, run_id, kind, item_id, type, agent_id, task_id, loop_id, segment, file, created_at)
+        (seq, project_id, run_id, kind, item_id, type, agent_id, task_id, loop_id, segment, file, status, created_at)
     VALUES
-        (:seq, :project, :run, :kind, :item, :type, :agent, :task, :loop, :segment, :file, :created)
+        (:seq, :project, :run, :kind, :item, :type, :agent, :task, :loop, :segment, :file, :status, :created)
+    RETURNING id
+"""
+
+
+_RENEW = """
+    UPDATE documents
+    SET seq = :seq, project_id = :project, run_id = :run, type = :type, agent_id = :agent, task_id = :task,
+        loop_id = :loop, segment = :segment, file = :file, status = :status, created_at = :created
+    WHERE kind = :kind AND item_id = :item
     RETURNING id
 """
 
 
 def add(transaction: Transaction, document: Document) -> None:
     """Make an item findable. Its text must not be there already: a new version is a remove and an add."""
-    row = transaction.one(
-        _INSERT,
-        {
-            "seq": document.seq,
-            "project": document.project_id,
-            "run": document.run_id,
-            "kind": document.kind.number,
-            "item": document.item_id,
-            "type": document.type,
-            "agent": document.agent_id,
-            "task": document.task_id,
-            "loop": document.loop_id,
-            "segment": segment_of(document.task_id, document.loop_id),
-            "file": document.file,
-            "created": document.created_at,
-        },
-    )
+    _index(transaction, transaction.one(_INSERT, _values(document)), document)
+
+
+def renew(transaction: Transaction, document: Document) -> None:
+    """Make the spine and the index say of an item what the item says, whatever they said before."""
+    values = _values(document)
+    _index(transaction, transaction.one(_RENEW, values) or transaction.one(_INSERT, values), document)
+
+
+def _index(transaction: Transaction, row: Row | None, document: Document) -> None:
     assert row is not None
     scope = index.scope_tokens(document.project_id, document.run_id, document.kind.number, document.type)
     index.insert(transaction, row[0], document.text, scope)
+
+
+def _values(document: Document) -> dict[str, object]:
+    return {
+        "seq": document.seq,
+        "project": document.project_id,
+        "run": document.run_id,
+        "kind": document.kind.number,
+        "item": document.item_id,
+        "type": document.type,
+        "agent": document.agent_id,
+        "task": document.task_id,
+        "loop": document.loop_id,
+        "segment": segment_of(document.task_id, document.loop_id),
+        "file": document.file,
+        "status": document.status,
+        "created": document.created_at,
+    }
 
 
 def segment_of(task_id: str | None, loop_id: str | None) -> str | None:
@@ -99,6 +124,18 @@ def remove(transaction: Transaction, kind: Kind, item_ids: Iterable[int]) -> Non
         )
         for (document,) in removed:
             index.delete(transaction, document)
+
+
+def remove_leftovers(transaction: Transaction, kind: Kind) -> int:
+    """Remove what the spine and the index know of items that are gone, and return how much that was."""
+    gone = transaction.all(
+        f"DELETE FROM documents WHERE kind = :kind AND item_id NOT IN (SELECT id FROM {kind.table}) RETURNING id",
+        {"kind": kind.number},
+    )
+    unknown = index.unknown(transaction)
+    for document in {*(row[0] for row in gone), *unknown}:
+        index.delete(transaction, document)
+    return len(gone) + len(unknown)
 
 
 def set_status(transaction: Transaction, kind: Kind, items: Sequence[tuple[int, int]], status: int) -> None:

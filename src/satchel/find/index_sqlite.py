@@ -15,10 +15,12 @@ from typing import Any
 import apsw
 
 from satchel.find.scoring import Matched
-from satchel.find.words import parts_text
+from satchel.find.words import WORD, parts_text
 from satchel.store.sqlite import Transaction
 
 _INSERT = "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALUES (:id, :text, :parts, :scope)"
+
+_SAMPLE_WORDS = 24
 
 _READY: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
 
@@ -109,9 +111,48 @@ def _counts(api: apsw.FTS5ExtensionApi, *arguments: Any) -> bytes:
         return bytes(min(number, 255) for number in found)
 
 
+def tokens(transaction: Transaction, text: str) -> list[tuple[int, int, str]]:
+    """Return the words of a text as the index keeps them, stemmed, each with its first and last byte in UTF-8."""
+    tokenizer = transaction.connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
+    found: Any = tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
+    return [(start, end, word) for start, end, word in found]
+
+
+def holds(transaction: Transaction, document: int, text: str) -> bool:
+    """Whether the index holds a text under a document: asked for the first words of the text."""
+    words = list(dict.fromkeys(WORD.findall(text.lower())))[:_SAMPLE_WORDS]
+    if not words:
+        return True
+    expression = match(" AND ".join(f'"{word}"' for word in words), ()).expression
+    row = transaction.one(
+        "SELECT 1 FROM documents_fts WHERE documents_fts MATCH :match AND rowid = :id",
+        {"match": expression, "id": document},
+    )
+    return row is not None
+
+
+def empty(transaction: Transaction) -> None:
+    """Take every text out of the index, as before it is made anew."""
+    transaction.execute("INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')")
+
+
 def optimize(transaction: Transaction) -> None:
     """Merge the whole index into one segment, so that nothing of a deleted text is left in it."""
     transaction.execute("INSERT INTO documents_fts (documents_fts) VALUES ('optimize')")
+
+
+def unknown(transaction: Transaction) -> list[int]:
+    """Return what is indexed but not in the spine."""
+    return [row[0] for row in transaction.all("SELECT id FROM documents_fts_docsize EXCEPT SELECT id FROM documents")]
+
+
+def is_sound(transaction: Transaction) -> bool:
+    """Whether the index passes its own check of its structure."""
+    try:
+        transaction.execute("INSERT INTO documents_fts (documents_fts, rank) VALUES ('integrity-check', 0)")
+    except apsw.CorruptError:
+        return False
+    return True
 
 
 def problems(transaction: Transaction) -> list[str]:
@@ -119,12 +160,11 @@ def problems(transaction: Transaction) -> list[str]:
 
     The index's own structure is part of SQLite's integrity check.
     """
-    found = []
-    for missing, text in (
-        ("SELECT id FROM documents EXCEPT SELECT id FROM documents_fts_docsize", "not indexed"),
-        ("SELECT id FROM documents_fts_docsize EXCEPT SELECT id FROM documents", "indexed without an item"),
-    ):
-        ids = [row[0] for row in transaction.all(missing)]
-        if ids:
-            found.append(f"{len(ids)} documents are {text}, the first is {ids[0]}")
-    return found
+    missing = [
+        row[0] for row in transaction.all("SELECT id FROM documents EXCEPT SELECT id FROM documents_fts_docsize")
+    ]
+    return [
+        f"{len(ids)} documents are {text}, the first is {ids[0]}"
+        for ids, text in ((missing, "not indexed"), (unknown(transaction), "indexed without an item"))
+        if ids
+    ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from satchel.find import index_sqlite as index
 from satchel.find import scoring
@@ -71,26 +70,25 @@ class Ranking:
     Attributes:
         hits: live items, then superseded ones.
         is_complete: False when common words were left out, since the scope is larger than :data:`SMALL`.
-        terms: what was searched for; ``term_scores`` has a score of each for every scored document, and one more at the
-            end, the share of its loop or task, where surroundings were looked at.
+        terms: what was searched for, each with its idf.
+        own: what each term scores in a document itself.
+        evidence: the same with what stands around it, where that was looked at, and one more value at the end: the
+            share of its loop or task.
+        bonus: what a document gains when the question names its author.
     """
 
     hits: tuple[Hit, ...]
     is_complete: bool
     terms: tuple[Term, ...]
     idf: tuple[float, ...]
-    term_scores: dict[int, list[float]]
+    own: dict[int, list[float]]
+    evidence: dict[int, list[float]]
     bonus: dict[int, float]
-
-    @cached_property
-    def places(self) -> dict[int, Hit]:
-        """The hits by their document."""
-        return {hit.document: hit for hit in self.hits}
 
 
 INCOMPLETE = "more match: very common words were left out, add a rarer one to narrow it down"
 
-NOTHING = Ranking((), True, (), (), {}, {})
+NOTHING = Ranking((), True, (), (), {}, {}, {})
 
 
 def rank(transaction: Transaction, query: Query, scope: Scope) -> Ranking:
@@ -117,24 +115,23 @@ def rank(transaction: Transaction, query: Query, scope: Scope) -> Ranking:
     hidden = old if scope.status == "live" else frozenset()
     matched = [row for row in found[:SMALL] if row[0] not in hidden]
     if not matched:
-        return Ranking((), is_complete, terms, (), {}, {})
+        return Ranking((), is_complete, terms, (), {}, {}, {})
     scores, idf = scoring.term_scores(matched, [term.weight for term in terms], population)
     totals = {document: sum(values) for document, values in scores.items()}
+    evidence: dict[int, list[float]] = {}
     bonus: dict[int, float] = {}
-    matching = frozenset(totals)
     if query.is_question and query.condition is None:
         best = sorted(totals, key=lambda document: (-totals[document], -document))[:_WITH_SURROUNDINGS]
         places, rows = _surroundings(transaction, best, scope)
-        gathered = scoring.with_surroundings(scores, places)
+        evidence = scoring.with_surroundings(scores, places)
         authors = _authors_named(transaction, scope.project_id, terms)
-        for document, evidence in gathered.items():
+        for document, shares in evidence.items():
             if rows[document][1] in authors:
                 bonus[document] = scoring.AUTHOR_BONUS
-            totals[document] = sum(evidence) + bonus.get(document, 0.0)
-        scores.update(gathered)
+            totals[document] = sum(shares) + bonus.get(document, 0.0)
     ordered = sorted(totals, key=lambda document: (document in old, -totals[document], -document))
-    hits = tuple(Hit(document, totals[document], document not in matching) for document in ordered)
-    return Ranking(hits, is_complete, terms, tuple(idf), scores, bonus)
+    hits = tuple(Hit(document, totals[document], document not in scores) for document in ordered)
+    return Ranking(hits, is_complete, terms, tuple(idf), scores, evidence, bonus)
 
 
 def _rarest(transaction: Transaction, terms: Sequence[Term], groups: Sequence[Sequence[str]]) -> tuple[Term, ...]:

@@ -17,6 +17,7 @@ from satchel.find import index_sqlite as index
 from satchel.keep import projects
 from satchel.keep.entries import writing
 from satchel.keep.entries.records import COLUMNS, ENTRY_TYPES, Entry, entry_number, entry_of
+from satchel.keep.finding import index_problems
 from satchel.keep.projects import Workplace
 from satchel.store import backups, upkeep
 from satchel.store.backups import Backup, Progress
@@ -280,24 +281,9 @@ class Housekeeping:
 
     def _check_index(self) -> Check:
         with self._engine.read() as transaction:
-            found = index.problems(transaction)
-            found += [
-                f"{count} entries are {text}"
-                for text, sql in (
-                    (
-                        "not in the spine",
-                        "SELECT count(*) FROM context WHERE id NOT IN (SELECT item_id FROM documents WHERE kind = 1)",
-                    ),
-                    (
-                        "in the spine but gone",
-                        "SELECT count(*) FROM documents WHERE kind = 1 AND item_id NOT IN (SELECT id FROM context)",
-                    ),
-                )
-                for (count,) in transaction.all(sql)
-                if count
-            ]
+            found = index_problems(transaction)
         if found:
-            return Check("index", "failed", "; ".join(found))
+            return Check("index", "failed", f"{'; '.join(found)}; `satchel rebuild` makes it anew")
         return Check("index", "ok", "index, spine and tables agree")
 
     def _check_backups(self) -> Check:

@@ -60,7 +60,7 @@ def find(transaction: Transaction, workplace: Workplace) -> Project | None:
     """Return the workplace's project, or None where nothing was written for it yet.
 
     A project that was named is found by its name. Another is found by its root folder; and where that folder was moved,
-    it is the only project of the store whose recorded root is gone.
+    it is the only project of the store, its recorded root is gone, and the store came along or the name is the same.
     """
     if workplace.project_name is not None:
         row = transaction.one(_BY_NAME, {"name": workplace.project_name})
@@ -69,7 +69,7 @@ def find(transaction: Transaction, workplace: Workplace) -> Project | None:
     if row:
         return Project(*row)
     every = transaction.all(f"{_ANY} LIMIT 2")
-    if len(every) == 1 and (workplace.root is None or _is_gone(every[0][2])):
+    if len(every) == 1 and (workplace.root is None or _may_have_moved(Project(*every[0]), workplace, workplace.root)):
         return Project(*every[0])
     return None
 
@@ -119,6 +119,14 @@ def next_seq(transaction: Transaction, project_id: int, changes: int = 1) -> int
     )
     assert row is not None
     return int(row[0]) - changes + 1
+
+
+def _may_have_moved(project: Project, workplace: Workplace, root: str) -> bool:
+    """Whether a project of another root is this one: the store came along with the folder, or the name is the same."""
+    if project.root is None:
+        return True
+    came_along = workplace.engine.file.parent.parent == Path(root)
+    return _is_gone(project.root) and (came_along or project.name == workplace.suggested_name)
 
 
 def _is_gone(root: str | None) -> bool:

@@ -42,6 +42,11 @@ class Kept:
         return (self.created, self.id)
 
 
+def unique_word(number: int) -> str:
+    """A word of consonants, which neither stemming nor the parts of identifiers make equal to another."""
+    return "zz" + "".join("bcdfghjklm"[int(digit)] for digit in f"{number:04}")
+
+
 def content(kind: str, word: str) -> str | dict[str, object]:
     if kind not in {*REVIEW, "scratchpad", "codebase_analysis"}:
         return f"note {word}"
@@ -98,7 +103,7 @@ class Context(RuleBasedStateMachine):
         self, run: str, kind: str, task: str | None, loop: str | None, file: str | None, agent: str | None
     ) -> int:
         self.words += 1
-        word = f"word{self.words}x"
+        word = unique_word(self.words)
         entry = self.satchel.entries.write(
             kind, content(kind, word), task_id=task, loop_id=loop, file=file, agent=agent, run_id=run
         )
@@ -234,12 +239,12 @@ class Context(RuleBasedStateMachine):
                 fits = kept.run == run and (status == "all" or (kept.heir is None) == (status == "live"))
                 assert [entry.id for entry in page] == ([kept.id] if fits else [])
 
-    @rule(word=st.integers(1, 60))
+    @rule(word=st.integers(1, 15))
     def search_for_a_word_that_may_be_gone(self, word: int) -> None:
         living = {kept.word for kept in self.model.values()}
-        options: dict[str, Any] = {"search": f"word{word}x", "status": "all", "order": "asc"}
+        options: dict[str, Any] = {"search": unique_word(word), "status": "all", "order": "asc"}
         found = sum(self.satchel.entries.read(run_id=run, **options).total for run in RUNS)
-        assert found == (f"word{word}x" in living)
+        assert found == (unique_word(word) in living)
 
     @invariant()
     def the_index_the_documents_and_the_entries_agree(self) -> None:
@@ -261,5 +266,5 @@ class Context(RuleBasedStateMachine):
         assert all(seq <= self.satchel.housekeeping.statistics().seq for seq in seqs)
 
 
-Context.TestCase.settings = settings(deadline=None, max_examples=25, stateful_step_count=30)
+Context.TestCase.settings = settings(deadline=None, max_examples=40, stateful_step_count=40)
 TestContext = Context.TestCase

@@ -9,7 +9,7 @@ import pytest
 from satchel import Conflict, InvalidInput, NewEntry, NotFound, Satchel
 
 if TYPE_CHECKING:
-    from tests.conftest import ManualClock
+    from conftest import ManualClock
 
 
 def contents(satchel: Satchel, **options: Any) -> list[str]:

@@ -14,7 +14,7 @@ from satchel.base.clock import iso
 from satchel.store.sqlite import Transaction
 
 if TYPE_CHECKING:
-    from tests.conftest import ManualClock
+    from conftest import ManualClock
 
 
 def contents(page: EntryPage) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from satchel import Entry, NewEntry, Satchel
 
 if TYPE_CHECKING:
-    from tests.conftest import ManualClock
+    from conftest import ManualClock
 
 
 @pytest.fixture

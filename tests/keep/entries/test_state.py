@@ -10,7 +10,7 @@ from satchel.keep.entries.state import NEWEST_PER_TYPE
 from satchel.keep.entries.structured import CodebaseAnalysis, ReviewIssue, ReviewVerdict
 
 if TYPE_CHECKING:
-    from tests.conftest import ManualClock
+    from conftest import ManualClock
 
 
 def damage(satchel: Satchel, number: int, content: str) -> None:

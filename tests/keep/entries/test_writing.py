@@ -10,7 +10,7 @@ import pytest
 from satchel import InvalidInput, NewEntry, Satchel, TooLarge
 
 if TYPE_CHECKING:
-    from tests.conftest import ManualClock
+    from conftest import ManualClock
 
 # a token of a published format, with the length and alphabet of a real one
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -16,6 +16,7 @@ COMMANDS: dict[str, str] = {
     "run": "Start, end, list and show runs",
     "write": "Keep a note",
     "read": "Read or search notes",
+    "search": "Search everything the project keeps",
     "stats": "Count what is kept",
     "prune": "Remove the oldest notes of a run",
     "forget": "Remove one note for good",
@@ -23,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "backup": "Copy the store, verified",
     "restore": "Go back to a backup",
     "compact": "Reclaim space",
+    "rebuild": "Make the search index anew",
     "config": "Show the configuration",
 }
 """Every command with its one line of help, in the order shown."""

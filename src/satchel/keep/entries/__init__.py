@@ -3,6 +3,7 @@
 from satchel.keep.entries.records import ENTRY_TYPES, Entry, EntryPage, NewEntry, PruneResult
 from satchel.keep.entries.service import Entries
 from satchel.keep.entries.state import RunState, StateIssue, StateNote, StateVerdict, Unreadable
+from satchel.keep.entries.writing import load_documents, searchable_texts
 
 __all__ = [
     "ENTRY_TYPES",
@@ -16,4 +17,6 @@ __all__ = [
     "StateNote",
     "StateVerdict",
     "Unreadable",
+    "load_documents",
+    "searchable_texts",
 ]

@@ -16,6 +16,7 @@ from satchel.find.documents import Document, Kind
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import (
     CODEBASE_ANALYSIS,
+    ENTRY_TYPES,
     REVIEW_ISSUE,
     REVIEW_VERDICT,
     NewEntry,
@@ -59,7 +60,7 @@ def prepare(entry: NewEntry, workplace: Workplace) -> Prepared:
     return Prepared(
         type=number,
         content=content,
-        searchable=structured.searchable_text(content) if entry.type in structured.STRUCTURED_TYPES else content,
+        searchable=_searchable(number, content),
         task_id=None if entry.task_id is None else check_identifier(entry.task_id, "task_id"),
         loop_id=None if entry.loop_id is None else check_identifier(entry.loop_id, "loop_id"),
         file=None if entry.file is None else _check_file(entry.file, workplace),
@@ -265,6 +266,46 @@ def prunable(
             },
         )
     ]
+
+
+def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    """Return what can be searched of entries, by their numbers; those that are gone are left out."""
+    rows = transaction.all(f"SELECT id, type, content FROM context WHERE id IN ({', '.join(map(str, numbers))})")
+    return {number: _searchable(kind, content) for number, kind, content in rows}
+
+
+def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
+    """Return what the search spine should know of the entries after a number, at most so many, in order."""
+    rows = transaction.all(
+        """
+        SELECT id, seq, project_id, run_id, type, content, created_at, agent_id, task_id, loop_id, file, superseded_by
+        FROM context WHERE id > :after ORDER BY id LIMIT :most
+        """,
+        {"after": after, "most": most},
+    )
+    return [
+        Document(
+            Kind.ENTRY,
+            number,
+            seq,
+            project,
+            run,
+            _searchable(kind, content),
+            created,
+            type=kind,
+            agent_id=agent,
+            task_id=task,
+            loop_id=loop,
+            file=file,
+            status=documents.LIVE if superseded_by is None else documents.SUPERSEDED,
+        )
+        for number, seq, project, run, kind, content, created, agent, task, loop, file, superseded_by in rows
+    ]
+
+
+def _searchable(kind: int, content: str) -> str:
+    is_structured = ENTRY_TYPES[kind - 1] in structured.STRUCTURED_TYPES
+    return structured.searchable_text(content) if is_structured else content
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:

@@ -1,0 +1,405 @@
+"""Finding: one search over everything kept, its results made readable, and the index kept true.
+
+A new kind registers in :data:`_KINDS`, and in :class:`satchel.find.documents.Kind` with its number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from satchel.base.clock import parse_time
+from satchel.base.errors import InvalidInput, NotFound, unknown_name
+from satchel.base.paging import DEFAULT_LIMIT, check_page
+from satchel.base.text import canonical_path, check_name
+from satchel.find import index_sqlite as index
+from satchel.find import rebuild as rebuilding
+from satchel.find import search
+from satchel.find.documents import Kind
+from satchel.find.query import MAX_TERMS, SYNTAXES, Query, Term, parse, words
+from satchel.find.search import Ranking, Scope
+from satchel.find.snippets import Snipper, Snippet
+from satchel.keep import entries, names, projects, runs
+from satchel.keep.projects import Workplace
+from satchel.store.sqlite import Row, Transaction
+
+STATUSES = ("live", "superseded", "all")
+
+_LIKE_TERMS = 12
+_LIKE_CANDIDATES = 60
+_SAMPLE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _KindOfThing:
+    """How finding reads one kind.
+
+    Attributes:
+        name: what people call it.
+        types: the names of its types, numbered from 1.
+        texts: what can be searched of items, by their numbers.
+        load: the items after a number, for the index.
+    """
+
+    name: str
+    types: tuple[str, ...]
+    texts: Callable[[Transaction, Sequence[int]], dict[int, str]]
+    load: rebuilding.Load
+
+
+_KINDS: dict[Kind, _KindOfThing] = {
+    Kind.ENTRY: _KindOfThing("entry", entries.ENTRY_TYPES, entries.searchable_texts, entries.load_documents),
+}
+_BY_NUMBER = {kind.number: kind for kind in Kind}
+KIND_NAMES = tuple(thing.name for thing in _KINDS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class TermShare:
+    """What one term gave to a score; ``around`` is what came from neighbours instead of the item itself."""
+
+    term: str
+    idf: float
+    own: float
+    around: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a score came about.
+
+    Attributes:
+        shares: one for each term.
+        segment: what the best matches of the item's loop or task gave.
+        author: what naming the author gave.
+    """
+
+    shares: tuple[TermShare, ...]
+    segment: float
+    author: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One result of a search.
+
+    Attributes:
+        ref: its short id.
+        by_surroundings: it holds no word of the query itself; what stands around it does.
+        status: live or superseded.
+        created_at: milliseconds UTC.
+    """
+
+    kind: str
+    ref: str
+    type: str | None
+    snippet: Snippet
+    score: float
+    by_surroundings: bool
+    agent: str | None
+    run_id: str | None
+    task_id: str | None
+    loop_id: str | None
+    file: str | None
+    status: str
+    created_at: int
+    explanation: Explanation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPage:
+    """Part of the results, ranked and counted in one snapshot.
+
+    Attributes:
+        notes: what the reader should know, such as that common words were left out.
+    """
+
+    results: tuple[Found, ...]
+    total: int
+    offset: int
+    limit: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def next_offset(self) -> int | None:
+        """The offset of the next page, or None at the end."""
+        reached = self.offset + len(self.results)
+        return reached if self.results and reached < self.total else None
+
+
+class Finding:
+    """One search over everything the project keeps."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        self._workplace = workplace
+
+    def search(
+        self,
+        text: str | None = None,
+        *,
+        like: str | None = None,
+        syntax: str = "natural",
+        run_id: str | None = None,
+        kinds: Sequence[str] | None = None,
+        types: Sequence[str] | None = None,
+        agent: str | None = None,
+        task_id: str | None = None,
+        loop_id: str | None = None,
+        file: str | None = None,
+        since: str | int | None = None,
+        status: str = "all",
+        limit: int = DEFAULT_LIMIT,
+        offset: int = 0,
+        explain: bool = False,
+    ) -> FoundPage:
+        """Search everything the project keeps.
+
+        Args:
+            text: words in any form; any text is valid. A complete "quoted phrase" counts more.
+            like: the short id of an item, to find more like it, instead of text.
+            syntax: natural, or operators for AND, OR, NOT or -, prefix*, phrases and parentheses.
+            run_id: only this run; None searches all runs.
+            kinds, types, agent, task_id, loop_id, file: only items of these.
+            since: only items from this time on: ISO 8601, an age such as ``90m``, or milliseconds UTC.
+            status: all (superseded items rank below live ones), live or superseded.
+            limit: 0 to 500; 0 gives the total alone.
+            offset: how many to skip.
+            explain: say how each score came about.
+
+        Raises:
+            InvalidInput: a filter is empty, unknown or out of range, or operator syntax is wrong, with the position.
+            NotFound: there is no such run, or nothing with the id given in ``like``.
+        """
+        if (text is None) == (like is None):
+            raise InvalidInput("give either words to search for or an item in like", "One of them")
+        if text is not None and not text.strip():
+            raise InvalidInput("the search is empty", "Say what to look for")
+        if syntax not in SYNTAXES:
+            raise unknown_name("syntax", syntax, SYNTAXES)
+        if status not in STATUSES:
+            raise unknown_name("status", status, STATUSES)
+        check_page(limit, offset)
+        work = self._workplace
+        chosen = _check_kinds(kinds, types)
+        numbers = _type_numbers(chosen, types)
+        agent = None if agent is None else check_name(agent, "agent")
+        file = None if file is None else canonical_path(file, work.files_root)
+        task_id = None if task_id is None else check_name(task_id, "task_id")
+        loop_id = None if loop_id is None else check_name(loop_id, "loop_id")
+        moment = parse_time(since, work.clock()) if isinstance(since, str) else since
+        query = parse(text, syntax) if text is not None else None
+        with work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            run = None
+            if run_id is not None:
+                choice = runs.choose_for_reading(transaction, work, project.id if project else None, run_id)
+                run = choice.id if choice else None
+            if project is None:
+                return FoundPage((), 0, offset, limit, ("nothing was written for this project yet",))
+            itself: tuple[Kind, int] | None = None
+            if query is None:
+                itself, query = _query_like(transaction, project.id, like or "")
+            if not query.terms:
+                shown = (text or like or "").strip()[:80]
+                return FoundPage((), 0, offset, limit, (f"{shown!r} holds no word to search for",))
+            author = names.find_agent(transaction, project.id, agent)
+            scope = Scope(project.id, run, chosen, numbers, author, task_id, loop_id, file, moment, status)
+            ranking = search.rank(transaction, query, scope)
+            return _page(transaction, ranking, itself, offset, limit, explain=explain)
+
+    def rebuild(self, progress: rebuilding.Progress) -> int:
+        """Make the search index anew from what is kept, while others write.
+
+        Args:
+            progress: told how many items are done, of about how many.
+
+        Returns:
+            How many items were indexed.
+        """
+        loaders = [(kind, thing.load) for kind, thing in _KINDS.items()]
+        return rebuilding.rebuild(self._workplace.engine, loaders, progress)
+
+
+def index_problems(transaction: Transaction) -> list[str]:
+    """Return where index, spine and tables disagree, by their numbers and by the texts of a sample."""
+    found = index.problems(transaction)
+    for kind, thing in _KINDS.items():
+        for text, sql in (
+            ("not in the spine", f"SELECT count(*) FROM ({_kept(kind)}) AS k WHERE id NOT IN ({_ITEMS})"),
+            (
+                "in the spine but gone",
+                f"SELECT count(*) FROM ({_ITEMS}) AS d WHERE item_id NOT IN (SELECT id FROM {kind.table})",
+            ),
+        ):
+            row = transaction.one(sql, {"kind": kind.number})
+            if row and row[0]:
+                found.append(f"{row[0]} items of kind {thing.name} are {text}")
+        sample = transaction.all(
+            "SELECT id, item_id FROM documents WHERE kind = :kind AND (id % :step = 0 OR id > :newest) LIMIT :most",
+            _sample(transaction, kind),
+        )
+        texts = thing.texts(transaction, [item for _, item in sample])
+        wrong = [
+            document
+            for document, item in sample
+            if item in texts and not index.holds(transaction, document, texts[item])
+        ]
+        if wrong:
+            found.append(f"{len(wrong)} of {len(sample)} sampled texts are not what the index holds")
+    return found
+
+
+def _kept(kind: Kind) -> str:
+    return f"SELECT id FROM {kind.table}"
+
+
+_ITEMS = "SELECT item_id FROM documents WHERE kind = :kind"
+
+
+def _sample(transaction: Transaction, kind: Kind) -> dict[str, object]:
+    row = transaction.one("SELECT max(id) FROM documents")
+    highest = int(row[0] or 0) if row else 0
+    return {
+        "kind": kind.number,
+        "step": max(1, highest // _SAMPLE),
+        "newest": highest - _SAMPLE // 2,
+        "most": 2 * _SAMPLE,
+    }
+
+
+def _check_kinds(kinds: Sequence[str] | None, types: Sequence[str] | None) -> tuple[Kind, ...]:
+    if kinds is not None and (isinstance(kinds, str) or not kinds):
+        raise InvalidInput("kinds is no list of kinds", 'Give at least one, as in ["entry"], or leave it out')
+    by_name = {thing.name: kind for kind, thing in _KINDS.items()}
+    for name in kinds or ():
+        if name not in by_name:
+            raise unknown_name("kind", name, by_name)
+    if types is not None and not kinds:
+        return tuple(kind for kind, thing in _KINDS.items() if thing.types)
+    return tuple(by_name[name] for name in dict.fromkeys(kinds or ()))
+
+
+def _type_numbers(kinds: Sequence[Kind], types: Sequence[str] | None) -> tuple[int, ...]:
+    if types is None:
+        return ()
+    if isinstance(types, str) or not types:
+        raise InvalidInput("types is no list of types", 'Give at least one, as in ["discovery"], or leave it out')
+    valid = _KINDS[kinds[0]].types
+    for name in types:
+        if name not in valid:
+            raise unknown_name("type", name, valid)
+    return tuple(valid.index(name) + 1 for name in dict.fromkeys(types))
+
+
+def _query_like(transaction: Transaction, project_id: int, ref: str) -> tuple[tuple[Kind, int], Query]:
+    """Return an item and the query of its most telling words: often in it, rare elsewhere."""
+    letters = {kind.letter: kind for kind in Kind}
+    kind, digits = letters.get(ref.strip()[:1]), ref.strip()[1:]
+    if kind is None or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+        raise InvalidInput(
+            f"{ref!r} is no item's id", f"Give an id such as {next(iter(letters))}812; results show them"
+        )
+    item = int(digits)
+    row = transaction.one(
+        "SELECT id FROM documents WHERE kind = :kind AND item_id = :item AND project_id = :project",
+        {"kind": kind.number, "item": item, "project": project_id},
+    )
+    if row is None:
+        raise NotFound(f"there is no {ref.strip()} in this project", "Results of a search show the ids")
+    text = _KINDS[kind].texts(transaction, [item]).get(item, "")
+    counts = Counter(words(text))
+    most = 2_000
+    rarity = {
+        word: index.count(transaction, index.match(Term((word,)).match, ()), most)
+        for word, _ in counts.most_common(_LIKE_CANDIDATES)
+    }
+    telling = sorted(rarity, key=lambda word: (rarity[word] >= most, -counts[word] / (1 + rarity[word]), word))
+    return (kind, item), Query(tuple(Term((word,)) for word in telling[: min(_LIKE_TERMS, MAX_TERMS)]))
+
+
+def _page(
+    transaction: Transaction,
+    ranking: Ranking,
+    itself: tuple[Kind, int] | None,
+    offset: int,
+    limit: int,
+    *,
+    explain: bool,
+) -> FoundPage:
+    hits = ranking.hits
+    if itself is not None:
+        own = transaction.one(
+            "SELECT id FROM documents WHERE kind = :kind AND item_id = :item",
+            {"kind": itself[0].number, "item": itself[1]},
+        )
+        hits = tuple(hit for hit in hits if own is None or hit.document != own[0])
+    page = hits[offset : offset + limit]
+    notes = () if ranking.is_complete else (search.INCOMPLETE,)
+    if not page:
+        return FoundPage((), len(hits), offset, limit, notes)
+    rows = transaction.all(
+        f"""
+        SELECT d.id, d.kind, d.item_id, d.type, a.name, r.run_id, d.task_id, d.loop_id, d.file, d.status, d.created_at
+        FROM documents d LEFT JOIN agents a ON a.id = d.agent_id LEFT JOIN runs r ON r.id = d.run_id
+        WHERE d.id IN ({", ".join(str(hit.document) for hit in page)})
+        """
+    )
+    by_document = {row[0]: row for row in rows}
+    texts = _texts(transaction, rows)
+    snipper = Snipper(transaction, ranking.terms, ranking.idf)
+    results = tuple(
+        _found(by_document[hit.document], hit, snipper.cut(texts[hit.document]), ranking, explain=explain)
+        for hit in page
+    )
+    return FoundPage(results, len(hits), offset, limit, notes)
+
+
+def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
+    texts: dict[int, str] = {}
+    for kind, thing in _KINDS.items():
+        items = {row[2]: row[0] for row in rows if row[1] == kind.number}
+        loaded = thing.texts(transaction, list(items))
+        texts |= {document: loaded.get(item, "") for item, document in items.items()}
+    return texts
+
+
+def _found(row: Row, hit: search.Hit, snippet: Snippet, ranking: Ranking, *, explain: bool) -> Found:
+    _, number, item, kind_type, agent, run, task, loop, file, status, created = row
+    kind = _BY_NUMBER[number]
+    thing = _KINDS[kind]
+    return Found(
+        kind=thing.name,
+        ref=f"{kind.letter}{item}",
+        type=None if kind_type is None else thing.types[kind_type - 1],
+        snippet=snippet,
+        score=round(hit.score, 4),
+        by_surroundings=hit.by_surroundings,
+        agent=agent,
+        run_id=run,
+        task_id=task,
+        loop_id=loop,
+        file=file,
+        status="live" if status == 1 else "superseded",
+        created_at=created,
+        explanation=_explained(hit.document, ranking) if explain else None,
+    )
+
+
+def _explained(document: int, ranking: Ranking) -> Explanation:
+    size = len(ranking.terms)
+    own = ranking.own.get(document, [0.0] * size)
+    evidence = ranking.evidence.get(document, [*own, 0.0])
+    return Explanation(
+        shares=tuple(
+            TermShare(
+                " ".join(term.words) + ("*" if term.prefix else ""),
+                round(idf, 3),
+                round(mine, 3),
+                round(best - mine, 3),
+            )
+            for term, idf, mine, best in zip(ranking.terms, ranking.idf, own, evidence[:size], strict=True)
+        ),
+        segment=round(evidence[size], 3),
+        author=ranking.bonus.get(document, 0.0),
+    )
