@@ -409,3 +409,8 @@ def test_the_standard_library_has_fewer_than_five_findings_per_megabyte() -> Non
             read += len(source)
             findings += len(redact(source).found)
     assert findings < 5 * read / 1_000_000
+
+
+@pytest.mark.parametrize("text", ["-----BEGIN PRIVATE KEY", "PRIVATE KEY -----BEGIN ", "-----BEGIN x PRIVATE KEY-"])
+def test_the_beginning_of_a_key_header_alone_is_left_as_it_is(text: str) -> None:
+    assert redact(text).text == text

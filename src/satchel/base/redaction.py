@@ -144,7 +144,8 @@ def _private_keys(text: str) -> Iterator[Span]:
         return
     first, last, line, body = _pem()
     heads = [match.span() for match in first.finditer(text)]
-    for (start, after), limit in zip(heads, [*(at for at, _ in heads[1:]), len(text)], strict=True):
+    limits = [*(at for at, _ in heads), len(text)][1:]
+    for (start, after), limit in zip(heads, limits, strict=True):
         end = last.search(text, after, limit)
         if end is not None:
             if body.search(text, after, end.start()):

@@ -194,8 +194,12 @@ def file_problems(engine: SqliteEngine) -> list[str]:
         SatchelError: the file cannot be opened as a store.
     """
     try:
-        with engine.read() as transaction:
-            return backups.integrity_problems(transaction.connection)
+        # A connection of its own: on one that ran this check before others wrote, FTS5 compares the file with the
+        # structure it remembers, and reports damage that is not there (measured with SQLite 3.54.1).
+        with engine.read():
+            fresh = opening.open_reader(engine.access, writable=opening.is_writable(engine.file))
+            with closing(fresh):
+                return backups.integrity_problems(fresh)
     except StoreDamaged as error:
         return [error.problem]
     except apsw.Error as error:

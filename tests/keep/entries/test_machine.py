@@ -249,8 +249,9 @@ class Context(RuleBasedStateMachine):
     @invariant()
     def the_index_the_documents_and_the_entries_agree(self) -> None:
         if hasattr(self, "satchel"):
-            index = next(check for check in self.satchel.housekeeping.doctor() if check.name == "index")
-            assert index.status == "ok", index.detail
+            checks = {check.name: check for check in self.satchel.housekeeping.doctor()}
+            assert checks["file"].status == "ok", checks["file"].detail
+            assert checks["index"].status == "ok", checks["index"].detail
 
     @invariant()
     def every_change_has_a_number_of_its_own(self) -> None:

@@ -110,7 +110,7 @@ def read(
     if chosen.search is not None:
         return _search(transaction, project_id, run, run_id, chosen, chosen.search)
     where, values = _conditions(project_id, run, chosen)
-    total = _count_by_index(transaction, where, values, chosen)
+    total = _count(transaction, where, values)
     if not chosen.limit:
         return (), total, ()
     rows = transaction.all(
@@ -196,20 +196,7 @@ def _order(chosen: Filter) -> str:
     return f"c.created_at {direction}, c.id {direction}"
 
 
-def _count(transaction: Transaction, source: str, where: str, values: dict[str, object]) -> int:
-    row = transaction.one(f"SELECT count(*) FROM {source} WHERE {where}", values)
+def _count(transaction: Transaction, where: str, values: dict[str, object]) -> int:
+    row = transaction.one(f"SELECT count(*) FROM context c WHERE {where}", values)
     assert row is not None
     return int(row[0])
-
-
-def _count_by_index(transaction: Transaction, where: str, values: dict[str, object], chosen: Filter) -> int:
-    """Count without a search.
-
-    Whether an entry is live stands only in the table. Few are superseded and those have an index, so the live ones are
-    counted as all of them, from the filter's own index, less the superseded.
-    """
-    if chosen.status != "live":
-        return _count(transaction, "context c", where, values)
-    everything = where.replace(" AND c.superseded_by IS NULL", "")
-    superseded = where.replace("c.superseded_by IS NULL", "c.superseded_by IS NOT NULL")
-    return _count(transaction, "context c", everything, values) - _count(transaction, "context c", superseded, values)
