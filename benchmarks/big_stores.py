@@ -24,29 +24,43 @@ TYPE, TASK, LOOP, FILE = "error", "T-match", "loop-match", "src/match.py"
 RARE_WORD, FREQUENT_WORD = "quasar", "lantern"
 """A word of only the matching entries of the wide run; a word of every narrow and every second wide entry."""
 
+Fill = Callable[[Satchel, int, Callable[[int], None]], None]
+"""Fills an empty store with so many entries, and says how many are written."""
+
 _START = 1_760_000_000_000
-_KEPT = "entries"
 
 
 def open_big(size: int, bench: Bench) -> Satchel:
     """Open the store whose wide run has so many entries, built where it is not kept from an earlier run."""
-    folder = WORKSHOP / f"{_KEPT}-{size}-{_fingerprint(bench)}"
+    return open_kept("entries", size, bench, _fill)
+
+
+def open_kept(kind: str, size: int, bench: Bench, fill: Fill) -> Satchel:
+    """Open a store of a kind and size; it is filled where none is kept from an earlier run.
+
+    Args:
+        kind: what tells it from other kept stores.
+        size: how many entries are asked of ``fill``.
+        bench: where it is built.
+        fill: writes the entries; nothing it writes is synced to the disk.
+    """
+    folder = WORKSHOP / f"{kind}-{size}-{_fingerprint(kind, bench, fill)}"
     if not folder.is_dir():
-        for outdated in WORKSHOP.glob(f"{_KEPT}-{size}-*"):
+        for outdated in WORKSHOP.glob(f"{kind}-{size}-*"):
             shutil.rmtree(outdated)
         draft = bench.folder / folder.name
         draft.mkdir()
         with open_store(draft / "store.db", clock=_ticking()) as satchel:
-            _fill(satchel, size, bench.progress.say)
+            with satchel.workplace.engine.exclusive() as connection:
+                connection.pragma("synchronous", "OFF")
+            fill(satchel, size, lambda done: bench.progress.say(f"building a store of {size:,} entries: {done:,}"))
         draft.rename(folder)
     return open_store(folder / "store.db")
 
 
-def _fill(satchel: Satchel, size: int, say: Callable[[str], None]) -> None:
+def _fill(satchel: Satchel, size: int, say: Callable[[int], None]) -> None:
     for run in (WIDE, NARROW):
         satchel.runs.start(run)
-    with satchel.workplace.engine.exclusive() as connection:
-        connection.pragma("synchronous", "OFF")
     narrow = _narrow()
     written = 0
     for batch in batches(_wide(size)):
@@ -56,7 +70,7 @@ def _fill(satchel: Satchel, size: int, say: Callable[[str], None]) -> None:
         if due:
             satchel.entries.write_many(due, run_id=NARROW)
         written += len(batch)
-        say(f"building a store of {size:,} entries: {written:,}")
+        say(written)
 
 
 def _wide(size: int) -> Iterator[Note]:
@@ -82,12 +96,12 @@ def _ticking() -> Callable[[], int]:
     return lambda: next(ticks)
 
 
-def _fingerprint(bench: Bench) -> str:
+def _fingerprint(kind: str, bench: Bench, fill: Fill) -> str:
     """Tell the schema and what is indexed: a store kept from another version of either is of no use."""
-    file = bench.folder / "sample.db"
+    file = bench.folder / f"sample-{kind}.db"
     if not file.exists():
         with open_store(file, clock=_ticking()) as satchel:
-            _fill(satchel, MATCHES, lambda _: None)
+            fill(satchel, MATCHES, lambda _: None)
     connection = apsw.Connection(str(file))
     connection.execute("CREATE VIRTUAL TABLE temp.terms USING fts5vocab (main, documents_fts, col)")
     digest = hashlib.sha256()
