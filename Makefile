@@ -44,7 +44,7 @@ referees: $(VENV)/.dev .referees/.installed  ## run the tests that need Node.js 
 	@touch $@
 
 bench: $(VENV)/.dev  ## measure the figures and print them beside their baselines
-	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA)) $(BENCH_ARGS)
 
 lock: $(VENV)/.dev  ## renew the hashed requirement files (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 pyproject.toml --output-file requirements.txt

@@ -54,7 +54,7 @@ def run(bench: Bench) -> Section:
             f"Entries are 8 to 40 made-up words, drawn by Zipf's law from {_VOCABULARY:,}; every search asks for the "
             f"best {_LIMIT} of other words and, where there are many, of another run. A common word is one of the ten "
             "most frequent, which stand in up to nine of ten entries; a medium one in about one of 250; a rare one in "
-            "about one of 10,000. The baseline asks the same index for the same words with FTS5's own bm25(), and reads "
+            "about one of 10,000. The baseline asks the same index for the same words with FTS5's own bm25() and reads "
             "nothing but the numbers of the best. `read` is `entries.read`, `find` is `finding.search`, with snippets. "
             "The first row of each kind pools all mixes. Stores are built once and kept; the file cache is warm.",
             *notes,
@@ -143,9 +143,10 @@ def _searches(runs: int, rounds: int) -> dict[str, list[_Search]]:
         block = chance.randrange(runs)
         run_id = _run_id(block)
         common = chance.sample(known[:10], 4)
-        medium = chance.sample(known[300:700], 2)
         # words that are there: nothing is found faster than nothing
-        rare = chance.choice([word for text in texts(block) for word in text.split() if rank[word] >= 20_000])
+        there = dict.fromkeys(word for text in texts(block) for word in text.split())
+        medium = chance.sample([word for word in there if 300 <= rank[word] < 700], 2)
+        rare = chance.choice([word for word in there if rank[word] >= 20_000])
         add("a common word", run_id, common[0])
         add("a medium word", run_id, medium[0])
         add("a rare word", run_id, rare)

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
         Unavailable,
     )
     from satchel.client import Satchel, open_satchel
-    from satchel.keep.entries import Entry, EntryPage, NewEntry, PruneResult, RunState
+    from satchel.keep.entries import Entry, EntryPage, NewEntry, PruneResult
+    from satchel.keep.entries.state import RunState
+    from satchel.keep.finding import Found, FoundPage
     from satchel.keep.names import Agent
     from satchel.keep.runs import Run
 
@@ -49,7 +51,9 @@ _HOMES = {
         "Unavailable",
     ),
     "satchel.client": ("Satchel", "open_satchel"),
-    "satchel.keep.entries": ("Entry", "EntryPage", "NewEntry", "PruneResult", "RunState"),
+    "satchel.keep.entries": ("Entry", "EntryPage", "NewEntry", "PruneResult"),
+    "satchel.keep.entries.state": ("RunState",),
+    "satchel.keep.finding": ("Found", "FoundPage"),
     "satchel.keep.names": ("Agent",),
     "satchel.keep.runs": ("Run",),
 }
@@ -61,6 +65,8 @@ __all__ = [
     "Conflict",
     "Entry",
     "EntryPage",
+    "Found",
+    "FoundPage",
     "Interrupted",
     "InvalidInput",
     "NewEntry",

@@ -1,13 +1,58 @@
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from satchel.find.query import MAX_TERMS, parse, words
+from satchel.base.errors import InvalidInput
+from satchel.find import index_sqlite as index
+from satchel.find.query import MAX_TERMS, Query, parse, word_counts, words
+from satchel.store.schema import MIGRATIONS
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
+OPERATOR_TEXT = st.lists(
+    st.sampled_from([*'()"-* ab漢字', " AND ", " OR ", " NOT ", "-", "foo*", '"x y"', "parse_config", "検索API", "\n"]),
+    max_size=40,
+).map("".join)
+QUOTED_WORDS = re.compile(r'[()]|AND|OR|NOT|"[^"\s]+(?: [^"\s]+)*"\*?')
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[apsw.Connection]:
+    """The index of a new store, with one text in it."""
+    made = apsw.Connection(":memory:")
+    for step in MIGRATIONS:
+        for statement in step.statements:
+            if "VIRTUAL TABLE" in statement:
+                made.execute(statement)
+    made.execute("INSERT INTO documents_fts (rowid, text, parts, scope) VALUES (1, 'a text', '', 'p1 r1 k1')")
+    yield made
+    made.close()
+
+
+def expression(query: Query) -> str:
+    """What the index is asked, scope and all."""
+    found = query.condition or " OR ".join(term.match for term in query.terms)
+    return index.match(found, [["p1"], ["k1t1", "k1t2"]], [term.match for term in query.terms[:2]]).expression
+
+
+def accepted(connection: apsw.Connection, query: Query) -> bool:
+    """Whether the index takes the query; it raises when it does not."""
+    return connection.execute(
+        "SELECT count(*) FROM documents_fts WHERE documents_fts MATCH ?", (expression(query),)
+    ).get in {0, 1}
+
+
+def matches(query: Query) -> list[str]:
+    return [term.match for term in query.terms]
+
+
+def weights(query: Query) -> dict[str, float]:
+    return {" ".join(term.words): term.weight for term in query.terms}
 
 
 @pytest.mark.parametrize(
@@ -18,6 +63,8 @@ ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
         ("src/a.ts:42", ["src", "ts", "42"]),
         ("C++", ["c"]),
         ("parse_config", ["parse", "config"]),
+        ("don't", ["don", "t"]),
+        ("git commit -m", ["git", "commit"]),
         ('"half a quote', ["half", "quote"]),
         ("NEAR(x y, 2)", ["near", "x", "y", "2"]),
         ("auth Auth AUTH", ["auth"]),
@@ -29,26 +76,188 @@ def test_a_text_becomes_its_words(text: str, expected: list[str]) -> None:
     assert words(text) == expected
 
 
-def test_a_text_of_stop_words_alone_keeps_them() -> None:
-    assert words("who are you?") == ["who", "are", "you"]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("foo-bar", {"foo": 1, "bar": 1, "foo bar": 0.5}),
+        ("src/a.ts:42", {"src": 1, "ts": 1, "42": 1, "src a ts 42": 0.5}),
+        ("C++", {"c": 1}),
+        ("C", {"c": 1}),
+        ("Go", {"go": 1}),
+        ("k8", {"k8": 1, "k": 0.5, "8": 0.5}),
+        ("parseConfig", {"parseconfig": 1, "parse": 0.5, "config": 0.5}),
+        ("parse_config", {"parse": 1, "config": 1, "parse config": 0.5, "parseconfig": 0.5}),
+        ('the "connection pool" size', {"connection": 1, "pool": 1, "size": 1, "connection pool": 2}),
+        ("“connection pool”", {"connection": 1, "pool": 1, "connection pool": 2}),
+        ('"foo-bar"', {"foo": 1, "bar": 1, "foo bar": 2}),
+        ('"one"', {"one": 1}),
+        ('"half a quote', {"half": 1, "quote": 1}),
+        ("漢", {"漢": 1}),
+        ("漢字", {"漢字": 1}),
+        ("全文検索", {"全文": 1, "文検": 1, "検索": 1}),
+        ("検索API", {"検索": 1, "api": 1}),
+        ("who are you", {"who": 1, "are": 1, "you": 1}),
+    ],
+)
+def test_a_natural_text_looks_for_its_words_phrases_and_parts(text: str, expected: dict[str, float]) -> None:
+    assert weights(parse(text)) == expected
 
 
-@pytest.mark.parametrize("text", ["", "?", "* ^ : -", "🎒🎒", "_", "\ud800", "\0"])
-def test_a_text_without_a_letter_or_digit_has_nothing_to_look_for(text: str) -> None:
-    assert parse(text).terms == ()
+@pytest.mark.parametrize("syntax", ["natural", "operators"])
+@pytest.mark.parametrize("text", ["", "?", "* ^ : -", "🎒🎒", "_", "\ud800", "\0", '( ) "', "." * 100_000])
+def test_a_text_without_a_letter_or_digit_has_nothing_to_look_for(text: str, syntax: str) -> None:
+    assert parse(text, syntax).terms == ()
 
 
-def test_the_number_of_terms_is_bounded() -> None:
-    assert 1 <= len(parse(" ".join(f"w{number}" for number in range(10_000))).terms) <= MAX_TERMS
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ".join(f"w{number}" for number in range(10_000)),
+        "_".join(f"w{number}" for number in range(10_000)),
+        "漢字" * 20_000,
+        "aB" * 50_000,
+        '"x y" ' * 20_000,
+    ],
+    ids=lambda text: repr(text[:12]),
+)
+def test_the_number_of_terms_is_bounded(connection: apsw.Connection, text: str) -> None:
+    query = parse(text)
+    assert 1 <= len(query.terms) <= MAX_TERMS
+    assert accepted(connection, query)
 
 
-@settings(deadline=None, max_examples=200)
+@pytest.mark.parametrize("text", ["“" * 100_000, '"' * 100_001, "x-" * 50_000, "a" * 100_000, "-" * 100_000 + "a"])
+@pytest.mark.parametrize("syntax", ["natural", "operators"])
+def test_reading_a_text_takes_steps_in_proportion_to_its_length(text: str, syntax: str) -> None:
+    # quadratic reading of these takes minutes: the suite's limit on a test's time would end it
+    try:
+        assert len(parse(text, syntax).terms) <= MAX_TERMS
+    except InvalidInput as error:
+        assert "at character" in error.problem
+
+
+@pytest.mark.parametrize(("text", "is_question"), [("auth middleware", False), ("who checks the auth token", True)])
+def test_three_words_that_say_something_are_a_question(text: str, is_question: bool) -> None:
+    assert parse(text).is_question is is_question
+
+
+def test_the_words_of_a_text_are_counted_as_they_can_be_looked_for() -> None:
+    assert word_counts("The cache, the Cache and 検索API") == {"cache": 2, "検索": 1, "api": 1}
+
+
+@settings(deadline=None, max_examples=300)
 @given(ANY_TEXT)
-def test_no_text_makes_an_expression_that_the_index_refuses(text: str) -> None:
-    terms = parse(text).terms
-    if not terms:
+def test_nothing_but_quoted_words_reaches_the_index(connection: apsw.Connection, text: str) -> None:
+    query = parse(text)
+    assert QUOTED_WORDS.sub("", " ".join(matches(query))).strip() == ""
+    assert not query.terms or accepted(connection, query)
+
+
+@settings(deadline=None, max_examples=600)
+@given(ANY_TEXT | OPERATOR_TEXT)
+def test_any_text_with_operators_is_accepted_or_refused_with_a_place_in_it(
+    connection: apsw.Connection, text: str
+) -> None:
+    try:
+        query = parse(text, "operators")
+    except InvalidInput as error:
+        place = re.search(r"at character (\d+) of the query\Z", error.problem)
+        assert place, error.problem
+        assert 1 <= int(place[1]) <= len(text)
         return
-    index = apsw.Connection(":memory:")
-    index.execute('CREATE VIRTUAL TABLE t USING fts5 (text, tokenize = "porter unicode61 remove_diacritics 2")')
-    expression = " OR ".join(term.match for term in terms)
-    assert index.execute("SELECT count(*) FROM t WHERE t MATCH ?", (expression,)).get == 0
+    assert QUOTED_WORDS.sub("", query.condition or "").strip() == ""
+    assert QUOTED_WORDS.findall(re.sub(r"[()]|AND|OR|NOT", "", query.condition or "")) == matches(query)
+    assert not query.terms or accepted(connection, query)
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("a", '"a"'),
+        ("a b", '("a" AND "b")'),
+        ("a AND b", '("a" AND "b")'),
+        ("a OR b c", '("a" OR ("b" AND "c"))'),
+        ("(a OR b) c", '(("a" OR "b") AND "c")'),
+        ("a -b", '("a" NOT "b")'),
+        ("a NOT b", '("a" NOT "b")'),
+        ("a AND NOT b", '("a" NOT "b")'),
+        ("-b a", '("a" NOT "b")'),
+        ("a -b -c", '("a" NOT ("b" OR "c"))'),
+        ("a -(b OR c)", '("a" NOT ("b" OR "c"))'),
+        ("a -(b -c)", '("a" NOT ("b" NOT "c"))'),
+        ("a - b", '("a" NOT "b")'),
+        ("--a", '"a"'),
+        ("NOT NOT a", '"a"'),
+        ("a -(-b -c)", '("a" AND ("b" OR "c"))'),
+        ("conf*", '"conf"*'),
+        ('"a b" c', '("a b" AND "c")'),
+        ("foo-bar", '"foo bar"'),
+        ("src/a.ts:42", '"src a ts 42"'),
+        ("and or not", '("and" AND "or" AND "not")'),
+        ('"AND"', '"and"'),
+        ("((((a))))", '"a"'),
+        ("全文検索", '"全文 文検 検索"'),
+        ("検索API", '("検索" AND "api")'),
+        ("a\nOR\tb", '("a" OR "b")'),
+    ],
+)
+def test_operators_are_read(connection: apsw.Connection, text: str, condition: str) -> None:
+    query = parse(text, "operators")
+    assert query.condition == condition
+    assert accepted(connection, query)
+
+
+def test_what_is_excluded_weighs_nothing_and_stands_where_the_expression_has_it() -> None:
+    query = parse("-b a (c -d)", "operators")
+    assert query.condition == '(("a" AND ("c" NOT "d")) NOT "b")'
+    assert [(term.words, term.weight) for term in query.terms] == [(("a",), 1), (("c",), 1), (("d",), 0), (("b",), 0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "place"),
+    [
+        ('foo "bar', "a quote is not closed", 5),
+        ('a" b', "a quote is not closed", 2),
+        ("foo (bar", "a parenthesis is not closed", 5),
+        ("((a)", "a parenthesis is not closed", 1),
+        ("a )", "a closing parenthesis without an opening one", 3),
+        ("(a))", "a closing parenthesis without an opening one", 4),
+        ("a () b", "a word is missing", 4),
+        ("  -foo", "the query only excludes", 3),
+        ("NOT a -b", "the query only excludes", 1),
+        ("-(a b)", "the query only excludes", 1),
+        ("a OR -b", "an alternative of OR only excludes", 6),
+        ("-a OR b", "an alternative of OR only excludes", 1),
+        ("foo AND", "nothing follows the operator", 5),
+        ("foo OR  ", "nothing follows the operator", 5),
+        ("foo AND OR bar", "nothing follows the operator", 5),
+        ("(foo OR) bar", "nothing follows the operator", 6),
+        ("AND foo", "a word is missing", 1),
+        ("OR foo", "a word is missing", 1),
+        ("foo NOT", "nothing follows the exclusion", 5),
+        ("foo -", "nothing follows the exclusion", 5),
+        ("foo - OR bar", "nothing follows the exclusion", 5),
+        ("foo *", "'*' holds no letter and no digit", 5),
+        ('foo ""', "'' holds no letter and no digit", 5),
+        ("(" * 33 + "a" + ")" * 33, "parentheses are nested more than 32 deep", 33),
+        (" ".join("a" * 65), f"the query has more than {MAX_TERMS} terms", 129),
+        ("é漢🎒 (b", "a parenthesis is not closed", 5),
+    ],
+)
+def test_wrong_operators_are_refused_with_the_place(text: str, problem: str, place: int) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        parse(text, "operators")
+    assert refused.value.problem == f"{problem}, at character {place} of the query"
+
+
+def test_an_error_shows_no_more_than_the_beginning_of_a_long_word() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        parse("a " + "*" * 100_000, "operators")
+    assert len(refused.value.problem) < 200
+
+
+def test_the_deepest_nesting_is_accepted_by_the_index(connection: apsw.Connection) -> None:
+    text = "z"
+    for number in range(32):
+        text = f"(x{number} -{text})" if number % 2 else f"({text} OR y{number})"
+    assert accepted(connection, parse(text, "operators"))

@@ -13,6 +13,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 from satchel.keep.entries import Entry, EntryPage
 from satchel.keep.entries.records import entry_ref
@@ -143,13 +144,19 @@ def _quoted(value: str) -> str:
 
 
 def _year(moment: int) -> str:
-    return time.strftime("%Y", time.gmtime(moment // 1_000))
+    return _second(moment // 1_000)[:4]
 
 
 def _day(moment: int, year: str) -> str:
-    """Return month and day, with the year before them where it is another."""
-    return time.strftime("%Y%m%d", time.gmtime(moment // 1_000)).removeprefix(year)
+    """Return month and day, with the year before them where it is not the one that the head names."""
+    return _second(moment // 1_000)[:8].removeprefix(year)
 
 
 def _time(moment: int) -> str:
-    return f"{time.strftime('%H%M%S', time.gmtime(moment // 1_000))}.{moment % 1_000:03d}"
+    return f"{_second(moment // 1_000)[8:]}.{moment % 1_000:03d}"
+
+
+@lru_cache(maxsize=1_024)
+def _second(seconds: int) -> str:
+    # entries of one page were often written within few seconds, and each is asked for three times
+    return time.strftime("%Y%m%d%H%M%S", time.gmtime(seconds))

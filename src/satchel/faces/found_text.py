@@ -33,7 +33,7 @@ def result_line(result: Found) -> str:
         if value is not None:
             parts.append(f"{label}:{value_text(value)}")
     if result.file is not None:
-        parts.append(f"file:{place_text(result.file, None)}")
+        parts.append(place_text(result.file, None))
     if result.status != "live":
         parts.append(result.status)
     if result.by_surroundings:

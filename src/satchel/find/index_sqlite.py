@@ -15,7 +15,7 @@ from typing import Any
 import apsw
 
 from satchel.find.scoring import Matched
-from satchel.find.words import WORD, parts_text
+from satchel.find.words import parts_text
 from satchel.store.sqlite import Transaction
 
 _INSERT = "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALUES (:id, :text, :parts, :scope)"
@@ -120,10 +120,12 @@ def tokens(transaction: Transaction, text: str) -> list[tuple[int, int, str]]:
 
 def holds(transaction: Transaction, document: int, text: str) -> bool:
     """Whether the index holds a text under a document: asked for the first words of the text."""
-    words = list(dict.fromkeys(WORD.findall(text.lower())))[:_SAMPLE_WORDS]
+    raw = text.encode()
+    # a word is what the index takes for one, or an unknown script would never be found
+    words = {stem: raw[start:end].decode() for start, end, stem in tokens(transaction, text)}
     if not words:
         return True
-    expression = match(" AND ".join(f'"{word}"' for word in words), ()).expression
+    expression = match(" AND ".join(f'"{word}"' for word in list(words.values())[:_SAMPLE_WORDS]), ()).expression
     row = transaction.one(
         "SELECT 1 FROM documents_fts WHERE documents_fts MATCH :match AND rowid = :id",
         {"match": expression, "id": document},

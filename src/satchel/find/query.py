@@ -7,10 +7,20 @@ the full-text engine, each in quotes, so nothing in it is syntax.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from satchel.base.errors import InvalidInput
-from satchel.find.words import STOP_WORDS, WORD, identifier_parts, joined_identifiers, unspaced_parts, unspaced_runs
+from satchel.find.words import (
+    STOP_WORDS,
+    WORD,
+    identifier_parts,
+    joined_identifiers,
+    mixed_parts,
+    unspaced_parts,
+    unspaced_runs,
+)
 
 MAX_TERMS = 64
 SYNTAXES = ("natural", "operators")
@@ -22,7 +32,9 @@ _PART_WEIGHT = 0.5
 _PHRASE_WEIGHT = 2.0
 _MAX_PHRASE_WORDS = 16
 _MAX_DEPTH = 32
-_QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”")
+_MAX_SHOWN_CHARS = 80
+# neither may hold its own opening quote: a text of nothing but those would be read again from each of them
+_QUOTED = re.compile(r"\"([^\"]+)\"|“([^“”]+)”")
 # words that stand together without a space, as in a path, a dotted name, foo-bar or a.ts:42
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-_./:\\@#+][^\W_]++)+")
 
@@ -33,7 +45,7 @@ class Term:
 
     Attributes:
         words: the words of a phrase, or a single one; letters and digits only.
-        weight: how much a match counts, 1 for a word of the query.
+        weight: how much a match counts, 1 for a word of the query, 0 for what is excluded.
         prefix: whether a word that begins so matches too.
     """
 
@@ -87,6 +99,24 @@ def words(text: str) -> list[str]:
     return [word for word in found if word not in STOP_WORDS] or found
 
 
+def word_counts(text: str) -> Counter[str]:
+    """Return how often each word of a text occurs, as the index can be asked for it, without stop words."""
+    found = (match[0].lower() for match in WORD.finditer(text))
+    return Counter(piece for word in found if word not in STOP_WORDS for piece in _searched_as(word))
+
+
+def _searched_as(word: str) -> list[str]:
+    """Return what to look for to find a word: itself; without spaces between words its pairs and what else is in it."""
+    runs = unspaced_runs(word)
+    if not runs:
+        return [word]
+    return [pair for run in runs for pair in _pairs(run)] + mixed_parts(word)
+
+
+def _pairs(run: str) -> list[str]:
+    return [run] if len(run) == 1 else unspaced_parts(run)[len(run) :]
+
+
 def _natural(text: str) -> Query:
     terms: dict[tuple[str, ...], Term] = {}
 
@@ -96,13 +126,8 @@ def _natural(text: str) -> Query:
 
     plain = words(text)[:MAX_TERMS]
     for word in plain:
-        runs = unspaced_runs(word)
-        for run in runs:
-            pairs = [part for part in unspaced_parts(run) if len(part) == 2] or [run]
-            for pair in pairs:
-                add((pair,), 1.0)
-        if not runs:
-            add((word,), 1.0)
+        for piece in _searched_as(word):
+            add((piece,), 1.0)
     for first, second in _QUOTED.findall(text):
         add(_phrase(first or second), _PHRASE_WEIGHT)
     for compound in _COMPOUND.findall(text)[:MAX_TERMS]:
@@ -119,6 +144,21 @@ def _natural(text: str) -> Query:
     return Query(tuple(terms.values()), is_question=len(plain) >= QUESTION_TERMS)
 
 
+def _phrases(text: str) -> list[tuple[str, ...]]:
+    """Return what must be there for a text to be: its words as one phrase, each run without spaces as one of pairs."""
+    found: list[tuple[str, ...]] = []
+    spaced: list[str] = []
+    for match in WORD.finditer(text):
+        word = match[0].lower()
+        runs = unspaced_runs(word)
+        found += [tuple(_pairs(run)) for run in runs]
+        if runs:
+            found += [(piece,) for piece in mixed_parts(word)]
+        else:
+            spaced.append(word)
+    return [phrase[:_MAX_PHRASE_WORDS] for phrase in (tuple(spaced), *found) if phrase]
+
+
 def _phrase(text: str) -> tuple[str, ...]:
     found = tuple(match[0].lower() for match in WORD.finditer(text))[:_MAX_PHRASE_WORDS]
     return found if len(found) > 1 else ()
@@ -126,10 +166,29 @@ def _phrase(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a piece of an operator query comes to; ``is_negative`` parts only take away."""
+    """What a piece of an operator query comes to.
+
+    Attributes:
+        terms: in the order in which the expression holds them, which is how their counts are told apart.
+        place: where in the text it begins.
+        is_negative: whether it only takes away.
+    """
 
     expression: str
+    terms: tuple[Term, ...]
+    place: int
     is_negative: bool = False
+
+    @staticmethod
+    def joined(operator: str, parts: Sequence[_Part], *, is_negative: bool = False) -> _Part:
+        """Combine parts; one alone stays as it is."""
+        expression = operator.join(part.expression for part in parts)
+        return _Part(
+            expression if len(parts) == 1 else f"({expression})",
+            tuple(term for part in parts for term in part.terms),
+            parts[0].place,
+            is_negative,
+        )
 
 
 class _Operators:
@@ -140,62 +199,77 @@ class _Operators:
     def __init__(self, text: str) -> None:
         self._text = text
         self._place = 0
-        self._terms: list[Term] = []
         self._depth = 0
+        self._count = 0
 
     def parse(self) -> Query:
         if not WORD.search(self._text):
             return Query(())
         part = self._alternatives()
         if self._peek() is not None:
-            raise self._wrong("a closing parenthesis without an opening one")
+            raise self._wrong("a closing parenthesis without an opening one", self._place)
         if part.is_negative:
-            raise InvalidInput("the query only excludes", "Add a word that must be there")
-        return Query(tuple(self._terms), condition=part.expression)
+            raise self._wrong("the query only excludes", part.place, "Add a word that must be there")
+        return Query(part.terms, condition=part.expression)
 
     def _alternatives(self) -> _Part:
         parts = [self._sequence()]
-        while self._takes_word("OR"):
-            parts.append(self._sequence())
-        if len(parts) > 1 and any(part.is_negative for part in parts):
-            raise InvalidInput("an alternative of OR only excludes", "Exclude beside the alternatives instead")
-        return parts[0] if len(parts) == 1 else _Part(f"({' OR '.join(part.expression for part in parts)})")
+        while (operator := self._takes_word("OR")) is not None:
+            parts.append(self._sequence(operator))
+        if len(parts) == 1:
+            return parts[0]
+        for part in parts:
+            if part.is_negative:
+                raise self._wrong(
+                    "an alternative of OR only excludes", part.place, "Exclude beside the alternatives instead"
+                )
+        return _Part.joined(" OR ", parts)
 
-    def _sequence(self) -> _Part:
-        wanted: list[str] = []
-        unwanted: list[str] = []
+    def _sequence(self, operator: int | None = None) -> _Part:
+        wanted: list[_Part] = []
+        unwanted: list[_Part] = []
         while True:
-            if wanted or unwanted:
-                self._takes_word("AND")
             part = self._single()
             if part is None:
                 break
-            (unwanted if part.is_negative else wanted).append(part.expression)
+            (unwanted if part.is_negative else wanted).append(part)
+            operator = self._takes_word("AND")
+        if operator is not None:
+            raise self._wrong("nothing follows the operator", operator)
         if not wanted and not unwanted:
-            raise self._wrong("a word is missing")
+            raise self._wrong("a word is missing", self._place)
         if not wanted:
-            return _Part(f"({' OR '.join(unwanted)})", is_negative=True)
-        expression = f"({' AND '.join(wanted)})"
-        return _Part(f"({expression} NOT ({' OR '.join(unwanted)}))" if unwanted else expression)
+            return _Part.joined(" OR ", unwanted, is_negative=True)
+        kept = _Part.joined(" AND ", wanted)
+        if not unwanted:
+            return kept
+        excluded = _Part.joined(" OR ", unwanted)
+        weightless = tuple(replace(term, weight=0.0) for term in excluded.terms)
+        return _Part(f"({kept.expression} NOT {excluded.expression})", kept.terms + weightless, kept.place)
 
     def _single(self) -> _Part | None:
-        token = self._peek()
-        if token is None or token["mark"] == ")" or token["word"] == "OR":
-            return None
         start = self._place
-        self._place = token.end()
-        if token["mark"] == "-" or token["word"] == "NOT":
-            part = self._single()
-            if part is None:
-                raise self._wrong("nothing follows the exclusion", start)
-            return _Part(part.expression, is_negative=not part.is_negative)
+        is_negative = False
+        while True:
+            token = self._peek()
+            if token is None or token["mark"] == ")" or token["word"] in {"AND", "OR"}:
+                if self._place > start:
+                    raise self._wrong("nothing follows the exclusion", start)
+                return None
+            here = self._place
+            self._place = token.end()
+            if token["mark"] != "-" and token["word"] != "NOT":
+                break
+            is_negative = not is_negative
         if token["mark"] == "(":
-            return self._group(start)
-        if token["phrase"] is not None:
-            if not token["end"]:
-                raise self._wrong("a quote is not closed", start)
-            return self._term(token["phrase"], start, prefix=False)
-        return self._term(token["word"], start, prefix=token["word"].endswith("*"))
+            part = self._group(here)
+        elif token["word"] is not None:
+            part = self._term(token["word"], here, prefix=token["word"].endswith("*"))
+        elif token["end"]:
+            part = self._term(token["phrase"], here, prefix=False)
+        else:
+            raise self._wrong("a quote is not closed", here)
+        return replace(part, place=start, is_negative=part.is_negative != is_negative)
 
     def _group(self, start: int) -> _Part:
         self._depth += 1
@@ -210,27 +284,28 @@ class _Operators:
         return part
 
     def _term(self, text: str, start: int, *, prefix: bool) -> _Part:
-        found = tuple(match[0].lower() for match in WORD.finditer(text))[:_MAX_PHRASE_WORDS]
-        if not found:
-            raise self._wrong(f"{text!r} holds no letter and no digit", start)
-        if len(self._terms) >= MAX_TERMS:
-            raise InvalidInput(f"the query has more than {MAX_TERMS} terms", "Search for less at once")
-        term = Term(found, prefix=prefix)
-        self._terms.append(term)
-        return _Part(term.match)
+        phrases = _phrases(text)
+        if not phrases:
+            raise self._wrong(f"{text[:_MAX_SHOWN_CHARS]!r} holds no letter and no digit", start)
+        self._count += len(phrases)
+        if self._count > MAX_TERMS:
+            raise self._wrong(f"the query has more than {MAX_TERMS} terms", start, "Search for less at once")
+        terms = [Term(phrase, prefix=prefix) for phrase in phrases]
+        return _Part.joined(" AND ", [_Part(term.match, (term,), start) for term in terms])
 
     def _peek(self) -> re.Match[str] | None:
-        return self._TOKEN.match(self._text, self._place) if self._text[self._place :].strip() else None
+        return self._TOKEN.match(self._text, self._place)
 
-    def _takes_word(self, word: str) -> bool:
+    def _takes_word(self, word: str) -> int | None:
+        """Step over an operator if it is next, and return where it stands."""
         token = self._peek()
         if token is None or token["word"] != word:
-            return False
+            return None
         self._place = token.end()
-        return True
+        return token.start("word")
 
-    def _wrong(self, problem: str, place: int | None = None) -> InvalidInput:
-        where = self._place if place is None else place
-        while where < len(self._text) and self._text[where].isspace():
-            where += 1
-        return InvalidInput(f"{problem}, at character {where + 1} of the query", "Natural syntax takes any text")
+    def _wrong(self, problem: str, place: int, remedy: str = "Natural syntax takes any text") -> InvalidInput:
+        """Return an error that names a place: the first character of what is wrong, or the last of the text."""
+        rest = self._text[place:]
+        where = place + len(rest) - len(rest.lstrip())
+        return InvalidInput(f"{problem}, at character {min(where + 1, len(self._text))} of the query", remedy)

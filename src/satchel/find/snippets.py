@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from satchel.find import index_sqlite as index
@@ -11,7 +12,7 @@ from satchel.find.words import identifier_parts, unspaced_runs
 from satchel.store.sqlite import Transaction
 
 _WORDS = 32
-_MAX_TEXT_CHARS = 40_000
+_MAX_READ_CHARS = 40_000
 _MAX_SNIPPET_CHARS = 400
 
 
@@ -28,6 +29,16 @@ class Snippet:
     marks: tuple[tuple[int, int], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A word of a text, or a character where words have no spaces between them: its bytes, and what it weighs."""
+
+    start: int
+    end: int
+    word: str
+    weight: float
+
+
 class Snipper:
     """Makes snippets for the terms of one search."""
 
@@ -35,71 +46,145 @@ class Snipper:
         self._transaction = transaction
         self._weights: dict[str, float] = {}
         for term, value in zip(terms, idf, strict=True):
-            for word in term.words:
-                for _, _, stem in index.tokens(transaction, word):
+            for word in term.words if term.weight else ():
+                for stem in self._stems(word):
                     self._weights[stem] = max(self._weights.get(stem, 0.0), value * term.weight)
-        self._prefixes = tuple(term.words[-1] for term in terms if term.prefix)
+        self._prefixes = tuple(
+            stem for term in terms if term.prefix and term.weight for stem in self._stems(term.words[-1])
+        )
+        self._known: dict[str, float] = {}
 
     def cut(self, text: str) -> Snippet:
         """Return the window of a text that holds the most telling terms, or its beginning where it holds none."""
-        text = text[:_MAX_TEXT_CHARS]
+        first = self._cut(text, 0)
+        if first.marks:
+            return first
+        later = (self._cut(text, place) for place in range(_MAX_READ_CHARS, len(text), _MAX_READ_CHARS))
+        return next((snippet for snippet in later if snippet.marks), first)
+
+    def _cut(self, whole: str, place: int) -> Snippet:
+        text = whole[place : place + _MAX_READ_CHARS]
         raw = text.encode()
-        words = index.tokens(self._transaction, text)
-        found = [self._weight(stem, raw[start:end].decode()) for start, end, stem in words]
-        first = self._best_window(words, found)
-        window = range(first, min(len(words), first + _WORDS))
-        if not window:
-            return Snippet(" ".join(text[:_MAX_SNIPPET_CHARS].split()), ())
-        start = 0 if first == 0 else words[first][0]
-        end = len(raw) if window[-1] == len(words) - 1 else words[window[-1]][1]
-        pieces: list[str] = ["…"] if start else []
+        pieces = self._pieces(text, raw)
+        if not pieces:
+            return _shortened(_on_one_line(text), (), cut_before=False, cut_after=False)
+        first = _best_window(pieces)
+        window = pieces[first : first + _WORDS]
+        start = 0 if first == 0 else window[0].start
+        end = len(raw) if window[-1] is pieces[-1] else window[-1].end
+        shown: list[str] = []
         marks: list[tuple[int, int]] = []
-        length = len(pieces)
-        place = start
-        for word in window:
-            if found[word]:
-                first_byte, last_byte, _ = words[word]
-                before, matching = (
-                    _on_one_line(raw[place:first_byte].decode()),
-                    _on_one_line(raw[first_byte:last_byte].decode()),
-                )
-                marks.append((length + len(before), length + len(before) + len(matching)))
-                pieces += (before, matching)
+        length = 0
+        reached = start
+        for piece in window:
+            if piece.weight:
+                before = _on_one_line(raw[reached : piece.start].decode())
+                matching = _on_one_line(raw[piece.start : piece.end].decode())
+                begin = length + len(before)
+                if marks and not before:
+                    begin = marks.pop()[0]
                 length += len(before) + len(matching)
-                place = last_byte
-        pieces.append(_on_one_line(raw[place:end].decode()))
-        return _shortened("".join(pieces) + ("…" if end < len(raw) else ""), marks)
+                marks.append((begin, length))
+                shown += (before, matching)
+                reached = piece.end
+        shown.append(_on_one_line(raw[reached:end].decode()))
+        return _shortened(
+            "".join(shown),
+            marks,
+            cut_before=place + start > 0,
+            cut_after=end < len(raw) or place + len(text) < len(whole),
+        )
 
-    def _weight(self, stem: str, word: str) -> float:
+    def _pieces(self, text: str, raw: bytes) -> list[_Piece]:
+        words = index.tokens(self._transaction, text)
+        joined = self._joined(words, raw) if "_" in text else {}
+        pieces: list[_Piece] = []
+        for place, (start, end, stem) in enumerate(words):
+            weight = self._weight(stem) or joined.get(place, 0.0)
+            if weight:
+                pieces.append(_Piece(start, end, stem, weight))
+                continue
+            word = raw[start:end].decode()
+            runs = unspaced_runs(word)
+            if runs:
+                pieces += self._unspaced(word, start, runs)
+            else:
+                weight = max(map(self._part_weight, identifier_parts(word)), default=0.0)
+                pieces.append(_Piece(start, end, stem, weight))
+        return pieces
+
+    def _unspaced(self, word: str, start: int, runs: Sequence[str]) -> Iterator[_Piece]:
+        """Take a word of a script without spaces apart: its characters, and what is mixed into them."""
+        place = 0
+        for run in (*runs, ""):
+            found = word.index(run, place) if run else len(word)
+            mixed = word[place:found]
+            if mixed:
+                yield _Piece(start, start + len(mixed.encode()), mixed, self._part_weight(mixed.lower()))
+                start += len(mixed.encode())
+            for at, character in enumerate(run):
+                around = (character, run[max(0, at - 1) : at + 1], run[at : at + 2])
+                size = len(character.encode())
+                yield _Piece(start, start + size, character, max(map(self._part_weight, around)))
+                start += size
+            place = found + len(run)
+
+    def _joined(self, words: Sequence[tuple[int, int, str]], raw: bytes) -> dict[int, float]:
+        """Return the weights of words that match as one when their underscores are left out."""
+        found: dict[int, float] = {}
+        first = 0
+        for place, (_, end, _) in enumerate(words):
+            if place + 1 < len(words) and raw[end : words[place + 1][0]] == b"_":
+                continue
+            if place > first:
+                whole = raw[words[first][0] : end].decode().replace("_", "").lower()
+                found |= dict.fromkeys(range(first, place + 1), self._part_weight(whole))
+            first = place + 1
+        return found
+
+    def _part_weight(self, part: str) -> float:
+        if part not in self._known:
+            self._known[part] = max(map(self._weight, self._stems(part)), default=0.0)
+        return self._known[part]
+
+    def _weight(self, stem: str) -> float:
         weight = self._weights.get(stem, 0.0)
-        if not weight and self._prefixes and word.lower().startswith(self._prefixes):
-            return 1.0
-        if not weight:
-            parts = identifier_parts(word) or [run[i : i + 2] for run in unspaced_runs(word) for i in range(len(run))]
-            weight = max((self._weights.get(part, 0.0) for part in parts), default=0.0)
-        return weight
+        return weight or (1.0 if self._prefixes and stem.startswith(self._prefixes) else 0.0)
 
-    def _best_window(self, words: Sequence[tuple[int, int, str]], found: Sequence[float]) -> int:
-        """Return the first word of the window whose different terms weigh most; the earliest of equals."""
-        best, best_weight = 0, -1.0
-        matching = [place for place, weight in enumerate(found) if weight]
-        for place in matching:
-            first = max(0, place - _WORDS // 4)
-            inside = {words[at][2]: found[at] for at in matching if first <= at < first + _WORDS}
-            weight = sum(inside.values())
-            if weight > best_weight:
-                best, best_weight = first, weight
-        return best
+    def _stems(self, word: str) -> list[str]:
+        return [stem for _, _, stem in index.tokens(self._transaction, word)]
+
+
+def _best_window(pieces: Sequence[_Piece]) -> int:
+    """Return the first piece of the window whose different terms weigh most; the earliest of equals."""
+    best, best_weight = 0, -1.0
+    matching = [place for place, piece in enumerate(pieces) if piece.weight]
+    for place in matching:
+        first = max(0, place - _WORDS // 4)
+        within = matching[bisect_left(matching, first) : bisect_left(matching, first + _WORDS)]
+        weight = sum({pieces[at].word: pieces[at].weight for at in within}.values())
+        if weight > best_weight:
+            best, best_weight = first, weight
+    return best
 
 
 def _on_one_line(text: str) -> str:
-    return text.replace("\n", " ").replace("\t", " ")
+    for separator in "\n\t\u2028\u2029":
+        text = text.replace(separator, " ")
+    return text
 
 
-def _shortened(text: str, marks: Sequence[tuple[int, int]]) -> Snippet:
-    if len(text) <= _MAX_SNIPPET_CHARS:
-        return Snippet(text, tuple(marks))
-    first = max(0, min(marks[0][0] - _MAX_SNIPPET_CHARS // 4, len(text) - _MAX_SNIPPET_CHARS)) if marks else 0
+def _shortened(text: str, marks: Sequence[tuple[int, int]], *, cut_before: bool, cut_after: bool) -> Snippet:
+    """Keep what is around the first mark, with an ellipsis where something was cut off."""
+    wanted = marks[0][0] - _MAX_SNIPPET_CHARS // 4 if marks else 0
+    first = max(0, min(wanted, len(text) - _MAX_SNIPPET_CHARS))
     kept = text[first : first + _MAX_SNIPPET_CHARS]
-    inside = [(start - first, end - first) for start, end in marks if start >= first and end - first <= len(kept)]
-    return Snippet(kept, tuple(inside))
+    before = "…" if cut_before or first else ""
+    after = "…" if cut_after or first + len(kept) < len(text) else ""
+    shift = len(before) - first
+    inside = [
+        (start + shift, min(end, first + len(kept)) + shift)
+        for start, end in marks
+        if first <= start < first + len(kept)
+    ]
+    return Snippet(f"{before}{kept}{after}", tuple(inside))

@@ -15,6 +15,8 @@ _LOWER = "a-zß-öø-ÿα-ωа-я"
 _BOUNDARY = re.compile(
     f"(?<=[{_LOWER}0-9])(?=[{_UPPER}])|(?<=[{_UPPER}])(?=[{_UPPER}][{_LOWER}])|(?<=[0-9])(?=[^0-9])|(?<=[^0-9])(?=[0-9])"
 )
+# whether a word of an ASCII text can have parts at all; most texts have none
+_ASCII_MIXED = re.compile("[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 # Han, kana and Hangul: written without spaces, so that a whole clause would be one word
 _UNSPACED = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
@@ -56,6 +58,11 @@ def unspaced_runs(text: str) -> list[str]:
     return _UNSPACED.findall(text) if not text.isascii() else []
 
 
+def mixed_parts(word: str) -> list[str]:
+    """Return what stands between runs without spaces in one word: ``検索API`` has api."""
+    return [piece.lower() for piece in _UNSPACED.split(word) if piece] if _UNSPACED.search(word) else []
+
+
 def joined_identifiers(text: str) -> Iterator[str]:
     """Yield snake_case identifiers as one word in lower case, so that ``parseConfig`` finds ``parse_config``."""
     if "_" in text:
@@ -67,13 +74,17 @@ def parts_text(text: str) -> str:
     """Return what goes into the index beside a text, for its parts to be found.
 
     Identifiers written in CamelCase or with digits give their parts, those in snake_case their joined form, scripts
-    without spaces their characters and pairs.
+    without spaces their characters and pairs, and what is mixed into those its own word.
     """
     parts: list[str] = []
-    for word in WORD.findall(text):
-        if not word.islower() or not word.isalpha():
-            parts += identifier_parts(word)
+    if not text.isascii() or _ASCII_MIXED.search(text):
+        for word in WORD.findall(text):
+            if not word.islower() or not word.isalpha():
+                parts += identifier_parts(word)
     parts += joined_identifiers(text)
     for run in unspaced_runs(text):
         parts += unspaced_parts(run)
+    if not text.isascii():
+        for word in WORD.findall(text):
+            parts += mixed_parts(word)
     return " ".join(parts)

@@ -5,19 +5,18 @@ A new kind registers in :data:`_KINDS`, and in :class:`satchel.find.documents.Ki
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from satchel.base.clock import parse_time
 from satchel.base.errors import InvalidInput, NotFound, unknown_name
-from satchel.base.paging import DEFAULT_LIMIT, check_page
+from satchel.base.paging import DEFAULT_LIMIT, check_page, check_whole
 from satchel.base.text import canonical_path, check_name
 from satchel.find import index_sqlite as index
 from satchel.find import rebuild as rebuilding
 from satchel.find import search
 from satchel.find.documents import Kind
-from satchel.find.query import MAX_TERMS, SYNTAXES, Query, Term, parse, words
+from satchel.find.query import SYNTAXES, Query, Term, parse, word_counts
 from satchel.find.search import Ranking, Scope
 from satchel.find.snippets import Snipper, Snippet
 from satchel.keep import entries, names, projects, runs
@@ -179,6 +178,8 @@ class Finding:
             raise unknown_name("syntax", syntax, SYNTAXES)
         if status not in STATUSES:
             raise unknown_name("status", status, STATUSES)
+        if since is not None and not isinstance(since, str):
+            check_whole("since", since, 2**53)
         check_page(limit, offset)
         work = self._workplace
         chosen = _check_kinds(kinds, types)
@@ -201,8 +202,10 @@ class Finding:
             if query is None:
                 itself, query = _query_like(transaction, project.id, like or "")
             if not query.terms:
-                shown = (text or like or "").strip()[:80]
-                return FoundPage((), 0, offset, limit, (f"{shown!r} holds no word to search for",))
+                note = f"{(text or '').strip()[:80]!r} holds no word to search for"
+                if itself is not None:
+                    note = f"no other item holds a telling word of {(like or '').strip()}"
+                return FoundPage((), 0, offset, limit, (note,))
             author = names.find_agent(transaction, project.id, agent)
             scope = Scope(project.id, run, chosen, numbers, author, task_id, loop_id, file, moment, status)
             ranking = search.rank(transaction, query, scope)
@@ -293,12 +296,12 @@ def _type_numbers(kinds: Sequence[Kind], types: Sequence[str] | None) -> tuple[i
 
 
 def _query_like(transaction: Transaction, project_id: int, ref: str) -> tuple[tuple[Kind, int], Query]:
-    """Return an item and the query of its most telling words: often in it, rare elsewhere."""
+    """Return an item and the query of its most telling words: often in it, rare elsewhere, yet not in it alone."""
     letters = {kind.letter: kind for kind in Kind}
     kind, digits = letters.get(ref.strip()[:1]), ref.strip()[1:]
     if kind is None or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
         raise InvalidInput(
-            f"{ref!r} is no item's id", f"Give an id such as {next(iter(letters))}812; results show them"
+            f"{ref[:80]!r} is no item's id", f"Give an id such as {next(iter(letters))}812; results show them"
         )
     item = int(digits)
     row = transaction.one(
@@ -308,14 +311,16 @@ def _query_like(transaction: Transaction, project_id: int, ref: str) -> tuple[tu
     if row is None:
         raise NotFound(f"there is no {ref.strip()} in this project", "Results of a search show the ids")
     text = _KINDS[kind].texts(transaction, [item]).get(item, "")
-    counts = Counter(words(text))
+    counts = word_counts(text)
     most = 2_000
-    rarity = {
-        word: index.count(transaction, index.match(Term((word,)).match, ()), most)
+    here = [[index.scope_tokens(project_id, None, None)]]
+    counted = {
+        word: index.count(transaction, index.match(Term((word,)).match, here), most)
         for word, _ in counts.most_common(_LIKE_CANDIDATES)
     }
+    rarity = {word: number for word, number in counted.items() if number > 1}
     telling = sorted(rarity, key=lambda word: (rarity[word] >= most, -counts[word] / (1 + rarity[word]), word))
-    return (kind, item), Query(tuple(Term((word,)) for word in telling[: min(_LIKE_TERMS, MAX_TERMS)]))
+    return (kind, item), Query(tuple(Term((word,)) for word in telling[:_LIKE_TERMS]))
 
 
 def _page(

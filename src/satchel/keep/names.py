@@ -70,6 +70,9 @@ class Agents:
 
 def ensure_agent(transaction: Transaction, project_id: int, name: str, now: int) -> tuple[int, str]:
     """Return the number of an agent, recorded on first use, and its name as it was written then."""
+    remembered: tuple[int, str] | None = transaction.memo.get(("agent", project_id, name))
+    if remembered is not None:
+        return remembered
     known = transaction.one(
         "SELECT id, name FROM agents WHERE project_id = :project AND folded = :folded",
         {"project": project_id, "folded": fold(name)},
@@ -91,7 +94,8 @@ def ensure_agent(transaction: Transaction, project_id: int, name: str, now: int)
             },
         )
     assert known is not None
-    return int(known[0]), str(known[1])
+    agent = transaction.memo["agent", project_id, name] = int(known[0]), str(known[1])
+    return agent
 
 
 def find_agent(transaction: Transaction, project_id: int, name: str | None) -> int | None:

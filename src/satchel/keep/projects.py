@@ -80,12 +80,17 @@ def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
     Raises:
         Conflict: the name it would get belongs to a project with another root.
     """
+    key = ("project", workplace.project_name, workplace.root)
+    project: Project | None = transaction.memo.get(key)
+    if project is not None:
+        return project
     project = find(transaction, workplace)
     if project is not None:
         if workplace.root is not None and project.root != workplace.root and _is_gone(project.root):
             transaction.execute(
                 "UPDATE projects SET root = :root WHERE id = :id", {"root": workplace.root, "id": project.id}
             )
+        transaction.memo[key] = project
         return project
     name = check_name(workplace.project_name or workplace.suggested_name, "project")
     taken = transaction.one("SELECT root FROM projects WHERE name = :name", {"name": name})

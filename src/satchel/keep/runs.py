@@ -78,6 +78,7 @@ class Runs:
         spec_path = None if spec_path is None else _check_spec_path(spec_path, work)
         title = None if title is None else _check_title(title)
         with work.engine.write() as transaction:
+            transaction.forget()
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             if name is not None:
@@ -123,6 +124,7 @@ class Runs:
             raise unknown_name("status", status, STATUSES[1:])
         work = self._workplace
         with work.engine.write() as transaction:
+            transaction.forget()
             project = projects.find(transaction, work)
             choice = choose_for_reading(transaction, work, project.id if project else None, run_id)
             if project is None or choice is None:
@@ -224,9 +226,15 @@ def choose_for_writing(
     transaction: Transaction, workplace: Workplace, project_id: int, run_id: str | None, now: int
 ) -> RunChoice:
     """Return the run that a writing call is about; where none was named and none is active, one is started."""
-    choice = choose_for_reading(transaction, workplace, project_id, run_id)
+    key = ("run", project_id, run_id if run_id is not None else workplace.run_id)
+    choice: RunChoice | None = transaction.memo.get(key)
     if choice is not None:
         return choice
+    choice = choose_for_reading(transaction, workplace, project_id, run_id)
+    if choice is not None:
+        transaction.memo[key] = choice
+        return choice
+    transaction.forget()
     row = transaction.one(
         """
         INSERT INTO runs (uid, seq, project_id, run_id, created_at) VALUES (:uid, :seq, :project, :name, :now)

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -30,14 +30,24 @@ _CLOSING_SECONDS = 1.0
 
 
 class Transaction:
-    """The statements of one transaction, with ``:name`` parameters. Rows are tuples."""
+    """The statements of one transaction, with ``:name`` parameters. Rows are tuples.
 
-    __slots__ = ("connection", "forks", "interrupted")
+    Attributes:
+        memo: what earlier write transactions of this engine looked up and nobody has changed since; empty whenever
+            another process, thread or connection has written. Whoever changes what may be in it calls :meth:`forget`.
+    """
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    __slots__ = ("connection", "forks", "interrupted", "memo")
+
+    def __init__(self, connection: apsw.Connection, memo: dict[Hashable, Any] | None = None) -> None:
         self.connection = connection
         self.forks = _forks
         self.interrupted = False
+        self.memo = {} if memo is None else memo
+
+    def forget(self) -> None:
+        """Drop what was looked up, after a change to any of it."""
+        self.memo.clear()
 
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
         """Run one statement and return how many rows it changed."""
@@ -99,6 +109,8 @@ class SqliteEngine:
         self._readers: list[apsw.Connection]
         self._running: dict[int, Transaction]
         self._identity: tuple[int, int] | None
+        self._memo: dict[Hashable, Any]
+        self._memo_version: int | None
         self._start_afresh()
         _ENGINES.add(self)
 
@@ -119,7 +131,7 @@ class SqliteEngine:
             connection, generation = self._borrow_reader()
             try:
                 connection.execute("BEGIN")
-                with self._tracked(connection) as transaction:
+                with _Tracked(self, Transaction(connection)) as transaction:
                     yield transaction
                 if forks != _forks:
                     raise _forked()
@@ -156,13 +168,15 @@ class SqliteEngine:
                 connection.set_busy_timeout(max(1, round((deadline - time.monotonic()) * 1_000)))
                 connection.execute("BEGIN IMMEDIATE")
                 try:
-                    migrations.check_writable(connection, self.file)
-                    with self._tracked(connection) as transaction:
+                    memo = self._memo_for(connection)
+                    with _Tracked(self, Transaction(connection, memo)) as transaction:
                         yield transaction
                     if forks != _forks:
                         raise _forked()
                     connection.execute("COMMIT")
+                    self._memo_version = connection.data_version()
                 except BaseException:
+                    self._memo_version = None
                     if forks == _forks:
                         opening.roll_back(connection)
                     raise
@@ -181,6 +195,7 @@ class SqliteEngine:
         """
         try:
             with self._write_lock:
+                self._memo_version = None
                 yield self._ready_writer()
         except apsw.Error as error:
             self._raise_explained(error)
@@ -218,6 +233,7 @@ class SqliteEngine:
     def _drop_connections(self) -> None:
         """Close what is idle; readers in use are closed when they come back, for their generation is over."""
         self._identity = None
+        self._memo_version = None
         self._generation += 1
         idle, self._readers = self._readers, []
         while idle:
@@ -234,6 +250,8 @@ class SqliteEngine:
         self._running = {}
         self._identity = None
         self._generation = 1
+        self._memo = {}
+        self._memo_version = None
         self._turnstile = Turnstile(self.file)
         self._write_lock = threading.Lock()
         self._tracking_lock = threading.Lock()
@@ -244,8 +262,12 @@ class SqliteEngine:
             raise error
         raise known from error
 
-    def _tracked(self, connection: apsw.Connection) -> _Tracked:
-        return _Tracked(self, Transaction(connection))
+    def _memo_for(self, connection: apsw.Connection) -> dict[Hashable, Any]:
+        """Return the memo, emptied if anyone else has written since; then it is asked anew whether we may write."""
+        if connection.data_version() != self._memo_version:
+            self._memo.clear()
+            migrations.check_writable(connection, self.file)
+        return self._memo
 
     def _borrow_reader(self) -> tuple[apsw.Connection, int]:
         identity = _identity(self.file, even_empty=False)

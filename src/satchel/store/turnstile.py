@@ -15,9 +15,10 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-_FIRST_PAUSE = 0.00005
-_LONGEST_PAUSE = 0.002
-_TURN_PAUSE = 0.0005
+# first pause, factor, bound: whoever waits for the turn asks the more often the longer it has waited, so that turns
+# come nearly in the order of asking; whoever has the turn is the next in any case and asks often
+_TURN_PAUSES = (0.002, 0.7, 0.0002)
+_LOCK_PAUSES = (0.00005, 1.5, 0.0003)
 
 
 class Turnstile:
@@ -54,10 +55,10 @@ class Turnstile:
             return False  # no room for a file, or another user's: turns are not fair then, and writing says the rest
         # a signal handler may raise at any point: what might be taken is given back then, held or not
         try:
-            if not _take(self._turn, deadline, _TURN_PAUSE, _TURN_PAUSE):
+            if not _take(self._turn, deadline, *_TURN_PAUSES):
                 return False
             self._held = True
-            self._held = _take(self._lock, deadline, _FIRST_PAUSE, _LONGEST_PAUSE)
+            self._held = _take(self._lock, deadline, *_LOCK_PAUSES)
         except BaseException:
             self.leave()
             raise
@@ -84,8 +85,12 @@ def _open_lock(path: str) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def _take(descriptor: int, deadline: float, pause: float, longest: float) -> bool:
-    """Take a lock by trying, with short growing pauses: unlike a blocking call this can be bounded."""
+def _take(descriptor: int, deadline: float, pause: float, factor: float, bound: float) -> bool:
+    """Take a lock by trying, with short pauses: unlike a blocking call this can be bounded.
+
+    Args:
+        pause: the first pause in seconds; each is ``factor`` times the one before, up to or down to ``bound``.
+    """
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -93,6 +98,6 @@ def _take(descriptor: int, deadline: float, pause: float, longest: float) -> boo
             if time.monotonic() >= deadline:
                 return False
             time.sleep(pause)
-            pause = min(pause * 1.5, longest)
+            pause = min(pause * factor, bound) if factor > 1 else max(pause * factor, bound)
         else:
             return True

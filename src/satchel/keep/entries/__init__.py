@@ -2,7 +2,6 @@
 
 from satchel.keep.entries.records import ENTRY_TYPES, Entry, EntryPage, NewEntry, PruneResult
 from satchel.keep.entries.service import Entries
-from satchel.keep.entries.state import RunState, StateIssue, StateNote, StateVerdict, Unreadable
 from satchel.keep.entries.writing import load_documents, searchable_texts
 
 __all__ = [
@@ -12,11 +11,6 @@ __all__ = [
     "EntryPage",
     "NewEntry",
     "PruneResult",
-    "RunState",
-    "StateIssue",
-    "StateNote",
-    "StateVerdict",
-    "Unreadable",
     "load_documents",
     "searchable_texts",
 ]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from satchel.base.errors import InvalidInput, NotFound, TooLarge
 from satchel.base.paging import DEFAULT_LIMIT, check_whole
 from satchel.keep import projects, runs
-from satchel.keep.entries import reading, state, writing
+from satchel.keep.entries import reading, writing
 from satchel.keep.entries.records import ENTRY_TYPES, Entry, EntryPage, NewEntry, PruneResult
 from satchel.keep.names import check_identifier, ensure_agent
 from satchel.keep.projects import Project, Workplace
 from satchel.keep.runs import RunChoice
 from satchel.store.sqlite import Transaction
+
+if TYPE_CHECKING:
+    from satchel.keep.entries.state import RunState
 
 MAX_BATCH = 500
 DEFAULT_KEEP = 500
@@ -203,12 +207,14 @@ class Entries:
         removed = tuple((name, count) for name, count in counts.items() if count)
         return PruneResult(run.run_id, removed, done=not preview)
 
-    def load_state(self, run_id: str | None = None) -> state.RunState:
+    def load_state(self, run_id: str | None = None) -> RunState:
         """Load what an orchestrator needs to go on: the newest 500 of each type, in the order they were written.
 
         Raises:
             NotFound, Conflict: there is no such run, none is active, or several are.
         """
+        from satchel.keep.entries import state
+
         with self._workplace.engine.read() as transaction:
             project, choice = self._must_choose(transaction, run_id)
             return state.load(transaction, project.id, runs.load(transaction, choice.id))
