@@ -87,8 +87,8 @@ def resource_text(result: mcp_types.ReadResourceResult) -> str:
 def test_the_default_tools_are_listed(session: Callable[..., None]) -> None:
     async def conversation(client: Client) -> None:
         tools = (await client.list_tools()).tools
-        assert [tool.name for tool in tools] == ["write_context", "read_context"]
-        assert [tool.annotations and tool.annotations.read_only_hint for tool in tools] == [None, True]
+        assert [tool.name for tool in tools] == ["write_context", "read_context", "search"]
+        assert [tool.annotations and tool.annotations.read_only_hint for tool in tools] == [None, True, True]
 
     session(conversation)
 
@@ -240,7 +240,7 @@ def test_the_server_says_how_to_use_it(session: Callable[..., None]) -> None:
 
 def test_read_only_leaves_out_what_writes(one_session: Callable[..., None]) -> None:
     async def conversation(client: Client) -> None:
-        assert [tool.name for tool in (await client.list_tools()).tools] == ["read_context"]
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["read_context", "search"]
         with pytest.raises(MCPError, match="'write_context' is not served here"):
             await client.call_tool("write_context", {"type": "discovery", "content": "x"})
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from satchel.find import scoring
@@ -17,7 +19,7 @@ def scores_of(*found: Matched, weights: tuple[float, ...] = (1.0,), population: 
 
 def test_a_term_that_occurs_more_often_scores_higher_and_ever_less_so() -> None:
     scores = [values[0] for values in scores_of(*(matched(times, times, 0) for times in range(1, 20))).values()]
-    gains = [after - before for before, after in zip(scores, scores[1:], strict=False)]
+    gains = [after - before for before, after in pairwise(scores)]
     assert scores == sorted(set(scores))
     assert gains == sorted(gains, reverse=True)
 

@@ -15,12 +15,17 @@ _LOWER = "a-zß-öø-ÿα-ωа-я"
 _BOUNDARY = re.compile(
     f"(?<=[{_LOWER}0-9])(?=[{_UPPER}])|(?<=[{_UPPER}])(?=[{_UPPER}][{_LOWER}])|(?<=[0-9])(?=[^0-9])|(?<=[^0-9])(?=[0-9])"
 )
-# whether a word of an ASCII text can have parts at all; most texts have none
-_ASCII_MIXED = re.compile("[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 # Han, kana and Hangul: written without spaces, so that a whole clause would be one word
 _UNSPACED = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
+
+# every byte by what it is: a letter of either case, a digit, or something else
+_SHAPES = bytes(
+    0x75 if 65 <= byte <= 90 else 0x6C if 97 <= byte <= 122 else 0x64 if 48 <= byte <= 57 else 0x20
+    for byte in range(256)
+)
+_CHANGES = (b"lu", b"uul", b"du", b"ld", b"ud", b"dl")
 
 STOP_WORDS = frozenset(
     """
@@ -70,6 +75,12 @@ def joined_identifiers(text: str) -> Iterator[str]:
             yield match[0].replace("_", "").lower()
 
 
+def _may_have_parts(text: str) -> bool:
+    """Whether some word of an ASCII text may be an identifier with parts; most texts have none."""
+    shape = text.encode().translate(_SHAPES)
+    return any(change in shape for change in _CHANGES)
+
+
 def parts_text(text: str) -> str:
     """Return what goes into the index beside a text, for its parts to be found.
 
@@ -77,7 +88,7 @@ def parts_text(text: str) -> str:
     without spaces their characters and pairs, and what is mixed into those its own word.
     """
     parts: list[str] = []
-    if not text.isascii() or _ASCII_MIXED.search(text):
+    if not text.isascii() or _may_have_parts(text):
         for word in WORD.findall(text):
             if not word.islower() or not word.isalpha():
                 parts += identifier_parts(word)

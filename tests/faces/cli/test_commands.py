@@ -23,6 +23,8 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "run state": ((), "run r1, active", {"run", "discoveries", "verdicts", "left_out"}),
     "write": (("discovery", "x"), "kept e3 discovery in run r1", {"id", "uid", "type", "content", "created_at"}),
     "read": (("sessions",), "\n Sessions live in src/auth.py", {"run_id", "entries", "total", "next_offset", "seq"}),
+    "search": (("sessions",), "\n  Sessions live in src/auth.py", {"results", "total", "next_offset", "notes"}),
+    "rebuild": ((), "2 items indexed", {"indexed"}),
     "stats": ((), "2 entries, 0 of them superseded", {"project", "entries", "size_bytes", "runs"}),
     "prune": (("--keep", "1", "--preview"), "would remove nothing from run r1", {"run_id", "removed", "done"}),
     "forget": (("e1", "--preview"), "not removed", {"entry", "still_in", "done"}),

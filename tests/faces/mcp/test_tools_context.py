@@ -16,7 +16,7 @@ from satchel.client import Satchel
 from satchel.faces.mcp.call import Call
 from satchel.faces.mcp.guidance import INSTRUCTIONS
 from satchel.faces.mcp.registry import Outcome, Registry
-from satchel.faces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.faces.mcp.tools import ALL_TOOLS
 from satchel.keep.entries import ENTRY_TYPES
 
 START = int(datetime(2026, 11, 21, 9, 0, tzinfo=UTC).timestamp()) * 1_000
@@ -227,6 +227,6 @@ def test_a_read_writes_nothing(ask: Ask, opened: Satchel) -> None:
 
 def test_the_default_tools_cost_less_than_their_share(opened: Satchel) -> None:
     counter = token_counter()
-    listed = json.dumps(Registry(ALL_TOOLS, DEFAULT_TOOLSETS).listing(), separators=(",", ":"))
+    listed = json.dumps(Registry(ALL_TOOLS, ("context",)).listing(), separators=(",", ":"))
     assert counter.count(listed, "json") < 640
     assert counter.count(INSTRUCTIONS) < 200

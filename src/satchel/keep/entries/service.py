@@ -91,20 +91,21 @@ class Entries:
         notes = _run_notes(run)
         return tuple(
             Entry(
-                id=number,
-                uid=uid.hex(),
-                seq=seq,
-                run_id=run.run_id,
-                type=ENTRY_TYPES[entry.type - 1],
-                content=entry.content,
-                task_id=entry.task_id,
-                loop_id=entry.loop_id,
-                file=entry.file,
-                line=entry.line,
-                agent=author_name,
-                superseded_by=None,
-                created_at=now,
-                notes=entry.notes + notes,
+                number,
+                uid.hex(),
+                seq,
+                run.run_id,
+                ENTRY_TYPES[entry.type - 1],
+                entry.content,
+                entry.task_id,
+                entry.loop_id,
+                entry.file,
+                entry.line,
+                author_name,
+                None,
+                now,
+                None,
+                entry.notes + notes,
             )
             for (number, uid, seq), entry in zip(kept, prepared, strict=True)
         )
