@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from satchel.store.sqlite import SqliteEngine, Transaction
+from satchel.store.sqlite import SqliteEngine
+from satchel.store.transaction import Transaction
 
 INSERT = "INSERT INTO projects (uid, name, created_at) VALUES (:uid, :name, 0)"
 """A row to write, with the parameters of :func:`row`."""

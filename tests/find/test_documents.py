@@ -8,7 +8,8 @@ from satchel import Satchel
 from satchel.find import documents
 from satchel.find import index_sqlite as index
 from satchel.find.documents import Document, Kind
-from satchel.store.sqlite import SqliteEngine, Transaction
+from satchel.store.sqlite import SqliteEngine
+from satchel.store.transaction import Transaction
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from satchel.find import index_sqlite as index
-from satchel.store.sqlite import Row, Transaction
+from satchel.store.transaction import Row, Transaction
 
 
 class Kind(Enum):

@@ -16,7 +16,7 @@ import apsw
 
 from satchel.find.scoring import Matched
 from satchel.find.words import parts_text
-from satchel.store.sqlite import Transaction
+from satchel.store.transaction import Transaction
 
 _INSERT = "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALUES (:id, :text, :parts, :scope)"
 

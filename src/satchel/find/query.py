@@ -30,6 +30,8 @@ thing up."""
 
 _PART_WEIGHT = 0.5
 _PHRASE_WEIGHT = 2.0
+# parseConfig is looked for by its parts too: as it was typed it has to outweigh them
+_IDENTIFIER_WEIGHT = 2.0
 _MAX_PHRASE_WORDS = 16
 _MAX_DEPTH = 32
 _MAX_SHOWN_CHARS = 80
@@ -136,7 +138,10 @@ def _natural(text: str) -> Query:
     for match in WORD.finditer(text):
         if len(terms) >= MAX_TERMS:
             break
-        for part in identifier_parts(match[0]):
+        parts = identifier_parts(match[0])
+        if parts and not match[0].islower():
+            add((match[0].lower(),), _IDENTIFIER_WEIGHT)
+        for part in parts:
             if part not in known:
                 add((part,), _PART_WEIGHT)
     for joined in joined_identifiers(text):

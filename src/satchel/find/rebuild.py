@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from satchel.find import documents
 from satchel.find import index_sqlite as index
 from satchel.find.documents import Document, Kind
-from satchel.store.sqlite import SqliteEngine, Transaction
+from satchel.store.sqlite import SqliteEngine
+from satchel.store.transaction import Transaction
 
 Progress = Callable[[int, int], None]
 Load = Callable[[Transaction, int, int], list[Document]]
@@ -34,14 +35,16 @@ def rebuild(engine: SqliteEngine, loaders: Iterable[tuple[Kind, Load]], progress
     with engine.write() as transaction:
         if not index.is_sound(transaction):
             index.empty(transaction)
-    for kind, load in loaders:
+        # what is written from here on is indexed as it is written: following that too might never end
+        goals = [(kind, load, *_extent(transaction, kind)) for kind, load in loaders]
+    total = sum(count for *_, count in goals)
+    for kind, load, last, _ in goals:
         after = 0
-        while True:
+        while after < last:
             with engine.write() as transaction:
                 batch = load(transaction, after, _PER_STEP)
                 for document in batch:
                     documents.renew(transaction, document)
-                total = _total(transaction)
             if not batch:
                 break
             after = batch[-1].item_id
@@ -52,6 +55,7 @@ def rebuild(engine: SqliteEngine, loaders: Iterable[tuple[Kind, Load]], progress
     return done
 
 
-def _total(transaction: Transaction) -> int:
-    row = transaction.one("SELECT count(*) FROM documents")
-    return int(row[0]) if row else 0
+def _extent(transaction: Transaction, kind: Kind) -> tuple[int, int]:
+    """Return the highest number of a kind's items, 0 without any, and how many there are."""
+    row = transaction.one(f"SELECT coalesce(max(id), 0), count(*) FROM {kind.table}")
+    return (int(row[0]), int(row[1])) if row else (0, 0)

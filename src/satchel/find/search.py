@@ -11,7 +11,7 @@ from satchel.find.documents import LIVE, Kind
 from satchel.find.query import Query, Term
 from satchel.find.scoring import Surroundings
 from satchel.find.words import WORD
-from satchel.store.sqlite import Row, Transaction
+from satchel.store.transaction import Row, Transaction
 
 SMALL = 8_000
 """A scope of so many documents is scored whole."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from satchel.find import index_sqlite as index
 from satchel.find.query import Term
 from satchel.find.words import identifier_parts, unspaced_runs
-from satchel.store.sqlite import Transaction
+from satchel.store.transaction import Transaction
 
 _WORDS = 32
 _MAX_READ_CHARS = 40_000

@@ -21,7 +21,7 @@ from satchel.find.search import Ranking, Scope
 from satchel.find.snippets import Snipper, Snippet
 from satchel.keep import entries, names, projects, runs
 from satchel.keep.projects import Workplace
-from satchel.store.sqlite import Row, Transaction
+from satchel.store.transaction import Row, Transaction
 
 STATUSES = ("live", "superseded", "all")
 

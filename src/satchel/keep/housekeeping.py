@@ -22,7 +22,7 @@ from satchel.keep.projects import Workplace
 from satchel.store import backups, upkeep
 from satchel.store.backups import Backup, Progress
 from satchel.store.schema import SCHEMA_VERSION
-from satchel.store.sqlite import Transaction
+from satchel.store.transaction import Transaction
 from satchel.store.upkeep import Restored, Shrunk
 
 _WAL_WARNING_BYTES = 128 * 1024 * 1024

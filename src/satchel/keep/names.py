@@ -11,7 +11,7 @@ from satchel.base.redaction import finds_secret
 from satchel.base.text import check_name, fold
 from satchel.keep import projects
 from satchel.keep.projects import Workplace
-from satchel.store.sqlite import Transaction
+from satchel.store.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True)

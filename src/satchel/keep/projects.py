@@ -9,7 +9,8 @@ from pathlib import Path
 from satchel.base.clock import Clock
 from satchel.base.errors import Conflict
 from satchel.base.text import check_name
-from satchel.store.sqlite import SqliteEngine, Transaction
+from satchel.store.sqlite import SqliteEngine
+from satchel.store.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True)

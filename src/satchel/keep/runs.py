@@ -13,7 +13,7 @@ from satchel.base.text import canonical_path, clean_content
 from satchel.keep import projects
 from satchel.keep.names import check_identifier
 from satchel.keep.projects import Workplace
-from satchel.store.sqlite import Row, Transaction
+from satchel.store.transaction import Row, Transaction
 
 STATUSES = ("active", "completed", "failed")
 """The states of a run; its number in the table is its place here, from 1."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-import weakref
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,70 +13,17 @@ from typing import Any, NoReturn
 import apsw
 
 from satchel.base.clock import Clock, system_clock
-from satchel.base.errors import Busy, Interrupted, ReadOnly, Refused, SatchelError
+from satchel.base.errors import Busy, ReadOnly, SatchelError
 from satchel.base.paths import refuse_network_filesystem
-from satchel.store import migrations, opening
+from satchel.store import forks, migrations, opening
 from satchel.store.failures import explain
 from satchel.store.opening import Access
+from satchel.store.transaction import Transaction
 from satchel.store.turnstile import Turnstile
-
-Row = tuple[Any, ...]
-Parameters = Mapping[str, Any]
 
 _LONGEST_TURN_SECONDS = 2.0
 _IDLE_READERS = 4
 _CLOSING_SECONDS = 1.0
-
-
-class Transaction:
-    """The statements of one transaction, with ``:name`` parameters. Rows are tuples.
-
-    Attributes:
-        memo: what earlier write transactions of this engine looked up and nobody has changed since; empty whenever
-            another process, thread or connection has written. Whoever changes what may be in it calls :meth:`forget`.
-    """
-
-    __slots__ = ("connection", "forks", "interrupted", "memo")
-
-    def __init__(self, connection: apsw.Connection, memo: dict[Hashable, Any] | None = None) -> None:
-        self.connection = connection
-        self.forks = _forks
-        self.interrupted = False
-        self.memo = {} if memo is None else memo
-
-    def forget(self) -> None:
-        """Drop what was looked up, after a change to any of it."""
-        self.memo.clear()
-
-    def execute(self, sql: str, parameters: Parameters | None = None) -> int:
-        """Run one statement and return how many rows it changed."""
-        self._check()
-        self.connection.execute(sql, parameters)
-        return self.connection.changes()
-
-    def many(self, sql: str, rows: Iterable[Parameters]) -> None:
-        """Run one statement once for every row of parameters."""
-        self._check()
-        self.connection.executemany(sql, rows)
-
-    def one(self, sql: str, parameters: Parameters | None = None) -> Row | None:
-        """Run one statement and return its first row, or None."""
-        self._check()
-        cursor = self.connection.execute(sql, parameters)
-        row: Row | None = cursor.fetchone()
-        cursor.close()
-        return row
-
-    def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
-        """Run one statement and return all of its rows."""
-        self._check()
-        return list(self.connection.execute(sql, parameters))
-
-    def _check(self) -> None:
-        if self.interrupted:
-            raise Interrupted("the call was interrupted", "Nothing of it was written")
-        if self.forks != _forks:
-            raise _forked()
 
 
 class SqliteEngine:
@@ -112,7 +58,7 @@ class SqliteEngine:
         self._memo: dict[Hashable, Any]
         self._memo_version: int | None
         self._start_afresh()
-        _ENGINES.add(self)
+        forks.register(self)
 
     @property
     def file(self) -> Path:
@@ -127,20 +73,20 @@ class SqliteEngine:
             StoreForeign, StoreDamaged, StoreNewer: the file cannot be read as a store.
         """
         try:
-            forks = _forks
+            generation = forks.generation
             connection, generation = self._borrow_reader()
             try:
                 connection.execute("BEGIN")
                 with _Tracked(self, Transaction(connection)) as transaction:
                     yield transaction
-                if forks != _forks:
-                    raise _forked()
+                if generation != forks.generation:
+                    raise forks.refusal()
                 connection.execute("COMMIT")
             finally:
-                if forks == _forks:
+                if generation == forks.generation:
                     self._return_reader(connection, generation)
                 else:
-                    _leave_to_the_parent(connection)
+                    forks.leave_to_the_parent(connection)
         except apsw.Error as error:
             self._raise_explained(error)
 
@@ -155,7 +101,7 @@ class SqliteEngine:
             StoreFull: the disk is full; nothing was written.
         """
         deadline = time.monotonic() + self.access.wait_ms / 1_000
-        forks, write_lock, turnstile = _forks, self._write_lock, self._turnstile
+        generation, write_lock, turnstile = forks.generation, self._write_lock, self._turnstile
         if not write_lock.acquire(timeout=self.access.wait_ms / 1_000):
             raise Busy(
                 f"other threads kept {self.file} busy for longer than the wait",
@@ -171,13 +117,13 @@ class SqliteEngine:
                     memo = self._memo_for(connection)
                     with _Tracked(self, Transaction(connection, memo)) as transaction:
                         yield transaction
-                    if forks != _forks:
-                        raise _forked()
+                    if generation != forks.generation:
+                        raise forks.refusal()
                     connection.execute("COMMIT")
                     self._memo_version = connection.data_version()
                 except BaseException:
                     self._memo_version = None
-                    if forks == _forks:
+                    if generation == forks.generation:
                         opening.roll_back(connection)
                     raise
             finally:
@@ -243,6 +189,23 @@ class SqliteEngine:
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.close()
+
+    def let_go_in_child(self) -> None:
+        """In a forked child: give up what the parent opened; see :mod:`satchel.store.forks`."""
+        is_writing = self._write_lock.locked()
+        running = [transaction.connection for transaction in self._running.values()]
+        idle = [*self._readers]
+        if self._writer is not None:
+            (running if is_writing else idle).append(self._writer)
+        if running or is_writing:
+            forks.HELD_BY_THE_PARENT.add(self._identity)
+        for connection in running:
+            forks.leave_to_the_parent(connection)
+        for connection in idle:
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            connection.close()
+        self._turnstile.close()
+        self._start_afresh()
 
     def _start_afresh(self) -> None:
         self._writer = None
@@ -317,8 +280,8 @@ class SqliteEngine:
                 return self._make_ready(identity, locked=True)
         if identity == self._identity:
             return None
-        if identity in _HELD_BY_THE_PARENT:
-            raise _forked()
+        if identity in forks.HELD_BY_THE_PARENT:
+            raise forks.refusal()
         self._drop_connections()
         writable = opening.is_writable(self.file)
         if writable:
@@ -358,58 +321,6 @@ class _Tracked:
                 self.engine._running.pop(self.thread, None)  # noqa: SLF001 -- gone already in a forked child
             else:
                 self.engine._running[self.thread] = self.outer  # noqa: SLF001
-
-
-_ENGINES: weakref.WeakSet[SqliteEngine] = weakref.WeakSet()
-_LEFT_TO_THE_PARENT: list[apsw.Connection] = []
-_HELD_BY_THE_PARENT: set[tuple[int, int] | None] = set()
-_forks = 0
-
-
-def _let_go_in_forked_child() -> None:
-    """Give up what the parent opened, so that the child opens connections of its own.
-
-    SQLite keeps one table of locks per process. A connection left open here would make it believe that the child holds
-    the parent's locks, and the parent would delete the WAL under the child: measured, the child's writes were lost. So
-    what is idle is closed, without the checkpoint that could delete the WAL under the parent. What is inside a
-    transaction cannot be closed; then the file is refused. An open lock file would keep a killed parent's lock.
-    """
-    global _forks  # noqa: PLW0603 -- it counts for the process
-    _forks += 1
-    for engine in _ENGINES:
-        identity, writing = engine._identity, engine._write_lock.locked()  # noqa: SLF001
-        running = [transaction.connection for transaction in engine._running.values()]  # noqa: SLF001
-        idle = [*engine._readers]  # noqa: SLF001
-        if engine._writer is not None:  # noqa: SLF001
-            (running if writing else idle).append(engine._writer)  # noqa: SLF001
-        if running or writing:
-            _HELD_BY_THE_PARENT.add(identity)
-        for connection in running:
-            _leave_to_the_parent(connection)
-        for connection in idle:
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            connection.close()
-        engine._turnstile.close()  # noqa: SLF001
-        engine._start_afresh()  # noqa: SLF001
-
-
-def _leave_to_the_parent(connection: apsw.Connection) -> None:
-    """Keep a connection from ever being closed, as its last reference going away would do."""
-    import ctypes
-
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
-    _LEFT_TO_THE_PARENT.append(connection)
-
-
-def _forked() -> Refused:
-    return Refused(
-        "this process was forked while a transaction was open, and SQLite cannot tell its locks from its parent's",
-        "Fork between transactions, or start a new process instead; the parent is not affected",
-    )
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go_in_forked_child)
 
 
 def _identity(file: Path, *, even_empty: bool = True) -> tuple[int, int] | None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from satchel import NewEntry, Satchel
-from satchel.store.sqlite import Parameters, Row, Transaction
+from satchel.store.transaction import Parameters, Row, Transaction
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 from satchel import Entry, EntryPage, InvalidInput, NewEntry, Satchel
 from satchel.base.clock import iso
-from satchel.store.sqlite import Transaction
+from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from conftest import ManualClock

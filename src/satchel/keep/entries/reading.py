@@ -16,7 +16,7 @@ from satchel.find.search import Hit, Scope
 from satchel.keep import names
 from satchel.keep.entries.records import COLUMNS, Entry, entry_of, type_number
 from satchel.keep.projects import Workplace
-from satchel.store.sqlite import Transaction
+from satchel.store.transaction import Transaction
 
 STATUSES = ("live", "superseded", "all")
 ORDERS = ("desc", "asc")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.find.documents import Kind
-from satchel.store.sqlite import Row
+from satchel.store.transaction import Row
 
 ENTRY_TYPES = (
     "discovery",

@@ -13,7 +13,7 @@ from satchel.keep.entries.records import ENTRY_TYPES, Entry, EntryPage, NewEntry
 from satchel.keep.names import check_identifier, ensure_agent
 from satchel.keep.projects import Project, Workplace
 from satchel.keep.runs import RunChoice
-from satchel.store.sqlite import Transaction
+from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.entries.state import RunState

@@ -9,7 +9,7 @@ from satchel.keep.entries import structured
 from satchel.keep.entries.records import COLUMNS, ENTRY_TYPES, Entry, entry_of
 from satchel.keep.entries.structured import CodebaseAnalysis, ReviewIssue, ReviewVerdict
 from satchel.keep.runs import Run
-from satchel.store.sqlite import Transaction
+from satchel.store.transaction import Transaction
 
 NEWEST_PER_TYPE = 500
 

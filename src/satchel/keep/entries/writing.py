@@ -24,7 +24,7 @@ from satchel.keep.entries.records import (
 )
 from satchel.keep.names import check_identifier
 from satchel.keep.projects import Workplace, next_seq
-from satchel.store.sqlite import Transaction
+from satchel.store.transaction import Transaction
 
 _MAX_LINE = 2**31 - 1
 

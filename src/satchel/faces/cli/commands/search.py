@@ -76,13 +76,13 @@ def command(
     if as_json:
         show_json(found_fields(page))
         return
+    rest = f"; --offset {page.next_offset} shows more" if page.next_offset is not None else ""
+    click.echo(f"{len(page.results)} of {page.total} results{rest}")
     for result in page.results:
         click.echo(click.style(result_line(result), dim=True))
         click.echo(f"  {_marked(result)}")
         if result.explanation is not None:
             click.echo("\n".join(f"    {line}" for line in explanation_text(result.explanation).splitlines()))
-    rest = f"; --offset {page.next_offset} shows more" if page.next_offset is not None else ""
-    click.echo(f"{len(page.results)} of {page.total} results{rest}", err=True)
     for note in page.notes:
         click.echo(note, err=True)
 

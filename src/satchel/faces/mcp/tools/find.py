@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 
 from satchel.client import Satchel
-from satchel.faces.found_text import found_fields, found_text
 from satchel.faces.mcp.call import Call
 from satchel.faces.mcp.registry import Tool
 
@@ -33,6 +32,9 @@ def search(
     format: str = "text",  # noqa: A002 -- the field's own name
 ) -> str:
     """Search everything the project keeps."""
+    # an agent that never searches does not pay for it at start
+    from satchel.faces.found_text import found_fields, found_text
+
     with call.on_cancel(call.service.interrupter()):
         page = call.service.finding.search(
             query,

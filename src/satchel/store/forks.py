@@ -1,0 +1,66 @@
+"""Forks: a child gives up what its parent opened, and opens connections of its own.
+
+SQLite keeps one table of locks per process. A connection left open in a child would make it believe that it holds the
+parent's locks, and the parent would delete the WAL under the child: measured, the child's writes were lost. So what is
+idle is closed, without the checkpoint that could delete the WAL under the parent. What is inside a transaction cannot
+be closed; then the file is refused in the child. An open lock file would keep a killed parent's lock, so it is closed.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import Protocol
+
+import apsw
+
+from satchel.base.errors import Refused
+
+generation = 0
+"""How often this process is a fork of one that had loaded this module."""
+
+HELD_BY_THE_PARENT: set[tuple[int, int] | None] = set()
+"""Files, by device and inode, that the parent had in a transaction when this process was forked."""
+
+
+class Owner(Protocol):
+    """Whoever holds connections."""
+
+    def let_go_in_child(self) -> None:
+        """Give up every connection that the parent opened."""
+
+
+_OWNERS: weakref.WeakSet[Owner] = weakref.WeakSet()
+_LEFT_TO_THE_PARENT: list[apsw.Connection] = []
+
+
+def register(owner: Owner) -> None:
+    """Have an owner let go in a forked child."""
+    _OWNERS.add(owner)
+
+
+def leave_to_the_parent(connection: apsw.Connection) -> None:
+    """Keep a connection from ever being closed here, as its last reference going away would do."""
+    import ctypes
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+    _LEFT_TO_THE_PARENT.append(connection)
+
+
+def refusal() -> Refused:
+    """Return the error for using in a child what the parent had in a transaction."""
+    return Refused(
+        "this process was forked while a transaction was open, and SQLite cannot tell its locks from its parent's",
+        "Fork between transactions, or start a new process instead; the parent is not affected",
+    )
+
+
+def _let_go() -> None:
+    global generation  # noqa: PLW0603 -- it counts for the process
+    generation += 1
+    for owner in _OWNERS:
+        owner.let_go_in_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)

@@ -1,0 +1,230 @@
+"""Making the index anew: what it mends, what it keeps, and what others do meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from satchel import NewEntry, Satchel
+from satchel.find import index_sqlite as index
+from satchel.keep.finding import index_problems
+
+
+def untold(done: int, total: int) -> None:
+    """Take the progress of a rebuild and say nothing of it."""
+
+
+def problems(satchel: Satchel) -> list[str]:
+    with satchel.workplace.engine.read() as transaction:
+        return index_problems(transaction)
+
+
+def change(satchel: Satchel, *statements: str) -> None:
+    with satchel.workplace.engine.write() as transaction:
+        for statement in statements:
+            transaction.execute(statement)
+
+
+def spine(satchel: Satchel) -> list[tuple[object, ...]]:
+    with satchel.workplace.engine.read() as transaction:
+        return [tuple(row) for row in transaction.all("SELECT * FROM documents ORDER BY id")]
+
+
+def found(satchel: Satchel, text: str) -> list[str]:
+    return [one.snippet.text for one in satchel.finding.search(text, limit=500).results]
+
+
+@pytest.fixture
+def kept(satchel: Satchel) -> Satchel:
+    """450 entries, more than two steps of a rebuild, one of them superseded, and one pruned."""
+    satchel.entries.write("error", "gone")
+    satchel.entries.write("error", "stays")
+    satchel.entries.prune(keep=1)
+    for summary in ("zebra first", "zebra second"):
+        satchel.entries.write("review_verdict", {"passed": True, "summary": summary}, task_id="T1")
+    for start in (0, 224):
+        satchel.entries.write_many(
+            [
+                NewEntry("discovery", f"note {number} {'needle' if number == 333 else 'hay'}", None, "L1", "a.py")
+                for number in range(start, start + 223)
+            ]
+        )
+    return satchel
+
+
+def test_of_a_sound_index_nothing_changes(kept: Satchel) -> None:
+    before = spine(kept)
+    total = kept.finding.search("hay", limit=0).total
+    assert kept.finding.rebuild(untold) == len(before) == 449
+    assert spine(kept) == before
+    assert kept.finding.search("hay", limit=0).total == total
+    assert problems(kept) == []
+
+
+def test_a_second_rebuild_changes_nothing_either(kept: Satchel) -> None:
+    change(kept, "DELETE FROM documents WHERE id % 3 = 0", "DELETE FROM documents_fts WHERE rowid % 5 = 0")
+    counts = [kept.finding.rebuild(untold)]
+    before = spine(kept)
+    counts.append(kept.finding.rebuild(untold))
+    assert counts == [449, 449]
+    assert spine(kept) == before
+
+
+def test_the_progress_goes_on_to_the_end(kept: Satchel) -> None:
+    told: list[tuple[int, int]] = []
+    kept.finding.rebuild(lambda done, total: told.append((done, total)))
+    assert told == [(200, 449), (400, 449), (449, 449)]
+
+
+def test_an_empty_store_is_rebuilt_to_nothing(satchel: Satchel) -> None:
+    satchel.runs.start("r1")
+    told: list[tuple[int, int]] = []
+    assert satchel.finding.rebuild(lambda done, total: told.append((done, total))) == 0
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        ("DELETE FROM documents",),
+        ("DELETE FROM documents WHERE id % 2 = 0",),
+        ("DELETE FROM documents_fts WHERE rowid % 2 = 0",),
+        ("INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')",),
+        ("DELETE FROM documents", "INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')"),
+        ("INSERT INTO documents_fts (rowid, text, parts, scope) VALUES (9999, 'stray', '', 'p1 r1 k1')",),
+        ("INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALUES (430, 'stray', '', 'p1 r1 k1')",),
+        ("UPDATE documents SET item_id = item_id + 10000 WHERE id > 300",),
+        ("UPDATE documents SET status = 1, loop_id = 'x', file = NULL, segment = NULL, run_id = NULL, seq = 0",),
+    ],
+    ids=lambda damage: damage[0][:60],
+)
+def test_damage_is_mended(kept: Satchel, damage: tuple[str, ...]) -> None:
+    good = [row[1:] for row in spine(kept)]
+    change(kept, *damage)
+    assert kept.finding.rebuild(untold) == 449
+    assert sorted(row[1:] for row in spine(kept)) == sorted(good)
+    assert problems(kept) == []
+    assert found(kept, "needle") == ["note 333 needle"]
+    assert found(kept, "stray") == []
+    assert [one.status for one in kept.finding.search("zebra").results] == ["live", "superseded"]
+    assert kept.finding.search("hay", limit=0, loop_id="L1", file="a.py").total == 445
+
+
+def test_a_text_that_was_merged_into_another_is_told_apart_again(kept: Satchel) -> None:
+    change(kept, "INSERT INTO documents_fts (rowid, text, parts, scope) VALUES (430, 'stray', '', 'p1 r1 k1')")
+    assert len(found(kept, "stray")) == 1, "a plain INSERT on a living number merges two texts"
+    kept.finding.rebuild(untold)
+    assert found(kept, "stray") == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE documents_fts_data SET block = zeroblob(length(block)) WHERE id > 10",
+        "UPDATE documents_fts_data SET block = randomblob(40) WHERE id > 10",
+        "DELETE FROM documents_fts_data WHERE id > 10",
+    ],
+)
+def test_an_index_whose_structure_is_damaged_is_made_from_nothing(kept: Satchel, damage: str) -> None:
+    change(kept, damage)
+    with kept.workplace.engine.write() as transaction:
+        assert not index.is_sound(transaction)
+    kept.finding.rebuild(untold)
+    with kept.workplace.engine.write() as transaction:
+        assert index.is_sound(transaction)
+    assert problems(kept) == []
+    assert found(kept, "needle") == ["note 333 needle"]
+
+
+def test_an_answer_beside_its_question_is_still_found_after_a_rebuild(satchel: Satchel) -> None:
+    question = "how long do sessions stay valid"
+    satchel.entries.write("discovery", question)
+    satchel.entries.write("discovery", "a quarter of an hour")
+    before = satchel.finding.search(question).results
+    satchel.finding.rebuild(untold)
+    assert [one.ref for one in before] == ["e1", "e2"]
+    assert satchel.finding.search(question).results == before
+
+
+def test_what_is_written_and_pruned_between_the_steps_is_in_the_index(kept: Satchel) -> None:
+    wrote: list[str] = []
+
+    def write_meanwhile(done: int, total: int) -> None:
+        wrote.append(kept.entries.write("discovery", f"meanwhile {'bcd'[len(wrote)] * 5}").ref)
+        kept.entries.prune(keep=440 - len(wrote))
+
+    kept.finding.rebuild(write_meanwhile)
+    assert len(wrote) == 3
+    assert problems(kept) == []
+    assert sorted(found(kept, "meanwhile")) == ["meanwhile bbbbb", "meanwhile ccccc", "meanwhile ddddd"]
+    assert kept.finding.search("hay", limit=0).total == 436
+
+
+def test_a_writer_that_never_rests_does_not_keep_a_rebuild_from_its_end(kept: Satchel) -> None:
+    told: list[int] = []
+
+    def write_meanwhile(done: int, total: int) -> None:
+        told.append(done)
+        assert len(told) < 10, "it follows what is written"
+        kept.entries.write_many([NewEntry("discovery", "meanwhile")] * 200)
+
+    kept.finding.rebuild(write_meanwhile)
+    assert told == [200, 400, 600]
+
+
+def test_the_progress_counts_what_is_kept_even_where_the_spine_lost_it(kept: Satchel) -> None:
+    change(kept, "DELETE FROM documents")
+    told: list[tuple[int, int]] = []
+    kept.finding.rebuild(lambda done, total: told.append((done, total)))
+    assert told[0] == (200, 449)
+
+
+def test_searches_find_everything_while_the_index_is_made_anew(kept: Satchel) -> None:
+    totals: list[int] = []
+
+    def search_meanwhile(done: int, total: int) -> None:
+        totals.append(kept.finding.search("hay", limit=0).total)
+
+    kept.finding.rebuild(search_meanwhile)
+    assert totals == [445] * 3
+
+
+def test_two_rebuilds_and_a_writer_at_once_end_in_a_true_index(
+    kept: Satchel, open_in: Callable[..., Satchel], project: Path
+) -> None:
+    failures: list[BaseException] = []
+    written: list[str] = []
+    stop = threading.Event()
+
+    def guarded(work: Callable[[Satchel], None]) -> threading.Thread:
+        other = open_in(project)
+
+        def run() -> None:
+            try:
+                work(other)
+            except BaseException as error:  # noqa: BLE001 -- told below, on the test's own thread
+                failures.append(error)
+
+        return threading.Thread(target=run)
+
+    def write(satchel: Satchel) -> None:
+        while not stop.is_set():
+            written.append(satchel.entries.write("discovery", "beside the rebuild").ref)
+            assert satchel.finding.search("beside the rebuild", limit=0).total >= len(written)
+
+    def rebuild(satchel: Satchel) -> None:
+        satchel.finding.rebuild(untold)
+
+    writer, rebuilders = guarded(write), [guarded(rebuild), guarded(rebuild)]
+    for thread in (writer, *rebuilders):
+        thread.start()
+    for thread in rebuilders:
+        thread.join()
+    stop.set()
+    writer.join()
+    assert failures == []
+    assert problems(kept) == []
+    assert {one.ref for one in kept.finding.search("beside", limit=500).results} >= set(written[-400:])
