@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from satchel.find import index_sqlite as index
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Transaction
 
 
 class Kind(Enum):
@@ -60,7 +60,6 @@ _INSERT = """
         (seq, project_id, run_id, kind, item_id, type, agent_id, task_id, loop_id, segment, file, status, created_at)
     VALUES
         (:seq, :project, :run, :kind, :item, :type, :agent, :task, :loop, :segment, :file, :status, :created)
-    RETURNING id
 """
 
 
@@ -75,19 +74,19 @@ _RENEW = """
 
 def add(transaction: Transaction, document: Document) -> None:
     """Make an item findable. Its text must not be there already: a new version is a remove and an add."""
-    _index(transaction, transaction.one(_INSERT, _values(document)), document)
+    _index(transaction, transaction.insert(_INSERT, _values(document)), document)
 
 
 def renew(transaction: Transaction, document: Document) -> None:
     """Make the spine and the index say of an item what the item says, whatever they said before."""
     values = _values(document)
-    _index(transaction, transaction.one(_RENEW, values) or transaction.one(_INSERT, values), document)
+    row = transaction.one(_RENEW, values)
+    _index(transaction, row[0] if row else transaction.insert(_INSERT, values), document)
 
 
-def _index(transaction: Transaction, row: Row | None, document: Document) -> None:
-    assert row is not None
+def _index(transaction: Transaction, number: int, document: Document) -> None:
     scope = index.scope_tokens(document.project_id, document.run_id, document.kind.number, document.type)
-    index.insert(transaction, row[0], document.text, scope)
+    index.insert(transaction, number, document.text, scope)
 
 
 def _values(document: Document) -> dict[str, object]:

@@ -23,6 +23,7 @@ _INSERT = "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALU
 _SAMPLE_WORDS = 24
 
 _READY: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
+_TOKENIZERS: weakref.WeakKeyDictionary[apsw.Connection, apsw.FTS5Tokenizer] = weakref.WeakKeyDictionary()
 
 
 def scope_tokens(project: int | None, run: int | None, kind: int | None, item_type: int | None = None) -> str:
@@ -66,15 +67,22 @@ def delete(transaction: Transaction, document: int) -> None:
 
 
 def matches(
-    transaction: Transaction, wanted: Match, condition: str, values: dict[str, object], limit: int
+    transaction: Transaction,
+    wanted: Match,
+    condition: str,
+    values: dict[str, object],
+    limit: int,
+    *,
+    newest: bool,
 ) -> list[Matched]:
-    """Return the newest documents that match, with their length and the counts of each term.
+    """Return documents that match, with their length and the counts of each term, the newest first.
 
     Args:
         wanted: the terms and the scope.
         condition: SQL over ``documents d`` that a match must meet too, or empty.
         values: its parameters.
         limit: how many at most.
+        newest: which of more than that: the newest, else the oldest. Reading forwards is 4 to 5 times as fast.
     """
     connection = transaction.connection
     if connection not in _READY:
@@ -84,9 +92,11 @@ def matches(
     rows: list[Matched] = transaction.all(
         f"SELECT documents_fts.rowid, satchel_counts(documents_fts, :skip) FROM {source} "
         f"WHERE documents_fts MATCH :match{f' AND {condition}' if condition else ''} "
-        "ORDER BY documents_fts.rowid DESC LIMIT :most",
+        f"ORDER BY documents_fts.rowid {'DESC' if newest else 'ASC'} LIMIT :most",
         {**values, "match": wanted.expression, "skip": wanted.choosing_phrases, "most": limit},
     )
+    if not newest:
+        rows.reverse()
     return rows
 
 
@@ -103,8 +113,10 @@ def _counts(api: apsw.FTS5ExtensionApi, *arguments: Any) -> bytes:
     """Report a row: its length as two bytes, then for each phrase that is counted how often it is in text and parts."""
     length = min(api.column_size(0), 65_535)
     found = [length >> 8, length & 255]
-    for places in map(api.phrase_locations, range(arguments[0], api.phrase_count)):
-        found += (len(places[0]), len(places[1]))
+    locations = api.phrase_locations
+    for phrase in range(arguments[0], api.phrase_count):
+        text, parts, _ = locations(phrase)
+        found += (len(text), len(parts))
     try:
         return bytes(found)
     except ValueError:
@@ -113,7 +125,11 @@ def _counts(api: apsw.FTS5ExtensionApi, *arguments: Any) -> bytes:
 
 def tokens(transaction: Transaction, text: str) -> list[tuple[int, int, str]]:
     """Return the words of a text as the index keeps them, stemmed, each with its first and last byte in UTF-8."""
-    tokenizer = transaction.connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
+    connection = transaction.connection
+    tokenizer = _TOKENIZERS.get(connection)
+    if tokenizer is None:
+        tokenizer = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
+        _TOKENIZERS[connection] = tokenizer
     found: Any = tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
     return [(start, end, word) for start, end, word in found]
 

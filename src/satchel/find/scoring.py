@@ -6,6 +6,7 @@ BM25: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ PARTS_WEIGHT = 0.5
 NEIGHBOUR_WEIGHTS = (0.5, 0.25)
 """What a term counts for an entry when its next neighbour has it, and the one after that."""
 
-LOOSE_NEIGHBOUR_WEIGHTS = (0.15, 0.05)
+LOOSE_NEIGHBOUR_WEIGHTS = (0.1, 0.03)
 """The same where only time holds the entries together."""
 
 SEGMENT_WEIGHT = 0.2
@@ -63,23 +64,27 @@ def term_scores(
     size = len(weights)
     frequencies = [0] * size
     total_length = 0
-    for _, counts in matched:
-        total_length += (counts[0] << 8) + counts[1]
+    # many documents of one search are alike in length and counts, so each such pair is scored once
+    alike = Counter([counts for _, counts in matched])
+    for counts, times in alike.items():
+        total_length += times * ((counts[0] << 8) + counts[1])
         for term in range(size):
             if counts[2 * term + 2] or counts[2 * term + 3]:
-                frequencies[term] += 1
+                frequencies[term] += times
     population = max(population, len(matched))
     idf = [math.log(1 + (population - n + 0.5) / (n + 0.5)) for n in frequencies]
     average = max(1.0, total_length / max(1, len(matched)))
     factors = [value * weight * (K1 + 1) for value, weight in zip(idf, weights, strict=True)]
-    scores: dict[int, list[float]] = {}
-    for document, counts in matched:
+    scored: dict[bytes, list[float]] = {}
+    for counts in alike:
         softening = K1 * (1 - B + B * ((counts[0] << 8) + counts[1]) / average)
-        scores[document] = [
-            factor * (text + PARTS_WEIGHT * parts) / (text + PARTS_WEIGHT * parts + softening) if text or parts else 0.0
-            for factor, text, parts in zip(factors, counts[2::2], counts[3::2], strict=True)
-        ]
-    return scores, idf
+        scores = [0.0] * size
+        for term in range(size):
+            amount = counts[2 * term + 2] + PARTS_WEIGHT * counts[2 * term + 3]
+            if amount:
+                scores[term] = factors[term] * amount / (amount + softening)
+        scored[counts] = scores
+    return {document: scored[counts] for document, counts in matched}, idf
 
 
 def with_surroundings(scores: Mapping[int, Sequence[float]], places: Iterable[Surroundings]) -> dict[int, list[float]]:
@@ -96,25 +101,32 @@ def with_surroundings(scores: Mapping[int, Sequence[float]], places: Iterable[Su
     Returns:
         New term scores for those documents and their neighbours, with one more value at the end: the segment's share.
     """
-    known = list(places)
-    size = len(next(iter(scores.values()), ()))
     segments: dict[tuple[int, str], list[float]] = {}
     gathered: dict[int, list[float]] = {}
     segment_of: dict[int, tuple[int, str] | None] = {}
-    for place in known:
+
+    def gather(document: int, segment: tuple[int, str] | None, values: Sequence[float]) -> None:
+        segment_of[document] = segment
+        known = gathered.get(document) or scores.get(document)
+        gathered[document] = list(values) if known is None else _better(known, values)
+
+    for place in places:
         own = scores[place.document]
-        around = NEIGHBOUR_WEIGHTS if place.segment is not None else LOOSE_NEIGHBOUR_WEIGHTS
+        around = LOOSE_NEIGHBOUR_WEIGHTS
         if place.segment is not None:
-            best = segments.setdefault(place.segment, [0.0] * size)
-            for term, value in enumerate(own):
-                best[term] = max(best[term], value)
-        for distance, document in ((0, place.document), *place.neighbours):
-            share = around[distance - 1] if distance else 1.0
-            segment_of[document] = place.segment
-            values = gathered.setdefault(document, list(scores.get(document, [0.0] * size)))
-            for term, value in enumerate(own):
-                values[term] = max(values[term], share * value)
+            around = NEIGHBOUR_WEIGHTS
+            segments[place.segment] = _better(segments.get(place.segment, own), own)
+        gather(place.document, place.segment, own)
+        shares = [[share * value for value in own] for share in around]
+        for distance, document in place.neighbours:
+            gather(document, place.segment, shares[distance - 1])
+    evidence: dict[int, list[float]] = {}
     for document, values in gathered.items():
         segment = segment_of[document]
-        values.append(SEGMENT_WEIGHT * sum(segments[segment]) if segment is not None else 0.0)
-    return gathered
+        evidence[document] = [*values, SEGMENT_WEIGHT * sum(segments[segment]) if segment is not None else 0.0]
+    return evidence
+
+
+def _better(first: Sequence[float], second: Sequence[float]) -> list[float]:
+    """Return the higher score of each term."""
+    return [max(other, one) for one, other in zip(first, second, strict=True)]

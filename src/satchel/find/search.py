@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from satchel.find import index_sqlite as index
@@ -16,11 +17,10 @@ from satchel.store.transaction import Row, Transaction
 SMALL = 8_000
 """A scope of so many documents is scored whole."""
 
-CANDIDATES = 4_000
-"""In a larger one the rarest terms choose about so many."""
+CANDIDATES = 2_000
+"""In a larger one the rarest terms choose so many, the newest of them."""
 
-_TERM_CANDIDATES = 2_000
-_WITH_SURROUNDINGS = 100
+_WITH_SURROUNDINGS = 60
 _NEARLY_EVERYTHING = 0.9
 _SILENCE_MS = 30 * 60 * 1_000
 
@@ -102,18 +102,20 @@ def rank(transaction: Transaction, query: Query, scope: Scope) -> Ranking:
     groups, whole_store = _scope_groups(transaction, scope)
     terms = query.terms
     population = _population(transaction, scope)
+    is_small = population <= SMALL
+    most = SMALL if is_small else CANDIDATES
     choosing: tuple[Term, ...] = ()
-    if query.condition is None and population > SMALL:
+    if query.condition is None and not is_small:
         choosing = _rarest(transaction, terms, groups)
     is_complete = not choosing
     words = query.condition or " OR ".join(term.match for term in terms)
     wanted = index.match(words, groups, [term.match for term in choosing])
     condition, values = _condition(scope, whole_store=whole_store)
-    found = index.matches(transaction, wanted, condition, values, SMALL + 1)
-    is_complete = is_complete and len(found) <= SMALL
+    found = index.matches(transaction, wanted, condition, values, most + 1, newest=not is_small)
+    is_complete = is_complete and len(found) <= most
     old = _not_live(transaction, scope) if scope.status != "superseded" else frozenset()
     hidden = old if scope.status == "live" else frozenset()
-    matched = [row for row in found[:SMALL] if row[0] not in hidden]
+    matched = [row for row in found[:most] if row[0] not in hidden]
     if not matched:
         return Ranking((), is_complete, terms, (), {}, {}, {})
     scores, idf = scoring.term_scores(matched, [term.weight for term in terms], population)
@@ -121,7 +123,7 @@ def rank(transaction: Transaction, query: Query, scope: Scope) -> Ranking:
     evidence: dict[int, list[float]] = {}
     bonus: dict[int, float] = {}
     if query.is_question and query.condition is None:
-        best = sorted(totals, key=lambda document: (-totals[document], -document))[:_WITH_SURROUNDINGS]
+        best = heapq.nlargest(_WITH_SURROUNDINGS, totals, key=lambda document: (totals[document], document))
         places, rows = _surroundings(transaction, best, scope)
         evidence = scoring.with_surroundings(scores, places)
         authors = _authors_named(transaction, scope.project_id, terms)
@@ -129,21 +131,30 @@ def rank(transaction: Transaction, query: Query, scope: Scope) -> Ranking:
             if rows[document][1] in authors:
                 bonus[document] = scoring.AUTHOR_BONUS
             totals[document] = sum(shares) + bonus.get(document, 0.0)
-    ordered = sorted(totals, key=lambda document: (document in old, -totals[document], -document))
+    ordered = _ordered(totals, old)
     hits = tuple(Hit(document, totals[document], document not in scores) for document in ordered)
     return Ranking(hits, is_complete, terms, tuple(idf), scores, evidence, bonus)
+
+
+def _ordered(totals: Mapping[int, float], old: frozenset[int]) -> list[int]:
+    """Return the best first, of equals the newest, and superseded ones last: each sort keeps the order before it."""
+    ordered = sorted(totals, reverse=True)
+    ordered.sort(key=totals.__getitem__, reverse=True)
+    if old:
+        ordered.sort(key=old.__contains__)
+    return ordered
 
 
 def _rarest(transaction: Transaction, terms: Sequence[Term], groups: Sequence[Sequence[str]]) -> tuple[Term, ...]:
     """Keep the rarest terms until they have brought enough candidates; the others would bring little but work."""
     counted = sorted(
-        (index.count(transaction, index.match(term.match, groups), _TERM_CANDIDATES + 1), place)
+        (index.count(transaction, index.match(term.match, groups), CANDIDATES + 1), place)
         for place, term in enumerate(terms)
     )
     kept: list[int] = []
     total = 0
     for count, place in counted:
-        if kept and total and (count > _TERM_CANDIDATES or total + count > CANDIDATES):
+        if kept and total and (count > CANDIDATES or total + count > CANDIDATES):
             break
         kept.append(place)
         total += count
@@ -163,8 +174,10 @@ def _scope_groups(transaction: Transaction, scope: Scope) -> tuple[list[list[str
         row = transaction.one(
             "SELECT sum(seq) FILTER (WHERE id = :id), sum(seq) FROM projects", {"id": scope.project_id}
         )
-        whole_store = bool(row and row[1] and (row[0] or 0) >= _NEARLY_EVERYTHING * row[1])
-        if not whole_store:
+        own, every = row or (None, None)
+        is_nearly_everything = bool(every) and (own or 0) >= _NEARLY_EVERYTHING * every
+        whole_store = is_nearly_everything and own != every
+        if not is_nearly_everything:
             groups.append([index.scope_tokens(scope.project_id, None, None)])
     if scope.types:
         groups.append([f"k{scope.kinds[0].number}t{number}" for number in scope.types])
@@ -243,7 +256,8 @@ def _surroundings(
         condition, values = _condition(scope, whole_store=True)
         parts = [f"d.id IN ({', '.join(map(str, wanted))})", condition]
         if scope.kinds:
-            parts.append(f"d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})")
+            # the plus keeps the planner from the index by kind, which would read the whole spine
+            parts.append(f"+d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})")
         if scope.types:
             parts.append(f"d.type IN ({', '.join(map(str, scope.types))})")
         if scope.status == "live":

@@ -16,7 +16,8 @@ from satchel.find import index_sqlite as index
 from satchel.find import rebuild as rebuilding
 from satchel.find import search
 from satchel.find.documents import Kind
-from satchel.find.query import SYNTAXES, Query, Term, parse, word_counts
+from satchel.find.like import query_like
+from satchel.find.query import SYNTAXES, Query, parse
 from satchel.find.search import Ranking, Scope
 from satchel.find.snippets import Snipper, Snippet
 from satchel.keep import entries, names, projects, runs
@@ -25,8 +26,6 @@ from satchel.store.transaction import Row, Transaction
 
 STATUSES = ("live", "superseded", "all")
 
-_LIKE_TERMS = 12
-_LIKE_CANDIDATES = 60
 _SAMPLE = 50
 
 
@@ -296,7 +295,7 @@ def _type_numbers(kinds: Sequence[Kind], types: Sequence[str] | None) -> tuple[i
 
 
 def _query_like(transaction: Transaction, project_id: int, ref: str) -> tuple[tuple[Kind, int], Query]:
-    """Return an item and the query of its most telling words: often in it, rare elsewhere, yet not in it alone."""
+    """Return an item and the query that its text is."""
     letters = {kind.letter: kind for kind in Kind}
     kind, digits = letters.get(ref.strip()[:1]), ref.strip()[1:]
     if kind is None or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
@@ -311,16 +310,7 @@ def _query_like(transaction: Transaction, project_id: int, ref: str) -> tuple[tu
     if row is None:
         raise NotFound(f"there is no {ref.strip()} in this project", "Results of a search show the ids")
     text = _KINDS[kind].texts(transaction, [item]).get(item, "")
-    counts = word_counts(text)
-    most = 2_000
-    here = [[index.scope_tokens(project_id, None, None)]]
-    counted = {
-        word: index.count(transaction, index.match(Term((word,)).match, here), most)
-        for word, _ in counts.most_common(_LIKE_CANDIDATES)
-    }
-    rarity = {word: number for word, number in counted.items() if number > 1}
-    telling = sorted(rarity, key=lambda word: (rarity[word] >= most, -counts[word] / (1 + rarity[word]), word))
-    return (kind, item), Query(tuple(Term((word,)) for word in telling[:_LIKE_TERMS]))
+    return (kind, item), query_like(transaction, project_id, text)
 
 
 def _page(

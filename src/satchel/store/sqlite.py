@@ -73,17 +73,17 @@ class SqliteEngine:
             StoreForeign, StoreDamaged, StoreNewer: the file cannot be read as a store.
         """
         try:
-            generation = forks.generation
+            forked = forks.generation
             connection, generation = self._borrow_reader()
             try:
                 connection.execute("BEGIN")
                 with _Tracked(self, Transaction(connection)) as transaction:
                     yield transaction
-                if generation != forks.generation:
+                if forked != forks.generation:
                     raise forks.refusal()
                 connection.execute("COMMIT")
             finally:
-                if generation == forks.generation:
+                if forked == forks.generation:
                     self._return_reader(connection, generation)
                 else:
                     forks.leave_to_the_parent(connection)
@@ -101,7 +101,7 @@ class SqliteEngine:
             StoreFull: the disk is full; nothing was written.
         """
         deadline = time.monotonic() + self.access.wait_ms / 1_000
-        generation, write_lock, turnstile = forks.generation, self._write_lock, self._turnstile
+        forked, write_lock, turnstile = forks.generation, self._write_lock, self._turnstile
         if not write_lock.acquire(timeout=self.access.wait_ms / 1_000):
             raise Busy(
                 f"other threads kept {self.file} busy for longer than the wait",
@@ -117,13 +117,13 @@ class SqliteEngine:
                     memo = self._memo_for(connection)
                     with _Tracked(self, Transaction(connection, memo)) as transaction:
                         yield transaction
-                    if generation != forks.generation:
+                    if forked != forks.generation:
                         raise forks.refusal()
                     connection.execute("COMMIT")
                     self._memo_version = connection.data_version()
                 except BaseException:
                     self._memo_version = None
-                    if generation == forks.generation:
+                    if forked == forks.generation:
                         opening.roll_back(connection)
                     raise
             finally:

@@ -130,7 +130,6 @@ _INSERT = """
         (uid, seq, project_id, run_id, type, content, task_id, loop_id, file, line, agent_id, created_at)
     VALUES
         (:uid, :seq, :project, :run, :type, :content, :task, :loop, :file, :line, :agent, :now)
-    RETURNING id
 """
 
 
@@ -154,7 +153,7 @@ def insert(
         replaced = _replaced_by(transaction, project_id, run, entry)
         if entry.type == CODEBASE_ANALYSIS and replaced:
             _step_aside(transaction, replaced[0])
-        row = transaction.one(
+        number = transaction.insert(
             _INSERT,
             {
                 "uid": uid,
@@ -171,8 +170,6 @@ def insert(
                 "now": now,
             },
         )
-        assert row is not None
-        number = int(row[0])
         if replaced:
             _mark(transaction, project_id, replaced, number)
         documents.add(

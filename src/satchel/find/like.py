@@ -1,0 +1,32 @@
+"""More like this: the query that a text itself is."""
+
+from __future__ import annotations
+
+from satchel.find import index_sqlite as index
+from satchel.find.query import Query, Term, word_counts
+from satchel.store.transaction import Transaction
+
+_TERMS = 12
+_CANDIDATES = 60
+_COMMON = 2_000
+
+
+def query_like(transaction: Transaction, project_id: int, text: str) -> Query:
+    """Return the query of a text's most telling words: often in it, rare elsewhere, yet not in it alone.
+
+    Args:
+        project_id: where the words are counted.
+        text: that of an item in the index.
+
+    Returns:
+        The query; without terms when no other item holds any of the words.
+    """
+    counts = word_counts(text)
+    here = [[index.scope_tokens(project_id, None, None)]]
+    rarity: dict[str, int] = {}
+    for word, _ in counts.most_common(_CANDIDATES):
+        number = index.count(transaction, index.match(Term((word,)).match, here), _COMMON)
+        if number > 1:
+            rarity[word] = number
+    telling = sorted(rarity, key=lambda word: (rarity[word] >= _COMMON, -counts[word] / (1 + rarity[word]), word))
+    return Query(tuple(Term((word,)) for word in telling[:_TERMS]))
