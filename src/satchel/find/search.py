@@ -22,6 +22,7 @@ CANDIDATES = 2_000
 
 _WITH_SURROUNDINGS = 60
 _NEARLY_EVERYTHING = 0.9
+_SAMPLE = 64
 _SILENCE_MS = 30 * 60 * 1_000
 
 
@@ -99,10 +100,10 @@ def rank(transaction: Transaction, query: Query, scope: Scope) -> Ranking:
     """
     if not query.terms:
         return NOTHING
-    groups, whole_store = _scope_groups(transaction, scope)
     terms = query.terms
     population = _population(transaction, scope)
     is_small = population <= SMALL
+    groups, left_out = _scope_groups(transaction, scope, population)
     most = SMALL if is_small else CANDIDATES
     choosing: tuple[Term, ...] = ()
     if query.condition is None and not is_small:
@@ -110,7 +111,7 @@ def rank(transaction: Transaction, query: Query, scope: Scope) -> Ranking:
     is_complete = not choosing
     words = query.condition or " OR ".join(term.match for term in terms)
     wanted = index.match(words, groups, [term.match for term in choosing])
-    condition, values = _condition(scope, whole_store=whole_store)
+    condition, values = _condition(scope, left_out)
     found = index.matches(transaction, wanted, condition, values, most + 1, newest=not is_small)
     is_complete = is_complete and len(found) <= most
     old = _not_live(transaction, scope) if scope.status != "superseded" else frozenset()
@@ -161,32 +162,41 @@ def _rarest(transaction: Transaction, terms: Sequence[Term], groups: Sequence[Se
     return () if len(kept) == len(terms) else tuple(terms[place] for place in sorted(kept))
 
 
-def _scope_groups(transaction: Transaction, scope: Scope) -> tuple[list[list[str]], bool]:
-    """Return the scope as groups of index tokens, and whether the project was left out of them.
+def _scope_groups(transaction: Transaction, scope: Scope, population: int) -> tuple[list[list[str]], str | None]:
+    """Return the scope as groups of index tokens, and which column of the spine has to be asked instead of one.
 
     A token that nearly every document bears would only cost time.
     """
-    groups: list[list[str]] = []
-    whole_store = False
     if scope.run_id is not None:
-        groups.append([index.scope_tokens(None, scope.run_id, None)])
+        column, token = "run_id", index.scope_tokens(None, scope.run_id, None)
+        is_nearly_everything = population > SMALL and _is_nearly_everything(transaction, column, scope.run_id)
     else:
-        row = transaction.one(
-            "SELECT sum(seq) FILTER (WHERE id = :id), sum(seq) FROM projects", {"id": scope.project_id}
-        )
-        own, every = row or (None, None)
-        is_nearly_everything = bool(every) and (own or 0) >= _NEARLY_EVERYTHING * every
-        whole_store = is_nearly_everything and own != every
-        if not is_nearly_everything:
-            groups.append([index.scope_tokens(scope.project_id, None, None)])
+        column, token = "project_id", index.scope_tokens(scope.project_id, None, None)
+        is_nearly_everything = _is_nearly_everything(transaction, column, scope.project_id)
+    groups = [] if is_nearly_everything else [[token]]
+    left_out = column if is_nearly_everything else None
+    if left_out == "project_id" and transaction.all("SELECT id FROM projects LIMIT 2") == [(scope.project_id,)]:
+        left_out = None
     if scope.types:
         groups.append([f"k{scope.kinds[0].number}t{number}" for number in scope.types])
     elif scope.kinds and len(scope.kinds) < len(Kind):
         groups.append([index.scope_tokens(None, None, kind.number) for kind in scope.kinds])
-    return groups, whole_store
+    return groups, left_out
 
 
-def _condition(scope: Scope, *, whole_store: bool) -> tuple[str, dict[str, object]]:
+def _is_nearly_everything(transaction: Transaction, column: str, value: int) -> bool:
+    """Whether nine documents of ten have a value, judged by a sample spread over all of them."""
+    row = transaction.one("SELECT max(id) FROM documents")
+    highest = int(row[0] or 0) if row else 0
+    sample = ", ".join(str(number) for number in range(1, highest + 1, max(1, highest // _SAMPLE)))
+    row = transaction.one(
+        f"SELECT count(*), count(*) FILTER (WHERE {column} = :value) FROM documents WHERE id IN ({sample})",
+        {"value": value},
+    )
+    return row is not None and row[0] > 0 and row[1] >= _NEARLY_EVERYTHING * row[0]
+
+
+def _condition(scope: Scope, left_out: str | None = None) -> tuple[str, dict[str, object]]:
     """Return the filters that stand in the spine, not in the index, as SQL over ``documents d``; empty without any."""
     parts: list[str] = []
     values: dict[str, object] = {}
@@ -200,9 +210,9 @@ def _condition(scope: Scope, *, whole_store: bool) -> tuple[str, dict[str, objec
         values["since"] = scope.since
     if scope.status == "superseded":
         parts.append(f"d.status <> {LIVE}")
-    if whole_store:
-        parts.append("d.project_id = :project")
-        values["project"] = scope.project_id
+    if left_out is not None:
+        parts.append(f"d.{left_out} = :own")
+        values["own"] = scope.project_id if scope.run_id is None else scope.run_id
     return " AND ".join(parts), values
 
 
@@ -253,8 +263,8 @@ def _surroundings(
     rows: dict[int, Row] = {row[0]: row for row in found}
     wanted = {number for row in found for number in row[5:] if number is not None} - rows.keys()
     if wanted:
-        condition, values = _condition(scope, whole_store=True)
-        parts = [f"d.id IN ({', '.join(map(str, wanted))})", condition]
+        condition, values = _condition(scope)
+        parts = [f"d.id IN ({', '.join(map(str, wanted))})"] + ([condition] if condition else [])
         if scope.kinds:
             # the plus keeps the planner from the index by kind, which would read the whole spine
             parts.append(f"+d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})")

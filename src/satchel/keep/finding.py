@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from satchel.base.clock import parse_time
-from satchel.base.errors import InvalidInput, NotFound, unknown_name
+from satchel.base.errors import InvalidInput, NotFound, StoreDamaged, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, check_page, check_whole
 from satchel.base.text import canonical_path, check_name
 from satchel.find import index_sqlite as index
@@ -168,6 +168,7 @@ class Finding:
         Raises:
             InvalidInput: a filter is empty, unknown or out of range, or operator syntax is wrong, with the position.
             NotFound: there is no such run, or nothing with the id given in ``like``.
+            StoreDamaged: index and spine disagree.
         """
         if (text is None) == (like is None):
             raise InvalidInput("give either words to search for or an item in like", "One of them")
@@ -341,6 +342,8 @@ def _page(
         """
     )
     by_document = {row[0]: row for row in rows}
+    if len(rows) < len(page):
+        raise StoreDamaged("the search index names what is not in the spine", "`satchel rebuild` makes it anew")
     texts = _texts(transaction, rows)
     snipper = Snipper(transaction, ranking.terms, ranking.idf)
     results = tuple(
