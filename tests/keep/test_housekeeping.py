@@ -204,3 +204,13 @@ def test_a_backup_is_a_whole_store(satchel: Satchel, open_in: Callable[..., Satc
     assert [entry.content for entry in open_in(project, db=copy.file).entries.read()] == ["x"]
     with apsw.Connection(str(copy.file), flags=apsw.SQLITE_OPEN_READONLY) as connection:
         assert connection.pragma("integrity_check") == "ok"
+
+
+def test_a_damaged_index_is_to_be_made_anew_not_restored_from_a_backup(satchel: Satchel) -> None:
+    satchel.entries.write_many([NewEntry("discovery", f"note {number}") for number in range(50)])
+    with satchel.workplace.engine.write() as transaction:
+        transaction.execute("UPDATE documents_fts_data SET block = zeroblob(40) WHERE id > 100")
+    checks = {check.name: check for check in satchel.housekeeping.doctor()}
+    assert checks["file"].status == "failed"
+    assert "satchel rebuild" in checks["file"].detail
+    assert "restore" not in checks["file"].detail

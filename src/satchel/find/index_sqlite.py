@@ -173,6 +173,11 @@ def is_sound(transaction: Transaction) -> bool:
     return True
 
 
+def is_about_index(problem: str) -> bool:
+    """Whether a finding of SQLite's integrity check is about the index alone."""
+    return "fts5" in problem and "documents_fts" in problem
+
+
 def problems(transaction: Transaction) -> list[str]:
     """Return where the index and the spine disagree; nothing when all is well.
 

@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from satchel.base.errors import StoreDamaged
 from satchel.find import index_sqlite as index
 from satchel.find import scoring
 from satchel.find.documents import LIVE, Kind
@@ -135,6 +136,11 @@ def rank(transaction: Transaction, query: Query, scope: Scope) -> Ranking:
     ordered = _ordered(totals, old)
     hits = tuple(Hit(document, totals[document], document not in scores) for document in ordered)
     return Ranking(hits, is_complete, terms, tuple(idf), scores, evidence, bonus)
+
+
+def disagreement() -> StoreDamaged:
+    """Return the error for a result that the index names and the spine or the tables do not have."""
+    return StoreDamaged("the search index names what is not kept", "`satchel rebuild` makes it anew")
 
 
 def _ordered(totals: Mapping[int, float], old: frozenset[int]) -> list[int]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from satchel.base.clock import parse_time
-from satchel.base.errors import InvalidInput, NotFound, StoreDamaged, unknown_name
+from satchel.base.errors import InvalidInput, NotFound, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, check_page, check_whole
 from satchel.base.text import canonical_path, check_name
 from satchel.find import index_sqlite as index
@@ -343,7 +343,7 @@ def _page(
     )
     by_document = {row[0]: row for row in rows}
     if len(rows) < len(page):
-        raise StoreDamaged("the search index names what is not in the spine", "`satchel rebuild` makes it anew")
+        raise search.disagreement()
     texts = _texts(transaction, rows)
     snipper = Snipper(transaction, ranking.terms, ranking.idf)
     results = tuple(

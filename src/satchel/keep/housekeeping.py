@@ -276,7 +276,10 @@ class Housekeeping:
     def _check_file(self) -> Check:
         found = upkeep.file_problems(self._engine)
         if found:
-            return Check("file", "failed", f"{found[0]} ({len(found)} in all); `satchel restore` goes back to a backup")
+            # the index can be made anew from what is kept, so its damage is no reason to go back to a backup
+            is_index = all(index.is_about_index(problem) for problem in found)
+            remedy = "`satchel rebuild` makes the index anew" if is_index else "`satchel restore` goes back to a backup"
+            return Check("file", "failed", f"{found[0]} ({len(found)} in all); {remedy}")
         return Check("file", "ok", "the full integrity check passed")
 
     def _check_index(self) -> Check:

@@ -149,6 +149,8 @@ def _search(
         f"SELECT {COLUMNS}, d.id FROM documents d JOIN context c ON c.id = d.item_id "
         f"LEFT JOIN agents a ON a.id = c.agent_id WHERE d.id IN ({listed})"
     )
+    if len(rows) < len(page):
+        raise search.disagreement()
     found = {row[12]: row for row in rows}
     entries = tuple(entry_of(found[hit.document], run_id, round(hit.score, 4)) for hit in page)
     return entries, len(hits), () if ranking.is_complete else (search.INCOMPLETE,)
