@@ -105,10 +105,7 @@ def guide(repository: Path | None, here: Path, commits: int, keep: Path | None, 
         kept += _write(agents[_REVIEWER], _REVIEWER, story.notes_by_reviewer, say)
         say(_step(4, f"The {_REVIEWER} asks in its own words, and finds what the {_BUILDER} wrote."))
         answers, read = _ask(agents[_REVIEWER], story.questions, say)
-        say(_step(5, f"The {_REVIEWER} looks up what has failed before, so that nobody tries it again."))
-        errors = _call(agents[_REVIEWER], "read_context", {"types": ["error"], "limit": 3})
-        say(_indented(errors))
-        read.append(errors)
+        read.append(_look_up(agents[_REVIEWER], kept, say))
         everything = _read_everything(agents[_REVIEWER])
         run_id = str(json.loads(_call(agents[_REVIEWER], "read_context", {"limit": 0, "format": "json"}))["run_id"])
     result = TourResult(
@@ -178,6 +175,18 @@ def _ask(client: ToolClient, questions: Sequence[Question], say: Say) -> tuple[l
         else:
             say("      nothing was found")
     return answers, texts
+
+
+def _look_up(client: ToolClient, kept: Sequence[str], say: Say) -> str:
+    """Read what failed before or, where nothing did, what the code base is."""
+    if "error" in kept:
+        say(_step(5, f"The {_REVIEWER} looks up what has failed before, so that nobody tries it again."))
+        text = _call(client, "read_context", {"types": ["error"], "limit": 3})
+    else:
+        say(_step(5, f"The {_REVIEWER} reads the {_BUILDER}'s analysis instead of the whole code base."))
+        text = _call(client, "read_context", {"types": ["codebase_analysis"]})
+    say(_indented(text))
+    return text
 
 
 def _read_everything(client: ToolClient) -> list[str]:
