@@ -7,7 +7,6 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 import apsw
 
@@ -193,6 +192,8 @@ def open_reader(access: Access, *, writable: bool) -> apsw.Connection:
     flags = apsw.SQLITE_OPEN_READONLY
     name = str(access.file)
     if not Path(f"{name}-wal").exists() and not os.access(access.file.parent, os.W_OK):
+        from urllib.parse import quote
+
         name = f"file:{quote(name)}?immutable=1"
         flags |= apsw.SQLITE_OPEN_URI
     connection = apsw.Connection(name, flags=flags, vfs=access.vfs)

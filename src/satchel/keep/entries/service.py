@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from satchel.base.errors import InvalidInput, NotFound, TooLarge
 from satchel.base.paging import DEFAULT_LIMIT, check_whole
 from satchel.keep import projects, runs
-from satchel.keep.entries import reading, writing
+from satchel.keep.entries import writing
 from satchel.keep.entries.records import ENTRY_TYPES, Entry, EntryPage, NewEntry, PruneResult
 from satchel.keep.names import check_identifier, ensure_agent
 from satchel.keep.projects import Project, Workplace
@@ -148,6 +148,9 @@ class Entries:
             InvalidInput: a filter is empty, unknown or out of range.
             NotFound, Conflict: the run does not exist, or several are active and none was chosen.
         """
+        # the search behind it is left alone by whoever only writes
+        from satchel.keep.entries import reading
+
         chosen = reading.check_filter(
             self._workplace,
             types=types,

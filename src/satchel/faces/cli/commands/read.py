@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from satchel.base.paging import DEFAULT_LIMIT
-from satchel.base.tokens import token_counter
 from satchel.faces.cli.common import json_option, opened, run_option, show_json, store_options
 from satchel.keep.entries.reading import ORDERS, STATUSES
 
@@ -72,7 +71,11 @@ def command(
         )
         encoding = satchel.config.tokens_encoding
     text = page_text(page)
-    count = token_counter(encoding).measure(text) if with_tokens else None
+    count = None
+    if with_tokens:
+        from satchel.base.tokens import token_counter
+
+        count = token_counter(encoding).measure(text)
     if as_json:
         show_json(page_fields(page) | ({"answer_tokens": count} if count else {}))
         return
