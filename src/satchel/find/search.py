@@ -18,6 +18,9 @@ from satchel.store.transaction import Row, Transaction
 SMALL = 8_000
 """A scope of so many documents is scored whole."""
 
+STATUSES = ("live", "superseded", "all")
+"""What of the kept things to look at."""
+
 CANDIDATES = 2_000
 """In a larger one the rarest terms choose so many, the newest of them."""
 

@@ -18,13 +18,11 @@ from satchel.find import search
 from satchel.find.documents import Kind
 from satchel.find.like import query_like
 from satchel.find.query import SYNTAXES, Query, parse
-from satchel.find.search import Ranking, Scope
+from satchel.find.search import STATUSES, Ranking, Scope
 from satchel.find.snippets import Snipper, Snippet
 from satchel.keep import entries, names, projects, runs
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
-
-STATUSES = ("live", "superseded", "all")
 
 _SAMPLE = 50
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from satchel.base.paging import DEFAULT_LIMIT
 from satchel.client import Satchel, open_satchel
 
 if TYPE_CHECKING:
@@ -45,6 +46,25 @@ def agent_option(command: Command) -> Command:
 def json_option(command: Command) -> Command:
     """Add ``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")(command)
+
+
+def filter_options(command: Command) -> Command:
+    """Add the filters that reading and searching share."""
+    options = (
+        click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this type; may be repeated."),
+        click.option("--by", "author", metavar="AGENT", help="Only what this agent wrote."),
+        click.option("--task", "task_id", metavar="ID", help="Only this task."),
+        click.option("--loop", "loop_id", metavar="ID", help="Only this loop."),
+        click.option("--file", metavar="PATH", help="Only this file."),
+        click.option("--since", metavar="TIME", help="ISO 8601, or an age such as 90m or 2d."),
+        click.option(
+            "--limit", type=int, default=DEFAULT_LIMIT, show_default=True, help="0 to 500; 0 gives the total."
+        ),
+        click.option("--offset", type=int, default=0, help="How many to skip."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 @contextmanager

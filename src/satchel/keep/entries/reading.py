@@ -12,13 +12,12 @@ from satchel.base.text import canonical_path, check_name, fold
 from satchel.find import search
 from satchel.find.documents import Kind
 from satchel.find.query import parse
-from satchel.find.search import Hit, Scope
+from satchel.find.search import STATUSES, Hit, Scope
 from satchel.keep import names
 from satchel.keep.entries.records import COLUMNS, Entry, entry_of, type_number
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
-STATUSES = ("live", "superseded", "all")
 ORDERS = ("desc", "asc")
 
 

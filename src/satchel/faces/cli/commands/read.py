@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import click
 
-from satchel.base.paging import DEFAULT_LIMIT
-from satchel.faces.cli.common import json_option, opened, run_option, show_json, store_options
-from satchel.keep.entries.reading import ORDERS, STATUSES
+from satchel.faces.cli.common import filter_options, json_option, opened, run_option, show_json, store_options
+from satchel.find.search import STATUSES
+from satchel.keep.entries.reading import ORDERS
 
 
 @click.command()
 @click.argument("words", nargs=-1)
-@click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this type; may be repeated.")
-@click.option("--by", "author", metavar="AGENT", help="Only what this agent wrote.")
-@click.option("--task", "task_id", metavar="ID", help="Only this task.")
-@click.option("--loop", "loop_id", metavar="ID", help="Only this loop.")
-@click.option("--file", metavar="PATH", help="Only this file.")
-@click.option("--since", metavar="TIME", help="ISO 8601, or an age such as 90m or 2d.")
+@filter_options
 @click.option("--after-seq", type=int, metavar="N", help="Only what changed after this number, in that order.")
 @click.option("--status", type=click.Choice(STATUSES), default="live", show_default=True)
 @click.option("--order", type=click.Choice(ORDERS), help="By time. Default: newest first, or best first for words.")
-@click.option("--limit", type=int, default=DEFAULT_LIMIT, show_default=True, help="0 to 500; 0 gives the total.")
-@click.option("--offset", type=int, default=0, help="How many to skip.")
 @click.option("--tokens", "with_tokens", is_flag=True, help="Say how many tokens the answer costs.")
 @run_option
 @store_options

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import click
 
-from satchel.base.paging import DEFAULT_LIMIT
-from satchel.faces.cli.common import json_option, opened, show_json, store_options
-from satchel.keep.finding import STATUSES, Found
+from satchel.faces.cli.common import filter_options, json_option, opened, show_json, store_options
+from satchel.find.search import STATUSES
+from satchel.keep.finding import Found
 
 
 @click.command()
 @click.argument("words", nargs=-1)
+@filter_options
 @click.option("--like", metavar="ID", help="Find more like this item instead.")
 @click.option("--operators", is_flag=True, help="WORDS use AND, OR, NOT or -, prefix*, phrases and parentheses.")
 @click.option("--run", "run_id", metavar="ID", help="Only this run. Default: all of the project.")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; may be repeated.")
-@click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this type; may be repeated.")
-@click.option("--by", "author", metavar="AGENT", help="Only what this agent wrote.")
-@click.option("--task", "task_id", metavar="ID", help="Only this task.")
-@click.option("--loop", "loop_id", metavar="ID", help="Only this loop.")
-@click.option("--file", metavar="PATH", help="Only this file.")
-@click.option("--since", metavar="TIME", help="ISO 8601, or an age such as 90m or 2d.")
 @click.option("--status", type=click.Choice(STATUSES), default="all", show_default=True)
-@click.option("--limit", type=int, default=DEFAULT_LIMIT, show_default=True, help="0 to 500; 0 gives the total.")
-@click.option("--offset", type=int, default=0, help="How many to skip.")
 @click.option("--explain", is_flag=True, help="Say how each score came about.")
 @store_options
 @json_option
