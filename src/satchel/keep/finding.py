@@ -48,7 +48,6 @@ _KINDS: dict[Kind, _KindOfThing] = {
     Kind.ENTRY: _KindOfThing("entry", entries.ENTRY_TYPES, entries.searchable_texts, entries.load_documents),
 }
 _BY_NUMBER = {kind.number: kind for kind in Kind}
-KIND_NAMES = tuple(thing.name for thing in _KINDS.values())
 
 
 @dataclass(frozen=True, slots=True)
