@@ -93,7 +93,7 @@ def test_a_text_becomes_its_words(text: str, expected: list[str]) -> None:
         ("C", {"c": 1}),
         ("Go", {"go": 1}),
         ("k8", {"k8": 1, "k": 0.5, "8": 0.5}),
-        ("parseConfig", {"parseconfig": 2, "parse": 0.5, "config": 0.5}),
+        ("parseConfig", {"parseconfig": 2, "parse config": 0.5, "parse": 0.5, "config": 0.5}),
         ("parse_config", {"parse": 1, "config": 1, "parse config": 0.5, "parseconfig": 0.5}),
         ('the "connection pool" size', {"connection": 1, "pool": 1, "size": 1, "connection pool": 2}),
         ("“connection pool”", {"connection": 1, "pool": 1, "connection pool": 2}),

@@ -141,6 +141,8 @@ def _natural(text: str) -> Query:
         parts = identifier_parts(match[0])
         if parts and not match[0].islower():
             add((match[0].lower(),), _IDENTIFIER_WEIGHT)
+            # in snake_case they stand side by side
+            add(tuple(parts[:_MAX_PHRASE_WORDS]), _PART_WEIGHT)
         for part in parts:
             if part not in known:
                 add((part,), _PART_WEIGHT)

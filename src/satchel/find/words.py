@@ -69,7 +69,7 @@ def mixed_parts(word: str) -> list[str]:
 
 
 def joined_identifiers(text: str) -> Iterator[str]:
-    """Yield snake_case identifiers as one word in lower case, so that ``parseConfig`` finds ``parse_config``."""
+    """Yield snake_case identifiers as one word in lower case, so that ``parse_config`` finds ``parseConfig``."""
     if "_" in text:
         # looking only where an underscore stands spares a walk over every word
         for piece in text.split():
@@ -87,15 +87,14 @@ def _may_have_parts(text: str) -> bool:
 def parts_text(text: str) -> str:
     """Return what goes into the index beside a text, for its parts to be found.
 
-    Identifiers written in CamelCase or with digits give their parts, those in snake_case their joined form, scripts
-    without spaces their characters and pairs, and what is mixed into those its own word.
+    Identifiers written in CamelCase or with digits give their parts, scripts without spaces their characters and pairs,
+    and what is mixed into those its own word. The parts of snake_case are words of the text already.
     """
     parts: list[str] = []
     if not text.isascii() or _may_have_parts(text):
         for word in WORD.findall(text):
             if not word.islower() or not word.isalpha():
                 parts += identifier_parts(word)
-    parts += joined_identifiers(text)
     for run in unspaced_runs(text):
         parts += unspaced_parts(run)
     if not text.isascii():
