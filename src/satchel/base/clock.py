@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 from satchel.base.errors import InvalidInput
+from satchel.base.paging import check_whole
 
 Clock = Callable[[], int]
 """Anything that returns the current time in milliseconds since 1970-01-01 UTC."""
@@ -25,6 +26,18 @@ def iso(milliseconds: int) -> str:
     """Render a time as ISO 8601 UTC with milliseconds, as in ``2026-11-21T22:24:56.123Z``."""
     seconds, rest = divmod(milliseconds, 1_000)
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest:03d}Z"
+
+
+def check_since(since: str | int | None, now: int) -> int | None:
+    """Read the filter of that name: text as :func:`parse_time` reads it, or milliseconds UTC; None stays None.
+
+    Raises:
+        InvalidInput: it is neither a time nor a whole number from 0.
+    """
+    if since is None or isinstance(since, str):
+        return None if since is None else parse_time(since, now)
+    check_whole("since", since, 2**53)
+    return since
 
 
 def parse_time(text: str, now: int, field: str = "since") -> int:

@@ -34,14 +34,19 @@ class Page(Generic[Item]):
     @property
     def next_offset(self) -> int | None:
         """The offset of the next page, or None at the end or for a page of no items."""
-        reached = self.offset + len(self.items)
-        return reached if self.items and reached < self.total else None
+        return next_offset(self.offset, len(self.items), self.total)
 
     def __iter__(self) -> Iterator[Item]:
         return iter(self.items)
 
     def __len__(self) -> int:
         return len(self.items)
+
+
+def next_offset(offset: int, shown: int, total: int) -> int | None:
+    """Return the offset of the page after one that shows so many items; None at the end, or where it shows none."""
+    reached = offset + shown
+    return reached if shown and reached < total else None
 
 
 def check_page(limit: int, offset: int) -> None:

@@ -15,11 +15,11 @@ from satchel.find.scoring import Surroundings
 from satchel.find.words import WORD
 from satchel.store.transaction import Row, Transaction
 
-SMALL = 8_000
-"""A scope of so many documents is scored whole."""
-
 STATUSES = ("live", "superseded", "all")
 """What of the kept things to look at."""
+
+SMALL = 8_000
+"""A scope of so many documents is scored whole."""
 
 CANDIDATES = 2_000
 """In a larger one the rarest terms choose so many, the newest of them."""
@@ -74,7 +74,7 @@ class Ranking:
 
     Attributes:
         hits: live items, then superseded ones.
-        is_complete: False when common words were left out, since the scope is larger than :data:`SMALL`.
+        is_complete: False when more match than were scored, since the scope is larger than :data:`SMALL`.
         terms: what was searched for, each with its idf.
         own: what each term scores in a document itself.
         evidence: the same with what stands around it, where that was looked at, and one more value at the end: the

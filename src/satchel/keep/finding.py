@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from satchel.base.clock import parse_time
+from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, NotFound, unknown_name
-from satchel.base.paging import DEFAULT_LIMIT, check_page, check_whole
+from satchel.base.paging import DEFAULT_LIMIT, check_page, next_offset
 from satchel.base.text import canonical_path, check_name
 from satchel.find import index_sqlite as index
 from satchel.find import rebuild as rebuilding
@@ -119,8 +119,7 @@ class FoundPage:
     @property
     def next_offset(self) -> int | None:
         """The offset of the next page, or None at the end."""
-        reached = self.offset + len(self.results)
-        return reached if self.results and reached < self.total else None
+        return next_offset(self.offset, len(self.results), self.total)
 
 
 class Finding:
@@ -175,8 +174,6 @@ class Finding:
             raise unknown_name("syntax", syntax, SYNTAXES)
         if status not in STATUSES:
             raise unknown_name("status", status, STATUSES)
-        if since is not None and not isinstance(since, str):
-            check_whole("since", since, 2**53)
         check_page(limit, offset)
         work = self._workplace
         chosen = _check_kinds(kinds, types)
@@ -185,7 +182,7 @@ class Finding:
         file = None if file is None else canonical_path(file, work.files_root)
         task_id = None if task_id is None else check_name(task_id, "task_id")
         loop_id = None if loop_id is None else check_name(loop_id, "loop_id")
-        moment = parse_time(since, work.clock()) if isinstance(since, str) else since
+        moment = check_since(since, work.clock())
         query = parse(text, syntax) if text is not None else None
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
@@ -229,7 +226,7 @@ def index_problems(transaction: Transaction) -> list[str]:
             ("not in the spine", f"SELECT count(*) FROM ({_kept(kind)}) AS k WHERE id NOT IN ({_ITEMS})"),
             (
                 "in the spine but gone",
-                f"SELECT count(*) FROM ({_ITEMS}) AS d WHERE item_id NOT IN (SELECT id FROM {kind.table})",
+                f"SELECT count(*) FROM ({_ITEMS}) AS d WHERE item_id NOT IN ({_kept(kind)})",
             ),
         ):
             row = transaction.one(sql, {"kind": kind.number})

@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-import apsw
 
 from satchel.base.errors import NotFound, SatchelError
 from satchel.base.paths import filesystem_kind
@@ -21,6 +19,7 @@ from satchel.keep.finding import index_problems
 from satchel.keep.projects import Workplace
 from satchel.store import backups, upkeep
 from satchel.store.backups import Backup, Progress
+from satchel.store.opening import ENGINE
 from satchel.store.schema import SCHEMA_VERSION
 from satchel.store.transaction import Transaction
 from satchel.store.upkeep import Restored, Shrunk
@@ -183,7 +182,9 @@ class Housekeeping:
                 writing.delete(transaction, project.id, [number])
                 index.optimize(transaction)
         emptied = not preview and upkeep.shrink(self._engine).wal_emptied
-        still, unreadable = self._copies_that_hold(bytes.fromhex(entry.uid))
+        still, unreadable = backups.copies_that_hold(
+            self._engine.file, "SELECT 1 FROM context WHERE uid = :uid", {"uid": bytes.fromhex(entry.uid)}
+        )
         return Forgotten(entry, still, unreadable, emptied, done=not preview)
 
     def doctor(self, warnings: tuple[str, ...] = ()) -> Iterator[Check]:
@@ -226,23 +227,6 @@ class Housekeeping:
             raise NotFound(f"there is no entry e{number} in this project", "Reading entries shows their ids")
         return entry_of(row, row[12])
 
-    def _copies_that_hold(self, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-        holding: list[Path] = []
-        unreadable: list[Path] = []
-        file = self._engine.file
-        copies = [backup.file for backup in backups.list_backups(file)]
-        copies += sorted(
-            path for path in file.parent.glob(f"{file.name}.damaged-*") if not path.name.endswith(("-wal", "-shm"))
-        )
-        for path in copies:
-            try:
-                with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as copy:
-                    if copy.execute("SELECT 1 FROM context WHERE uid = ?", (uid,)).get is not None:
-                        holding.append(path)
-            except apsw.Error:
-                unreadable.append(path)
-        return tuple(holding), tuple(unreadable)
-
     def _check_place(self, file: Path) -> Check:
         kind = filesystem_kind(file.parent)
         mode = stat.S_IMODE(file.stat().st_mode)
@@ -271,7 +255,7 @@ class Housekeeping:
                 "warning",
                 f"the WAL has grown to {size / 1e6:,.0f} MB: a reader may hold it; `satchel compact` empties it",
             )
-        return Check("store", "ok", f"schema {version}, SQLite {apsw.sqlite_lib_version()}")
+        return Check("store", "ok", f"schema {version}, {ENGINE}")
 
     def _check_file(self) -> Check:
         found = upkeep.file_problems(self._engine)

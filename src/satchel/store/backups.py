@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +47,30 @@ def list_backups(file: Path) -> list[Backup]:
         for status in (path.stat(),)
     ]
     return sorted(found, key=lambda backup: (backup.created_at, backup.file.name))
+
+
+def copies_that_hold(
+    file: Path, sql: str, parameters: Mapping[str, object]
+) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Ask every backup of a store, and every damaged file set aside, whether a query finds something in it.
+
+    Returns:
+        The files in which it does, and those that could not be read.
+    """
+    holding: list[Path] = []
+    unreadable: list[Path] = []
+    copies = [backup.file for backup in list_backups(file)]
+    copies += sorted(
+        path for path in file.parent.glob(f"{file.name}.damaged-*") if not path.name.endswith(("-wal", "-shm"))
+    )
+    for path in copies:
+        try:
+            with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as copy:
+                if copy.execute(sql, parameters).get is not None:
+                    holding.append(path)
+        except apsw.Error:
+            unreadable.append(path)
+    return tuple(holding), tuple(unreadable)
 
 
 def back_up(access: Access, target: Path | None, now: int, progress: Progress | None = None) -> Backup:

@@ -15,6 +15,9 @@ from satchel.base.paths import FOLDER_NAME, refuse_network_filesystem
 from satchel.store.failures import explained
 from satchel.store.schema import APPLICATION_ID
 
+ENGINE = f"SQLite {apsw.sqlite_lib_version()}"
+"""The engine and its version, for people."""
+
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
 _WAL_LIMIT_BYTES = 64 * 1024 * 1024

@@ -65,12 +65,12 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _report(arguments: Sequence[str], code: str, problem: str, remedy: str | None) -> None:
+    import click
+
     if "--json" in arguments:
         import json
 
-        print(json.dumps({"error": {"code": code, "problem": problem, "remedy": remedy}}), file=sys.stderr)  # noqa: T201
+        click.echo(json.dumps({"error": {"code": code, "problem": problem, "remedy": remedy}}), err=True)
         return
-    import click
-
     text = problem if remedy is None else f"{problem}. {remedy}"
     click.echo(f"{click.style('error', fg='red', bold=True)} [{code}]: {text}", err=True)

@@ -53,7 +53,7 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"there is no command {name!r}.{hint} Valid: {', '.join(COMMANDS)}", ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- click's signature
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 

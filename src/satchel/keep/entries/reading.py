@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from satchel.base.clock import parse_time
+from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import check_page, check_whole
 from satchel.base.text import canonical_path, check_name, fold
@@ -83,8 +83,6 @@ def check_filter(
             )
     if search is not None and not search.strip():
         raise InvalidInput("search is empty", "Say what to look for, or leave search out")
-    if since is not None and not isinstance(since, str):
-        check_whole("since", since, 2**53)
     check_page(limit, offset)
     return Filter(
         types=tuple(dict.fromkeys(map(type_number, types or ()))),
@@ -92,7 +90,7 @@ def check_filter(
         task_id=None if task_id is None else check_name(task_id, "task_id"),
         loop_id=None if loop_id is None else check_name(loop_id, "loop_id"),
         file=None if file is None else canonical_path(file, workplace.files_root),
-        since=parse_time(since, workplace.clock()) if isinstance(since, str) else since,
+        since=check_since(since, workplace.clock()),
         after_seq=after_seq,
         status=status,
         search=search,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput, unknown_name
+from satchel.base.paging import next_offset
 from satchel.find.documents import Kind
 from satchel.store.transaction import Row
 
@@ -113,8 +114,7 @@ class EntryPage:
     @property
     def next_offset(self) -> int | None:
         """The offset of the next page, or None at the end."""
-        reached = self.offset + len(self.entries)
-        return reached if self.entries and reached < self.total else None
+        return next_offset(self.offset, len(self.entries), self.total)
 
     @property
     def cursor(self) -> int:

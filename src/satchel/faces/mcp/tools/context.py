@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from satchel.base.errors import InvalidInput, unknown_name
+from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.faces.compact import page_text, written_text
 from satchel.faces.mcp.call import Call
@@ -14,8 +14,7 @@ from satchel.faces.mcp.schema import check_arguments
 from satchel.faces.plain import entry_fields, page_fields
 from satchel.keep.entries import ENTRY_TYPES, NewEntry
 
-_FORMATS = ("text", "json")
-_FORMAT = {"enum": list(_FORMATS), "type": "string"}
+_FORMAT = {"enum": ["text", "json"], "type": "string"}
 _RUN = {"type": "string", "description": "Default: the active run"}
 _TYPE = {"type": "string", "enum": list(ENTRY_TYPES)}
 _NOTE = {
@@ -50,7 +49,6 @@ def write_context(
     format: str = "text",  # noqa: A002 -- the field's own name
 ) -> str:
     """Keep one note, or several in one transaction."""
-    _check_format(format)
     alone = {
         "type": type,
         "content": content,
@@ -92,7 +90,6 @@ def read_context(
     format: str = "text",  # noqa: A002 -- the field's own name
 ) -> str:
     """Read the notes of a run."""
-    _check_format(format)
     with call.on_cancel(call.service.interrupter()):
         page = call.service.entries.read(
             types=types,
@@ -114,11 +111,6 @@ def read_context(
 
 def _new_entry(note: Mapping[str, object], where: str) -> NewEntry:
     return NewEntry(**check_arguments(_NOTE_SCHEMA, note, where))
-
-
-def _check_format(name: str) -> None:
-    if name not in _FORMATS:
-        raise unknown_name("format", name, _FORMATS)
 
 
 def _json(value: object) -> str:
