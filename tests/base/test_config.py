@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,13 @@ VALID = [
     ("store.backups_keep", "1000", 1000),
     ("context.max_per_loop", "1", 1),
     ("context.max_content_kib", "10240", 10240),
+    ("layers.open", "true", True),
+    ("claims.minutes", "10080", 10080),
+    ("retention.messages_hours", "1", 1),
+    ("retention.unread_messages_hours", "87600", 87600),
+    ("retention.file_changes_hours", "48", 48),
+    ("retention.skip_weekends", "true", True),
+    ("retention.zone", "Europe/Berlin", "Europe/Berlin"),
     ("tokens.encoding", "cl100k_base", "cl100k_base"),
     ("project.name", "Shop front", "Shop front"),
 ]
@@ -81,7 +89,7 @@ def test_the_environment_sets_every_key(name: str, text: str, value: object) -> 
 @pytest.mark.parametrize(("name", "text", "value"), VALID)
 def test_the_file_sets_every_key(tmp_path: Path, name: str, text: str, value: object) -> None:
     table, key = name.split(".")
-    config = from_toml(tmp_path, f"[{table}]\n{key} = {value if isinstance(value, int) else repr(value)}\n")
+    config = from_toml(tmp_path, f"[{table}]\n{key} = {json.dumps(value)}\n")
     setting = config.setting(name)
     assert (setting.value, setting.source, config.warnings) == (value, "config.toml", ())
 
@@ -129,6 +137,22 @@ def test_an_empty_variable_counts_as_not_set() -> None:
         ("context.max_per_loop", "1000001"),
         ("context.max_content_kib", "0"),
         ("context.max_content_kib", "10241"),
+        ("layers.open", "perhaps"),
+        ("claims.minutes", "0"),
+        ("claims.minutes", "10081"),
+        ("retention.messages_hours", "0"),
+        ("retention.messages_hours", "87601"),
+        ("retention.unread_messages_hours", "0"),
+        ("retention.unread_messages_hours", "87601"),
+        ("retention.file_changes_hours", "-1"),
+        ("retention.file_changes_hours", "1.5"),
+        ("retention.file_changes_hours", "87601"),
+        ("retention.skip_weekends", "on"),
+        ("retention.zone", "Mars/Base"),
+        ("retention.zone", "Europe"),
+        ("retention.zone", "../Berlin"),
+        ("retention.zone", " "),
+        ("retention.zone", "a\x00b"),
         ("tokens.encoding", "p50k_base"),
         ("project.name", "a\x00b"),
         ("project.name", "\udcff"),
@@ -169,6 +193,26 @@ def test_a_warning_says_what_is_allowed_and_what_counts_instead(tmp_path: Path) 
         "environment SATCHEL_STORE_LOCK_WAIT_MS: store.lock_wait_ms 'long' is not a whole number from 0 to "
         "600000; store.lock_wait_ms is 250 (config.toml)",
     )
+
+
+def test_a_zone_that_is_unknown_is_warned_about_and_the_next_source_counts(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('[retention]\nzone = "Europe/Berlin"\n')
+    config = load_config(tmp_path, {"SATCHEL_RETENTION_ZONE": "Mars/Base"})
+    assert config.retention_zone == "Europe/Berlin"
+    assert config.warnings == (
+        "environment SATCHEL_RETENTION_ZONE: retention.zone 'Mars/Base' is no time zone that this machine knows; "
+        'retention.zone is "Europe/Berlin" (config.toml)',
+    )
+
+
+@pytest.mark.parametrize("value", ["5", "true", "[]"])
+def test_a_zone_that_is_no_text_is_warned_about(tmp_path: Path, value: str) -> None:
+    config = from_toml(tmp_path, f"[retention]\nzone = {value}\n")
+    assert config.retention_zone == "UTC"
+    assert [
+        warning.endswith('is not the IANA name of a time zone; retention.zone is "UTC" (default)')
+        for warning in config.warnings
+    ] == [True]
 
 
 def test_a_bad_value_is_warned_about_even_where_a_better_source_counts(tmp_path: Path) -> None:
@@ -324,7 +368,7 @@ def test_the_documented_file_with_every_line_uncommented_sets_every_key(tmp_path
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name)
 def test_the_documented_file_explains_every_key(key: Key) -> None:
-    default = "not set" if key.default is None else f'"{key.default}"' if key.type is str else key.default
+    default = "not set" if key.default is None else json.dumps(key.default)
     assert f"# {key.help}\n# {key.allowed}; default: {default}\n#" in documented_toml()
 
 

@@ -53,3 +53,8 @@ def test_an_unknown_name_is_answered_with_the_nearest_and_the_list() -> None:
 
 def test_a_value_that_is_no_text_has_no_nearest_name() -> None:
     assert str(unknown_name("order", ["asc"], ["asc", "desc"])) == "unknown order ['asc']. Valid: asc, desc"
+
+
+@pytest.mark.parametrize("name", ["x" * 1_000_000, ["x"] * 1_000])
+def test_a_huge_unknown_name_is_repeated_only_in_part(name: object) -> None:
+    assert len(str(unknown_name("order", name, ["asc"]))) < 120

@@ -1,11 +1,22 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from satchel.base.errors import InvalidInput
-from satchel.base.paging import Page, check_page, check_whole
+from satchel.base.paging import KeptPage, Page, check_page, check_reading, check_whole
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A thing that changed."""
+
+    seq: int
+
+
+NOTHING: tuple[Thing, ...] = ()
 
 
 @pytest.mark.parametrize(("limit", "offset"), [(0, 0), (1, 0), (500, 10**9)])
@@ -49,3 +60,64 @@ def test_a_page_says_what_comes_next(items: tuple[str, ...], total: int, offset:
 def test_a_page_can_be_walked_and_counted() -> None:
     page = Page(("a", "b"), 5, 0, 2)
     assert (list(page), len(page)) == (["a", "b"], 2)
+
+
+@pytest.mark.parametrize(
+    ("page", "cursor"),
+    [
+        (KeptPage((Thing(3), Thing(5)), 2, 0, 2, seq=9), 9),
+        (KeptPage((Thing(5), Thing(3)), 7, 0, 2, seq=9), 9),
+        (KeptPage((Thing(3), Thing(5)), 7, 0, 2, seq=9, order="seq", after_seq=2), 5),
+        (KeptPage((Thing(3), Thing(5)), 7, 5, 2, seq=9, order="seq", after_seq=2), 9),
+        (KeptPage(NOTHING, 0, 0, 2, seq=9, order="seq", after_seq=2), 9),
+        (KeptPage(NOTHING, 7, 0, 0, seq=9, order="seq", after_seq=2), 2),
+        (KeptPage(NOTHING, 0, 0, 0, seq=9, order="seq", after_seq=2), 9),
+        (KeptPage(NOTHING, 7, 0, 0, seq=9), 9),
+    ],
+    ids=[
+        "the whole list",
+        "part of the newest",
+        "some of the changes",
+        "the last of the changes",
+        "no change",
+        "how many changes there are",
+        "that there are none",
+        "how many there are",
+    ],
+)
+def test_the_cursor_of_a_page_loses_no_change(page: KeptPage[Thing], cursor: int) -> None:
+    assert page.cursor == cursor
+
+
+def test_a_page_of_what_is_kept_can_be_walked_as_any_other() -> None:
+    page = KeptPage((Thing(3), Thing(5)), 7, 2, 2, seq=9)
+    assert ([thing.seq for thing in page], len(page), page.next_offset) == ([3, 5], 2, 4)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"order": None, "search": None, "after_seq": None},
+        {"order": "asc", "search": "x", "after_seq": None},
+        {"order": "desc", "search": None, "after_seq": None},
+        {"order": None, "search": None, "after_seq": 0},
+    ],
+)
+def test_orders_searches_and_cursors_that_fit_together_pass(given: dict[str, Any]) -> None:
+    check_reading(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"order": "newest"}, "unknown order 'newest'. Valid: desc, asc"),
+        ({"search": " "}, "search is empty"),
+        ({"after_seq": -1}, "after_seq -1 is out of range"),
+        ({"after_seq": 1.0}, "after_seq 1.0 is not a whole number"),
+        ({"after_seq": 1, "order": "asc"}, "after_seq reads changes in their order"),
+        ({"after_seq": 1, "search": "x"}, "after_seq reads changes in their order"),
+    ],
+)
+def test_orders_searches_and_cursors_that_do_not_are_refused(given: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InvalidInput, match=problem):
+        check_reading(**{"order": None, "search": None, "after_seq": None, **given})

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from satchel import Satchel
+from satchel import InvalidInput, Satchel
 from satchel.find import documents
 from satchel.find import index_sqlite as index
 from satchel.find.documents import Document, Kind
@@ -132,3 +132,39 @@ def test_a_disagreement_is_seen_from_both_sides(engine: SqliteEngine, sql: str, 
     with engine.write() as transaction:
         transaction.execute(sql)
     assert disagreements(engine) == [problem]
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_short_id_is_read_with_and_without_its_letter(kind: Kind) -> None:
+    assert kind.ref(812) == f"{kind.letter}812"
+    for ref in (kind.ref(812), f" {kind.letter}812\n", "812", 812):
+        assert kind.number_of(ref) == 812
+
+
+@pytest.mark.parametrize(
+    ("kind", "thing"),
+    [
+        (Kind.ENTRY, "an entry"),
+        (Kind.DECISION, "a decision"),
+        (Kind.CONSTRAINT, "a constraint"),
+        (Kind.MESSAGE, "a message"),
+        (Kind.FILE_CHANGE, "a file change"),
+    ],
+)
+def test_what_is_no_short_id_of_a_kind_is_refused_with_one_that_would_be(kind: Kind, thing: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        kind.number_of("x12")
+    assert str(refused.value) == f"'x12' is no id of {thing}. Give an id such as {kind.letter}812; lists show them"
+
+
+@pytest.mark.parametrize(
+    "ref", ["", "m", "mm1", "d1", "m-1", "-1", -1, "m1.5", 1.5, "m²", "m" + "9" * 19, 10**19, True, None, ["m1"], b"m1"]
+)
+def test_what_is_no_number_with_or_without_the_letter_is_refused(ref: object) -> None:
+    with pytest.raises(InvalidInput, match="is no id of a message"):
+        Kind.MESSAGE.number_of(ref)
+
+
+def test_no_two_kinds_share_a_number_a_letter_or_a_table() -> None:
+    for peculiar in ("number", "letter", "table"):
+        assert len({getattr(kind, peculiar) for kind in Kind}) == len(Kind)

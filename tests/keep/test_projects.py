@@ -3,10 +3,15 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from satchel import Conflict, InvalidInput, NotFound, Satchel
+from satchel.base.vocabulary import CATEGORIES, LAYERS, TAGS
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
 
 
 @pytest.fixture
@@ -186,3 +191,31 @@ def test_the_argument_comes_before_the_environment_and_that_before_the_configura
 def test_a_project_that_is_no_name_is_refused(open_in: Callable[..., Satchel], project: Path, name: str) -> None:
     with pytest.raises(InvalidInput, match=r"^project "):
         open_in(project, project=name)
+
+
+def names_of(satchel: Satchel, table: str, project: int) -> list[tuple[str, str, int, int]]:
+    with satchel.workplace.engine.read() as transaction:
+        rows = transaction.all(
+            f"SELECT name, folded, seq, created_at FROM {table} WHERE project_id = :project ORDER BY id",
+            {"project": project},
+        )
+    return [(name, folded, seq, created) for name, folded, seq, created in rows]
+
+
+@pytest.mark.parametrize(
+    ("table", "names"), [("layers", LAYERS), ("tags", TAGS), ("categories", CATEGORIES), ("scopes", ())]
+)
+def test_every_new_project_begins_with_the_same_names(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock, table: str, names: tuple[str, ...]
+) -> None:
+    for number, name in enumerate(("one", "other"), 1):
+        satchel = open_in(project, project=name)
+        for _ in range(2):
+            satchel.housekeeping.initialise()
+        assert names_of(satchel, table, number) == [(given, given, 0, clock.now) for given in names]
+        clock.advance(1_000)
+
+
+def test_the_names_that_a_project_begins_with_are_no_changes(satchel: Satchel) -> None:
+    satchel.housekeeping.initialise()
+    assert satchel.housekeeping.statistics().seq == 0

@@ -19,7 +19,8 @@ from satchel.store.sqlite import SqliteEngine
 
 OpenEngine = Callable[..., SqliteEngine]
 
-_MORE_ROOM = Migration("more room", ("CREATE TABLE attic (a)", "INSERT INTO attic VALUES (1)"), min_writer=2)
+_LATEST = len(MIGRATIONS)
+_MORE_ROOM = Migration("more room", ("CREATE TABLE attic (a)", "INSERT INTO attic VALUES (1)"), min_writer=_LATEST + 1)
 _HISTORY = "SELECT version, name FROM migrations ORDER BY version"
 _BROKEN = Migration("broken", ("CREATE TABLE attic (a)", "INSERT INTO no_such_table VALUES (1)"))
 
@@ -34,6 +35,11 @@ def _know(monkeypatch: pytest.MonkeyPatch, *more: Migration) -> None:
 def _records(file: Path) -> list[tuple[int, str]]:
     with closing(apsw.Connection(str(file))) as connection:
         return [(int(version), str(name)) for version, name in connection.execute(_HISTORY)]
+
+
+def _recorded(*more: str) -> list[tuple[int, str]]:
+    """Return the records of a store of today, and after them those of more steps."""
+    return list(enumerate([*(migration.name for migration in MIGRATIONS), *more], 1))
 
 
 def _tables(file: Path) -> set[str]:
@@ -53,7 +59,7 @@ def test_eight_processes_that_start_at_once_make_one_store(store_file: Path, ope
             child.tell()
         assert [child.finish() for child in children] == [["started"]] * 8
         assert set(names(open_engine())) == {f"p{child.process.pid}" for child in children}
-    assert _records(store_file) == [(1, MIGRATIONS[0].name)]
+    assert _records(store_file) == _recorded()
     with closing(apsw.Connection(str(store_file))) as connection:
         assert connection.execute("SELECT count(*) FROM store").get == 1
     assert _backups(store_file) == []
@@ -74,12 +80,12 @@ def test_threads_that_start_at_once_make_one_store(store_file: Path, open_engine
         for started in [pool.submit(start, number) for number in range(6)]:
             started.result()
     assert len(names(open_engine())) == 6
-    assert _records(store_file) == [(1, MIGRATIONS[0].name)]
+    assert _records(store_file) == _recorded()
 
 
 def test_a_new_store_records_its_version_without_a_backup(open_engine: OpenEngine, store_file: Path) -> None:
     add(open_engine(), "a")
-    assert _records(store_file) == [(1, MIGRATIONS[0].name)]
+    assert _records(store_file) == _recorded()
     assert _backups(store_file) == []
 
 
@@ -95,11 +101,11 @@ def test_an_older_store_is_brought_up_to_date_after_a_backup(
     if kind == "write":
         add(engine, "new")
     assert names(engine)[0] == "kept"
-    assert _records(store_file) == [(1, MIGRATIONS[0].name), (2, "more room")]
+    assert _records(store_file) == _recorded("more room")
     (backup,) = _backups(store_file)
-    assert backup.startswith("before-v1-to-v2-")
+    assert backup.startswith(f"before-v{_LATEST}-to-v{_LATEST + 1}-")
     kept = store_file.with_name("s-backups") / backup
-    assert _records(kept) == [(1, MIGRATIONS[0].name)]
+    assert _records(kept) == _recorded()
     assert "attic" not in _tables(kept)
 
 
@@ -111,8 +117,10 @@ def test_every_step_has_a_record_and_a_backup_of_its_own(
     old.close()
     _know(monkeypatch, _MORE_ROOM, Migration("a cellar", ("CREATE TABLE cellar (a)",)))
     add(open_engine(), "new")
-    assert _records(store_file) == [(1, MIGRATIONS[0].name), (2, "more room"), (3, "a cellar")]
-    assert [name[:16] for name in _backups(store_file)] == ["before-v1-to-v2-", "before-v2-to-v3-"]
+    assert _records(store_file) == _recorded("more room", "a cellar")
+    assert [name.rsplit("-", 1)[0] for name in _backups(store_file)] == [
+        f"before-v{_LATEST + n}-to-v{_LATEST + n + 1}" for n in range(2)
+    ]
 
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(
@@ -126,7 +134,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(
         _know(newer, _BROKEN)
         with pytest.raises(apsw.SQLError, match="no_such_table"):
             add(open_engine(), "lost")
-    assert _records(store_file) == [(1, MIGRATIONS[0].name)]
+    assert _records(store_file) == _recorded()
     assert _tables(store_file) == before
     engine = open_engine()
     add(engine, "after")
@@ -144,7 +152,7 @@ def test_a_damaged_store_is_not_migrated_since_it_cannot_be_backed_up(
     _know(monkeypatch, _MORE_ROOM)
     with pytest.raises(StoreDamaged):
         add(open_engine(), "lost")
-    assert _records(store_file) == [(1, MIGRATIONS[0].name)]
+    assert _records(store_file) == _recorded()
     assert _backups(store_file) == []
 
 
@@ -162,7 +170,9 @@ def test_old_automatic_backups_are_removed_and_the_users_own_are_kept(
     _know(monkeypatch, *steps)
     add(open_engine(backups_keep=keep), "new")
     automatic = [name for name in _backups(store_file) if name.startswith("before-")]
-    assert [name[:16] for name in automatic] == [f"before-v{5 - n}-to-v{6 - n}-"[:16] for n in reversed(range(keep))]
+    assert [name.rsplit("-", 1)[0] for name in automatic] == [
+        f"before-v{_LATEST + n}-to-v{_LATEST + n + 1}" for n in range(5 - keep, 5)
+    ]
     assert "backup-mine.db" in _backups(store_file)
 
 
@@ -174,7 +184,7 @@ def test_a_writer_refuses_a_store_that_another_program_has_migrated_meanwhile(
     with monkeypatch.context() as newer:
         _know(newer, _MORE_ROOM)
         add(open_engine(), "by the newer program")
-    with pytest.raises(StoreNewer, match="schema version 2"), old.write():
+    with pytest.raises(StoreNewer, match=f"schema version {_LATEST + 1}"), old.write():
         pytest.fail("the block was entered")
     assert names(old) == ["before", "by the newer program"]
 
@@ -214,7 +224,7 @@ def test_an_older_backup_is_brought_up_to_date_before_it_takes_the_stores_place(
     with other.write() as transaction:
         transaction.execute("INSERT INTO attic VALUES (1)")
     assert names(other) == ["old"]
-    assert _records(made.file) == [(1, MIGRATIONS[0].name)], "the backup itself is never changed"
+    assert _records(made.file) == _recorded(), "the backup itself is never changed"
 
 
 def test_an_older_store_that_cannot_be_written_says_what_it_needs(
@@ -225,6 +235,6 @@ def test_an_older_store_that_cannot_be_written_says_what_it_needs(
     old.close()
     before = store_file.read_bytes()
     _know(monkeypatch, _MORE_ROOM)
-    with pytest.raises(ReadOnly, match="must be brought to 2"):
+    with pytest.raises(ReadOnly, match=f"must be brought to {_LATEST + 1}"):
         names(open_engine(read_only=True))
     assert store_file.read_bytes() == before

@@ -427,5 +427,5 @@ def test_a_preview_of_forgetting_changes_nothing(open_store: OpenStore, tmp_path
     leaked = satchel.entries.write("discovery", f"the key is {_TOKEN}")
     forgotten = satchel.housekeeping.forget(leaked.ref, preview=True)
     assert not forgotten.done
-    assert forgotten.entry.content == leaked.content
+    assert forgotten.text == leaked.content
     assert _contents(satchel) == [leaked.content]

@@ -38,6 +38,7 @@ class Key:
         maximum: greatest number allowed.
         choices: the texts allowed; empty where any name will do.
         example: what the documented file shows where there is no default.
+        is_zone: whether its values are the names of time zones.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Key:
     maximum: int | None = None
     choices: tuple[str, ...] = ()
     example: Value = None
+    is_zone: bool = False
 
     @property
     def attribute(self) -> str:
@@ -66,6 +68,8 @@ class Key:
             return " or ".join(f'"{choice}"' for choice in self.choices)
         if self.type is bool:
             return "true or false"
+        if self.is_zone:
+            return "the IANA name of a time zone"
         if self.type is str:
             return "a name of at most 200 characters"
         number = "a whole number" if self.type is int else "a number"
@@ -115,6 +119,57 @@ KEYS: tuple[Key, ...] = (
         maximum=10_240,
     ),
     Key(
+        "layers.open",
+        bool,
+        False,
+        "Whether a new layer may be named; otherwise only the five that every project has, and those named before.",
+    ),
+    Key(
+        "claims.minutes",
+        int,
+        30,
+        "Minutes that a claim on files holds where the call names no time.",
+        minimum=1,
+        maximum=10_080,
+    ),
+    Key(
+        "retention.messages_hours",
+        int,
+        24,
+        "Hours that a message is kept for those who have read it.",
+        minimum=1,
+        maximum=87_600,
+    ),
+    Key(
+        "retention.unread_messages_hours",
+        int,
+        168,
+        "Hours that a message is kept for those who have not.",
+        minimum=1,
+        maximum=87_600,
+    ),
+    Key(
+        "retention.file_changes_hours",
+        int,
+        168,
+        "Hours that a file change is kept.",
+        minimum=1,
+        maximum=87_600,
+    ),
+    Key(
+        "retention.skip_weekends",
+        bool,
+        False,
+        "Whether Saturdays and Sundays do not count.",
+    ),
+    Key(
+        "retention.zone",
+        str,
+        "UTC",
+        "The time zone whose weekends are meant, by its IANA name.",
+        is_zone=True,
+    ),
+    Key(
         "tokens.encoding",
         str,
         "o200k_base",
@@ -161,6 +216,13 @@ class Config:
     store_backups_keep: int
     context_max_per_loop: int | None
     context_max_content_kib: int
+    layers_open: bool
+    claims_minutes: int
+    retention_messages_hours: int
+    retention_unread_messages_hours: int
+    retention_file_changes_hours: int
+    retention_skip_weekends: bool
+    retention_zone: str
     tokens_encoding: str
     project_name: str | None
     settings: tuple[Setting, ...]
@@ -265,6 +327,10 @@ def parse_value(key: Key, given: object) -> Value:
         InvalidInput: it is of another type, out of range or not a choice.
     """
     if isinstance(given, str) and key.type is str:
+        if key.is_zone:
+            from satchel.base.weekdays import check_zone
+
+            return check_zone(check_name(given, key.name), key.name)
         if not key.choices:
             return check_name(given, key.name)
         if given in key.choices:

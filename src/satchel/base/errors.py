@@ -141,6 +141,9 @@ class Interrupted(SatchelError):
     code = "interrupted"
 
 
+_SHOWN_CHARS = 80
+
+
 def nearest(name: str, valid: Iterable[str]) -> str | None:
     """Return the valid name closest to a misspelt one, or None when nothing is close."""
     import difflib
@@ -155,10 +158,12 @@ def unknown_name(what: str, name: object, valid: Iterable[str]) -> InvalidInput:
 
     Args:
         what: the kind of thing, as in "entry type".
-        name: the value that was given.
+        name: the value that was given; of a long one the beginning is repeated.
         valid: every name that would be right, in the order to show.
     """
     names = list(valid)
-    close = nearest(name, names) if isinstance(name, str) else None
+    text = name[:_SHOWN_CHARS] if isinstance(name, str) else None
+    close = nearest(text, names) if text is not None else None
     hint = f"Did you mean {close!r}? " if close else ""
-    return InvalidInput(f"unknown {what} {name!r}", f"{hint}Valid: {', '.join(names)}")
+    shown = repr(name)[:_SHOWN_CHARS] if text is None else repr(text)
+    return InvalidInput(f"unknown {what} {shown}", f"{hint}Valid: {', '.join(names)}")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, unknown_name
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 500
 _MAX_OFFSET = 2**53
+
+ORDERS = ("desc", "asc")
+"""How a list can be ordered by (created_at, id): the newest or the oldest first."""
 
 Item = TypeVar("Item")
 
@@ -43,6 +46,54 @@ class Page(Generic[Item]):
         return len(self.items)
 
 
+@dataclass(frozen=True, slots=True)
+class KeptPage(Page[Item]):
+    """Part of a list of things that change, with what it takes to learn of later changes.
+
+    Attributes:
+        seq: the project's change counter in this snapshot.
+        order: how the page is ordered; ``seq`` for what changed after a cursor.
+        notes: what the reader should know.
+        after_seq: the cursor that was asked for, if any.
+    """
+
+    seq: int = 0
+    order: str = "newest"
+    notes: tuple[str, ...] = ()
+    after_seq: int | None = None
+
+    @property
+    def cursor(self) -> int:
+        """What to pass as ``after_seq`` to read what changes after this page, losing nothing in between."""
+        return change_cursor(self, getattr(self.items[-1], "seq", 0) if self.items else 0)
+
+
+class _Changes(Protocol):
+    """A page of things that change."""
+
+    @property
+    def next_offset(self) -> int | None: ...
+    @property
+    def order(self) -> str: ...
+    @property
+    def after_seq(self) -> int | None: ...
+    @property
+    def limit(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def seq(self) -> int: ...
+
+
+def change_cursor(page: _Changes, last_seq: int) -> int:
+    """Return the cursor after a page whose last item has the given seq."""
+    if page.order == "seq" and page.next_offset is not None:
+        return last_seq
+    if page.after_seq is not None and not page.limit and page.total:
+        return page.after_seq
+    return page.seq
+
+
 def next_offset(offset: int, shown: int, total: int) -> int | None:
     """Return the offset of the page after one that shows so many items; None at the end, or where it shows none."""
     reached = offset + shown
@@ -57,6 +108,24 @@ def check_page(limit: int, offset: int) -> None:
     """
     check_whole("limit", limit, MAX_LIMIT)
     check_whole("offset", offset, _MAX_OFFSET)
+
+
+def check_reading(*, order: str | None, search: str | None, after_seq: int | None) -> None:
+    """Refuse an order that there is none of, an empty search, and a cursor together with either.
+
+    Raises:
+        InvalidInput: one of them is not acceptable, or two contradict each other.
+    """
+    if order is not None and order not in ORDERS:
+        raise unknown_name("order", order, ORDERS)
+    if after_seq is not None:
+        check_whole("after_seq", after_seq, 2**53)
+        if order is not None or search is not None:
+            raise InvalidInput(
+                "after_seq reads changes in their order", "Leave out order and search, or leave out after_seq"
+            )
+    if search is not None and not search.strip():
+        raise InvalidInput("search is empty", "Say what to look for, or leave search out")
 
 
 def check_whole(field: str, value: object, largest: int, *, smallest: int = 0) -> None:

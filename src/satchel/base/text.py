@@ -74,6 +74,12 @@ def check_name(value: object, field: str) -> str:
     return name
 
 
+def shortened(text: str, most: int = 200) -> str:
+    """Return the beginning of a text, in one line, for a notice that quotes it."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
 def fold(name: str) -> str:
     """Return the form under which case-insensitive names are compared."""
     return name.strip().casefold()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from satchel.base.errors import InvalidInput
 from satchel.find import index_sqlite as index
 from satchel.store.transaction import Transaction
 
@@ -17,15 +18,40 @@ class Kind(Enum):
     """
 
     ENTRY = (1, "e", "context")
+    DECISION = (2, "d", "decisions")
+    CONSTRAINT = (3, "c", "constraints")
+    MESSAGE = (4, "m", "agent_messages")
+    FILE_CHANGE = (5, "f", "file_changes")
 
     def __init__(self, number: int, letter: str, table: str) -> None:
         self.number = number
         self.letter = letter
         self.table = table
 
+    def ref(self, number: int) -> str:
+        """Return the short id of an item, as in ``e812``."""
+        return f"{self.letter}{number}"
+
+    def number_of(self, ref: object) -> int:
+        """Read a short id, with or without its letter.
+
+        Raises:
+            InvalidInput: it is no short id of this kind.
+        """
+        digits = str(ref).strip().removeprefix(self.letter) if isinstance(ref, (str, int)) else ""
+        if isinstance(ref, bool) or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+            thing = self.name.lower().replace("_", " ")
+            article = "an" if thing[0] in "aeiou" else "a"
+            raise InvalidInput(
+                f"{repr(ref)[:80]} is no id of {article} {thing}",
+                f"Give an id such as {self.letter}812; lists show them",
+            )
+        return int(digits)
+
 
 LIVE = 1
 SUPERSEDED = 2
+"""Anything but 1 ranks below what is live; a kind may tell more apart, as a decision its draft (3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +63,9 @@ class Document:
         item_id: its number in the table of its kind.
         text: what can be searched; it is indexed, never stored here.
         type: the number of its type within the kind, or None.
+        status: 1 while it is live.
         created_at: milliseconds UTC.
+        expires_at: from when on it is not found any more, in milliseconds UTC, or None.
     """
 
     kind: Kind
@@ -53,20 +81,24 @@ class Document:
     loop_id: str | None = None
     file: str | None = None
     status: int = LIVE
+    expires_at: int | None = None
 
 
 _INSERT = """
     INSERT INTO documents
-        (seq, project_id, run_id, kind, item_id, type, agent_id, task_id, loop_id, segment, file, status, created_at)
+        (seq, project_id, run_id, kind, item_id, type, agent_id, task_id, loop_id, segment, file, status, created_at,
+         expires_at)
     VALUES
-        (:seq, :project, :run, :kind, :item, :type, :agent, :task, :loop, :segment, :file, :status, :created)
+        (:seq, :project, :run, :kind, :item, :type, :agent, :task, :loop, :segment, :file, :status, :created,
+         :expires)
 """
 
 
 _RENEW = """
     UPDATE documents
     SET seq = :seq, project_id = :project, run_id = :run, type = :type, agent_id = :agent, task_id = :task,
-        loop_id = :loop, segment = :segment, file = :file, status = :status, created_at = :created
+        loop_id = :loop, segment = :segment, file = :file, status = :status, created_at = :created,
+        expires_at = :expires
     WHERE kind = :kind AND item_id = :item
     RETURNING id
 """
@@ -104,6 +136,7 @@ def _values(document: Document) -> dict[str, object]:
         "file": document.file,
         "status": document.status,
         "created": document.created_at,
+        "expires": document.expires_at,
     }
 
 
@@ -142,4 +175,12 @@ def set_status(transaction: Transaction, kind: Kind, items: Sequence[tuple[int, 
     transaction.many(
         "UPDATE documents SET status = :status, seq = :seq WHERE kind = :kind AND item_id = :item",
         [{"status": status, "seq": seq, "kind": kind.number, "item": item} for item, seq in items],
+    )
+
+
+def set_expiry(transaction: Transaction, kind: Kind, items: Iterable[tuple[int, int]]) -> None:
+    """Record from when on items are not found any more; pairs of the item and the time in milliseconds UTC."""
+    transaction.many(
+        "UPDATE documents SET expires_at = :expires WHERE kind = :kind AND item_id = :item",
+        [{"expires": expires, "kind": kind.number, "item": item} for item, expires in items],
     )

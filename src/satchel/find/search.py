@@ -35,22 +35,24 @@ class Scope:
     """What to search. None or an empty tuple means that a filter was not given.
 
     Attributes:
-        types: numbers of item types, within the only kind given.
+        types: item types, each as its kind and its number within it.
         agent_id, task_id, loop_id, file: only items of these.
         since: only items from this time on, in milliseconds UTC.
         status: live, superseded or all.
+        now: the time, in milliseconds: what has expired by then is not found.
     """
 
     project_id: int
     run_id: int | None = None
     kinds: tuple[Kind, ...] = ()
-    types: tuple[int, ...] = ()
+    types: tuple[tuple[Kind, int], ...] = ()
     agent_id: int | None = None
     task_id: str | None = None
     loop_id: str | None = None
     file: str | None = None
     since: int | None = None
     status: str = "live"
+    now: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ def rank(transaction: Transaction, query: Query, scope: Scope) -> Ranking:
     terms = query.terms
     population = _population(transaction, scope)
     is_small = population <= SMALL
-    groups, left_out = _scope_groups(transaction, scope, population)
+    groups, asked = _scope_groups(transaction, scope, population)
     most = SMALL if is_small else CANDIDATES
     choosing: tuple[Term, ...] = ()
     if query.condition is None and not is_small:
@@ -115,11 +117,11 @@ def rank(transaction: Transaction, query: Query, scope: Scope) -> Ranking:
     is_complete = not choosing
     words = query.condition or " OR ".join(term.match for term in terms)
     wanted = index.match(words, groups, [term.match for term in choosing])
-    condition, values = _condition(scope, left_out)
+    condition, values = _condition(scope, asked)
     found = index.matches(transaction, wanted, condition, values, most + 1, newest=not is_small)
     is_complete = is_complete and len(found) <= most
     old = _not_live(transaction, scope) if scope.status != "superseded" else frozenset()
-    hidden = old if scope.status == "live" else frozenset()
+    hidden = (old if scope.status == "live" else frozenset()) | _expired(transaction, scope)
     matched = [row for row in found[:most] if row[0] not in hidden]
     if not matched:
         return Ranking((), is_complete, terms, (), {}, {}, {})
@@ -171,41 +173,47 @@ def _rarest(transaction: Transaction, terms: Sequence[Term], groups: Sequence[Se
     return () if len(kept) == len(terms) else tuple(terms[place] for place in sorted(kept))
 
 
-def _scope_groups(transaction: Transaction, scope: Scope, population: int) -> tuple[list[list[str]], str | None]:
-    """Return the scope as groups of index tokens, and which column of the spine has to be asked instead of one.
+def _scope_groups(transaction: Transaction, scope: Scope, population: int) -> tuple[list[list[str]], tuple[str, ...]]:
+    """Return the scope as groups of index tokens, and what the spine has to be asked instead of some.
 
     A token that nearly every document bears would only cost time.
     """
+    groups: list[list[str]] = []
+    asked: list[str] = []
     if scope.run_id is not None:
-        column, token = "run_id", index.scope_tokens(None, scope.run_id, None)
-        is_nearly_everything = population > SMALL and _is_nearly_everything(transaction, column, scope.run_id)
+        place, token = f"d.run_id = {scope.run_id}", index.scope_tokens(None, scope.run_id, None)
+        may_be_left_out = population > SMALL
     else:
-        column, token = "project_id", index.scope_tokens(scope.project_id, None, None)
-        is_nearly_everything = _is_nearly_everything(transaction, column, scope.project_id)
-    groups = [] if is_nearly_everything else [[token]]
-    left_out = column if is_nearly_everything else None
-    if left_out == "project_id" and transaction.all("SELECT id FROM projects LIMIT 2") == [(scope.project_id,)]:
-        left_out = None
+        place, token = f"d.project_id = {scope.project_id}", index.scope_tokens(scope.project_id, None, None)
+        may_be_left_out = True
+    if not (may_be_left_out and _is_nearly_everything(transaction, place)):
+        groups.append([token])
+    elif scope.run_id is not None or transaction.all("SELECT id FROM projects LIMIT 2") != [(scope.project_id,)]:
+        asked.append(place)
     if scope.types:
-        groups.append([f"k{scope.kinds[0].number}t{number}" for number in scope.types])
+        groups.append([f"k{kind.number}t{number}" for kind, number in scope.types])
     elif scope.kinds and len(scope.kinds) < len(Kind):
-        groups.append([index.scope_tokens(None, None, kind.number) for kind in scope.kinds])
-    return groups, left_out
+        kinds = f"d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})"
+        if _is_nearly_everything(transaction, kinds):
+            # the plus keeps the planner from the index by kind, which would read the whole spine
+            asked.append(kinds.replace("d.kind", "+d.kind"))
+        else:
+            groups.append([index.scope_tokens(None, None, kind.number) for kind in scope.kinds])
+    return groups, tuple(asked)
 
 
-def _is_nearly_everything(transaction: Transaction, column: str, value: int) -> bool:
-    """Whether nine documents of ten have a value, judged by a sample spread over all of them."""
+def _is_nearly_everything(transaction: Transaction, condition: str) -> bool:
+    """Whether nine documents of ten meet a condition, judged by a sample spread over all of them."""
     row = transaction.one("SELECT max(id) FROM documents")
     highest = int(row[0] or 0) if row else 0
     sample = ", ".join(str(number) for number in range(1, highest + 1, max(1, highest // _SAMPLE)))
     row = transaction.one(
-        f"SELECT count(*), count(*) FILTER (WHERE {column} = :value) FROM documents WHERE id IN ({sample})",
-        {"value": value},
+        f"SELECT count(*), count(*) FILTER (WHERE {condition}) FROM documents d WHERE id IN ({sample})"
     )
     return row is not None and row[0] > 0 and row[1] >= _NEARLY_EVERYTHING * row[0]
 
 
-def _condition(scope: Scope, left_out: str | None = None) -> tuple[str, dict[str, object]]:
+def _condition(scope: Scope, asked: Sequence[str] = ()) -> tuple[str, dict[str, object]]:
     """Return the filters that stand in the spine, not in the index, as SQL over ``documents d``; empty without any."""
     parts: list[str] = []
     values: dict[str, object] = {}
@@ -219,9 +227,7 @@ def _condition(scope: Scope, left_out: str | None = None) -> tuple[str, dict[str
         values["since"] = scope.since
     if scope.status == "superseded":
         parts.append(f"d.status <> {LIVE}")
-    if left_out is not None:
-        parts.append(f"d.{left_out} = :own")
-        values["own"] = scope.project_id if scope.run_id is None else scope.run_id
+    parts += asked
     return " AND ".join(parts), values
 
 
@@ -243,6 +249,15 @@ def _not_live(transaction: Transaction, scope: Scope) -> frozenset[int]:
     rows = transaction.all(
         f"SELECT id FROM documents WHERE project_id = :project AND status <> 1{run}",
         {"project": scope.project_id, "run": scope.run_id},
+    )
+    return frozenset(row[0] for row in rows)
+
+
+def _expired(transaction: Transaction, scope: Scope) -> frozenset[int]:
+    """Return what has expired and was not swept away yet."""
+    rows = transaction.all(
+        "SELECT id FROM documents WHERE expires_at <= :now AND project_id = :project",
+        {"now": scope.now, "project": scope.project_id},
     )
     return frozenset(row[0] for row in rows)
 
@@ -278,9 +293,12 @@ def _surroundings(
             # the plus keeps the planner from the index by kind, which would read the whole spine
             parts.append(f"+d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})")
         if scope.types:
-            parts.append(f"d.type IN ({', '.join(map(str, scope.types))})")
+            pairs = ", ".join(f"({kind.number}, {number})" for kind, number in scope.types)
+            parts.append(f"(+d.kind, d.type) IN (VALUES {pairs})")
         if scope.status == "live":
             parts.append(f"d.status = {LIVE}")
+        parts.append("(d.expires_at IS NULL OR d.expires_at > :now)")
+        values["now"] = scope.now
         more = transaction.all(f"SELECT {_PLACE} FROM documents d WHERE {' AND '.join(parts)}", values)
         rows.update({row[0]: row for row in more})
     return [_place(row, rows) for row in found], rows

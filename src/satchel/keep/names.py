@@ -1,27 +1,35 @@
-"""Names that are registered on first use: agents, and later files, tags and layers."""
+"""Names that are registered on first use: agents, files, tags, scopes, categories and layers."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.redaction import finds_secret
-from satchel.base.text import check_name, fold
+from satchel.base.text import canonical_path, check_name, fold
+from satchel.base.vocabulary import LAYERS
 from satchel.keep import projects
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Row, Transaction
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Who acts. Names differ by more than case; the role says what kind of worker it is."""
+    """Who acts. Names differ by more than case; the role says what kind of worker it is.
+
+    Attributes:
+        created_at: when it was first named, in milliseconds UTC.
+        has_acted: False for one that messages were sent to and that never did anything.
+    """
 
     id: int
     name: str
     role: str | None
     created_at: int
+    has_acted: bool
 
 
 class Agents:
@@ -51,38 +59,50 @@ class Agents:
                     "UPDATE agents SET role = :role, seq = :seq WHERE id = :id AND role IS DISTINCT FROM :role",
                     {"role": role, "id": agent, "seq": projects.next_seq(transaction, project.id)},
                 )
-            row = transaction.one("SELECT id, name, role, created_at FROM agents WHERE id = :id", {"id": agent})
+            row = transaction.one(f"{_AGENT} WHERE id = :id", {"id": agent})
         assert row is not None
-        return Agent(*row)
+        return _agent(row)
 
     def list(self) -> tuple[Agent, ...]:
-        """Return the project's agents, in the order they first acted."""
+        """Return the project's agents, in the order they were first named."""
         with self._workplace.engine.read() as transaction:
             project = projects.find(transaction, self._workplace)
             if project is None:
                 return ()
-            rows = transaction.all(
-                "SELECT id, name, role, created_at FROM agents WHERE project_id = :project ORDER BY id",
-                {"project": project.id},
-            )
-        return tuple(Agent(*row) for row in rows)
+            rows = transaction.all(f"{_AGENT} WHERE project_id = :project ORDER BY id", {"project": project.id})
+        return tuple(map(_agent, rows))
 
 
-def ensure_agent(transaction: Transaction, project_id: int, name: str, now: int) -> tuple[int, str]:
-    """Return the number of an agent, recorded on first use, and its name as it was written then."""
-    remembered: tuple[int, str] | None = transaction.memo.get(("agent", project_id, name))
+_AGENT = "SELECT id, name, role, created_at, has_acted FROM agents"
+
+
+def _agent(row: Row) -> Agent:
+    number, name, role, created, has_acted = row
+    return Agent(number, name, role, created, bool(has_acted))
+
+
+def ensure_agent(
+    transaction: Transaction, project_id: int, name: str, now: int, *, acts: bool = True
+) -> tuple[int, str]:
+    """Return the number of an agent, recorded on first use, and its name as it was written then.
+
+    Args:
+        acts: whether it does something itself; False for one that a message is sent to.
+    """
+    key = ("agent", project_id, name) if acts else ("addressee", project_id, name)
+    remembered: tuple[int, str] | None = transaction.memo.get(key)
     if remembered is not None:
         return remembered
     known = transaction.one(
-        "SELECT id, name FROM agents WHERE project_id = :project AND folded = :folded",
+        "SELECT id, name, has_acted FROM agents WHERE project_id = :project AND folded = :folded",
         {"project": project_id, "folded": fold(name)},
     )
     if known is None:
         known = transaction.one(
             """
-            INSERT INTO agents (uid, seq, project_id, name, folded, created_at)
-            VALUES (:uid, :seq, :project, :name, :folded, :now)
-            RETURNING id, name
+            INSERT INTO agents (uid, seq, project_id, name, folded, created_at, has_acted)
+            VALUES (:uid, :seq, :project, :name, :folded, :now, :acts)
+            RETURNING id, name, has_acted
             """,
             {
                 "uid": os.urandom(16),
@@ -91,10 +111,16 @@ def ensure_agent(transaction: Transaction, project_id: int, name: str, now: int)
                 "name": name,
                 "folded": fold(name),
                 "now": now,
+                "acts": int(acts),
             },
         )
+    elif acts and not known[2]:
+        transaction.execute(
+            "UPDATE agents SET has_acted = 1, seq = :seq WHERE id = :id",
+            {"seq": projects.next_seq(transaction, project_id), "id": known[0]},
+        )
     assert known is not None
-    agent = transaction.memo["agent", project_id, name] = int(known[0]), str(known[1])
+    agent = transaction.memo[key] = int(known[0]), str(known[1])
     return agent
 
 
@@ -102,11 +128,25 @@ def find_agent(transaction: Transaction, project_id: int, name: str | None) -> i
     """Return the number of an agent, -1 for a name that no agent has, None for no name."""
     if name is None:
         return None
-    row = transaction.one(
-        "SELECT id FROM agents WHERE project_id = :project AND folded = :folded",
-        {"project": project_id, "folded": fold(name)},
-    )
-    return int(row[0]) if row else -1
+    number = find_name(transaction, "agents", project_id, name)
+    return -1 if number is None else number
+
+
+def acting_agent(workplace: Workplace, agent: str | None, doing: str) -> str:
+    """Return the name of the agent that acts: the one named, else the default.
+
+    Args:
+        doing: what needs one, as in "claiming files".
+
+    Raises:
+        InvalidInput: neither is given, or it is no name.
+    """
+    chosen = workplace.agent if agent is None else agent
+    if chosen is None:
+        raise InvalidInput(
+            f"{doing} needs an agent", "Name it with agent, or set a default with --agent or SATCHEL_AGENT"
+        )
+    return check_identifier(chosen, "agent")
 
 
 def check_identifier(value: object, field: str) -> str:
@@ -122,3 +162,149 @@ def _check_text(value: str, field: str) -> str:
     if secret is not None:
         raise InvalidInput(f"{field} looks like a secret ({secret})", "Use a name that gives nothing away")
     return name
+
+
+def check_file(value: object, root: str | None, field: str = "file") -> str:
+    """Return the canonical path of a file inside the project, and refuse one that holds a secret.
+
+    Args:
+        root: the folder that relative names start from, or None.
+        field: the argument's name, for the error.
+    """
+    return _inside(value, root, field) if isinstance(value, str) else canonical_path(value, root, field)
+
+
+@lru_cache(maxsize=4_096)
+def _inside(file: str, root: str | None, field: str) -> str:
+    return check_identifier(canonical_path(file, root, field), field)
+
+
+def check_names(values: object, field: str, most: int = 50) -> tuple[str, ...]:
+    """Return names trimmed, without repetitions in another case, in the order given.
+
+    Args:
+        values: a list of names.
+        field: the argument's name, for the error.
+        most: how many there may be.
+
+    Raises:
+        InvalidInput: it is no list, too long, or holds what is no name.
+    """
+    if isinstance(values, str) or not isinstance(values, (list, tuple, set, frozenset)):
+        raise InvalidInput(f"{field} is no list of names", f'Give {field} as ["...", "..."]')
+    if len(values) > most:
+        raise InvalidInput(f"{field} has {len(values)} names", f"At most {most} are allowed")
+    names = tuple(values)
+    return _checked(names, field) if all(isinstance(name, str) for name in names) else _check_each(names, field)
+
+
+@lru_cache(maxsize=2_048)
+def _checked(names: tuple[str, ...], field: str) -> tuple[str, ...]:
+    # the same few combinations come with every call
+    return _check_each(names, field)
+
+
+def _check_each(names: Sequence[object], field: str) -> tuple[str, ...]:
+    kept: dict[str, str] = {}
+    for place, value in enumerate(names):
+        name = check_identifier(value, f"{field}[{place}]")
+        kept.setdefault(fold(name), name)
+    return tuple(kept.values())
+
+
+def ensure_name(transaction: Transaction, table: str, project_id: int, name: str, now: int) -> tuple[int, str]:
+    """Return the number of a tag, scope, category or layer, recorded on first use, and its name as written then.
+
+    Args:
+        table: tags, scopes, categories or layers.
+        name: checked.
+    """
+    known: tuple[int, str] | None = transaction.memo.get((table, project_id, name))
+    if known is not None:
+        return known
+    row = transaction.one(
+        f"SELECT id, name FROM {table} WHERE project_id = :project AND folded = :folded",
+        {"project": project_id, "folded": fold(name)},
+    )
+    if row is None:
+        row = transaction.one(
+            f"""
+            INSERT INTO {table} (uid, seq, project_id, name, folded, created_at)
+            VALUES (:uid, :seq, :project, :name, :folded, :now)
+            RETURNING id, name
+            """,
+            {
+                "uid": os.urandom(16),
+                "seq": projects.next_seq(transaction, project_id),
+                "project": project_id,
+                "name": name,
+                "folded": fold(name),
+                "now": now,
+            },
+        )
+    assert row is not None
+    known = transaction.memo[table, project_id, name] = int(row[0]), str(row[1])
+    return known
+
+
+def ensure_layer(
+    transaction: Transaction, workplace: Workplace, project_id: int, name: str, now: int
+) -> tuple[int, str]:
+    """Return the number and name of a layer; a new one is recorded only where ``layers.open`` allows it.
+
+    Raises:
+        InvalidInput: there is no such layer; the known ones are listed.
+    """
+    if not workplace.open_layers and ("layers", project_id, name) not in transaction.memo:
+        find_layer(transaction, project_id, name)
+    return ensure_name(transaction, "layers", project_id, name, now)
+
+
+def find_layer(transaction: Transaction, project_id: int | None, name: str | None) -> int | None:
+    """Return the number of a layer, None for no name.
+
+    Raises:
+        InvalidInput: there is no such layer; the known ones are listed.
+    """
+    if name is None:
+        return None
+    number = find_name(transaction, "layers", project_id, name)
+    if number is None:
+        rows = transaction.all(
+            "SELECT name FROM layers WHERE project_id = :project ORDER BY id", {"project": project_id}
+        )
+        known = [row[0] for row in rows] or list(LAYERS)
+        if project_id is None and fold(name) in LAYERS:
+            return -1
+        raise unknown_name("layer", name, known)
+    return number
+
+
+def find_name(transaction: Transaction, table: str, project_id: int | None, name: str) -> int | None:
+    """Return the number of a tag, scope, category, layer or agent, or None for a name that nothing has."""
+    row = transaction.one(
+        f"SELECT id FROM {table} WHERE project_id = :project AND folded = :folded",
+        {"project": project_id, "folded": fold(name)},
+    )
+    return int(row[0]) if row else None
+
+
+def ensure_file(transaction: Transaction, project_id: int, path: str, now: int) -> int:
+    """Return the number of a file, recorded on first use; the path is canonical."""
+    row = transaction.one(
+        "SELECT id FROM files WHERE project_id = :project AND path = :path", {"project": project_id, "path": path}
+    )
+    if row is not None:
+        return int(row[0])
+    return transaction.insert(
+        """
+        INSERT INTO files (uid, seq, project_id, path, created_at) VALUES (:uid, :seq, :project, :path, :now)
+        """,
+        {
+            "uid": os.urandom(16),
+            "seq": projects.next_seq(transaction, project_id),
+            "project": project_id,
+            "path": path,
+            "now": now,
+        },
+    )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from satchel.base.clock import Clock
 from satchel.base.errors import Conflict
-from satchel.base.text import check_name
+from satchel.base.retention import Retention
+from satchel.base.text import check_name, fold
+from satchel.base.vocabulary import CATEGORIES, LAYERS, TAGS
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.transaction import Transaction
 
@@ -28,6 +31,10 @@ class Workplace:
         agent: the agent that acts where a call names none.
         max_content_bytes: the largest content accepted.
         max_per_loop: how many entries of a run, type and loop are kept; None keeps all.
+        worktree: the linked worktree that the work happens in, an absolute path; None is the main one.
+        open_layers: whether new layers are registered on first use.
+        claim_minutes: how long a claim holds that names no time.
+        retention: how long messages and file changes are kept.
     """
 
     engine: SqliteEngine
@@ -40,6 +47,10 @@ class Workplace:
     agent: str | None
     max_content_bytes: int
     max_per_loop: int | None
+    worktree: str | None = None
+    open_layers: bool = False
+    claim_minutes: int = 30
+    retention: Retention = field(default_factory=Retention)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +119,24 @@ def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
         {"uid": os.urandom(16), "name": name, "root": workplace.root, "now": now},
     )
     assert row is not None
-    return Project(*row)
+    project = Project(*row)
+    for table, names in (("layers", LAYERS), ("tags", TAGS), ("categories", CATEGORIES)):
+        _seed(transaction, table, names, project.id, now)
+    return project
+
+
+def _seed(transaction: Transaction, table: str, names: Sequence[str], project_id: int, now: int) -> None:
+    """Give a new project the names that every project begins with; they were there before its first change."""
+    transaction.many(
+        f"""
+        INSERT INTO {table} (uid, seq, project_id, name, folded, created_at)
+        VALUES (:uid, 0, :project, :name, :folded, :now)
+        """,
+        [
+            {"uid": os.urandom(16), "project": project_id, "name": name, "folded": fold(name), "now": now}
+            for name in names
+        ],
+    )
 
 
 def next_seq(transaction: Transaction, project_id: int, changes: int = 1) -> int:

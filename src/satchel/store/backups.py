@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,13 +49,15 @@ def list_backups(file: Path) -> list[Backup]:
     return sorted(found, key=lambda backup: (backup.created_at, backup.file.name))
 
 
-def copies_that_hold(
-    file: Path, sql: str, parameters: Mapping[str, object]
-) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Ask every backup of a store, and every damaged file set aside, whether a query finds something in it.
+def copies_that_hold(file: Path, table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Look for a row in every backup of a store, and in every damaged file set aside.
+
+    Args:
+        table: one of our own; a copy from before there was such a table does not hold the row.
+        uid: of the row.
 
     Returns:
-        The files in which it does, and those that could not be read.
+        The files that hold it, and those that could not be read.
     """
     holding: list[Path] = []
     unreadable: list[Path] = []
@@ -66,7 +68,8 @@ def copies_that_hold(
     for path in copies:
         try:
             with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as copy:
-                if copy.execute(sql, parameters).get is not None:
+                is_there = copy.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", (table,)).get
+                if is_there and copy.execute(f"SELECT 1 FROM {table} WHERE uid = ?", (uid,)).get:
                     holding.append(path)
         except apsw.Error:
             unreadable.append(path)

@@ -138,16 +138,18 @@ def _apply_missing(connection: apsw.Connection, access: Access, clock: Clock, ba
         connection.execute("BEGIN IMMEDIATE")
         try:
             version = _version(connection, file) if opening.check_ours(connection, file) else 0
-            if 0 < version < SCHEMA_VERSION:
+            # a new store holds nothing to back up between its steps, so they are one
+            following = min(version + 1, SCHEMA_VERSION) if version else SCHEMA_VERSION
+            if 0 < version < following:
                 check_writable(connection, file)
-                backups.back_up_before(access, f"v{version}-to-v{version + 1}", clock(), backups_keep)
-            if version < SCHEMA_VERSION:
-                _apply(connection, version, clock())
+                backups.back_up_before(access, f"v{version}-to-v{following}", clock(), backups_keep)
+            for step in range(version, following):
+                _apply(connection, step, clock())
             connection.execute("COMMIT")
         except BaseException:
             opening.roll_back(connection)
             raise
-        if version + 1 >= SCHEMA_VERSION:
+        if following >= SCHEMA_VERSION:
             return
 
 

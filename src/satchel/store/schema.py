@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from satchel.store.schema_ledger import LEDGER
+
 APPLICATION_ID = 0x5A7C4E1
 """Marks a SQLite file as a Satchel store (``PRAGMA application_id``)."""
 
@@ -139,6 +141,9 @@ _GROUND_FLOOR = (
 
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the ground floor: projects, runs, agents, context, search", _GROUND_FLOOR),
+    Migration(
+        "the ledger: decisions, constraints, messages, file changes and claims", LEDGER, min_reader=2, min_writer=2
+    ),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from satchel import InvalidInput, Satchel
-from satchel.keep.entries.structured import STRUCTURED_TYPES, map_texts, parse_object, searchable_text, to_json
+from satchel.keep.entries.structured import STRUCTURED_TYPES, parse_object, searchable_text
+from satchel.keep.texts import to_json
 
 REQUIRED: dict[str, dict[str, object]] = {
     "review_issue": {"description": "d"},
@@ -174,16 +175,6 @@ def test_what_was_accepted_is_accepted_again_unchanged(extra: dict[str, object])
     except InvalidInput:
         return
     assert parse_object("review_issue", to_json(parsed)) == parsed
-
-
-def test_every_text_and_every_name_passes_through_the_change() -> None:
-    value = {"a": ["b", {"c": "d"}], "e": 1, "f": None}
-    assert map_texts(value, str.upper) == {"A": ["B", {"C": "D"}], "E": 1, "F": None}
-
-
-def test_two_names_that_become_one_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="two names of an object are both 'A'"):
-        map_texts({"a": 1, "A": 2}, str.upper)
 
 
 def test_the_texts_can_be_searched_but_not_the_names(satchel: Satchel) -> None:

@@ -150,7 +150,7 @@ def test_ten_megabytes_are_refused_before_they_are_searched_for_secrets(
     def never(text: str) -> None:
         raise AssertionError("searched")
 
-    monkeypatch.setattr("satchel.keep.entries.writing.redact", never)
+    monkeypatch.setattr("satchel.keep.texts.redact", never)
     with pytest.raises(TooLarge, match=r"the content has .* KiB or more, the limit is 256\. .*max_content_kib"):
         satchel.entries.write("discovery" if isinstance(content, str) else "review_issue", content)
 

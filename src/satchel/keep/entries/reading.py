@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, unknown_name
-from satchel.base.paging import check_page, check_whole
+from satchel.base.paging import check_page, check_reading
 from satchel.base.text import canonical_path, check_name, fold
 from satchel.find import search
 from satchel.find.documents import Kind
@@ -17,8 +17,6 @@ from satchel.keep import names
 from satchel.keep.entries.records import COLUMNS, Entry, entry_of, type_number
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
-
-ORDERS = ("desc", "asc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +71,7 @@ def check_filter(
         raise InvalidInput("types is no list of entry types", 'Give at least one, as in ["discovery"], or leave it out')
     if status not in STATUSES:
         raise unknown_name("status", status, STATUSES)
-    if order is not None and order not in ORDERS:
-        raise unknown_name("order", order, ORDERS)
-    if after_seq is not None:
-        check_whole("after_seq", after_seq, 2**53)
-        if order is not None or search is not None:
-            raise InvalidInput(
-                "after_seq reads changes in their order", "Leave out order and search, or leave out after_seq"
-            )
-    if search is not None and not search.strip():
-        raise InvalidInput("search is empty", "Say what to look for, or leave search out")
+    check_reading(order=order, search=search, after_seq=after_seq)
     check_page(limit, offset)
     return Filter(
         types=tuple(dict.fromkeys(map(type_number, types or ()))),
@@ -128,7 +117,7 @@ def _search(
         project_id,
         run,
         (Kind.ENTRY,),
-        chosen.types,
+        tuple((Kind.ENTRY, number) for number in chosen.types),
         names.find_agent(transaction, project_id, chosen.agent),
         chosen.task_id,
         chosen.loop_id,

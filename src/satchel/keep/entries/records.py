@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from satchel.base.errors import InvalidInput, unknown_name
-from satchel.base.paging import next_offset
+from satchel.base.errors import unknown_name
+from satchel.base.paging import change_cursor, next_offset
 from satchel.find.documents import Kind
 from satchel.store.transaction import Row
 
@@ -119,11 +119,7 @@ class EntryPage:
     @property
     def cursor(self) -> int:
         """What to pass as ``after_seq`` to read what changes after this page, losing nothing in between."""
-        if self.order == "seq" and self.next_offset is not None:
-            return self.entries[-1].seq
-        if self.after_seq is not None and not self.limit and self.total:
-            return self.after_seq
-        return self.seq
+        return change_cursor(self, self.entries[-1].seq if self.entries else 0)
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
@@ -191,7 +187,7 @@ def type_number(name: object) -> int:
 
 def entry_ref(number: int) -> str:
     """Return the short id of an entry, as in ``e812``."""
-    return f"{Kind.ENTRY.letter}{number}"
+    return Kind.ENTRY.ref(number)
 
 
 def entry_number(ref: str) -> int:
@@ -200,7 +196,4 @@ def entry_number(ref: str) -> int:
     Raises:
         InvalidInput: it is no short id of an entry.
     """
-    digits = ref.strip().removeprefix(Kind.ENTRY.letter)
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
-        raise InvalidInput(f"{ref!r} is no entry's id", "Give an id such as e812; reading entries shows them")
-    return int(digits)
+    return Kind.ENTRY.number_of(ref)

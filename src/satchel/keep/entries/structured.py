@@ -6,16 +6,13 @@ Known fields are typed, others are kept; camelCase spellings are accepted and st
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NoReturn
 
 from satchel.base.errors import InvalidInput
+from satchel.keep.texts import check_json, json_texts, parse_json
 
-_MAX_DEPTH = 32
-_MAX_BITS = 4_096  # Python refuses to write numbers of more than 4,300 digits
 _CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 
 
@@ -130,41 +127,15 @@ def parse_object(entry_type: str, content: object) -> dict[str, object]:
             raise InvalidInput(f"the {entry_type} lacks {field.name}", _example(entry_type))
     for name, item in given.items():
         if item is not None:
-            _check_plain(entry_type, name, item, _MAX_DEPTH)
+            check_json(item, f"{name} of the {entry_type}")
             checked[name] = item
     return checked
-
-
-def map_texts(value: object, change: Callable[[str], str]) -> object:
-    """Return a JSON value with every string in it, names included, passed through ``change``.
-
-    Raises:
-        InvalidInput: two names of one object become the same.
-    """
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, Mapping):
-        changed: dict[str, object] = {}
-        for key, item in value.items():
-            name = change(str(key))
-            if name in changed:
-                raise InvalidInput(f"two names of an object are both {name!r} when stored", "Give each its own")
-            changed[name] = map_texts(item, change)
-        return changed
-    if isinstance(value, (list, tuple)):
-        return [map_texts(item, change) for item in value]
-    return value
-
-
-def to_json(value: object) -> str:
-    """Render a checked object as compact JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def searchable_text(content: str) -> str:
     """Return what can be searched in the JSON of a structured entry: its texts, without names and punctuation."""
     try:
-        return "\n".join(_texts(json.loads(content)))
+        return "\n".join(json_texts(json.loads(content)))
     except (ValueError, RecursionError):
         return content
 
@@ -216,16 +187,12 @@ def _list(fields: Mapping[str, object], name: str) -> tuple[str, ...]:
 
 def _parse_json(entry_type: str, text: str) -> object:
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return parse_json(text)
     except json.JSONDecodeError as error:
         problem = f"the content of a {entry_type} is not JSON: {error.msg} at character {error.pos}"
     except (ValueError, RecursionError) as error:
         problem = f"the content of a {entry_type} cannot be read: {error}"
     raise InvalidInput(problem, _example(entry_type))
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")
 
 
 def _is_camel(key: str) -> bool:
@@ -250,38 +217,9 @@ def _is_whole(number: float) -> bool:
     return not isinstance(number, bool) and 0 <= number < 2**53 and number == int(number)
 
 
-def _check_plain(entry_type: str, name: str, item: object, depth: int) -> None:
-    """Refuse what JSON cannot hold, in a field that is not known."""
-    if depth == 0:
-        raise InvalidInput(f"{name} of the {entry_type} is nested too deeply", f"At most {_MAX_DEPTH} levels")
-    if isinstance(item, float) and not math.isfinite(item):
-        raise InvalidInput(f"{name} of the {entry_type} is not a number", "NaN and infinities cannot be kept")
-    if isinstance(item, int) and item.bit_length() > _MAX_BITS:
-        raise InvalidInput(f"{name} of the {entry_type} is too large a number", f"At most {_MAX_BITS} bits")
-    if isinstance(item, Mapping):
-        for inner in item.values():
-            _check_plain(entry_type, name, inner, depth - 1)
-    elif isinstance(item, (list, tuple)):
-        for inner in item:
-            _check_plain(entry_type, name, inner, depth - 1)
-    elif not isinstance(item, (str, int, float, bool, type(None))):
-        raise InvalidInput(f"{name} of the {entry_type} is a {type(item).__name__}", "Give what JSON can hold")
-
-
 def _example(entry_type: str) -> str:
     shape = ", ".join(
         f"{field.name}{' (required)' if field.required else ''}: {_EXPECTED[field.kind]}"
         for field in _FIELDS[entry_type]
     )
     return f"Give an object or its JSON with {shape}"
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from satchel.base.errors import InvalidInput, TooLarge
+from satchel.base.errors import InvalidInput
 from satchel.base.paging import check_whole
-from satchel.base.redaction import redact
-from satchel.base.text import canonical_path, clean_content
 from satchel.find import documents
 from satchel.find.documents import Document, Kind
 from satchel.keep.entries import structured
@@ -22,8 +19,9 @@ from satchel.keep.entries.records import (
     NewEntry,
     type_number,
 )
-from satchel.keep.names import check_identifier
+from satchel.keep.names import check_file, check_identifier
 from satchel.keep.projects import Workplace, next_seq
+from satchel.keep.texts import check_size, map_texts, storable, storable_json, to_json
 from satchel.store.transaction import Transaction
 
 _MAX_LINE = 2**31 - 1
@@ -63,46 +61,25 @@ def prepare(entry: NewEntry, workplace: Workplace) -> Prepared:
         searchable=_searchable(number, content),
         task_id=None if entry.task_id is None else check_identifier(entry.task_id, "task_id"),
         loop_id=None if entry.loop_id is None else check_identifier(entry.loop_id, "loop_id"),
-        file=None if entry.file is None else _check_file(entry.file, workplace),
+        file=None if entry.file is None else check_file(entry.file, workplace.files_root),
         line=line,
         notes=notes,
     )
 
 
-def _check_file(file: object, workplace: Workplace) -> str:
-    root = workplace.files_root
-    return _inside(file, root) if isinstance(file, str) else canonical_path(file, root)
-
-
-@lru_cache(maxsize=4_096)
-def _inside(file: str, root: str | None) -> str:
-    # the same few files come with every call
-    return check_identifier(canonical_path(file, root), "file")
-
-
 def _storable(entry_type: str, content: object, limit: int) -> tuple[str, tuple[str, ...]]:
     if isinstance(content, str):
-        _check_size(content, limit)
-    notes: list[str] = []
-
-    def clean(text: str) -> str:
-        cleaned = clean_content(text)
-        redacted = redact(cleaned.text)
-        notes.extend(note for note in cleaned.notes if note not in notes)
-        for kind in redacted.found:
-            note = f"a secret was redacted ({kind})"
-            if note not in notes:
-                notes.append(note)
-        return redacted.text
-
+        check_size(content, limit)
+    notes: tuple[str, ...]
     if entry_type in structured.STRUCTURED_TYPES:
-        # each string is redacted before it is serialised: redacting JSON text can break it
         fields = structured.parse_object(entry_type, content)
         if not isinstance(content, str):
-            _check_size(structured.to_json(structured.map_texts(fields, str)), limit)
-        text = structured.to_json(structured.map_texts(fields, clean))
+            check_size(to_json(map_texts(fields, str)), limit)
+        cleaned, notes = storable_json(fields)
+        text = to_json(cleaned)
     elif isinstance(content, str):
-        text = clean(content)
+        result = storable(content)
+        text, notes = result.text, result.notes
         if not text.strip():
             raise InvalidInput(f"the content of the {entry_type} is empty", "Say what was learned")
     else:
@@ -110,19 +87,8 @@ def _storable(entry_type: str, content: object, limit: int) -> tuple[str, tuple[
             f"the content of a {entry_type} must be text, not {type(content).__name__}",
             f"Only {', '.join(structured.STRUCTURED_TYPES)} take an object",
         )
-    _check_size(text, limit)
-    return text, tuple(notes)
-
-
-def _check_size(text: str, limit: int) -> None:
-    # a character is at least one byte, so most texts need no encoding to be measured
-    if len(text) * 4 > limit:
-        size = len(text) if len(text) > limit else len(text.encode("utf-8", "surrogatepass"))
-        if size > limit:
-            raise TooLarge(
-                f"the content has {size / 1024:,.0f} KiB or more, the limit is {limit / 1024:,.0f}",
-                "Write what matters of it, or raise context.max_content_kib",
-            )
+    check_size(text, limit)
+    return text, notes
 
 
 _INSERT = """

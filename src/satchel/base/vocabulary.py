@@ -1,0 +1,37 @@
+"""The names that every project begins with; tags, scopes and categories take more on first use."""
+
+from __future__ import annotations
+
+from satchel.base.errors import unknown_name
+
+LAYERS = ("presentation", "business", "data", "infrastructure", "cross-cutting")
+"""The layers of an architecture; closed unless ``layers.open`` is set."""
+
+TAGS = (
+    "authentication",
+    "security",
+    "api",
+    "database",
+    "performance",
+    "caching",
+    "logging",
+    "error-handling",
+    "validation",
+    "testing",
+)
+CATEGORIES = ("performance", "architecture", "security")
+"""What constraints are about."""
+
+PRIORITIES = ("low", "medium", "high", "critical")
+"""From least to most urgent; the number of one in the tables is its place here, from 1."""
+
+
+def priority_number(name: object) -> int:
+    """Return the number of a priority.
+
+    Raises:
+        InvalidInput: there is no such priority.
+    """
+    if isinstance(name, str) and name in PRIORITIES:
+        return PRIORITIES.index(name) + 1
+    raise unknown_name("priority", name, PRIORITIES)

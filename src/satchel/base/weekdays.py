@@ -1,0 +1,87 @@
+"""Time that passes on weekdays only, in a stated zone."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+from satchel.base.errors import InvalidInput
+
+_SATURDAY = 5
+_MOST_DAYS = 15_000
+_ONE_DAY = timedelta(days=1)
+
+
+def check_zone(zone: str, field: str) -> str:
+    """Return the name of a time zone, if this machine knows it.
+
+    Args:
+        zone: its IANA name.
+        field: what it is given for, for the error.
+
+    Raises:
+        InvalidInput: it knows none of that name.
+    """
+    _zone(zone, field)
+    return zone
+
+
+def _zone(name: str, field: str = "zone") -> tzinfo:
+    if name == "UTC":
+        return UTC
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:  # as the name is unknown, no name at all, or a folder
+        raise InvalidInput(
+            f"{field} {name!r} is no time zone that this machine knows",
+            "Give an IANA name such as Europe/Berlin, or UTC",
+        ) from error
+
+
+def after_weekdays(moment: int, lasting: int, zone: str) -> int:
+    """Return when so much time has passed outside Saturdays and Sundays.
+
+    Args:
+        moment: where to begin, in milliseconds UTC.
+        lasting: milliseconds, measured as they really pass.
+        zone: the IANA time zone whose Saturdays and Sundays are meant.
+    """
+    days = _Days(zone)
+    day = days.of(moment)
+    for _ in range(_MOST_DAYS):
+        end = days.start(day + _ONE_DAY)
+        if day.weekday() < _SATURDAY:
+            if lasting <= end - moment:
+                return moment + lasting
+            lasting -= end - moment
+        moment, day = end, day + _ONE_DAY
+    return moment
+
+
+def before_weekdays(moment: int, lasting: int, zone: str) -> int:
+    """Return the moment from which on so much time had passed outside Saturdays and Sundays; as after_weekdays."""
+    days = _Days(zone)
+    day = days.of(moment)
+    for _ in range(_MOST_DAYS):
+        start = days.start(day)
+        if day.weekday() < _SATURDAY:
+            if lasting <= moment - start:
+                return moment - lasting
+            lasting -= moment - start
+        moment, day = start, day - _ONE_DAY
+    return moment
+
+
+class _Days:
+    """The days of a zone, and when each begins in milliseconds UTC."""
+
+    def __init__(self, zone: str) -> None:
+        self._zone = _zone(zone)
+
+    def of(self, moment: int) -> date:
+        return datetime.fromtimestamp(moment / 1_000, self._zone).date()
+
+    def start(self, day: date) -> int:
+        # where a clock change leaves out midnight, the offset before the change names the moment of the change
+        return round(datetime.combine(day, time.min, self._zone).timestamp() * 1_000)

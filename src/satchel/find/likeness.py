@@ -1,0 +1,220 @@
+"""Near-duplicates: what is about the same thing under another name, or says the same in other words.
+
+Candidates share a mark, so that one indexed statement finds them however much is kept; whether they are alike is then
+decided on the words themselves. A key is marked by all of its words, and by all but each single one, which is what a
+key of one word less looks for; a word counts there by two letters that its misspellings and abbreviations have too. A
+text gets five marks, each of three minima of hashes over its words (locality-sensitive hashing by MinHash: Broder 1997,
+"On the resemblance and containment of documents"): texts alike to 80 % share one with a probability of 83 %, to 90 %
+with one of 98 %, to 20 % with one of 0.7 %.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import cycle
+
+from satchel.find.documents import Kind
+from satchel.find.words import STOP_WORDS, WORD, identifier_parts, unspaced_parts, unspaced_runs
+from satchel.store.transaction import Transaction
+
+THRESHOLD = 80
+"""From so many percent on two keys or texts are called alike."""
+
+MIN_WORDS = 3
+"""A text of fewer different words says too little to be called alike: many things are ``Redis``."""
+
+_BANDS = 5
+_ROWS = 3
+_MOST_WORDS = 200
+_SHORT = 500
+_MOST_KEY_WORDS = 8
+_LEAST_LETTERS = 4
+_VOWELS = "aeiouy"
+_LOOKED_UP = (4, 8, 16)
+_MOST_CANDIDATES = 16
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the telling words of a key or text, each once, in lower case and without a plural's s."""
+    return _words_of_short(text) if len(text) <= _SHORT else _words_of(text)
+
+
+@lru_cache(maxsize=2_048)
+def _words_of_short(text: str) -> tuple[str, ...]:
+    # the same candidates come up again and again
+    return _words_of(text)
+
+
+def _words_of(text: str) -> tuple[str, ...]:
+    found: list[str] = []
+    for word in WORD.findall(text):
+        if word.islower() and word.isalpha():
+            found.append(word)
+        else:
+            found += identifier_parts(word) or [word.lower()]
+        if len(found) > _MOST_WORDS:
+            break
+    for run in unspaced_runs(text[:_MOST_WORDS]):
+        found += unspaced_parts(run)
+    return tuple(dict.fromkeys(_stem(word) for word in found if word not in STOP_WORDS))
+
+
+def key_likeness(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how alike two keys are, in percent: 0 unless every word of the shorter one is in the longer.
+
+    A word matches itself, what it abbreviates (auth, authentication), and itself misspelt.
+
+    Args:
+        one: the words of a key, as :func:`words_of` gives them.
+        other: those of the other.
+    """
+    shorter, longer = sorted((one, other), key=len)
+    if not shorter or len(longer) > max(len(shorter) + 1, 1) or (len(shorter) == 1 and len(longer) > 1):
+        return 0
+    left = list(longer)
+    for word in shorter:
+        match = next((candidate for candidate in left if _same_word(word, candidate)), None)
+        if match is None:
+            return 0
+        left.remove(match)
+    return round(200 * len(shorter) / (len(one) + len(other)))
+
+
+def text_likeness(one: Collection[str], other: Collection[str]) -> int:
+    """Return how alike two texts are, in percent: the share of their words that the other has too (Dice 1945).
+
+    Args:
+        one: the words of a text, as :func:`words_of` gives them; 0 for fewer than :data:`MIN_WORDS`.
+        other: those of the other.
+    """
+    if min(len(one), len(other)) < MIN_WORDS:
+        return 0
+    mine, theirs = set(one), set(other)
+    return round(200 * len(mine & theirs) / (len(mine) + len(theirs)))
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What is recorded of an item, and what to look for to find those like it."""
+
+    recorded: tuple[int, ...]
+    sought: tuple[int, ...]
+
+    def __add__(self, other: Marks) -> Marks:
+        return Marks(self.recorded + other.recorded, self.sought + other.sought)
+
+
+NO_MARKS = Marks((), ())
+
+
+def key_marks(project_id: int, words: Sequence[str]) -> Marks:
+    """Return the marks of a key."""
+    beginnings = sorted(_beginning(word) for word in words[:_MOST_KEY_WORDS])
+    if not beginnings:
+        return NO_MARKS
+    shorter = [beginnings[:place] + beginnings[place + 1 :] for place in range(len(beginnings))]
+    shorter = shorter if len(beginnings) > 2 else []
+
+    def marks(kind: str, groups: Iterable[list[str]]) -> tuple[int, ...]:
+        return tuple({_mark(f"{kind} {project_id} {' '.join(group)}".encode("utf-8", "replace")) for group in groups})
+
+    recorded = marks("whole", [beginnings]) + marks("part", shorter)
+    return Marks(recorded, marks("whole", [beginnings, *shorter]) + marks("part", [beginnings]))
+
+
+def text_marks(project_id: int, words: Collection[str]) -> Marks:
+    """Return the marks of a text; none for a text of few words."""
+    if len(words) < MIN_WORDS:
+        return NO_MARKS
+    least = [min(column) for column in zip(*map(_hashes, words), strict=True)]
+    marks = tuple(
+        _mark(b"text %d %d %d %d %d" % (project_id, band, *least[_ROWS * band : _ROWS * (band + 1)]))
+        for band in range(_BANDS)
+    )
+    return Marks(marks, marks)
+
+
+def remember(transaction: Transaction, kind: Kind, item: int, marks: Iterable[int]) -> None:
+    """Record the marks of an item."""
+    transaction.many(
+        "INSERT INTO likenesses (mark, kind, item_id) VALUES (:mark, :kind, :item) ON CONFLICT DO NOTHING",
+        [{"mark": mark, "kind": kind.number, "item": item} for mark in marks],
+    )
+
+
+def forget(transaction: Transaction, kind: Kind, item: int, marks: Iterable[int]) -> None:
+    """Remove the marks of an item."""
+    transaction.many(
+        "DELETE FROM likenesses WHERE mark = :mark AND kind = :kind AND item_id = :item",
+        [{"mark": mark, "kind": kind.number, "item": item} for mark in marks],
+    )
+
+
+# few texts of SQL for any number of marks: a new one costs more to prepare than to run
+_LOOK_UP = {
+    size: f"""
+    SELECT DISTINCT item_id FROM likenesses
+    WHERE mark IN ({", ".join(f":m{place}" for place in range(size))}) AND kind = :kind
+    ORDER BY item_id DESC LIMIT {_MOST_CANDIDATES}
+    """
+    for size in _LOOKED_UP
+}
+
+
+def candidates(transaction: Transaction, kind: Kind, marks: Marks) -> list[int]:
+    """Return items that share a mark, a dozen or so at most, the newest first."""
+    if not marks.sought:
+        return []
+    size = next((size for size in _LOOKED_UP if size >= len(marks.sought)), _LOOKED_UP[-1])
+    sought: dict[str, int] = {f"m{place}": mark for place, mark in zip(range(size), cycle(marks.sought), strict=False)}
+    return [row[0] for row in transaction.all(_LOOK_UP[size], {**sought, "kind": kind.number})]
+
+
+def _same_word(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    shorter, longer = sorted((one, other), key=len)
+    if not longer.isalpha() or len(shorter) < _LEAST_LETTERS:
+        return False
+    if longer.startswith(shorter):
+        return len(longer) >= len(shorter) + 4
+    return len(shorter) >= 5 and len(longer) <= len(shorter) + 1 and _is_one_slip(shorter, longer)
+
+
+def _beginning(word: str) -> str:
+    """Return what a word shares with what it abbreviates and with nearly all of its misspellings.
+
+    That is its first letter and the next consonant that is another one; a short word is neither.
+    """
+    if len(word) < _LEAST_LETTERS or not (word.isascii() and word.isalpha()):
+        return word[:_LEAST_LETTERS]
+    return word[0] + next((letter for letter in word[1:] if letter not in _VOWELS and letter != word[0]), "")
+
+
+def _is_one_slip(shorter: str, longer: str) -> bool:
+    """Whether one letter more, one other letter, or two swapped neighbours make the one into the other."""
+    start = next((place for place, (a, b) in enumerate(zip(shorter, longer, strict=False)) if a != b), len(shorter))
+    if len(longer) > len(shorter):
+        return shorter[start:] == longer[start + 1 :]
+    swapped = shorter[start : start + 2][::-1] == longer[start : start + 2]
+    return shorter[start + 1 :] == longer[start + 1 :] or (swapped and shorter[start + 2 :] == longer[start + 2 :])
+
+
+def _stem(word: str) -> str:
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-3] + "y" if word.endswith("ies") and len(word) > 4 else word[:-1]
+    return word
+
+
+@lru_cache(maxsize=4_096)
+def _hashes(word: str) -> tuple[int, ...]:
+    many = _ROWS * _BANDS
+    return struct.unpack(f"{many}I", blake2b(word.encode("utf-8", "replace"), digest_size=4 * many).digest())
+
+
+def _mark(data: bytes) -> int:
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big", signed=True)

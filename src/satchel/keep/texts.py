@@ -1,0 +1,197 @@
+"""Content on its way into the store: cleaned, redacted and measured, with notes for whoever gave it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from satchel.base.errors import InvalidInput, TooLarge
+from satchel.base.redaction import finds_secret, redact
+from satchel.base.text import clean_content
+
+_MAX_DEPTH = 32
+_MAX_BITS = 4_096  # Python refuses to write numbers of more than 4,300 digits
+
+
+@dataclass(frozen=True, slots=True)
+class Storable:
+    """A text that can be stored as it is, and what the writer should know of what was done to it."""
+
+    text: str
+    notes: tuple[str, ...]
+
+
+def storable(text: str) -> Storable:
+    """Clean and redact a text.
+
+    Returns:
+        The text, with one note for each kind of change.
+    """
+    cleaned = clean_content(text)
+    redacted = redact(cleaned.text)
+    if not redacted.found:
+        return Storable(redacted.text, cleaned.notes)
+    return Storable(
+        redacted.text, (*cleaned.notes, *dict.fromkeys(f"a secret was redacted ({kind})" for kind in redacted.found))
+    )
+
+
+def named_secret(name: str, text: str) -> str | None:
+    """Return what kind of secret a text is under its name, as in ``password: ...``, or None."""
+    return finds_secret(f"{name}={text!r}")
+
+
+def check_content(text: object, field: str, limit: int) -> Storable:
+    """Return content as it can be stored, or refuse it.
+
+    Args:
+        text: what was given.
+        field: the argument's name, for the error.
+        limit: the most bytes of UTF-8 allowed.
+
+    Raises:
+        InvalidInput: it is no text, or empty.
+        TooLarge: it exceeds the limit.
+    """
+    if not isinstance(text, str):
+        raise InvalidInput(f"{field} must be text, not {type(text).__name__}", f'Give {field} as "..."')
+    check_size(text, limit, field)
+    result = storable(text)
+    if not result.text.strip():
+        raise InvalidInput(f"{field} is empty", f"Say something in {field}")
+    check_size(result.text, limit, field)
+    return result
+
+
+def check_size(text: str, limit: int, field: str = "the content") -> None:
+    """Refuse a text that is too large.
+
+    Args:
+        limit: the most bytes of UTF-8 allowed.
+        field: what it is, for the error.
+
+    Raises:
+        TooLarge: it exceeds the limit.
+    """
+    # a character is at least one byte, so most texts need no encoding to be measured
+    if len(text) * 4 > limit:
+        size = len(text) if len(text) > limit else len(text.encode("utf-8", "surrogatepass"))
+        if size > limit:
+            raise TooLarge(
+                f"{field} has {size / 1024:,.0f} KiB or more, the limit is {limit / 1024:,.0f}",
+                "Write what matters of it, or raise context.max_content_kib",
+            )
+
+
+def parse_json(text: str) -> object:
+    """Read JSON, and refuse the NaN and infinities that Python would take for numbers.
+
+    Raises:
+        json.JSONDecodeError: it is not JSON.
+        ValueError, RecursionError: it is, but not to be kept.
+    """
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number")
+
+
+def check_json(value: object, field: str, depth: int = _MAX_DEPTH) -> None:
+    """Refuse what JSON cannot hold.
+
+    Args:
+        field: what it is, for the error.
+        depth: how many levels there may be.
+
+    Raises:
+        InvalidInput: it is nested too deeply, holds too large a number or none, or something else than JSON can hold.
+    """
+    if depth == 0:
+        raise InvalidInput(f"{field} is nested too deeply", f"At most {_MAX_DEPTH} levels")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput(f"{field} is not a number", "NaN and infinities cannot be kept")
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        raise InvalidInput(f"{field} is too large a number", f"At most {_MAX_BITS} bits")
+    if isinstance(value, Mapping):
+        for inner in value.values():
+            check_json(inner, field, depth - 1)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            check_json(inner, field, depth - 1)
+    elif not isinstance(value, (str, int, float, bool, type(None))):
+        raise InvalidInput(f"{field} is a {type(value).__name__}", "Give what JSON can hold")
+
+
+def map_texts(value: object, change: Callable[[str], str]) -> object:
+    """Return a JSON value with every string in it, names included, passed through ``change``.
+
+    Raises:
+        InvalidInput: two names of one object become the same.
+    """
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        changed: dict[str, object] = {}
+        for key, item in value.items():
+            name = change(str(key))
+            if name in changed:
+                raise InvalidInput(f"two names of an object are both {name!r} when stored", "Give each its own")
+            changed[name] = map_texts(item, change)
+        return changed
+    if isinstance(value, (list, tuple)):
+        return [map_texts(item, change) for item in value]
+    return value
+
+
+def to_json(value: object) -> str:
+    """Render a checked value as compact JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def json_texts(value: object) -> Iterator[str]:
+    """Yield the texts in a JSON value, without the names of objects."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from json_texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from json_texts(item)
+
+
+def storable_json(value: object) -> tuple[object, tuple[str, ...]]:
+    """Clean and redact a checked JSON value string by string: redacting JSON text can break it.
+
+    A text in an object is judged together with its name, as in ``{"password": ...}``.
+
+    Returns:
+        The value, with one note for each kind of change.
+    """
+    notes: list[str] = []
+
+    def clean(text: str) -> str:
+        result = storable(text)
+        notes.extend(result.notes)
+        return result.text
+
+    cleaned = _without_named_secrets(map_texts(value, clean), notes)
+    return cleaned, tuple(dict.fromkeys(notes))
+
+
+def _without_named_secrets(value: object, notes: list[str]) -> object:
+    if isinstance(value, list):
+        return [_without_named_secrets(item, notes) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept: dict[str, object] = {}
+    for name, item in value.items():
+        secret = named_secret(name, item) if isinstance(item, str) else None
+        if secret is not None:
+            notes.append(f"a secret was redacted ({secret})")
+        kept[name] = _without_named_secrets(item, notes) if secret is None else f"[redacted:{secret}]"
+    return kept

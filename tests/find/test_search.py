@@ -1,0 +1,205 @@
+"""What a search looks at: nothing that has expired; each filter by the index or the spine, whichever is cheap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from satchel import Satchel
+from satchel.find import documents, search
+from satchel.find import index_sqlite as index
+from satchel.find.documents import SUPERSEDED, Document, Kind
+from satchel.find.query import parse
+from satchel.find.search import Scope
+from satchel.store.sqlite import SqliteEngine
+
+HALF_PAST = 1_800_000
+
+
+@pytest.fixture
+def engine(satchel: Satchel) -> SqliteEngine:
+    """An engine with one project and one run, whose numbers are 1."""
+    satchel.runs.start("r1")
+    return satchel.workplace.engine
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """What the index was asked for, and under which condition on the spine."""
+    calls: list[tuple[str, str]] = []
+    matches = index.matches
+
+    def watched(transaction: Any, wanted: index.Match, condition: str, *rest: Any, **options: Any) -> Any:
+        calls.append((wanted.expression, condition))
+        return matches(transaction, wanted, condition, *rest, **options)
+
+    monkeypatch.setattr(index, "matches", watched)
+    return calls
+
+
+def add(engine: SqliteEngine, *added: Document) -> None:
+    with engine.write() as transaction:
+        for document in added:
+            documents.add(transaction, document)
+
+
+def message(item: int, text: str = "alpha", **fields: Any) -> Document:
+    return Document(Kind.MESSAGE, item, fields.pop("seq", 1), fields.pop("project_id", 1), None, text, 0, **fields)
+
+
+def entry(item: int, text: str = "alpha", run: int = 1, **fields: Any) -> Document:
+    return Document(Kind.ENTRY, item, 1, 1, run, text, 0, **fields)
+
+
+def found(engine: SqliteEngine, scope: Scope, text: str = "alpha", syntax: str = "natural") -> list[tuple[str, int]]:
+    """Return the letters and numbers of what is found, in their order."""
+    with engine.read() as transaction:
+        ranking = search.rank(transaction, parse(text, syntax), scope)
+        spine = {row[0]: row[1:] for row in transaction.all("SELECT id, kind, item_id FROM documents")}
+    letters = {kind.number: kind.letter for kind in Kind}
+    places = [spine[hit.document] for hit in ranking.hits]
+    return sorted((letters[kind], item) for kind, item in places)
+
+
+@pytest.mark.parametrize(
+    ("text", "syntax"),
+    [("alpha", "natural"), ("where is the alpha", "natural"), ('"alpha"', "natural"), ("alph*", "operators")],
+)
+@pytest.mark.parametrize("status", ["live", "all"])
+@pytest.mark.parametrize("kinds", [(), (Kind.MESSAGE,), (Kind.MESSAGE, Kind.ENTRY)])
+@pytest.mark.parametrize("small", [8_000, 1], ids=["a small scope", "a large scope"])
+def test_what_has_expired_is_found_by_no_search(
+    engine: SqliteEngine,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    syntax: str,
+    status: str,
+    kinds: tuple[Kind, ...],
+    small: int,
+) -> None:
+    monkeypatch.setattr(search, "SMALL", small)
+    monkeypatch.setattr(search, "CANDIDATES", 50)
+    times = {1: HALF_PAST - 1, 2: HALF_PAST, 3: HALF_PAST + 1, 4: None}
+    add(engine, *(message(item, expires_at=time) for item, time in times.items()))
+    scope = Scope(1, kinds=kinds, status=status, now=HALF_PAST)
+    assert found(engine, scope, text, syntax) == [("m", 3), ("m", 4)]
+
+
+def test_what_was_superseded_and_has_expired_is_not_found_among_the_superseded(engine: SqliteEngine) -> None:
+    add(
+        engine,
+        message(1, expires_at=HALF_PAST, status=SUPERSEDED),
+        message(2, expires_at=HALF_PAST + 1, status=SUPERSEDED),
+    )
+    assert found(engine, Scope(1, status="superseded", now=HALF_PAST)) == [("m", 2)]
+
+
+def test_an_expired_neighbour_of_a_result_is_not_found_by_its_surroundings(engine: SqliteEngine) -> None:
+    question = "which alpha release train comes first"
+    add(
+        engine,
+        entry(1, "beta", loop_id="L"),
+        entry(2, "alpha", loop_id="L"),
+        entry(3, "gamma", loop_id="L", expires_at=HALF_PAST),
+    )
+    assert found(engine, Scope(1, now=HALF_PAST - 1), question) == [("e", 1), ("e", 2), ("e", 3)]
+    assert found(engine, Scope(1, now=HALF_PAST), question) == [("e", 1), ("e", 2)]
+
+
+def test_what_expires_in_another_project_hides_nothing_of_this_one(engine: SqliteEngine) -> None:
+    with engine.write() as transaction:
+        transaction.execute("INSERT INTO projects (uid, name, created_at) VALUES (randomblob(16), 'other', 0)")
+    add(engine, message(1, project_id=2, expires_at=HALF_PAST), message(2, expires_at=HALF_PAST + 1))
+    assert found(engine, Scope(1, now=HALF_PAST)) == [("m", 2)]
+    assert found(engine, Scope(2, now=HALF_PAST)) == []
+
+
+def test_an_item_that_is_renewed_expires_when_its_new_version_does(engine: SqliteEngine) -> None:
+    add(engine, message(1, expires_at=HALF_PAST), message(2))
+    with engine.write() as transaction:
+        documents.renew(transaction, message(1, expires_at=HALF_PAST + 1))
+        documents.renew(transaction, message(2, expires_at=HALF_PAST))
+    assert found(engine, Scope(1, now=HALF_PAST)) == [("m", 1)]
+
+
+MOSTLY_ENTRIES = (*(entry(number) for number in range(1, 41)), message(1), message(2))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expression", "condition", "letters"),
+    [
+        ((), '{text parts} : ("alpha")', "", {"e": 40, "m": 2}),
+        (tuple(Kind), '{text parts} : ("alpha")', "", {"e": 40, "m": 2}),
+        ((Kind.ENTRY,), '{text parts} : ("alpha")', "+d.kind IN (1)", {"e": 40}),
+        ((Kind.ENTRY, Kind.MESSAGE), '{text parts} : ("alpha")', "+d.kind IN (1, 4)", {"e": 40, "m": 2}),
+        ((Kind.MESSAGE,), 'scope : (k4) AND {text parts} : ("alpha")', "", {"m": 2}),
+        ((Kind.DECISION, Kind.MESSAGE), 'scope : (k2 OR k4) AND {text parts} : ("alpha")', "", {"m": 2}),
+        ((Kind.DECISION,), 'scope : (k2) AND {text parts} : ("alpha")', "", {}),
+    ],
+    ids=["any", "every", "the usual", "the usual and another", "a rare", "two rare", "none there"],
+)
+def test_kinds_that_nearly_everything_is_of_are_left_to_the_spine(
+    engine: SqliteEngine,
+    asked: list[tuple[str, str]],
+    kinds: tuple[Kind, ...],
+    expression: str,
+    condition: str,
+    letters: dict[str, int],
+) -> None:
+    add(engine, *MOSTLY_ENTRIES)
+    results = [letter for letter, _ in found(engine, Scope(1, kinds=kinds))]
+    assert {letter: results.count(letter) for letter in results} == letters
+    assert asked == [(expression, condition)]
+
+
+def test_kinds_that_are_as_many_as_others_stay_in_the_index(engine: SqliteEngine, asked: list[tuple[str, str]]) -> None:
+    add(engine, *(one for number in range(1, 21) for one in (entry(number), message(number))))
+    assert found(engine, Scope(1, kinds=(Kind.ENTRY,))) == [("e", number) for number in range(1, 21)]
+    assert asked == [('scope : (k1) AND {text parts} : ("alpha")', "")]
+
+
+def test_types_stay_in_the_index_even_where_nearly_everything_is_of_their_kind(
+    engine: SqliteEngine, asked: list[tuple[str, str]]
+) -> None:
+    add(engine, *MOSTLY_ENTRIES, entry(50, type=2))
+    assert found(engine, Scope(1, kinds=(Kind.ENTRY,), types=((Kind.ENTRY, 2), (Kind.ENTRY, 3)))) == [("e", 50)]
+    assert asked == [('scope : (k1t2 OR k1t3) AND {text parts} : ("alpha")', "")]
+
+
+def test_project_and_kind_are_both_left_to_the_spine_where_nearly_everything_is_of_both(
+    engine: SqliteEngine, asked: list[tuple[str, str]]
+) -> None:
+    with engine.write() as transaction:
+        transaction.execute("INSERT INTO projects (uid, name, created_at) VALUES (randomblob(16), 'other', 0)")
+    add(engine, *MOSTLY_ENTRIES, message(60, project_id=2))
+    assert len(found(engine, Scope(1, kinds=(Kind.ENTRY,)))) == 40
+    assert found(engine, Scope(2, kinds=(Kind.MESSAGE,))) == [("m", 60)]
+    assert asked == [
+        ('{text parts} : ("alpha")', "d.project_id = 1 AND +d.kind IN (1)"),
+        ('scope : (p2) AND scope : (k4) AND {text parts} : ("alpha")', ""),
+    ]
+
+
+def test_a_run_that_nearly_everything_is_of_is_left_to_the_spine_only_in_a_large_store(
+    engine: SqliteEngine, asked: list[tuple[str, str]], satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    satchel.runs.start("r2")
+    add(engine, *(entry(number) for number in range(1, 41)), entry(41, run=2))
+    for small in (8_000, 10):
+        monkeypatch.setattr(search, "SMALL", small)
+        assert found(engine, Scope(1, run_id=1)) == sorted(("e", number) for number in range(1, 41))
+    assert found(engine, Scope(1, run_id=2)) == [("e", 41)]
+    assert asked == [
+        ('scope : (r1) AND {text parts} : ("alpha")', ""),
+        ('{text parts} : ("alpha")', "d.run_id = 1"),
+        ('scope : (r2) AND {text parts} : ("alpha")', ""),
+    ]
+
+
+def test_a_filter_that_was_left_to_the_spine_goes_with_the_other_filters(
+    engine: SqliteEngine, asked: list[tuple[str, str]]
+) -> None:
+    add(engine, *MOSTLY_ENTRIES, entry(50, task_id="T"), message(51, task_id="T"))
+    assert found(engine, Scope(1, kinds=(Kind.ENTRY,), task_id="T")) == [("e", 50)]
+    assert asked == [('{text parts} : ("alpha")', "d.task_id = :task_id AND +d.kind IN (1)")]
