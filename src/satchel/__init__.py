@@ -27,9 +27,21 @@ if TYPE_CHECKING:
         Unavailable,
     )
     from satchel.client import Satchel, open_satchel
+    from satchel.keep.constraints import Constraint, ConstraintPage
+    from satchel.keep.decisions import (
+        KEEP,
+        Decision,
+        DecisionHistory,
+        DecisionPage,
+        DecisionState,
+        NewDecision,
+        Similar,
+    )
     from satchel.keep.entries import Entry, EntryPage, NewEntry, PruneResult
     from satchel.keep.entries.state import RunState
+    from satchel.keep.files import Claim, Claimed, FileChange, FileChangePage, FileLock, Released
     from satchel.keep.finding import Found, FoundPage
+    from satchel.keep.messages import MarkedRead, Message, MessagePage
     from satchel.keep.names import Agent
     from satchel.keep.runs import Run
 
@@ -51,33 +63,63 @@ _HOMES = {
         "Unavailable",
     ),
     "satchel.client": ("Satchel", "open_satchel"),
+    "satchel.keep.constraints": ("Constraint", "ConstraintPage"),
+    "satchel.keep.decisions": (
+        "KEEP",
+        "Decision",
+        "DecisionHistory",
+        "DecisionPage",
+        "DecisionState",
+        "NewDecision",
+        "Similar",
+    ),
     "satchel.keep.entries": ("Entry", "EntryPage", "NewEntry", "PruneResult"),
     "satchel.keep.entries.state": ("RunState",),
+    "satchel.keep.files": ("Claim", "Claimed", "FileChange", "FileChangePage", "FileLock", "Released"),
     "satchel.keep.finding": ("Found", "FoundPage"),
+    "satchel.keep.messages": ("MarkedRead", "Message", "MessagePage"),
     "satchel.keep.names": ("Agent",),
     "satchel.keep.runs": ("Run",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "KEEP",
     "Agent",
     "Busy",
+    "Claim",
+    "Claimed",
     "Conflict",
+    "Constraint",
+    "ConstraintPage",
+    "Decision",
+    "DecisionHistory",
+    "DecisionPage",
+    "DecisionState",
     "Entry",
     "EntryPage",
+    "FileChange",
+    "FileChangePage",
+    "FileLock",
     "Found",
     "FoundPage",
     "Interrupted",
     "InvalidInput",
+    "MarkedRead",
+    "Message",
+    "MessagePage",
+    "NewDecision",
     "NewEntry",
     "NotFound",
     "PruneResult",
     "ReadOnly",
     "Refused",
+    "Released",
     "Run",
     "RunState",
     "Satchel",
     "SatchelError",
+    "Similar",
     "StoreDamaged",
     "StoreForeign",
     "StoreFull",

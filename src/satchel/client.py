@@ -12,24 +12,32 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import Clock, system_clock
 from satchel.base.config import Config, load_config
 from satchel.base.paths import StorePlace, locate_store
+from satchel.base.retention import Retention
 from satchel.base.text import check_name
 from satchel.keep.projects import Workplace
 from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
 
 if TYPE_CHECKING:
+    from satchel.keep.constraints import Constraints
+    from satchel.keep.decisions import Decisions
     from satchel.keep.entries import Entries
+    from satchel.keep.files import Files
     from satchel.keep.finding import Finding
     from satchel.keep.housekeeping import Housekeeping
+    from satchel.keep.importing import Importing
+    from satchel.keep.messages import Messages
     from satchel.keep.names import Agents
     from satchel.keep.runs import Runs
+    from satchel.pack.notices import Notices
 
 
 class Satchel:
     """One opened store, working for one project, with defaults for the run and the agent.
 
-    Its rooms: ``entries``, ``runs``, ``agents``, ``finding``, ``housekeeping``. Nothing is opened or made before it is
-    used. Safe to share between threads. Use it as a context manager, or call :meth:`close`.
+    Its rooms: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``runs``, ``agents``, ``finding``,
+    ``notices``, ``housekeeping``, ``importing``. Nothing is opened or made before it is used. Safe to share between
+    threads. Use it as a context manager, or call :meth:`close`.
     """
 
     def __init__(self, workplace: Workplace, place: StorePlace, config: Config) -> None:
@@ -43,6 +51,35 @@ class Satchel:
         from satchel.keep.entries import Entries
 
         return Entries(self.workplace)
+
+    @cached_property
+    def decisions(self) -> Decisions:
+        """What the project has decided."""
+        from satchel.keep.decisions import Decisions
+        from satchel.pack.overtaking import announcer
+
+        return Decisions(self.workplace, announcer(self.workplace))
+
+    @cached_property
+    def constraints(self) -> Constraints:
+        """The rules that the project must respect."""
+        from satchel.keep.constraints import Constraints
+
+        return Constraints(self.workplace)
+
+    @cached_property
+    def files(self) -> Files:
+        """Recorded edits, and claims that announce them."""
+        from satchel.keep.files import Files
+
+        return Files(self.workplace)
+
+    @cached_property
+    def messages(self) -> Messages:
+        """What agents tell each other."""
+        from satchel.keep.messages import Messages
+
+        return Messages(self.workplace)
 
     @cached_property
     def runs(self) -> Runs:
@@ -59,6 +96,13 @@ class Satchel:
         return Agents(self.workplace)
 
     @cached_property
+    def notices(self) -> Notices:
+        """What an agent should know whatever it asked."""
+        from satchel.pack.notices import Notices
+
+        return Notices(self.workplace)
+
+    @cached_property
     def finding(self) -> Finding:
         """One search over everything kept."""
         from satchel.keep.finding import Finding
@@ -71,6 +115,13 @@ class Satchel:
         from satchel.keep.housekeeping import Housekeeping
 
         return Housekeeping(self.workplace)
+
+    @cached_property
+    def importing(self) -> Importing:
+        """Taking over the stores of other tools."""
+        from satchel.keep.importing import Importing
+
+        return Importing(self.workplace)
 
     def interrupter(self) -> Callable[[], None]:
         """Return a function that interrupts what the calling thread is doing in the store when it is called."""
@@ -153,5 +204,15 @@ def open_satchel(
         agent=named(agent, "SATCHEL_AGENT", "agent"),
         max_content_bytes=config.context_max_content_kib * 1024,
         max_per_loop=config.context_max_per_loop,
+        worktree=str(place.worktree) if place.worktree else None,
+        open_layers=config.layers_open,
+        claim_minutes=config.claims_minutes,
+        retention=Retention(
+            config.retention_messages_hours,
+            config.retention_unread_messages_hours,
+            config.retention_file_changes_hours,
+            config.retention_skip_weekends,
+            config.retention_zone,
+        ),
     )
     return Satchel(workplace, place, config)

@@ -442,7 +442,7 @@ def test_the_project_is_left_out_of_the_scope_where_it_is_nearly_everything(
     assert big.finding.search("gamma").total == 40
     assert small.finding.search("gamma").total == 1
     assert asked == [
-        ('{text parts} : ("gamma")', "d.project_id = :own"),
+        ('{text parts} : ("gamma")', "d.project_id = 1"),
         ('scope : (p2) AND {text parts} : ("gamma")', ""),
     ]
 

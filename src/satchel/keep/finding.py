@@ -1,11 +1,8 @@
-"""Finding: one search over everything kept, its results made readable, and the index kept true.
-
-A new kind registers in :data:`_KINDS`, and in :class:`satchel.find.documents.Kind` with its number.
-"""
+"""Finding: one search over everything kept, its results made readable, and the index kept true."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from satchel.base.clock import check_since
@@ -20,34 +17,12 @@ from satchel.find.like import query_like
 from satchel.find.query import SYNTAXES, Query, parse
 from satchel.find.search import STATUSES, Ranking, Scope
 from satchel.find.snippets import Snipper, Snippet
-from satchel.keep import entries, names, projects, runs
+from satchel.keep import names, projects, runs
+from satchel.keep.kinds import KIND_OF, KINDS, read_ref
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
 
 _SAMPLE = 50
-
-
-@dataclass(frozen=True, slots=True)
-class _KindOfThing:
-    """How finding reads one kind.
-
-    Attributes:
-        name: what people call it.
-        types: the names of its types, numbered from 1.
-        texts: what can be searched of items, by their numbers.
-        load: the items after a number, for the index.
-    """
-
-    name: str
-    types: tuple[str, ...]
-    texts: Callable[[Transaction, Sequence[int]], dict[int, str]]
-    load: rebuilding.Load
-
-
-_KINDS: dict[Kind, _KindOfThing] = {
-    Kind.ENTRY: _KindOfThing("entry", entries.ENTRY_TYPES, entries.searchable_texts, entries.load_documents),
-}
-_BY_NUMBER = {kind.number: kind for kind in Kind}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +57,7 @@ class Found:
     Attributes:
         ref: its short id.
         by_surroundings: it holds no word of the query itself; what stands around it does.
-        status: live or superseded.
+        status: of its kind, as live or superseded for an entry.
         created_at: milliseconds UTC.
     """
 
@@ -176,8 +151,8 @@ class Finding:
             raise unknown_name("status", status, STATUSES)
         check_page(limit, offset)
         work = self._workplace
-        chosen = _check_kinds(kinds, types)
-        numbers = _type_numbers(chosen, types)
+        chosen = _check_kinds(kinds)
+        wanted = _check_types(chosen, types)
         agent = None if agent is None else check_name(agent, "agent")
         file = None if file is None else canonical_path(file, work.files_root)
         task_id = None if task_id is None else check_name(task_id, "task_id")
@@ -194,14 +169,14 @@ class Finding:
                 return FoundPage((), 0, offset, limit, ("nothing was written for this project yet",))
             itself: tuple[Kind, int] | None = None
             if query is None:
-                itself, query = _query_like(transaction, project.id, like or "")
+                itself, query = _query_like(transaction, project.id, like or "", work.clock())
             if not query.terms:
                 note = f"{(text or '').strip()[:80]!r} holds no word to search for"
                 if itself is not None:
                     note = f"no other item holds a telling word of {(like or '').strip()}"
                 return FoundPage((), 0, offset, limit, (note,))
             author = names.find_agent(transaction, project.id, agent)
-            scope = Scope(project.id, run, chosen, numbers, author, task_id, loop_id, file, moment, status)
+            scope = Scope(project.id, run, chosen, wanted, author, task_id, loop_id, file, moment, status, work.clock())
             ranking = search.rank(transaction, query, scope)
             return _page(transaction, ranking, itself, offset, limit, explain=explain)
 
@@ -214,14 +189,14 @@ class Finding:
         Returns:
             How many items were indexed.
         """
-        loaders = [(kind, thing.load) for kind, thing in _KINDS.items()]
+        loaders = [(kind, thing.load) for kind, thing in KINDS.items()]
         return rebuilding.rebuild(self._workplace.engine, loaders, progress)
 
 
 def index_problems(transaction: Transaction) -> list[str]:
     """Return where index, spine and tables disagree, by their numbers and by the texts of a sample."""
     found = index.problems(transaction)
-    for kind, thing in _KINDS.items():
+    for kind, thing in KINDS.items():
         for text, sql in (
             ("not in the spine", f"SELECT count(*) FROM ({_kept(kind)}) AS k WHERE id NOT IN ({_ITEMS})"),
             (
@@ -265,46 +240,48 @@ def _sample(transaction: Transaction, kind: Kind) -> dict[str, object]:
     }
 
 
-def _check_kinds(kinds: Sequence[str] | None, types: Sequence[str] | None) -> tuple[Kind, ...]:
+def _check_kinds(kinds: Sequence[str] | None) -> tuple[Kind, ...]:
     if kinds is not None and (isinstance(kinds, str) or not kinds):
         raise InvalidInput("kinds is no list of kinds", 'Give at least one, as in ["entry"], or leave it out')
-    by_name = {thing.name: kind for kind, thing in _KINDS.items()}
+    by_name = {thing.name: kind for kind, thing in KINDS.items()}
     for name in kinds or ():
         if name not in by_name:
             raise unknown_name("kind", name, by_name)
-    if types is not None and not kinds:
-        return tuple(kind for kind, thing in _KINDS.items() if thing.types)
     return tuple(by_name[name] for name in dict.fromkeys(kinds or ()))
 
 
-def _type_numbers(kinds: Sequence[Kind], types: Sequence[str] | None) -> tuple[int, ...]:
+def _check_types(kinds: Sequence[Kind], types: Sequence[str] | None) -> tuple[tuple[Kind, int], ...]:
+    """Return the types asked for, in each of the kinds that has a type of that name."""
     if types is None:
         return ()
     if isinstance(types, str) or not types:
         raise InvalidInput("types is no list of types", 'Give at least one, as in ["discovery"], or leave it out')
-    valid = _KINDS[kinds[0]].types
+    known = {
+        (kind, name): (kind, number)
+        for kind, thing in KINDS.items()
+        if not kinds or kind in kinds
+        for number, name in enumerate(thing.types, 1)
+    }
+    valid = dict.fromkeys(name for _, name in known)
     for name in types:
         if name not in valid:
             raise unknown_name("type", name, valid)
-    return tuple(valid.index(name) + 1 for name in dict.fromkeys(types))
+    return tuple(found for (_, name), found in known.items() if name in types)
 
 
-def _query_like(transaction: Transaction, project_id: int, ref: str) -> tuple[tuple[Kind, int], Query]:
+def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -> tuple[tuple[Kind, int], Query]:
     """Return an item and the query that its text is."""
-    letters = {kind.letter: kind for kind in Kind}
-    kind, digits = letters.get(ref.strip()[:1]), ref.strip()[1:]
-    if kind is None or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
-        raise InvalidInput(
-            f"{ref[:80]!r} is no item's id", f"Give an id such as {next(iter(letters))}812; results show them"
-        )
-    item = int(digits)
+    kind, item = read_ref(ref)
     row = transaction.one(
-        "SELECT id FROM documents WHERE kind = :kind AND item_id = :item AND project_id = :project",
-        {"kind": kind.number, "item": item, "project": project_id},
+        """
+        SELECT id FROM documents
+        WHERE kind = :kind AND item_id = :item AND project_id = :project AND (expires_at IS NULL OR expires_at > :now)
+        """,
+        {"kind": kind.number, "item": item, "project": project_id, "now": now},
     )
     if row is None:
         raise NotFound(f"there is no {ref.strip()} in this project", "Results of a search show the ids")
-    text = _KINDS[kind].texts(transaction, [item]).get(item, "")
+    text = KINDS[kind].texts(transaction, [item]).get(item, "")
     return (kind, item), query_like(transaction, project_id, text)
 
 
@@ -349,7 +326,7 @@ def _page(
 
 def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
     texts: dict[int, str] = {}
-    for kind, thing in _KINDS.items():
+    for kind, thing in KINDS.items():
         items = {row[2]: row[0] for row in rows if row[1] == kind.number}
         loaded = thing.texts(transaction, list(items))
         texts |= {document: loaded.get(item, "") for item, document in items.items()}
@@ -358,8 +335,8 @@ def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
 
 def _found(row: Row, hit: search.Hit, snippet: Snippet, ranking: Ranking, *, explain: bool) -> Found:
     _, number, item, kind_type, agent, run, task, loop, file, status, created = row
-    kind = _BY_NUMBER[number]
-    thing = _KINDS[kind]
+    kind = KIND_OF[number]
+    thing = KINDS[kind]
     return Found(
         kind=thing.name,
         ref=f"{kind.letter}{item}",
@@ -372,7 +349,7 @@ def _found(row: Row, hit: search.Hit, snippet: Snippet, ranking: Ranking, *, exp
         task_id=task,
         loop_id=loop,
         file=file,
-        status="live" if status == 1 else "superseded",
+        status=thing.statuses[status - 1],
         created_at=created,
         explanation=_explained(hit.document, ranking) if explain else None,
     )

@@ -1,0 +1,186 @@
+"""The constraints of a project: add, find, and say of one that it does not hold any more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from satchel.base.clock import iso
+from satchel.base.errors import NotFound
+from satchel.base.paging import DEFAULT_LIMIT
+from satchel.find.documents import Kind
+from satchel.keep import projects
+from satchel.keep.constraints import writing
+from satchel.keep.constraints.records import DEFAULT_CATEGORY, DEFAULT_PRIORITY, Constraint, ConstraintPage
+from satchel.keep.names import check_identifier, ensure_agent, find_layer
+from satchel.keep.projects import Workplace
+from satchel.keep.texts import check_content
+
+if TYPE_CHECKING:
+    from satchel.store.transaction import Transaction
+
+
+class Constraints:
+    """The rules that the project must respect."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        self._workplace = workplace
+
+    def add(
+        self,
+        text: str,
+        *,
+        category: str = DEFAULT_CATEGORY,
+        priority: str = DEFAULT_PRIORITY,
+        layer: str | None = None,
+        tags: Sequence[str] = (),
+        agent: str | None = None,
+    ) -> Constraint:
+        """Add a rule; it is durable when this returns.
+
+        Args:
+            text: what must hold; at most ``context.max_content_kib``.
+            category: what it is about, such as security; recorded on first use.
+            priority: low, medium, high or critical.
+            layer: one of the project's layers.
+            tags: at most 50 names, compared without regard to case; recorded on first use.
+            agent: who adds it; None takes the default, which may be nobody.
+
+        Returns:
+            The constraint as it was kept; ``notes`` says what was cleaned or redacted, and which constraints that
+            hold say nearly the same.
+
+        Raises:
+            InvalidInput, TooLarge: it is not acceptable; nothing was written.
+        """
+        work = self._workplace
+        new = writing.prepare(text, category, priority, layer, tags, work)
+        agent = self._check_agent(agent)
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
+            similar = writing.notes_on_similar(transaction, project.id, new.text)
+            number = writing.insert(transaction, work, project.id, author, new, now)
+            return _loaded(transaction, project.id, number, (*new.notes, *similar))
+
+    def find(
+        self,
+        *,
+        search: str | None = None,
+        category: str | None = None,
+        priority: str | None = None,
+        layer: str | None = None,
+        tags: Sequence[str] | None = None,
+        match: str = "any",
+        status: str = "active",
+        agent: str | None = None,
+        since: str | int | None = None,
+        after_seq: int | None = None,
+        order: str | None = None,
+        limit: int = DEFAULT_LIMIT,
+        offset: int = 0,
+    ) -> ConstraintPage:
+        """Read constraints.
+
+        Args:
+            search: words in any form; without ``order`` the best matches come first.
+            category, layer: only constraints of these.
+            priority: only this or a higher one.
+            tags: only constraints that have any or all of these; at least one name.
+            match: any or all of the tags.
+            status: active, inactive or all.
+            agent: only what this agent added.
+            since: only what was added or deactivated at or after this time: ISO 8601, an age such as ``90m``, or
+                milliseconds UTC.
+            after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
+            order: desc or asc, by (created_at, id); None is the highest priority first and of equals the newest, or
+                relevance for a search.
+            limit: 0 to 500; 0 gives the total alone.
+            offset: how many to skip.
+
+        Returns:
+            The page with its total. A category, tag or agent that nobody named yet makes it empty, and a note says so.
+
+        Raises:
+            InvalidInput: a filter is empty, unknown or out of range.
+        """
+        # the search behind it is left alone by whoever only writes
+        from satchel.keep.constraints import reading
+
+        chosen = reading.check_filter(
+            self._workplace,
+            search=search,
+            category=category,
+            priority=priority,
+            layer=layer,
+            tags=tags,
+            match=match,
+            status=status,
+            agent=agent,
+            since=since,
+            after_seq=after_seq,
+            order=order,
+            limit=limit,
+            offset=offset,
+        )
+        with self._workplace.engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            if project is None:
+                find_layer(transaction, None, chosen.layer)
+                note = "nothing was written for this project yet"
+                return ConstraintPage((), 0, offset, limit, 0, chosen.order_name, (note,), after_seq)
+            found, total, notes = reading.read(transaction, project.id, chosen)
+        return ConstraintPage(found, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
+
+    def deactivate(self, ref: str | int, reason: str | None = None, *, agent: str | None = None) -> Constraint:
+        """Say that a constraint does not hold any more; it is kept, and found below those that do.
+
+        Args:
+            ref: its short id, such as ``c7``.
+            reason: why.
+            agent: who says so; None takes the default, which may be nobody.
+
+        Returns:
+            The constraint as it stands. One that was inactive before keeps its first reason, and ``notes`` says so.
+
+        Raises:
+            NotFound: the project has no such constraint.
+            InvalidInput, TooLarge: the id, reason or agent is not acceptable.
+        """
+        work = self._workplace
+        number = Kind.CONSTRAINT.number_of(ref)
+        cleaned = None if reason is None else check_content(reason, "reason", work.max_content_bytes)
+        agent = self._check_agent(agent)
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.find(transaction, work)
+            before = None if project is None else writing.load(transaction, project.id, number)
+            if project is None or before is None:
+                raise NotFound(
+                    f"there is no constraint {Kind.CONSTRAINT.ref(number)} in this project",
+                    "Listing constraints shows their ids",
+                )
+            if not before.active:
+                return replace(before, notes=(_inactive_already(before),))
+            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
+            text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
+            writing.deactivate(transaction, project.id, number, text, author, now)
+            return _loaded(transaction, project.id, number, notes)
+
+    def _check_agent(self, agent: str | None) -> str | None:
+        agent = self._workplace.agent if agent is None else agent
+        return None if agent is None else check_identifier(agent, "agent")
+
+
+def _loaded(transaction: Transaction, project_id: int, number: int, notes: tuple[str, ...]) -> Constraint:
+    constraint = writing.load(transaction, project_id, number, notes=notes)
+    assert constraint is not None
+    return constraint
+
+
+def _inactive_already(constraint: Constraint) -> str:
+    since = "" if constraint.deactivated_at is None else f" since {iso(constraint.deactivated_at)}"
+    author = "" if constraint.deactivated_by is None else f", by {constraint.deactivated_by}"
+    return f"{constraint.ref} was inactive already{since}{author}; its reason stays"

@@ -1,0 +1,276 @@
+"""The project's decisions: set, get with history, find."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from satchel.base.errors import Conflict, InvalidInput, NotFound, TooLarge, nearest
+from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
+from satchel.base.text import check_name
+from satchel.find import likeness
+from satchel.find.documents import Kind
+from satchel.keep import projects
+from satchel.keep.decisions import state as states
+from satchel.keep.decisions import writing
+from satchel.keep.decisions.records import (
+    KEEP,
+    Decision,
+    DecisionHistory,
+    DecisionPage,
+    DecisionState,
+    Keep,
+    NewDecision,
+    Overtaken,
+    Value,
+)
+from satchel.keep.decisions.state import Current, State
+from satchel.keep.names import check_identifier, ensure_agent, find_layer
+from satchel.keep.projects import Workplace
+from satchel.store.transaction import Row, Transaction
+
+MAX_BATCH = 200
+_MOST_KEYS = 2_000
+
+OnOvertaken = Callable[[Transaction, Overtaken], None]
+"""Told, inside the transaction, that somebody changed what somebody else had set."""
+
+
+class Decisions:
+    """The project's word: keyed, versioned decisions."""
+
+    def __init__(self, workplace: Workplace, on_overtaken: OnOvertaken | None = None) -> None:
+        self._workplace = workplace
+        self._on_overtaken = on_overtaken
+
+    def set(
+        self,
+        key: str,
+        value: Value | Keep = KEEP,
+        *,
+        tags: Sequence[str] | Keep | None = KEEP,
+        scopes: Sequence[str] | Keep | None = KEEP,
+        layer: str | Keep | None = KEEP,
+        version: str | Keep | None = KEEP,
+        status: str | Keep = KEEP,
+        rationale: str | Keep | None = KEEP,
+        expected_revision: int | None = None,
+        agent: str | None = None,
+    ) -> Decision:
+        """Set one decision; it is durable when this returns, and what it replaces is in its history.
+
+        A field left out keeps what there is; None, or an empty list or text, clears it.
+
+        Args:
+            key: the decision's name, at most 200 characters; compared exactly.
+            value: text of at most ``context.max_content_kib``, or a finite number within 2^53; needed for a new key.
+            tags: at most 50 names, compared without regard to case.
+            scopes: modules or components, the same way.
+            layer: one of the project's layers.
+            version: a free label; a new decision has 1.0.0.
+            status: active (a new decision's), deprecated or draft. A draft over an active key is refused.
+            rationale: why.
+            expected_revision: set it only if this is its revision; 0 demands that the key is new.
+            agent: who decides; None takes the default, which may be nobody.
+
+        Returns:
+            The decision as it stands; ``replaced`` is what it was, ``similar`` what it looks like, ``notes`` what was
+            cleaned or redacted, or that nothing was changed.
+
+        Raises:
+            InvalidInput, TooLarge: something is not acceptable; nothing was written.
+            Conflict: the revision is another, or a draft would hide an active decision.
+        """
+        new = NewDecision(key, value, tags, scopes, layer, version, status, rationale, expected_revision)
+        return self.set_many([new], agent=agent)[0]
+
+    def set_many(self, decisions: Sequence[NewDecision], *, agent: str | None = None) -> tuple[Decision, ...]:
+        """Set several decisions in one transaction: all of them or none.
+
+        Args:
+            decisions: 1 to 200, in order; a key at most once.
+            agent: as for :meth:`set`.
+
+        Raises:
+            As :meth:`set`; the error of a batch names the place of the decision.
+        """
+        work = self._workplace
+        if not 1 <= len(decisions) <= MAX_BATCH:
+            raise InvalidInput(f"{len(decisions)} decisions were given", f"Set 1 to {MAX_BATCH} at once")
+        several = len(decisions) > 1
+        prepared = []
+        for place, new in enumerate(decisions):
+            with _placed(place, several):
+                prepared.append(writing.prepare(new, work))
+        keys = [given.key for given in prepared]
+        twice = next((key for key in keys if keys.count(key) > 1), None)
+        if twice is not None:
+            raise InvalidInput(f"key {twice!r} is in the batch twice", "Set each key once")
+        agent = work.agent if agent is None else agent
+        agent = None if agent is None else check_identifier(agent, "agent")
+        done: list[Decision] = []
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)
+            for place, given in enumerate(prepared):
+                with _placed(place, several):
+                    one = writing.bring_in(transaction, work, project.id, author, given, now)
+                if one.overtaken is not None and self._on_overtaken is not None:
+                    self._on_overtaken(transaction, one.overtaken)
+                done.append(one.decision)
+        return tuple(done)
+
+    def get(self, key: str, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> DecisionHistory:
+        """Return a decision with what it was before, the newest first.
+
+        Args:
+            key: its key, or its short id such as ``d12``.
+            limit: how many earlier states, 0 to 500.
+            offset: how many to skip.
+
+        Raises:
+            NotFound: there is no such decision; names the nearest key.
+        """
+        key = check_name(key, "key")
+        check_page(limit, offset)
+        with self._workplace.engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            found = None if project is None else _find(transaction, project.id, key)
+            if project is None or found is None:
+                close = None if project is None else _nearest_key(transaction, project.id, key)
+                hint = f"Did you mean {close!r}?" if close else "find_decisions lists what was decided"
+                raise NotFound(f"there is no decision {key!r}", hint)
+            rows = transaction.all(
+                """
+                SELECT h.revision, h.value_text, h.value_number, h.status, h.version, h.layer_id, l.name, h.agent_id,
+                    a.name, h.rationale, h.tags, h.scopes, h.set_at, h.created_at
+                FROM decision_history h LEFT JOIN layers l ON l.id = h.layer_id LEFT JOIN agents a ON a.id = h.agent_id
+                WHERE h.decision_id = :id ORDER BY h.revision DESC LIMIT :limit OFFSET :offset
+                """,
+                {"id": found.id, "limit": limit, "offset": offset},
+            )
+            count = transaction.one("SELECT count(*) FROM decision_history WHERE decision_id = :id", {"id": found.id})
+        total = int(count[0]) if count else 0
+        return DecisionHistory(writing.decision(found), Page(tuple(map(_past, rows)), total, offset, limit))
+
+    def find(
+        self,
+        *,
+        search: str | None = None,
+        status: str | None = None,
+        layer: str | None = None,
+        tags: Sequence[str] | None = None,
+        match: str = "any",
+        scopes: Sequence[str] | None = None,
+        minimum: float | None = None,
+        maximum: float | None = None,
+        agent: str | None = None,
+        since: str | int | None = None,
+        after_seq: int | None = None,
+        order: str | None = None,
+        limit: int = DEFAULT_LIMIT,
+        offset: int = 0,
+    ) -> DecisionPage:
+        """Find decisions.
+
+        Args:
+            search: words in any form; without ``order`` the best matches come first.
+            status: active, deprecated or draft; None is all of them.
+            layer: only this layer.
+            tags: with any of these tags, or with all of them as ``match`` says.
+            match: any or all.
+            scopes: with any of these scopes.
+            minimum, maximum: only numbers from, up to, these.
+            agent: only what this agent set last.
+            since: only what was set at or after this time: ISO 8601, an age such as ``90m``, or milliseconds UTC.
+            after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
+            order: asc or desc, by (created_at, id); None is desc, or relevance for a search.
+            limit: 0 to 500; 0 gives the total alone.
+            offset: how many to skip.
+
+        Raises:
+            InvalidInput: a filter is empty, unknown or out of range.
+            StoreDamaged: the search index names what is not kept.
+        """
+        # the search behind it is left alone by whoever only sets
+        from satchel.keep.decisions import reading
+
+        chosen = reading.check_filter(
+            self._workplace,
+            search=search,
+            status=status,
+            layer=layer,
+            tags=tags,
+            match=match,
+            scopes=scopes,
+            minimum=minimum,
+            maximum=maximum,
+            agent=agent,
+            since=since,
+            after_seq=after_seq,
+            order=order,
+            limit=limit,
+            offset=offset,
+        )
+        with self._workplace.engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            if project is None:
+                find_layer(transaction, None, chosen.layer)
+                note = "nothing was written for this project yet"
+                return DecisionPage((), 0, offset, limit, 0, chosen.order_name, (note,), after_seq)
+            found, total, notes = reading.find(transaction, project.id, chosen)
+        return DecisionPage(found, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
+
+
+@contextmanager
+def _placed(place: int, several: bool) -> Iterator[None]:
+    """Add the place in the batch to an error."""
+    try:
+        yield
+    except (InvalidInput, TooLarge, Conflict) as error:
+        if not several:
+            raise
+        raise type(error)(f"decisions[{place}]: {error.problem}", error.remedy) from None
+
+
+def _find(transaction: Transaction, project_id: int, key: str) -> Current | None:
+    found = states.load(transaction, project_id, key)
+    letter = Kind.DECISION.letter
+    digits = key.removeprefix(letter)
+    if found is not None or digits == key or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+        return found
+    return states.load_number(transaction, project_id, Kind.DECISION.number_of(key))
+
+
+def _nearest_key(transaction: Transaction, project_id: int, key: str) -> str | None:
+    """Return the key most like one that there is not: alike by its words, else by its letters among the newest."""
+    words = likeness.words_of(key)
+    found: list[tuple[int, str]] = []
+    for number in likeness.candidates(transaction, Kind.DECISION, likeness.key_marks(project_id, words)):
+        row = transaction.one("SELECT key FROM decisions WHERE id = :id", {"id": number})
+        if row is not None:
+            found.append((likeness.key_likeness(words, likeness.words_of(row[0])), row[0]))
+    percent, close = max(found, default=(0, ""))
+    if percent >= likeness.THRESHOLD:
+        return close
+    rows = transaction.all(
+        "SELECT key FROM decisions WHERE project_id = :project ORDER BY id DESC LIMIT :most",
+        {"project": project_id, "most": _MOST_KEYS},
+    )
+    return nearest(key, (row[0] for row in rows))
+
+
+def _past(row: Row) -> DecisionState:
+    revision, text, number, status, version, layer_id, layer, agent_id, agent, rationale, tags, scopes, set_at, at = row
+    state = State(
+        value=states.value_of(text, number),
+        status=status,
+        version=version,
+        layer=None if layer_id is None else (layer_id, layer),
+        tags=tuple((0, name) for name in json.loads(tags)),
+        scopes=tuple((0, name) for name in json.loads(scopes)),
+        rationale=rationale,
+    )
+    return writing.decision_state(state, revision, None if agent_id is None else (agent_id, agent), set_at, at)

@@ -1,0 +1,150 @@
+"""What a decision says, with every name resolved, and how it is read from its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from satchel.base.errors import unknown_name
+from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES, Value
+from satchel.store.transaction import Row, Transaction
+
+ACTIVE, DEPRECATED, DRAFT = 1, 2, 3
+
+LARGEST_WHOLE = 2**53
+"""Whole numbers up to here are kept exactly, and come back as whole numbers."""
+
+Named = tuple[int, str]
+"""The number of a name, and the name."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a decision says, with every name resolved.
+
+    Attributes:
+        status: the number of one of :data:`STATUSES`.
+        tags: sorted by name, as are ``scopes``.
+    """
+
+    value: Value
+    status: int = ACTIVE
+    version: str = DEFAULT_VERSION
+    layer: Named | None = None
+    tags: tuple[Named, ...] = ()
+    scopes: tuple[Named, ...] = ()
+    rationale: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """A decision as it stands in the tables.
+
+    Attributes:
+        agent: who set it last.
+        created_at: when it was made, in milliseconds UTC.
+        updated_at: when it was changed last.
+    """
+
+    id: int
+    uid: bytes
+    seq: int
+    key: str
+    revision: int
+    state: State
+    agent: Named | None
+    created_at: int
+    updated_at: int
+
+
+COLUMNS = """
+    d.id, d.uid, d.seq, d.key, d.value_text, d.value_number, d.agent_id, a.name, d.layer_id, l.name, d.version,
+    d.revision, d.status, d.rationale, d.created_at, d.updated_at
+"""
+"""What :func:`currents` reads."""
+
+SOURCE = "decisions d LEFT JOIN agents a ON a.id = d.agent_id LEFT JOIN layers l ON l.id = d.layer_id"
+
+
+def currents(transaction: Transaction, rows: Sequence[Row]) -> dict[int, Current]:
+    """Turn rows of :data:`COLUMNS` into decisions, by their numbers, with their tags and scopes."""
+    numbers = [row[0] for row in rows]
+    tags = _names(transaction, "decision_tags", "tag_id", "tags", numbers)
+    scopes = _names(transaction, "decision_scopes", "scope_id", "scopes", numbers)
+    return {
+        row[0]: Current(
+            id=row[0],
+            uid=row[1],
+            seq=row[2],
+            key=row[3],
+            revision=row[11],
+            state=State(
+                value=value_of(row[4], row[5]),
+                status=row[12],
+                version=row[10],
+                layer=None if row[8] is None else (row[8], row[9]),
+                tags=tags.get(row[0], ()),
+                scopes=scopes.get(row[0], ()),
+                rationale=row[13],
+            ),
+            agent=None if row[6] is None else (row[6], row[7]),
+            created_at=row[14],
+            updated_at=row[15],
+        )
+        for row in rows
+    }
+
+
+def load(transaction: Transaction, project_id: int, key: str) -> Current | None:
+    """Return the decision with a key, or None."""
+    found = transaction.one(
+        "SELECT id FROM decisions WHERE project_id = :project AND key = :key", {"project": project_id, "key": key}
+    )
+    return None if found is None else load_number(transaction, project_id, found[0])
+
+
+def load_number(transaction: Transaction, project_id: int, number: int) -> Current | None:
+    """Return the decision with a number, or None."""
+    rows = transaction.all(
+        f"SELECT {COLUMNS} FROM {SOURCE} WHERE d.project_id = :project AND d.id = :id",
+        {"project": project_id, "id": number},
+    )
+    return currents(transaction, rows)[number] if rows else None
+
+
+def value_of(text: str | None, number: float | None) -> Value:
+    """Return what was decided: numbers that are whole come back whole."""
+    if number is None:
+        return text or ""
+    return int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE else number
+
+
+def sorted_names(names: Iterable[Named]) -> tuple[Named, ...]:
+    """Return names in the order in which they are shown."""
+    return tuple(sorted(names, key=lambda named: (named[1].casefold(), named[0])))
+
+
+def _names(
+    transaction: Transaction, junction: str, column: str, table: str, numbers: Sequence[int]
+) -> dict[int, tuple[Named, ...]]:
+    if not numbers:
+        return {}
+    rows = transaction.all(
+        f"SELECT j.decision_id, n.id, n.name FROM {junction} j JOIN {table} n ON n.id = j.{column} "
+        f"WHERE j.decision_id IN ({', '.join(map(str, numbers))})"
+    )
+    found: dict[int, list[Named]] = {}
+    for decision, number, name in rows:
+        found.setdefault(decision, []).append((number, name))
+    return {decision: sorted_names(names) for decision, names in found.items()}
+
+
+def status_number(name: object) -> int:
+    """Return the number of a status.
+
+    Raises:
+        InvalidInput: there is no such status.
+    """
+    if isinstance(name, str) and name in STATUSES:
+        return STATUSES.index(name) + 1
+    raise unknown_name("status", name, STATUSES)

@@ -1,0 +1,269 @@
+"""Bringing what a decision says into its tables: the row, its history, its names, counts, marks and document."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+
+from satchel.find import documents, likeness
+from satchel.find.documents import Document, Kind
+from satchel.keep.decisions.records import Value
+from satchel.keep.decisions.state import COLUMNS, SOURCE, Current, Named, State, currents
+from satchel.keep.projects import next_seq
+from satchel.store.transaction import Transaction
+
+_PROJECT, _LAYER, _TAG, _SCOPE = 0, 1, 2, 3
+"""The dimensions of ``decision_counts``."""
+
+_INSERT = """
+    INSERT INTO decisions
+        (uid, seq, project_id, key, value_text, value_number, agent_id, layer_id, version, revision, status, rationale,
+         created_at, updated_at)
+    VALUES
+        (:uid, :seq, :project, :key, :text, :number, :agent, :layer, :version, 1, :status, :rationale, :at, :at)
+"""
+
+
+def create(
+    transaction: Transaction,
+    project_id: int,
+    key: str,
+    state: State,
+    agent: Named | None,
+    at: int,
+    uid: bytes | None = None,
+    marks: likeness.Marks | None = None,
+) -> Current:
+    """Make a decision whose key is not there yet.
+
+    Args:
+        at: when it was made, in milliseconds UTC.
+        uid: 16 bytes; None takes random ones.
+        marks: what :func:`marks_of` gives, where it is known already.
+    """
+    uid = uid or os.urandom(16)
+    seq = next_seq(transaction, project_id)
+    number = transaction.insert(
+        _INSERT,
+        {
+            "uid": uid,
+            "seq": seq,
+            "project": project_id,
+            "key": key,
+            "agent": _number(agent),
+            "at": at,
+            **_values(state),
+        },
+    )
+    made = Current(number, uid, seq, key, 1, state, agent, at, at)
+    _link(transaction, number, at, state)
+    _count(transaction, project_id, [(state, 1)])
+    marks = marks_of(project_id, key, state.value) if marks is None else marks
+    likeness.remember(transaction, Kind.DECISION, number, marks.recorded)
+    documents.add(transaction, _document(project_id, made))
+    return made
+
+
+def change(
+    transaction: Transaction,
+    project_id: int,
+    before: Current,
+    state: State,
+    agent: Named | None,
+    at: int,
+    uid: bytes | None = None,
+) -> Current:
+    """Bring a decision into another state; the one before goes whole into its history.
+
+    Args:
+        before: what there is.
+        at: when it is changed, in milliseconds UTC.
+        uid: 16 bytes, of the state before as a part of the history; None takes random ones.
+    """
+    seq = next_seq(transaction, project_id, 2) + 1
+    old = before.state
+    transaction.execute(
+        """
+        INSERT INTO decision_history
+            (uid, seq, project_id, decision_id, revision, value_text, value_number, version, status, layer_id,
+             agent_id, rationale, tags, scopes, set_at, created_at)
+        VALUES
+            (:uid, :seq, :project, :decision, :revision, :text, :number, :version, :status, :layer, :agent, :rationale,
+             :tags, :scopes, :set_at, :at)
+        """,
+        {
+            "uid": uid or os.urandom(16),
+            "seq": seq - 1,
+            "project": project_id,
+            "decision": before.id,
+            "revision": before.revision,
+            "agent": _number(before.agent),
+            "tags": _json(old.tags),
+            "scopes": _json(old.scopes),
+            "set_at": before.updated_at,
+            "at": at,
+            **_values(old),
+        },
+    )
+    after = Current(before.id, before.uid, seq, before.key, before.revision + 1, state, agent, before.created_at, at)
+    transaction.execute(
+        """
+        UPDATE decisions
+        SET seq = :seq, value_text = :text, value_number = :number, agent_id = :agent, layer_id = :layer,
+            version = :version, revision = :revision, status = :status, rationale = :rationale, updated_at = :at
+        WHERE id = :id
+        """,
+        {
+            "id": before.id,
+            "seq": seq,
+            "revision": after.revision,
+            "agent": _number(agent),
+            "at": at,
+            **_values(state),
+        },
+    )
+    if (old.status, old.tags, old.scopes) != (state.status, state.tags, state.scopes):
+        _unlink(transaction, before.id)
+        _link(transaction, before.id, before.created_at, state)
+    _count(transaction, project_id, [(old, -1), (state, 1)])
+    if old.value != state.value:
+        gone, come = (set(value_marks(project_id, value).recorded) for value in (old.value, state.value))
+        likeness.forget(transaction, Kind.DECISION, before.id, gone - come)
+        likeness.remember(transaction, Kind.DECISION, before.id, come - gone)
+    documents.remove(transaction, Kind.DECISION, [before.id])
+    documents.add(transaction, _document(project_id, after))
+    return after
+
+
+def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
+    """Remove decisions with their whole history."""
+    rows = transaction.all(
+        f"SELECT {COLUMNS} FROM {SOURCE} WHERE d.project_id = :project AND d.id IN ({', '.join(map(str, numbers))})",
+        {"project": project_id},
+    )
+    for number, current in currents(transaction, rows).items():
+        _count(transaction, project_id, [(current.state, -1)])
+        gone = marks_of(project_id, current.key, current.state.value)
+        likeness.forget(transaction, Kind.DECISION, number, gone.recorded)
+        transaction.execute("DELETE FROM decisions WHERE id = :id", {"id": number})
+        documents.remove(transaction, Kind.DECISION, [number])
+
+
+def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    """Return what can be searched of decisions, by their numbers; those that are gone are left out."""
+    rows = transaction.all(f"SELECT {COLUMNS} FROM {SOURCE} WHERE d.id IN ({', '.join(map(str, numbers))})")
+    return {number: _searchable(current) for number, current in currents(transaction, rows).items()}
+
+
+def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
+    """Return what the search spine should know of the decisions after a number, at most so many, in order."""
+    rows = transaction.all(
+        f"SELECT {COLUMNS}, d.project_id FROM {SOURCE} WHERE d.id > :after ORDER BY d.id LIMIT :most",
+        {"after": after, "most": most},
+    )
+    projects = {row[0]: row[16] for row in rows}
+    found = currents(transaction, rows)
+    return [_document(projects[number], current) for number, current in found.items()]
+
+
+def _document(project_id: int, current: Current) -> Document:
+    return Document(
+        Kind.DECISION,
+        current.id,
+        current.seq,
+        project_id,
+        None,
+        _searchable(current),
+        current.updated_at,
+        agent_id=_number(current.agent),
+        status=current.state.status,
+    )
+
+
+def _searchable(current: Current) -> str:
+    state = current.state
+    lines = [f"{current.key}: {state.value}"]
+    if state.rationale:
+        lines.append(state.rationale)
+    names = [name for _, name in (*state.tags, *state.scopes, *([state.layer] if state.layer else []))]
+    return "\n".join([*lines, " ".join(names)] if names else lines)
+
+
+def _values(state: State) -> dict[str, object]:
+    is_text = isinstance(state.value, str)
+    return {
+        "text": state.value if is_text else None,
+        "number": None if is_text else float(state.value),
+        "layer": _number(state.layer),
+        "version": state.version,
+        "status": state.status,
+        "rationale": state.rationale,
+    }
+
+
+def _number(named: Named | None) -> int | None:
+    return None if named is None else named[0]
+
+
+def _json(names: Sequence[Named]) -> str:
+    return json.dumps([name for _, name in names], ensure_ascii=False)
+
+
+def _link(transaction: Transaction, number: int, created_at: int, state: State) -> None:
+    for table, column, names in (
+        ("decision_tags", "tag_id", state.tags),
+        ("decision_scopes", "scope_id", state.scopes),
+    ):
+        if names:
+            transaction.many(
+                f"INSERT INTO {table} ({column}, status, created_at, decision_id) "
+                "VALUES (:name, :status, :created, :decision)",
+                [
+                    {"name": name, "status": state.status, "created": created_at, "decision": number}
+                    for name, _ in names
+                ],
+            )
+
+
+def _unlink(transaction: Transaction, number: int) -> None:
+    transaction.execute("DELETE FROM decision_tags WHERE decision_id = :id", {"id": number})
+    transaction.execute("DELETE FROM decision_scopes WHERE decision_id = :id", {"id": number})
+
+
+def counted(state: State) -> list[tuple[int, int, int]]:
+    """Return where a state counts in ``decision_counts``: dimension, name and status."""
+    names = [(_PROJECT, 0), (_LAYER, _number(state.layer) or 0)]
+    names += [(_TAG, number) for number, _ in state.tags]
+    names += [(_SCOPE, number) for number, _ in state.scopes]
+    return [(dimension, number, state.status) for dimension, number in names]
+
+
+def _count(transaction: Transaction, project_id: int, changes: Sequence[tuple[State, int]]) -> None:
+    totals: dict[tuple[int, int, int], int] = {}
+    for state, amount in changes:
+        for place in counted(state):
+            totals[place] = totals.get(place, 0) + amount
+    transaction.many(
+        """
+        INSERT INTO decision_counts (project_id, dimension, name_id, status, decisions)
+        VALUES (:project, :dimension, :name, :status, :amount)
+        ON CONFLICT (project_id, dimension, name_id, status)
+        DO UPDATE SET decisions = decision_counts.decisions + excluded.decisions
+        """,
+        [
+            {"project": project_id, "dimension": dimension, "name": name, "status": status, "amount": amount}
+            for (dimension, name, status), amount in totals.items()
+            if amount
+        ],
+    )
+
+
+def marks_of(project_id: int, key: str, value: Value) -> likeness.Marks:
+    """Return the marks of a decision's key and value."""
+    return likeness.key_marks(project_id, likeness.words_of(key)) + value_marks(project_id, value)
+
+
+def value_marks(project_id: int, value: Value) -> likeness.Marks:
+    """Return the marks of a decision's value; a number has none."""
+    return likeness.text_marks(project_id, likeness.words_of(value)) if isinstance(value, str) else likeness.NO_MARKS

@@ -1,0 +1,18 @@
+"""Housekeeping over everything kept: figures, checks, backups, clearing what is old, forgetting one item for good."""
+
+from satchel.keep.housekeeping.checks import Check
+from satchel.keep.housekeeping.clearing import Cleared
+from satchel.keep.housekeeping.forgetting import Forgotten
+from satchel.keep.housekeeping.service import Housekeeping
+from satchel.keep.housekeeping.statistics import Statistics
+from satchel.keep.housekeeping.summaries import LayerCount, LayerSummary
+
+__all__ = [
+    "Check",
+    "Cleared",
+    "Forgotten",
+    "Housekeeping",
+    "LayerCount",
+    "LayerSummary",
+    "Statistics",
+]

@@ -1,0 +1,128 @@
+"""Clearing what is old: messages, file changes, and claims that have run out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from satchel.base.paging import check_whole
+from satchel.find.documents import Kind
+from satchel.keep import projects
+from satchel.keep.kinds import KINDS
+from satchel.keep.projects import Workplace
+from satchel.store.backups import Progress
+from satchel.store.sqlite import SqliteEngine
+from satchel.store.transaction import Transaction
+
+MAX_HOURS = 87_600
+"""Ten years."""
+
+_PER_STEP = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """What clearing removed, or would remove.
+
+    Attributes:
+        messages: how many; so for ``file_changes``.
+        claims: how many that had run out.
+        done: False for a preview.
+    """
+
+    messages: int
+    file_changes: int
+    claims: int
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Old:
+    """What of a kind is old.
+
+    Attributes:
+        where: a condition on the table ``t`` of the kind.
+        values: of the condition.
+    """
+
+    kind: Kind
+    where: str
+    values: Mapping[str, object]
+
+    def count(self, transaction: Transaction) -> int:
+        row = transaction.one(f"SELECT count(*) FROM {self.kind.table} t WHERE {self.where}", self.values)
+        return int(row[0]) if row else 0
+
+    def numbers(self, transaction: Transaction, after: int) -> list[int]:
+        rows = transaction.all(
+            f"SELECT id FROM {self.kind.table} t WHERE {self.where} AND t.id > :after ORDER BY t.id LIMIT {_PER_STEP}",
+            {**self.values, "after": after},
+        )
+        return [row[0] for row in rows]
+
+
+_CLAIMS = "FROM file_claims WHERE project_id = :project AND expires_at <= :now"
+
+
+def clear(
+    workplace: Workplace,
+    messages_hours: int | None,
+    file_changes_hours: int | None,
+    *,
+    preview: bool,
+    progress: Progress | None,
+) -> Cleared:
+    """Remove what is old, as :meth:`satchel.keep.housekeeping.Housekeeping.clear` says, in many short transactions."""
+    for field, hours in (("messages_hours", messages_hours), ("file_changes_hours", file_changes_hours)):
+        if hours is not None:
+            check_whole(field, hours, MAX_HOURS)
+    engine = workplace.engine
+    now = workplace.clock()
+    with engine.read() as transaction:
+        project = projects.find(transaction, workplace)
+        if project is None:
+            return Cleared(0, 0, 0, done=not preview)
+        values = {"project": project.id, "now": now}
+        messages = _old(Kind.MESSAGE, _before(workplace, messages_hours, now), project.id, now)
+        changes = _old(Kind.FILE_CHANGE, _before(workplace, file_changes_hours, now), project.id, now)
+        found = messages.count(transaction), changes.count(transaction)
+        claims = transaction.all(f"SELECT id {_CLAIMS}", values)
+    if preview:
+        return Cleared(*found, claims=len(claims), done=False)
+    with engine.write() as transaction:
+        released = transaction.execute(f"DELETE {_CLAIMS}", values)
+
+    def told(gone: int) -> None:
+        if progress is not None:
+            progress(gone, max(gone, sum(found)))
+
+    sent = _remove(engine, project.id, messages, told)
+    changed = _remove(engine, project.id, changes, lambda gone: told(sent + gone))
+    return Cleared(sent, changed, released, done=True)
+
+
+def _remove(engine: SqliteEngine, project_id: int, old: _Old, told: Callable[[int], None]) -> int:
+    """Remove what is old of a kind, a few hundred in each transaction, so that other writers wait for little."""
+    gone = after = 0
+    while True:
+        with engine.write() as transaction:
+            numbers = old.numbers(transaction, after)
+            KINDS[old.kind].delete(transaction, project_id, numbers)
+        if not numbers:
+            return gone
+        gone, after = gone + len(numbers), numbers[-1]
+        told(gone)
+
+
+def _old(kind: Kind, before: int | None, project_id: int, now: int) -> _Old:
+    """Return what of a kind was there by a time; with None what has expired."""
+    condition = "t.expires_at <= :now" if before is None else "t.created_at <= :before"
+    values = {"project": project_id, "before": before, "now": now}
+    return _Old(kind, f"t.project_id = :project AND {condition}", values)
+
+
+def _before(workplace: Workplace, hours: int | None, now: int) -> int | None:
+    if not hours:
+        # on a weekend that does not count, what is 0 hours old would reach back to Friday
+        return None if hours is None else now
+    return workplace.retention.began_at(now, hours)

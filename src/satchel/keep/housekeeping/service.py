@@ -1,0 +1,116 @@
+"""What keeps a store in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from satchel.find import index_sqlite as index
+from satchel.keep import projects
+from satchel.keep.housekeeping import checks, clearing, counts, forgetting, statistics, summaries
+from satchel.keep.housekeeping.checks import Check
+from satchel.keep.housekeeping.clearing import Cleared
+from satchel.keep.housekeeping.forgetting import Forgotten
+from satchel.keep.housekeeping.statistics import Statistics
+from satchel.keep.housekeeping.summaries import LayerSummary
+from satchel.keep.projects import Workplace
+from satchel.store import backups, upkeep
+from satchel.store.backups import Backup, Progress
+from satchel.store.upkeep import Restored, Shrunk
+
+
+class Housekeeping:
+    """What keeps a store in order."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        self._workplace = workplace
+        self._engine = workplace.engine
+
+    def initialise(self) -> None:
+        """Make the store and the project now rather than at the first write."""
+        with self._engine.write() as transaction:
+            projects.ensure(transaction, self._workplace, self._workplace.clock())
+
+    def statistics(self) -> Statistics:
+        """Count what the project holds."""
+        with self._engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            return statistics.count_up(transaction, self._engine.file, project, self._workplace.clock())
+
+    def layer_summary(self) -> LayerSummary:
+        """Count, layer by layer, the decisions and constraints that hold and the file changes of the last hour."""
+        with self._engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            return summaries.by_layer(transaction, project, self._workplace.clock())
+
+    def backup(self, target: Path | None = None, progress: Progress | None = None) -> Backup:
+        """Copy the store while it is in use; the copy is checked before it gets its name.
+
+        Args:
+            target: the file to make, which must not exist; None names one beside the store.
+            progress: told about the pages copied.
+        """
+        return backups.back_up(self._engine.access, target, self._workplace.clock(), progress)
+
+    def backups(self) -> list[Backup]:
+        """Return the backups beside the store, the oldest first."""
+        return backups.list_backups(self._engine.file)
+
+    def restore(self, source: Path, progress: Progress | None = None) -> Restored:
+        """Go back to a backup, after saving what is there; see :func:`satchel.store.upkeep.restore`."""
+        return upkeep.restore(self._engine, source, progress)
+
+    def compact(self) -> Shrunk:
+        """Merge the search index and reclaim the space of what was deleted."""
+        with self._engine.write() as transaction:
+            index.optimize(transaction)
+        return upkeep.shrink(self._engine)
+
+    def recount(self) -> None:
+        """Make what is counted beforehand agree with the tables again, for every project of the store."""
+        with self._engine.write() as transaction:
+            counts.recount(transaction)
+
+    def clear(
+        self,
+        messages_hours: int | None = None,
+        file_changes_hours: int | None = None,
+        preview: bool = True,
+        *,
+        progress: Progress | None = None,
+    ) -> Cleared:
+        """Remove old messages and file changes of the project, and its claims that have run out.
+
+        Args:
+            messages_hours: remove messages of that age and older, read or not; 0 removes every one up to now, at most
+                87,600. With ``retention.skip_weekends`` the hours of weekends do not count. None removes what has
+                outlived the configured retention, which was fixed for each message when it was written or read.
+            file_changes_hours: the same for file changes.
+            preview: only count what would be removed.
+            progress: told how many items are gone, of about how many.
+
+        Raises:
+            InvalidInput: the hours are no whole number from 0 to 87,600.
+        """
+        return clearing.clear(self._workplace, messages_hours, file_changes_hours, preview=preview, progress=progress)
+
+    def forget(self, ref: str, *, preview: bool = False) -> Forgotten:
+        """Remove one item for good, as for a leaked secret: its rows, its search text, and the space they took.
+
+        Args:
+            ref: its short id with its letter, such as ``e812``; a decision goes with its whole history.
+            preview: only say what would be removed.
+
+        Raises:
+            InvalidInput: it is no short id.
+            NotFound: the project has no such item.
+        """
+        return forgetting.forget(self._workplace, ref, preview=preview)
+
+    def doctor(self, warnings: tuple[str, ...] = ()) -> Iterator[Check]:
+        """Examine the store, one check after the other; nothing is changed.
+
+        Args:
+            warnings: what loading the configuration complained about.
+        """
+        return checks.examine(self._engine, warnings)

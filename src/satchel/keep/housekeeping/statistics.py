@@ -1,0 +1,106 @@
+"""How much is kept, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from satchel.keep import constraints, decisions
+from satchel.keep.entries.records import ENTRY_TYPES
+from satchel.keep.projects import Project
+from satchel.store import upkeep
+from satchel.store.transaction import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a project holds and what it costs.
+
+    Attributes:
+        project: its name, or None before the first write.
+        seq: its change counter.
+        entries: pairs of entry type and how many.
+        superseded: how many of them were superseded.
+        decisions: pairs of status and how many.
+        constraints: pairs of status and how many.
+        messages: how many that have not expired; so for ``file_changes`` and ``claims``.
+        tags: how many names are known, used or not; so for ``scopes``.
+        other_projects: how many more the store holds.
+        size_bytes: of the database file and its WAL.
+        bytes_per_item: ``size_bytes`` over everything that can be found in the store, or None without anything.
+    """
+
+    file: Path
+    project: str | None
+    seq: int
+    runs: int
+    active_runs: int
+    agents: int
+    entries: tuple[tuple[str, int], ...]
+    superseded: int
+    decisions: tuple[tuple[str, int], ...]
+    constraints: tuple[tuple[str, int], ...]
+    messages: int
+    file_changes: int
+    claims: int
+    tags: int
+    scopes: int
+    other_projects: int
+    size_bytes: int
+    bytes_per_item: int | None
+    schema_version: int
+
+    @property
+    def total_entries(self) -> int:
+        """Entries of all types."""
+        return sum(count for _, count in self.entries)
+
+    @property
+    def total_decisions(self) -> int:
+        """Decisions of every status."""
+        return sum(count for _, count in self.decisions)
+
+
+def count_up(transaction: Transaction, file: Path, project: Project | None, now: int) -> Statistics:
+    """Count what a project holds.
+
+    Args:
+        file: the database file.
+        project: None for one that nothing was written for.
+        now: the time in milliseconds UTC; what has expired by then does not count.
+    """
+    values = {"project": project.id if project else None, "now": now}
+
+    def count(sql: str) -> int:
+        row = transaction.one(sql, values)
+        return int(row[0]) if row else 0
+
+    def counts(sql: str) -> dict[int, int]:
+        return dict(transaction.all(sql, values))
+
+    by_type = counts("SELECT type, count(*) FROM context WHERE project_id = :project GROUP BY type")
+    by_status = counts("SELECT status, count(*) FROM decisions WHERE project_id = :project GROUP BY status")
+    by_active = counts("SELECT 2 - active, count(*) FROM constraints WHERE project_id = :project GROUP BY active")
+    everything = count("SELECT count(*) FROM documents")
+    size = upkeep.stored_bytes(file)
+    return Statistics(
+        file=file,
+        project=project.name if project else None,
+        seq=project.seq if project else 0,
+        runs=count("SELECT count(*) FROM runs WHERE project_id = :project"),
+        active_runs=count("SELECT count(*) FROM runs WHERE project_id = :project AND status = 1"),
+        agents=count("SELECT count(*) FROM agents WHERE project_id = :project"),
+        entries=tuple((name, by_type[place]) for place, name in enumerate(ENTRY_TYPES, 1) if place in by_type),
+        superseded=count("SELECT count(*) FROM context WHERE superseded_by IS NOT NULL AND project_id = :project"),
+        decisions=tuple((name, by_status.get(place, 0)) for place, name in enumerate(decisions.STATUSES, 1)),
+        constraints=tuple((name, by_active.get(place, 0)) for place, name in enumerate(constraints.STATUSES, 1)),
+        messages=count("SELECT count(*) FROM agent_messages WHERE project_id = :project AND expires_at > :now"),
+        file_changes=count("SELECT count(*) FROM file_changes WHERE project_id = :project AND expires_at > :now"),
+        claims=count("SELECT count(*) FROM file_claims WHERE project_id = :project AND expires_at > :now"),
+        tags=count("SELECT count(*) FROM tags WHERE project_id = :project"),
+        scopes=count("SELECT count(*) FROM scopes WHERE project_id = :project"),
+        other_projects=count("SELECT count(*) FROM projects") - (project is not None),
+        size_bytes=size,
+        bytes_per_item=round(size / everything) if everything else None,
+        schema_version=count("SELECT max(version) FROM migrations"),
+    )

@@ -1,0 +1,223 @@
+"""The records of an import: what another tool's store holds, and what became of it here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ITEM_KINDS = ("decisions", "constraints", "messages", "file_changes")
+"""What is imported, in the order it is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something in the other store that could not be taken as it is.
+
+    Attributes:
+        table: as it is called there.
+        row: what tells the row from others, such as ``id 12``.
+        reason: what is wrong with it, and what was done instead where anything was.
+        left_out: whether the row was left out; False where only part of it was.
+    """
+
+    table: str
+    row: str
+    reason: str
+    left_out: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignState:
+    """One state of a decision.
+
+    Attributes:
+        status: 1 active, 2 deprecated, 3 draft.
+        set_at: milliseconds UTC.
+    """
+
+    value: str | float
+    version: str | None
+    status: int
+    layer: str | None
+    agent: str | None
+    rationale: str | None
+    set_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignDecision:
+    """One decision with all of its states.
+
+    Attributes:
+        key_id: the number of its key there.
+        created_at: when the key was first set, as far as that is known, in milliseconds UTC.
+        states: the oldest first; the last is the current one.
+    """
+
+    key_id: int
+    key: str
+    created_at: int
+    states: tuple[ForeignState, ...]
+    tags: tuple[str, ...]
+    scopes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignConstraint:
+    """One constraint.
+
+    Attributes:
+        priority: 1 low to 4 critical.
+        reason: why it was made, or None.
+        created_at: milliseconds UTC.
+    """
+
+    id: int
+    category: str
+    text: str
+    priority: int
+    layer: str | None
+    tags: tuple[str, ...]
+    agent: str | None
+    active: bool
+    reason: str | None
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignMessage:
+    """One message.
+
+    Attributes:
+        type: 1 decision, 2 warning, 3 request, 4 info.
+        priority: 1 low to 4 critical.
+        to: who it is for; None is everyone.
+        text: None where the other tool kept none.
+        payload: any JSON value, or None.
+        read: the one mark that the other tool has for all readers.
+        created_at: milliseconds UTC.
+    """
+
+    id: int
+    sender: str | None
+    to: str | None
+    type: int
+    priority: int
+    text: str | None
+    payload: object
+    read: bool
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignFileChange:
+    """One recorded edit.
+
+    Attributes:
+        change: 1 created, 2 modified, 3 deleted.
+        created_at: milliseconds UTC.
+    """
+
+    id: int
+    file: str
+    change: int
+    agent: str | None
+    layer: str | None
+    description: str | None
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignStore:
+    """Everything that can be read of another tool's store.
+
+    Attributes:
+        format: which of the tool's formats it is.
+        project: the project that was read, or None where the store knows none.
+        project_id: its number there; 1, which an upgrade gives the first, where the store knows none.
+        rows: how many of each of :data:`ITEM_KINDS` there are, readable or not.
+        tables: what the table of each is called.
+        troubles: what could not be read, or only in part.
+        notes: what else should be known.
+        not_taken: tables with rows that nothing here corresponds to, and how many rows.
+    """
+
+    format: str
+    project: str | None
+    project_id: int
+    rows: tuple[int, ...]
+    tables: tuple[str, ...]
+    decisions: tuple[ForeignDecision, ...]
+    constraints: tuple[ForeignConstraint, ...]
+    messages: tuple[ForeignMessage, ...]
+    file_changes: tuple[ForeignFileChange, ...]
+    troubles: tuple[Trouble, ...]
+    notes: tuple[str, ...]
+    not_taken: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportConflict:
+    """An item that stands here otherwise than in the other store, and was left alone.
+
+    Attributes:
+        ref: its short id here.
+        item: what it is called.
+        reason: what differs.
+    """
+
+    ref: str
+    item: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class KindImported:
+    """What became of the items of one kind.
+
+    Attributes:
+        kind: one of :data:`ITEM_KINDS`.
+        rows: how many the other store has.
+        added: how many are new here.
+        updated: how many were here and are newer in the other store.
+        present: how many were here already.
+        conflicts: how many stand here otherwise, and were left alone.
+        left_out: how many could not be read.
+    """
+
+    kind: str
+    rows: int
+    added: int
+    updated: int
+    present: int
+    conflicts: int
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did, or would do.
+
+    Attributes:
+        source: the file.
+        format: which of the other tool's formats it is in.
+        source_project: the project that was read there, or None where the file knows none.
+        states: how many earlier states of decisions came along.
+        kinds: what became of each kind.
+        conflicts: what stands here otherwise.
+        troubles: what could not be taken, or only in part.
+        notes: what else should be known.
+        not_taken: tables with rows that nothing here corresponds to, and how many rows.
+        done: False for a preview.
+    """
+
+    source: Path
+    format: str
+    source_project: str | None
+    states: int
+    kinds: tuple[KindImported, ...]
+    conflicts: tuple[ImportConflict, ...]
+    troubles: tuple[Trouble, ...]
+    notes: tuple[str, ...]
+    not_taken: tuple[tuple[str, int], ...]
+    done: bool

@@ -1,0 +1,310 @@
+"""The tables of a sqlew database under the names of whichever version made it, and the project that is read of it.
+
+Names and columns by release, from the schemas of github.com/sin5ddd/mcp-sqlew at its tags and of sqlew-io/sqlew:
+
+- 1.0: bare names (``decisions``), times in seconds, messages without a text.
+- 1.1 to 3.6: master tables with ``m_``, the others with ``t_``; ``t_decision_context`` from 3.2 on; 3.6 gives messages
+  a text and then gives messages up.
+- 3.7 to 3.9: ``m_projects`` and ``project_id``; ``t_constraints.created_by`` becomes ``agent_id``; from 3.9 on a
+  number stands in both value tables, with an empty text.
+- 4: everything with ``v4_``, ``key_name`` for ``key``, no agents; the tables of 3.9 may stand beside, out of date.
+- 5: ``m_`` and ``t_`` again, without agents, files and file changes; six statuses; a reason for a constraint.
+
+The names of sqlew's own architecture document are read too: ``key_name``, ``is_active``, ``decision_tags.decision_id``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from satchel.base.errors import Conflict, InvalidInput, StoreForeign, unknown_name
+from satchel.keep.importing.records import Trouble
+from satchel.keep.names import check_identifier
+from satchel.store.foreign import ForeignDatabase, Value
+
+_MASTERS = frozenset(
+    {"agents", "files", "context_keys", "constraint_categories", "layers", "tags", "scopes", "projects"}
+)
+_OWNED = ("decisions", "decisions_numeric", "decision_history", "constraints", "file_changes")
+"""What tells which projects hold anything."""
+
+_READ = _MASTERS.union(
+    _OWNED, ("decision_tags", "decision_scopes", "decision_context", "agent_messages", "constraint_tags")
+)
+_PREFIXES = (("v4_", "v4_"), ("m_", "t_"), ("", ""))
+"""Of the master tables and of the others; where a migration left two sets, the first is the current one."""
+
+_MOST_NAMED = 12
+_NEWEST_SECONDS = 253_402_300_799
+"""The end of the year 9999."""
+
+
+class Unreadable(Exception):
+    """A row cannot be read; the text says why."""
+
+
+class SqlewTables:
+    """The tables of one sqlew database, by the names of version 1.0.
+
+    Attributes:
+        project: the number and name of the project that is read, or None where the database knows no projects.
+        troubles: what could not be read so far.
+    """
+
+    def __init__(self, database: ForeignDatabase, where: str) -> None:
+        self._database = database
+        self.troubles: list[Trouble] = []
+        self.project: tuple[int, str] | None = None
+        for masters, others in _PREFIXES:
+            if f"{masters}context_keys" in database.tables and f"{others}decisions" in database.tables:
+                self._masters, self._others = masters, others
+                return
+        names = list(database.tables)
+        listed = ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+        raise StoreForeign(
+            f"{where} is no sqlew database: it has {f'the tables {listed}' if names else 'no tables'}",
+            "One has decisions and context_keys, with or without a prefix; nothing was imported",
+        )
+
+    def name(self, table: str) -> str:
+        """Return what a table is called in this database."""
+        return (self._masters if table in _MASTERS else self._others) + table
+
+    def has(self, table: str, *columns: str) -> bool:
+        """Whether there is a table with all of these columns."""
+        found = self._database.tables.get(self.name(table))
+        return found is not None and set(columns) <= set(found)
+
+    def count(self, table: str) -> int:
+        """Return how many rows of the project a table has."""
+        if self.project is not None and self.has(table, "project_id"):
+            return sum(1 for _ in self.rows(table, "project_id"))
+        return self._database.count(self.name(table)) if self.has(table) else 0
+
+    def rows(self, table: str, *columns: str) -> Iterator[tuple[Value, ...]]:
+        """Return columns of the project's rows of a table; a column it lacks is None, a table it lacks is empty.
+
+        Args:
+            columns: names; of ``one|other`` the first that is there.
+        """
+        if self.project is None or not self.has(table, "project_id"):
+            yield from self._everybodys(table, *columns)
+            return
+        for project, *values in self._everybodys(table, "project_id", *columns):
+            if project == self.project[0]:
+                yield tuple(values)
+
+    def _everybodys(self, table: str, *columns: str) -> Iterator[tuple[Value, ...]]:
+        """Return columns of all rows of a table, whatever the project."""
+        there = self._database.tables.get(self.name(table), ())
+        chosen = [next((name for name in names.split("|") if name in there), None) for names in columns]
+        asked = [name for name in chosen if name is not None]
+        if not asked:
+            return
+        for row in self._database.rows(self.name(table), asked):
+            values = iter(row)
+            yield tuple(None if name is None else next(values) for name in chosen)
+
+    def names(self, table: str, column: str = "name", *, checked: bool = True) -> Names:
+        """Return the names of a master table; projects share their numbers, so those of all are there.
+
+        Args:
+            checked: whether they must be such as Satchel accepts.
+        """
+        rows = self._everybodys(table, "id", column)
+        return Names(self, table, {number: name for number, name in rows if isinstance(number, int)}, checked)
+
+    def trouble(self, table: str, row: str, reason: str, *, left_out: bool = True) -> None:
+        """Report what could not be read."""
+        self.troubles.append(Trouble(self.name(table), row, reason, left_out))
+
+    def choose_project(self, wanted: str | None) -> None:
+        """Read only one project from now on.
+
+        Args:
+            wanted: its name; None takes the only one that holds anything.
+
+        Raises:
+            Conflict: several projects hold something, and none was named.
+            InvalidInput: there is no such project.
+        """
+        names: dict[int, str] = {}
+        if self.has("decisions", "project_id"):
+            rows = self._everybodys("projects", "id", "name")
+            names = {number: name for number, name in rows if isinstance(number, int) and isinstance(name, str)}
+        if not names:
+            if wanted is not None:
+                raise InvalidInput(
+                    f"this database knows no projects, so none is called {wanted!r}", "Leave the source project out"
+                )
+            return
+        holding = {row[0] for table in _OWNED if self.has(table, "project_id") for row in self._projects_of(table)}
+        for number in sorted(number for number in holding if isinstance(number, int) and number not in names):
+            self.trouble("projects", f"id {number}", "rows belong to this project, which is not listed")
+        chosen = [
+            number
+            for number, name in sorted(names.items())
+            if (number in holding if wanted is None else name == wanted)
+        ]
+        if not chosen and wanted is not None:
+            raise unknown_name("source project", wanted, names.values())
+        if len(chosen) > 1:
+            raise Conflict(
+                f"this database holds {len(chosen)} projects: {', '.join(names[number] for number in chosen)}",
+                "Name the one to import with --source-project",
+            )
+        number = chosen[0] if chosen else min(names)
+        self.project = number, names[number]
+
+    def _projects_of(self, table: str) -> Iterator[tuple[Value, ...]]:
+        return self._everybodys(table, "project_id")
+
+    @property
+    def format(self) -> str:
+        """Which releases of sqlew write such tables."""
+        if self._masters == "v4_":
+            return "sqlew 4"
+        if not self._masters:
+            return "sqlew 1.0"
+        if not self.has("agents"):
+            return "sqlew 5"
+        return "sqlew 3.7 to 3.9" if self.has("projects") else "sqlew 1.1 to 3.6"
+
+    @property
+    def has_older_set(self) -> bool:
+        """Whether a migration left the tables of an older release beside these."""
+        names = {f"{others}decisions" for _, others in _PREFIXES} - {self.name("decisions")}
+        return not names.isdisjoint(self._database.tables)
+
+    def not_taken(self) -> tuple[tuple[str, int], ...]:
+        """Return the tables with rows that nothing here corresponds to, in no format, and how many rows they have."""
+        read = {prefix + table for pair in _PREFIXES for prefix in pair for table in _READ}
+        counted = ((name, self._database.count(name)) for name in self._database.tables if name not in read)
+        return tuple((name, rows) for name, rows in counted if rows)
+
+
+class Names:
+    """The names of one master table, by their numbers; what is wrong with one is reported when it is used."""
+
+    def __init__(self, tables: SqlewTables, table: str, names: dict[int, Value], checked: bool) -> None:
+        self._tables = tables
+        self._table = table
+        self._names = names
+        self._checked = checked
+        self._reported: set[int] = set()
+
+    def need(self, number: Value, field: str) -> str:
+        """Return the name with a number.
+
+        Args:
+            field: what the number is called in the row that needs it.
+
+        Raises:
+            Unreadable: there is none, or it is none that can be used.
+        """
+        known = number_of(number)
+        if known is None or known not in self._names:
+            raise Unreadable(
+                f"its {field} is {described(number)}, which {self._tables.name(self._table)} does not have"
+            )
+        return self._usable(known)
+
+    def _usable(self, number: int) -> str:
+        name = self._names[number]
+        if not isinstance(name, str):
+            raise Unreadable(f"the name of {self._tables.name(self._table)} {number} is {described(name)}")
+        if not self._checked:
+            return name
+        try:
+            return check_identifier(name, f"the name of {self._tables.name(self._table)} {number}")
+        except InvalidInput as error:
+            raise Unreadable(error.problem) from error
+
+    def get(self, number: Value, field: str, table: str, row: str) -> str | None:
+        """Return the name with a number, None for none; a number without a usable name is reported and counts as none.
+
+        Args:
+            field: what the number is called in the row that has it.
+            table: the table of that row.
+            row: what tells it from others.
+        """
+        if number is None:
+            return None
+        known = number_of(number)
+        if known in self._reported:
+            return None
+        try:
+            return self.need(number, field)
+        except Unreadable as error:
+            if known is not None and known in self._names:
+                self._reported.add(known)
+                self._tables.trouble(self._table, f"id {known}", f"{error}; left out where it is used", left_out=False)
+            else:
+                self._tables.trouble(table, row, f"{error}; taken without", left_out=False)
+            return None
+
+
+def number_of(value: Value) -> int | None:
+    """Return a whole number, or None for anything else."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) else None
+
+
+def described(value: Value) -> str:
+    """Say what a value is, for a report."""
+    if value is None:
+        return "missing"
+    return "no readable text" if isinstance(value, bytes) else repr(value)[:60]
+
+
+def milliseconds(value: Value) -> int:
+    """Turn sqlew's seconds into milliseconds.
+
+    Raises:
+        Unreadable: they are none.
+    """
+    seconds = number_of(value)
+    if seconds is None or not 0 < seconds <= _NEWEST_SECONDS:
+        raise Unreadable(f"its time is {described(value)}, not seconds since 1970")
+    return seconds * 1_000
+
+
+def one_of(value: Value, most: int, field: str, default: int | None = None) -> int:
+    """Return the number of an enumeration, from 1.
+
+    Raises:
+        Unreadable: it is none.
+    """
+    if value is None and default is not None:
+        return default
+    number = number_of(value)
+    if number is None or not 1 <= number <= most:
+        raise Unreadable(f"its {field} is {described(value)}, not one of 1 to {most}")
+    return number
+
+
+def text_of(value: Value, field: str) -> str:
+    """Return a text that is not blank.
+
+    Raises:
+        Unreadable: it is none.
+    """
+    if isinstance(value, (int, float)):
+        return str(value)
+    if not isinstance(value, str):
+        raise Unreadable(f"its {field} is {described(value)}")
+    if not value.strip():
+        raise Unreadable(f"its {field} is empty")
+    return value
+
+
+def optional_text(value: Value, field: str) -> str | None:
+    """Return a text, or None for a blank one.
+
+    Raises:
+        Unreadable: it is no text.
+    """
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    return text_of(value, field)

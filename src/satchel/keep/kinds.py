@@ -1,0 +1,97 @@
+"""Every kind of thing that can be found: what is peculiar to it, for searching, rebuilding and forgetting.
+
+A new kind registers here, and in :class:`satchel.find.documents.Kind` with its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from satchel.base.errors import InvalidInput
+from satchel.find import rebuild as rebuilding
+from satchel.find.documents import Kind
+from satchel.keep import constraints, decisions, entries, files, messages
+from satchel.store.transaction import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class KindOfThing:
+    """What is peculiar to one kind.
+
+    Attributes:
+        name: what people call it.
+        types: the names of its types, numbered from 1.
+        statuses: the names of its states, numbered from 1; only the first is live.
+        texts: what can be searched of items, by their numbers.
+        load: the items after a number, for the index.
+        delete: removes items of a project by their numbers, with all that hangs on them, documents included.
+    """
+
+    name: str
+    types: tuple[str, ...]
+    statuses: tuple[str, ...]
+    texts: Callable[[Transaction, Sequence[int]], dict[int, str]]
+    load: rebuilding.Load
+    delete: Callable[[Transaction, int, Sequence[int]], None]
+
+
+KINDS: dict[Kind, KindOfThing] = {
+    Kind.ENTRY: KindOfThing(
+        "entry",
+        entries.ENTRY_TYPES,
+        ("live", "superseded"),
+        entries.searchable_texts,
+        entries.load_documents,
+        entries.delete,
+    ),
+    Kind.DECISION: KindOfThing(
+        "decision",
+        (),
+        decisions.STATUSES,
+        decisions.searchable_texts,
+        decisions.load_documents,
+        decisions.delete,
+    ),
+    Kind.CONSTRAINT: KindOfThing(
+        "constraint",
+        (),
+        constraints.STATUSES,
+        constraints.searchable_texts,
+        constraints.load_documents,
+        constraints.delete,
+    ),
+    Kind.FILE_CHANGE: KindOfThing(
+        "file_change",
+        files.CHANGES,
+        ("live",),
+        files.searchable_texts,
+        files.load_documents,
+        files.delete,
+    ),
+    Kind.MESSAGE: KindOfThing(
+        "message",
+        messages.MESSAGE_TYPES,
+        ("live",),
+        messages.searchable_texts,
+        messages.load_documents,
+        messages.delete,
+    ),
+}
+KIND_OF = {kind.number: kind for kind in Kind}
+"""The kind with a number."""
+
+
+def read_ref(ref: str) -> tuple[Kind, int]:
+    """Read the short id of an item of any kind; without its letter it could be one of several.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    letters = {kind.letter: kind for kind in KINDS}
+    kind, digits = letters.get(ref.strip()[:1]), ref.strip()[1:]
+    if kind is None or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+        raise InvalidInput(
+            f"{ref[:80]!r} is no item's id", f"Give an id such as {next(iter(letters))}812; results show them"
+        )
+    return kind, int(digits)

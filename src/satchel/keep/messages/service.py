@@ -1,0 +1,246 @@
+"""The messages of a project: send, read one's inbox, mark as read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+
+from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.paging import DEFAULT_LIMIT
+from satchel.base.text import fold
+from satchel.find.documents import Kind
+from satchel.keep import expiry, names, projects
+from satchel.keep.messages import reading, visibility, writing
+from satchel.keep.messages.records import MarkedRead, Message, MessagePage
+from satchel.keep.messages.visibility import Reader
+from satchel.keep.messages.writing import Draft, Unread
+from satchel.keep.projects import Workplace
+from satchel.keep.texts import check_content
+from satchel.store.transaction import Transaction
+
+EVERYONE = "all"
+"""The name under which a message goes to everyone; leaving ``to`` out means the same where it is no reply."""
+
+MAX_MARKED = 500
+
+
+class Messages:
+    """What agents tell each other: to one of them, or to all."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        self._workplace = workplace
+
+    def send(
+        self,
+        message: str,
+        *,
+        to: str | None = None,
+        type: str = "info",  # noqa: A002 -- the field's own name
+        priority: str = "medium",
+        payload: object = None,
+        reply_to: str | int | None = None,
+        agent: str | None = None,
+    ) -> Message:
+        """Send a message; it is durable when this returns.
+
+        Args:
+            message: at most ``context.max_content_kib``.
+            to: the agent it is for, who need not have acted yet; ``all`` is everyone but the sender. None is everyone
+                too, and for a reply whoever sent what it answers, or that message's addressee where one answers
+                oneself.
+            type: decision, warning, request or info.
+            priority: low, medium, high or critical.
+            payload: any JSON value; the JSON text of an object or list is read.
+            reply_to: the id of the message that it answers, whose thread it joins.
+            agent: who sends; None takes the default.
+
+        Returns:
+            The message as it was kept; ``notes`` says what was cleaned or redacted, and that nobody of the
+            addressee's name has acted yet.
+
+        Raises:
+            InvalidInput, TooLarge: something is not acceptable, or it is not said who sends; nothing was written.
+            NotFound: there is no message to reply to.
+        """
+        work = self._workplace
+        sender = names.acting_agent(work, agent, "sending a message")
+        addressee = None if to is None else names.check_identifier(to, "to")
+        kind, rank = reading.type_number(type), reading.priority_number(priority)
+        answered = None if reply_to is None else Kind.MESSAGE.number_of(reply_to)
+        content = check_content(message, "message", work.max_content_bytes)
+        stored_payload, payload_notes = writing.storable_payload(payload, work.max_content_bytes)
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            sender_id, _ = names.ensure_agent(transaction, project.id, sender, now)
+            to_id, thread = None, None
+            if answered is not None:
+                to_id, thread = _answered(transaction, project.id, answered, sender_id, now, is_named=to is not None)
+            if addressee is not None:
+                to_id = None
+                if fold(addressee) != EVERYONE:
+                    to_id, _ = names.ensure_agent(transaction, project.id, addressee, now, acts=False)
+            draft = Draft(sender_id, to_id, kind, rank, content.text, stored_payload, answered, thread)
+            stored = writing.insert(transaction, project.id, draft, now, work.retention)
+            notes = (*content.notes, *payload_notes, *_addressee_notes(transaction, project.id, to_id))
+            kept = reading.load(transaction, Reader(project.id, sender_id, now), {stored.id: None})[0]
+            expiry.sweep_now_and_then(work.engine, transaction, now)
+        return replace(kept, notes=tuple(dict.fromkeys(notes)))
+
+    def inbox(
+        self,
+        *,
+        agent: str | None = None,
+        unread: bool = False,
+        types: Sequence[str] | None = None,
+        priority: str | None = None,
+        sender: str | None = None,
+        thread: str | int | None = None,
+        search: str | None = None,
+        since: str | int | None = None,
+        after_seq: int | None = None,
+        order: str | None = None,
+        limit: int = DEFAULT_LIMIT,
+        offset: int = 0,
+    ) -> MessagePage:
+        """Read an agent's messages: those to it, and those that others sent to all. Nothing is marked as read.
+
+        Args:
+            agent: whose; None takes the default.
+            unread: only those that it has not marked as read.
+            types: only these types; at least one.
+            priority: only this one or a higher one.
+            sender: only messages of this agent.
+            thread: the id of any message of a thread: only that thread, and with what the agent sent in it.
+            search: words in any form; without ``order`` the best matches come first.
+            since: only messages sent at or after this time: ISO 8601, an age such as ``90m``, or milliseconds UTC.
+            after_seq: only what was sent after this number, in that order; ``page.cursor`` is the next one.
+            order: asc or desc, by (created_at, id); None is desc, or relevance for a search.
+            limit: 0 to 500; 0 gives the total alone.
+            offset: how many to skip.
+
+        Returns:
+            The page with its total, and how many unread messages the agent has in all.
+
+        Raises:
+            InvalidInput: a filter is empty, unknown or out of range, or it is not said whose messages.
+        """
+        work = self._workplace
+        name = names.acting_agent(work, agent, "reading messages")
+        chosen = reading.check_filter(
+            work,
+            unread=unread,
+            types=types,
+            priority=priority,
+            sender=sender,
+            thread=thread,
+            search=search,
+            since=since,
+            after_seq=after_seq,
+            order=order,
+            limit=limit,
+            offset=offset,
+        )
+        with work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            if project is None:
+                empty = ("nothing was written for this project yet",)
+                return MessagePage((), 0, offset, limit, 0, chosen.order_name, empty, after_seq, name)
+            reader, name = visibility.find_reader(transaction, project.id, name, work.clock())
+            messages, total, all_unread, notes = reading.read(transaction, reader, chosen)
+        return MessagePage(
+            messages, total, offset, limit, project.seq, chosen.order_name, notes, after_seq, name, all_unread
+        )
+
+    def mark_read(
+        self, refs: Sequence[str | int] | None = None, *, everything: bool = False, agent: str | None = None
+    ) -> MarkedRead:
+        """Record that an agent has read messages; for others they stay as they are.
+
+        Args:
+            refs: the ids of 1 to 500 messages.
+            everything: all of its unread ones, instead of refs.
+            agent: who has read them; None takes the default.
+
+        Returns:
+            What was marked, what had been before, and which ids are unknown or not the agent's to read.
+
+        Raises:
+            InvalidInput: no ids are given, or both, or something that is no id; or it is not said who has read them.
+        """
+        work = self._workplace
+        name = names.acting_agent(work, agent, "marking messages as read")
+        numbers = _check_refs(refs, everything=everything)
+        with work.engine.write() as transaction:
+            project = projects.find(transaction, work)
+            if project is None:
+                return MarkedRead(name, (), (), tuple(map(Kind.MESSAGE.ref, numbers or ())), (), 0)
+            now = work.clock()
+            reader, name = visibility.find_reader(transaction, project.id, name, now)
+            seen = visibility.find_unread(transaction, reader, numbers)
+            unread = [message for message in seen.values() if message is not None]
+            if unread:
+                number, name = names.ensure_agent(transaction, project.id, name, now)
+                reader = Reader(project.id, number, now)
+                writing.mark(transaction, number, unread, now)
+            foreign = visibility.foreign(transaction, reader, numbers) if numbers else set()
+            left = visibility.count(transaction, reader).unread
+            expiry.sweep_now_and_then(work.engine, transaction, now)
+        return _sorted_out(name, numbers or sorted(seen), seen, foreign, left)
+
+
+def _check_refs(refs: Sequence[str | int] | None, *, everything: bool) -> tuple[int, ...] | None:
+    """Return the numbers of messages, each once, in the order given; None for everything."""
+    if not isinstance(everything, bool):
+        raise InvalidInput(f"everything {everything!r} is neither true nor false", "Give true, or leave it out")
+    if everything == (refs is not None):
+        raise InvalidInput("give either the ids of messages or everything", "One of them")
+    if refs is None:
+        return None
+    if isinstance(refs, str) or not isinstance(refs, Sequence):
+        raise InvalidInput("refs is no list of ids", 'Give it as in ["m12", "m15"]')
+    if not 1 <= len(refs) <= MAX_MARKED:
+        raise InvalidInput(f"{len(refs)} ids were given", f"Mark 1 to {MAX_MARKED} at once")
+    return tuple(dict.fromkeys(map(Kind.MESSAGE.number_of, refs)))
+
+
+def _sorted_out(
+    name: str, numbers: Sequence[int], seen: Mapping[int, Unread | None], foreign: Set[int], left: int
+) -> MarkedRead:
+    lists: dict[str, list[str]] = {"marked": [], "already": [], "unknown": [], "foreign": []}
+    for number in numbers:
+        if number in seen:
+            outcome = "already" if seen[number] is None else "marked"
+        else:
+            outcome = "foreign" if number in foreign else "unknown"
+        lists[outcome].append(Kind.MESSAGE.ref(number))
+    marked, already, unknown, others = map(tuple, lists.values())
+    return MarkedRead(name, marked, already, unknown, others, left)
+
+
+def _answered(
+    transaction: Transaction, project_id: int, number: int, sender_id: int, now: int, *, is_named: bool
+) -> tuple[int | None, int]:
+    """Return whom an answer to a message goes to unless somebody is named, and the thread it joins."""
+    row = transaction.one(
+        """
+        SELECT from_agent_id, to_agent_id, COALESCE(thread_id, id) FROM agent_messages
+        WHERE id = :number AND project_id = :project AND expires_at > :now
+        """,
+        {"number": number, "project": project_id, "now": now},
+    )
+    ref = Kind.MESSAGE.ref(number)
+    if row is None:
+        raise NotFound(f"there is no message {ref} in this project, or it has expired", "Leave reply_to out")
+    from_id, to_id, thread = row
+    if from_id is None and not is_named:
+        raise InvalidInput(f"{ref} has no sender to reply to", f"Name an agent with to, or {EVERYONE!r}")
+    return (to_id if from_id == sender_id else from_id), thread
+
+
+def _addressee_notes(transaction: Transaction, project_id: int, to_id: int | None) -> tuple[str, ...]:
+    row = transaction.one("SELECT name FROM agents WHERE id = :id AND has_acted = 0", {"id": to_id})
+    if row is None:
+        return ()
+    close = reading.nearest_actor(transaction, project_id, row[0])
+    return (f"no agent {row[0]!r} has acted here yet; the message is kept for it{close}",)

@@ -1,0 +1,157 @@
+"""Who may see which messages, and counts of them that stay cheap however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from satchel.base.text import fold
+from satchel.base.vocabulary import PRIORITIES
+from satchel.keep.messages.writing import Unread
+from satchel.store.transaction import Transaction
+
+NOBODY = -1
+"""The number of a name that no agent has."""
+
+_CRITICAL = PRIORITIES.index("critical") + 1
+
+ARMS = (
+    "m.project_id = :project AND m.to_agent_id = :me",
+    "m.project_id = :project AND m.to_agent_id IS NULL AND m.from_agent_id IS DISTINCT FROM :me",
+)
+"""An inbox: what is to the reader alone, and what is to all. Each is walked in order in an index of its own."""
+
+_READ = "SELECT 1 FROM message_reads r WHERE r.agent_id = :me AND r.message_id = m.id"
+UNREAD = f"NOT EXISTS ({_READ})"
+NOT_GONE = f"NOT EXISTS ({_READ} AND r.gone_at <= :now)"
+# a plus keeps the planner from an index: from the one by expiry, which has another order, and from walking the inbox
+# where the messages are named
+ALIVE = "+m.expires_at > :now"
+_TO_ME = "+m.to_agent_id = :me OR +m.to_agent_id IS NULL AND +m.from_agent_id IS DISTINCT FROM :me"
+IS_MINE = f"+m.project_id = :project AND ({_TO_ME})"
+IS_MINE_OR_SENT = f"+m.project_id = :project AND ({_TO_ME} OR +m.from_agent_id = :me)"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """For whom messages are read, and when; the number is -1 for a name that no agent has."""
+
+    project_id: int
+    agent_id: int
+    now: int
+
+    @property
+    def values(self) -> dict[str, object]:
+        """The parameters that every statement here takes."""
+        return {"project": self.project_id, "me": self.agent_id, "now": self.now}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many messages a reader has: to it alone, and to all.
+
+    Attributes:
+        total: those that it can see.
+        unread_own: to it alone and unread.
+        unread_all: to all and unread.
+    """
+
+    total: int
+    unread_own: int
+    unread_all: int
+
+    @property
+    def unread(self) -> int:
+        """All that is unread."""
+        return self.unread_own + self.unread_all
+
+
+def find_reader(transaction: Transaction, project_id: int, name: str, now: int) -> tuple[Reader, str]:
+    """Return a reader and its name as it was first written; an agent that never acted has an inbox too."""
+    row = transaction.one(
+        "SELECT id, name FROM agents WHERE project_id = :project AND folded = :folded",
+        {"project": project_id, "folded": fold(name)},
+    )
+    number, spelled = row or (NOBODY, name)
+    return Reader(project_id, int(number), now), str(spelled)
+
+
+def count(transaction: Transaction, reader: Reader) -> Counts:
+    """Count a reader's messages.
+
+    What it has read is counted in the reads alone, so that no message is looked up: neither for a reader of everything
+    nor for one of nothing.
+    """
+    row = transaction.one(
+        """
+        SELECT
+            (SELECT count(*) FROM agent_messages
+             WHERE project_id = :project AND to_agent_id = :me AND expires_at > :now),
+            (SELECT count(*) FROM agent_messages
+             WHERE project_id = :project AND to_agent_id IS NULL AND expires_at > :now),
+            (SELECT count(*) FROM agent_messages
+             WHERE project_id = :project AND from_agent_id = :me AND to_agent_id IS NULL AND expires_at > :now),
+            count(*), count(gone_at), count(*) FILTER (WHERE gone_at <= :now)
+        FROM message_reads WHERE agent_id = :me AND expires_at > :now
+        """,
+        reader.values,
+    )
+    assert row is not None
+    own, to_all, sent_to_all, read, read_of_all, gone_of_all = row
+    to_all -= sent_to_all
+    return Counts(own + to_all - gone_of_all, own - (read - read_of_all), to_all - read_of_all)
+
+
+def unread_critical(transaction: Transaction, project_id: int, agent_id: int, now: int) -> int:
+    """Count the critical messages that an agent has not read."""
+    row = transaction.one(
+        f"""
+        SELECT
+            (SELECT count(*) FROM agent_messages m
+             WHERE {ARMS[0]} AND m.priority = {_CRITICAL} AND m.expires_at > :now AND {UNREAD})
+            + (SELECT count(*) FROM agent_messages m
+               WHERE {ARMS[1]} AND m.priority = {_CRITICAL} AND m.expires_at > :now AND {UNREAD})
+        """,
+        Reader(project_id, agent_id, now).values,
+    )
+    assert row is not None
+    return int(row[0])
+
+
+def find_unread(transaction: Transaction, reader: Reader, numbers: Sequence[int] | None) -> dict[int, Unread | None]:
+    """Return what a reader can see of its inbox, by number: how to mark it, or None for what it has read.
+
+    Args:
+        numbers: only these; None takes all that is unread.
+    """
+    columns = f"m.id, m.to_agent_id IS NULL, m.expires_at, m.read_expires_at, EXISTS ({_READ})"
+    if numbers is None:
+        rows = transaction.all(
+            " UNION ALL ".join(
+                f"SELECT {columns} FROM agent_messages m WHERE {arm} AND {ALIVE} AND {UNREAD}" for arm in ARMS
+            ),
+            reader.values,
+        )
+    else:
+        listed = ", ".join(map(str, numbers))
+        rows = transaction.all(
+            f"SELECT {columns} FROM agent_messages m WHERE m.id IN ({listed}) AND {IS_MINE} AND {ALIVE} AND {NOT_GONE}",
+            reader.values,
+        )
+    return {
+        number: None if is_read else Unread(number, bool(to_all), expires, read_expires)
+        for number, to_all, expires, read_expires, is_read in rows
+    }
+
+
+def foreign(transaction: Transaction, reader: Reader, numbers: Sequence[int]) -> set[int]:
+    """Return those of the numbers that are messages of the project but not in the reader's inbox."""
+    rows = transaction.all(
+        f"""
+        SELECT m.id FROM agent_messages m
+        WHERE m.id IN ({", ".join(map(str, numbers))}) AND m.project_id = :project AND m.expires_at > :now
+            AND m.to_agent_id IS DISTINCT FROM :me AND (m.to_agent_id IS NOT NULL OR m.from_agent_id = :me)
+        """,
+        reader.values,
+    )
+    return {row[0] for row in rows}

@@ -1,0 +1,1 @@
+"""Pack: what one agent needs, put together from several kinds of kept things."""

@@ -1,0 +1,31 @@
+"""Decisions as the ledger keeps them, and a look into every table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from satchel import Satchel
+from satchel.keep.decisions import Decisions
+from satchel.store.transaction import Row
+
+Dump = Callable[[], dict[str, list[Row]]]
+
+
+@pytest.fixture
+def decisions(satchel: Satchel) -> Decisions:
+    """The decisions of a project in which nothing is written yet, without messages to whoever is overtaken."""
+    return Decisions(satchel.workplace)
+
+
+@pytest.fixture
+def dump(satchel: Satchel) -> Dump:
+    """Return every row of every table of the store, so that two moments can be compared."""
+
+    def every_row() -> dict[str, list[Row]]:
+        with satchel.workplace.engine.read() as transaction:
+            tables = transaction.all("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'")
+            return {name: sorted(transaction.all(f"SELECT * FROM {name}"), key=repr) for (name,) in tables}
+
+    return every_row

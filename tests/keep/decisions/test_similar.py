@@ -1,0 +1,126 @@
+"""What a decision looks like is said when it is written, and never overwritten."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from satchel import Satchel
+from satchel.find import likeness
+from satchel.keep.decisions import Decisions, NewDecision, Similar, delete
+
+if TYPE_CHECKING:
+    from .conftest import Dump
+
+TEXT = "Redis in cluster mode with three shards"
+
+
+def similar(decisions: Decisions, key: str, value: str | float) -> list[tuple[str, str, int]]:
+    return [(one.key, one.by, one.likeness) for one in decisions.set(key, value).similar]
+
+
+def test_a_new_key_like_another_is_kept_and_points_to_it(decisions: Decisions) -> None:
+    first = decisions.set("session_ttl", 300)
+    second = decisions.set("sessionTtl", 600)
+    assert second.similar == (Similar(first.ref, "session_ttl", 300, "key", 100),)
+    assert (first.similar, second.revision) == ((), 1)
+    assert decisions.get("session_ttl").decision == first
+    assert decisions.find().total == 2
+
+
+def test_a_value_said_under_another_key_is_pointed_out(decisions: Decisions) -> None:
+    first = decisions.set("cache", TEXT)
+    second = decisions.set("queue", "Three shards with Redis in cluster mode")
+    assert second.similar == (Similar(first.ref, "cache", TEXT, "value", 100),)
+
+
+def test_the_better_of_two_reasons_is_given_and_the_most_alike_come_first(decisions: Decisions) -> None:
+    decisions.set("user_session_ttl", 1)
+    decisions.set("sessionTtl", 1)
+    decisions.set("other", "Redis in a cluster mode, three shards")
+    assert similar(decisions, "session_ttl", TEXT) == [
+        ("other", "value", 100),
+        ("sessionTtl", "key", 100),
+        ("user_session_ttl", "key", 80),
+    ]
+
+
+def test_at_most_five_are_named(decisions: Decisions) -> None:
+    decisions.set_many([NewDecision(f"{word} session ttl", 1) for word in "alpha beta gamma delta omega zeta".split()])
+    assert len(decisions.set("session_ttl", 1).similar) == 5
+
+
+def test_what_is_only_read_or_did_not_change_points_to_nothing(decisions: Decisions) -> None:
+    decisions.set("session_ttl", 1)
+    decisions.set("sessionTtl", 1)
+    assert decisions.get("sessionTtl").decision.similar == ()
+    assert all(one.similar == () for one in decisions.find())
+    assert decisions.set("sessionTtl", 1).similar == ()
+    assert decisions.set("sessionTtl", tags=["api"]).similar == ()
+
+
+def test_an_update_of_the_value_is_compared_by_the_value_alone(decisions: Decisions) -> None:
+    decisions.set("session_ttl", 1)
+    decisions.set("cache", TEXT)
+    decisions.set("sessionTtl", 1)
+    assert similar(decisions, "sessionTtl", TEXT) == [("cache", "value", 100)]
+
+
+@pytest.mark.parametrize(("status", "named"), [("active", True), ("draft", True), ("deprecated", False)])
+def test_what_is_deprecated_is_no_contradiction(decisions: Decisions, status: str, named: bool) -> None:
+    decisions.set("session_ttl", TEXT, status=status)
+    assert bool(decisions.set("sessionTtl", 1).similar) == named
+    assert bool(decisions.set("other", TEXT).similar) == named
+
+
+def test_a_value_that_was_changed_is_no_longer_pointed_to(decisions: Decisions) -> None:
+    decisions.set("cache", TEXT)
+    decisions.set("cache", "memcached on two small nodes")
+    assert similar(decisions, "queue", TEXT) == []
+    assert similar(decisions, "broker", "two small memcached nodes") == [("cache", "value", 100)]
+
+
+def test_a_short_value_is_like_nothing(decisions: Decisions) -> None:
+    decisions.set("cache", "Redis cluster")
+    assert similar(decisions, "queue", "Redis cluster") == []
+
+
+def test_numbers_are_like_nothing(decisions: Decisions) -> None:
+    decisions.set("cache", 300)
+    assert similar(decisions, "queue", 300) == []
+
+
+def test_a_decision_that_was_deleted_leaves_nothing_behind(decisions: Decisions, satchel: Satchel, dump: Dump) -> None:
+    def kept() -> dict[str, int]:
+        tables = ("decisions", "decision_history", "decision_tags", "decision_scopes", "likenesses", "documents")
+        rows = dump()
+        counted = sum(row[-1] for row in rows["decision_counts"])
+        return {"counted": counted} | {table: len(rows[table]) for table in tables}
+
+    decisions.set("other", 1)
+    before = kept()
+    made = decisions.set("session_ttl", TEXT, tags=["api"], scopes=["gateway"], layer="data")
+    decisions.set("session_ttl", "another text of a few more words", tags=["security"])
+    with satchel.workplace.engine.write() as transaction:
+        delete(transaction, 1, [made.id])
+    assert kept() == before
+    assert similar(decisions, "sessionTtl", TEXT) == []
+    assert decisions.find(search="session").total == 1
+
+
+def test_a_decision_of_another_project_cannot_be_deleted(decisions: Decisions, satchel: Satchel, dump: Dump) -> None:
+    made = decisions.set("session_ttl", TEXT)
+    before = dump()
+    with satchel.workplace.engine.write() as transaction:
+        delete(transaction, 2, [made.id])
+    assert dump() == before
+
+
+def test_a_value_less_alike_than_the_threshold_is_not_pointed_out_though_it_was_looked_at(decisions: Decisions) -> None:
+    texts = "alpha beta gamma delta epsilon zeta eta theta", "alpha beta gamma delta epsilon eta one two"
+    first, second = (likeness.words_of(text) for text in texts)
+    assert set(likeness.text_marks(1, first).recorded) & set(likeness.text_marks(1, second).sought)
+    assert likeness.text_likeness(first, second) == 75
+    decisions.set("one", texts[0])
+    assert similar(decisions, "two", texts[1]) == []

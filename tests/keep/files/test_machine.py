@@ -1,0 +1,196 @@
+"""Claims of three agents in any order under a moving clock, and overlap as the store decides it, beside a model."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from satchel import Conflict, Satchel, open_satchel
+from satchel.keep.files import claims_of_others
+
+MINUTE = 60_000
+AGENTS = ("ann", "bob", "cat")
+
+# names that are beginnings of each other, that LIKE would confuse, and that sort around the slash
+STEPS = st.sampled_from(["a", "ab", "a-", "a.", "a0", "a_", "b%", "é"])
+FILES = st.lists(STEPS, min_size=1, max_size=4).map("/".join)
+FOLDERS = st.lists(STEPS, max_size=3).map(lambda steps: "/".join([*steps, "**"]))
+PATHS = FILES | FOLDERS
+
+
+def reaches(path: str) -> Callable[[str], bool]:
+    """What a claimed path stands for, told step by step: the model that the store is compared with."""
+    steps = path.split("/")
+    if steps[-1] != "**":
+        return lambda name: name == path
+    return lambda name: name.split("/")[: len(steps) - 1] == steps[:-1]
+
+
+def overlaps(one: str, other: str) -> bool:
+    """Whether some name is reached by both: their own, or those of the folders."""
+    names = [path.removesuffix("/**") for path in (one, other)]
+    return any(reaches(one)(name) and reaches(other)(name) for name in names)
+
+
+@pytest.fixture(scope="module")
+def shared_satchel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
+    folder = tmp_path_factory.mktemp("overlap")
+    (folder / ".git").mkdir()
+    with open_satchel(cwd=folder, environ={}, settings={"store.durability": "relaxed"}, clock=lambda: 1) as satchel:
+        yield satchel
+
+
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(stored=st.lists(PATHS, min_size=1, max_size=12, unique=True), wanted=st.lists(PATHS, min_size=1, max_size=4))
+def test_the_store_finds_exactly_the_claims_that_overlap(
+    shared_satchel: Satchel, stored: list[str], wanted: list[str]
+) -> None:
+    shared_satchel.files.release(agent="ann")
+    shared_satchel.files.claim(stored, agent="ann")
+    with shared_satchel.workplace.engine.read() as transaction:
+        found = [claim.path for claim in claims_of_others(transaction, 1, None, wanted, 1)]
+    assert sorted(found) == sorted(path for path in stored if any(overlaps(path, one) for one in wanted))
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(files=st.lists(FILES, min_size=1, max_size=8, unique=True), wanted=PATHS)
+def test_the_changes_of_a_folder_are_those_of_the_files_in_it(
+    shared_satchel: Satchel, files: list[str], wanted: str
+) -> None:
+    with shared_satchel.workplace.engine.write() as transaction:
+        transaction.execute("DELETE FROM file_changes")
+        transaction.execute("DELETE FROM documents")
+    for file in files:
+        shared_satchel.files.record(file, "modified")
+    found = [change.file for change in shared_satchel.files.changes(file=wanted)]
+    steps = wanted.split("/")
+    inside = [
+        file for file in files if file.split("/")[: len(steps) - 1] == steps[:-1] and len(file.split("/")) >= len(steps)
+    ]
+    assert sorted(found) == sorted(inside if steps[-1] == "**" else [file for file in files if file == wanted])
+
+
+@dataclass(frozen=True)
+class Lease:
+    """What the model knows of one claim."""
+
+    exclusive: bool
+    expires: int
+    since: int
+    reason: str | None
+
+
+class Claims(RuleBasedStateMachine):
+    """Three agents claim, renew, share, release and wait, on a few paths that lie in each other."""
+
+    WANTED = st.lists(
+        st.sampled_from(["a", "a/**", "a/b", "a/b/**", "a/b/c", "ab", "**", "d/e"]), min_size=1, max_size=3, unique=True
+    )
+
+    @initialize()
+    def open(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        (Path(self.folder.name) / ".git").mkdir()
+        self.now = 1_795_000_000_000
+        self.satchel: Satchel = open_satchel(
+            cwd=self.folder.name,
+            environ={},
+            clock=lambda: self.now,
+            settings={"store.durability": "relaxed", "claims.minutes": 3},
+        )
+        self.model: dict[tuple[str, str], Lease] = {}
+
+    def teardown(self) -> None:
+        if hasattr(self, "satchel"):
+            self.satchel.close()
+            self.folder.cleanup()
+
+    def live(self) -> dict[tuple[str, str], Lease]:
+        return {key: lease for key, lease in self.model.items() if lease.expires > self.now}
+
+    @rule(milliseconds=st.sampled_from([0, 1, MINUTE - 1, MINUTE, 3 * MINUTE]))
+    def time_passes(self, milliseconds: int) -> None:
+        self.now += milliseconds
+
+    @rule(
+        agent=st.sampled_from(AGENTS),
+        wanted=WANTED,
+        exclusive=st.booleans(),
+        minutes=st.sampled_from([None, 1, 5]),
+        reason=st.sampled_from([None, "x", "y"]),
+    )
+    def claim(self, agent: str, wanted: list[str], exclusive: bool, minutes: int | None, reason: str | None) -> None:
+        self.model = self.live()
+        stands_against = {
+            (path, holder)
+            for path in wanted
+            for (holder, claimed), lease in self.model.items()
+            if holder != agent and overlaps(path, claimed) and (exclusive or lease.exclusive)
+        }
+        options: dict[str, Any] = {"exclusive": exclusive, "minutes": minutes, "reason": reason, "agent": agent}
+        if stands_against:
+            with pytest.raises(Conflict) as refused:
+                self.satchel.files.claim(wanted, **options)
+            for path, holder in stands_against:
+                assert f"{path} is held by " in refused.value.problem
+                assert holder in refused.value.problem
+            return
+        claimed = self.satchel.files.claim(wanted, **options)
+        assert list(claimed.renewed) == [path for path in wanted if (agent, path) in self.model]
+        assert {(claim.agent, claim.path) for claim in claimed.shared} == {
+            key for key in self.model if key[0] != agent and any(overlaps(key[1], path) for path in wanted)
+        }
+        expires = self.now + (minutes or 3) * MINUTE
+        for path in wanted:
+            old = self.model.get((agent, path))
+            new = Lease(exclusive, expires, self.now, reason)
+            self.model[agent, path] = new if old is None else replace(new, since=old.since, reason=reason or old.reason)
+
+    @rule(agent=st.sampled_from(AGENTS), wanted=st.none() | WANTED)
+    def release(self, agent: str, wanted: list[str] | None) -> None:
+        own = [path for holder, path in self.live() if holder == agent]
+        released = self.satchel.files.release(wanted, agent=agent)
+        expected = sorted(own) if wanted is None else [path for path in wanted if path in own]
+        assert list(released.released) == expected
+        assert list(released.not_held) == [path for path in wanted or [] if path not in own]
+        for path in expected:
+            del self.model[agent, path]
+
+    @rule(agent=st.none() | st.sampled_from(AGENTS), path=st.sampled_from(["a", "a/b", "a/b/c/d", "ab", "z"]))
+    def check(self, agent: str | None, path: str) -> None:
+        lock = self.satchel.files.check_lock(path, agent=agent)
+        covering = {key: lease for key, lease in self.live().items() if overlaps(key[1], path)}
+        against = [lease.expires for (holder, _), lease in covering.items() if holder != agent and lease.exclusive]
+        assert lock.locked == bool(against)
+        assert lock.until == max(against, default=None)
+        assert {(claim.agent, claim.path) for claim in lock.claims} == {key for key in covering if key[0] != agent}
+        assert {(claim.agent, claim.path) for claim in lock.own} == {key for key in covering if key[0] == agent}
+
+    @invariant()
+    def the_store_holds_what_the_model_does(self) -> None:
+        if hasattr(self, "satchel"):
+            kept = {
+                (claim.agent, claim.path): Lease(claim.exclusive, claim.expires_at, claim.created_at, claim.reason)
+                for claim in self.satchel.files.claims(limit=500)
+            }
+            assert kept == self.live()
+
+    @invariant()
+    def no_two_agents_hold_what_overlaps_unless_both_share(self) -> None:
+        if hasattr(self, "satchel"):
+            for one, other in itertools.combinations(self.satchel.files.claims(limit=500), 2):
+                if one.agent != other.agent and (one.exclusive or other.exclusive):
+                    assert not overlaps(one.path, other.path)
+
+
+Claims.TestCase.settings = settings(deadline=None, max_examples=60, stateful_step_count=30)
+TestClaims = Claims.TestCase

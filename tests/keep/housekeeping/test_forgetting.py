@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import apsw
+import pytest
+
+from satchel import NotFound, Satchel
+from satchel.keep.kinds import KINDS
+
+Fill = Callable[[Satchel, str], Mapping[str, str]]
+
+WORD = "xylophonist"
+KIND_NAMES = [thing.name.replace("_", " ") for thing in KINDS.values()]
+
+
+def bytes_beside(satchel: Satchel) -> bytes:
+    """Return everything in the files of the store, after every connection to it was closed."""
+    satchel.close()
+    return b"".join(path.read_bytes() for path in satchel.place.folder.rglob("*") if path.is_file())
+
+
+def test_there_is_an_item_of_every_kind_to_forget(satchel: Satchel, fill: Fill) -> None:
+    assert sorted(fill(satchel, "x")) == sorted(KIND_NAMES)
+
+
+@pytest.mark.parametrize("kind", KIND_NAMES)
+def test_an_item_of_any_kind_can_be_forgotten(satchel: Satchel, fill: Fill, kind: str) -> None:
+    refs = fill(satchel, "alpha")
+    kept = fill(satchel, "omega")
+    result = satchel.housekeeping.forget(refs[kind])
+    assert (result.ref, result.kind.replace("_", " "), result.done) == (refs[kind], kind, True)
+    assert "alpha" in result.text
+    found = {one.ref for one in satchel.finding.search("alpha", limit=500).results}
+    assert found == set(refs.values()) - {refs[kind]}
+    assert {one.ref for one in satchel.finding.search("omega", limit=500).results} == set(kept.values())
+    failed = [check for check in satchel.housekeeping.doctor() if check.status == "failed"]
+    assert failed == []
+
+
+def test_nothing_of_what_was_forgotten_stays_in_any_byte(satchel: Satchel, fill: Fill) -> None:
+    refs = fill(satchel, WORD)
+    assert WORD.encode() in bytes_beside(satchel)
+    for ref in refs.values():
+        satchel.housekeeping.forget(ref)
+    assert WORD[:9].encode() not in bytes_beside(satchel)
+
+
+def test_a_decision_goes_with_its_whole_history(satchel: Satchel) -> None:
+    decision = satchel.decisions.set("key", "first")
+    satchel.decisions.set("key", "second")
+    satchel.housekeeping.forget(decision.ref)
+    with satchel.workplace.engine.read() as transaction:
+        assert transaction.all("SELECT 1 FROM decision_history") == []
+    with pytest.raises(NotFound):
+        satchel.decisions.get("key")
+
+
+@pytest.mark.parametrize("kind", KIND_NAMES)
+def test_a_preview_removes_nothing(satchel: Satchel, fill: Fill, kind: str) -> None:
+    refs = fill(satchel, "alpha")
+    result = satchel.housekeeping.forget(refs[kind], preview=True)
+    assert (result.ref, result.done, result.wal_emptied) == (refs[kind], False, False)
+    assert satchel.finding.search("alpha", limit=0).total == 5
+
+
+@pytest.mark.parametrize("letter", ["e", "d", "c", "m", "f"])
+def test_an_item_that_there_is_none_of_is_said(satchel: Satchel, letter: str) -> None:
+    satchel.housekeeping.initialise()
+    with pytest.raises(NotFound, match=f"there is no .* {letter}7 in this project"):
+        satchel.housekeeping.forget(f"{letter}7")
+
+
+@pytest.mark.parametrize("kind", KIND_NAMES)
+def test_an_item_of_another_project_is_not_found(
+    open_in: Callable[..., Satchel], project: Path, fill: Fill, kind: str
+) -> None:
+    one, other = open_in(project, project="one"), open_in(project, project="other")
+    theirs = fill(other, "alpha")
+    one.housekeeping.initialise()
+    with pytest.raises(NotFound):
+        one.housekeeping.forget(theirs[kind])
+    assert other.finding.search("alpha", limit=0).total == 5
+
+
+@pytest.mark.parametrize("kind", KIND_NAMES)
+def test_backups_that_hold_the_item_are_named(satchel: Satchel, fill: Fill, kind: str) -> None:
+    satchel.housekeeping.initialise()
+    satchel.housekeeping.backup()
+    refs = fill(satchel, "alpha")
+    after = satchel.housekeeping.backup()
+    assert satchel.housekeeping.forget(refs[kind]).still_in == (after.file,)
+
+
+def test_a_backup_from_before_there_were_constraints_does_not_hold_one(satchel: Satchel) -> None:
+    added = satchel.constraints.add("x")
+    backup = satchel.housekeeping.backup()
+    with apsw.Connection(str(backup.file)) as old:
+        old.execute("PRAGMA foreign_keys = OFF")
+        for (view,) in list(old.execute("SELECT name FROM sqlite_schema WHERE type = 'view'")):
+            old.execute(f"DROP VIEW {view}")
+        old.execute("DROP TABLE constraints")
+    old.close()
+    result = satchel.housekeeping.forget(added.ref)
+    assert (result.still_in, result.unreadable) == ((), ())

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from satchel import Satchel
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
+
+DAY = 24 * 3_600_000
+
+
+def test_decisions_and_constraints_are_counted_by_status(satchel: Satchel) -> None:
+    for number, status in enumerate(("active", "active", "active", "deprecated", "deprecated", "draft")):
+        satchel.decisions.set(f"alpha{number}", number, status=status)
+    for number in range(3):
+        added = satchel.constraints.add(str(number))
+    satchel.constraints.deactivate(added.ref)
+    counted = satchel.housekeeping.statistics()
+    assert counted.decisions == (("active", 3), ("deprecated", 2), ("draft", 1))
+    assert counted.constraints == (("active", 2), ("inactive", 1))
+    assert counted.total_decisions == 6
+
+
+def test_messages_file_changes_and_claims_count_until_they_expire(satchel: Satchel, clock: ManualClock) -> None:
+    satchel.files.claim(["src/a.py", "src/b.py", "src/c.py"], minutes=60, agent="ann")
+    satchel.files.record("src/a.py", "modified")
+    satchel.messages.send("x", to="bob", agent="ann")
+    satchel.messages.send("y", agent="ann")
+    counted = satchel.housekeeping.statistics()
+    assert (counted.messages, counted.file_changes, counted.claims) == (2, 1, 3)
+    clock.advance(3_600_000)
+    assert satchel.housekeeping.statistics().claims == 0
+    clock.advance(7 * DAY)
+    counted = satchel.housekeeping.statistics()
+    assert (counted.messages, counted.file_changes) == (0, 0)
+
+
+def test_tags_and_scopes_are_counted(satchel: Satchel) -> None:
+    satchel.housekeeping.initialise()
+    before = satchel.housekeeping.statistics()
+    satchel.decisions.set("key", 1, tags=["api", "new", "newer"], scopes=["gateway"])
+    after = satchel.housekeeping.statistics()
+    assert (after.tags - before.tags, after.scopes - before.scopes) == (2, 1)
+
+
+def test_what_another_project_holds_does_not_count(open_in: Callable[..., Satchel], project: Path) -> None:
+    one, other = open_in(project, project="one"), open_in(project, project="other")
+    one.housekeeping.initialise()
+    before = one.housekeeping.statistics()
+    other.decisions.set("key", 1, tags=["odd"], scopes=["odd"])
+    other.constraints.add("x")
+    other.messages.send("x", agent="ann")
+    other.files.record("src/a.py", "created")
+    other.files.claim(["src/a.py"], agent="ann")
+    after = one.housekeeping.statistics()
+    names = ("decisions", "constraints", "messages", "file_changes", "claims", "tags", "scopes")
+    assert [getattr(after, name) for name in names] == [getattr(before, name) for name in names]
+    assert after.other_projects == 1
+
+
+def test_the_bytes_are_shared_by_everything_that_can_be_found(satchel: Satchel) -> None:
+    satchel.constraints.add("x")
+    satchel.decisions.set("key", 1)
+    counted = satchel.housekeeping.statistics()
+    assert counted.bytes_per_item == round(counted.size_bytes / 2)

@@ -1,0 +1,53 @@
+"""Importing a made sqlew database into a project of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from satchel import Satchel
+from satchel.keep.importing import Imported
+from sqlew_databases import SqlewDatabase
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
+
+Made = Callable[..., SqlewDatabase]
+
+
+@pytest.fixture
+def now(clock: ManualClock) -> int:
+    """The seconds of the test's clock."""
+    return clock.now // 1_000
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    """Make an empty sqlew database of a release, with agents, keys and tags that anything may use."""
+
+    def make(release: str = "3.6", name: str = "sqlew.db", **options: bool) -> SqlewDatabase:
+        database = SqlewDatabase(tmp_path / name, release, **options)
+        for agent in ("planner", "builder"):
+            database.add("agents", name=agent)
+        for key in ("session_store", "session_ttl"):
+            database.add("context_keys", key=key)
+        for tag in ("security", "API", " "):
+            database.add("tags", name=tag)
+        database.add("files", path="src/auth.py")
+        return database
+
+    return make
+
+
+@pytest.fixture
+def take(satchel: Satchel) -> Callable[..., Imported]:
+    """Import a database, closed first, into the test's project."""
+
+    def import_one(database: SqlewDatabase | Path, **options: Any) -> Imported:
+        file = database if isinstance(database, Path) else database.close()
+        return satchel.importing.sqlew(file, **options)
+
+    return import_one

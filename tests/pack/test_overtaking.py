@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from satchel import Conflict, Message, NewDecision, Satchel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import ManualClock
+
+
+def told(satchel: Satchel, agent: str) -> tuple[Message, ...]:
+    return satchel.messages.inbox(agent=agent).messages
+
+
+def all_messages(satchel: Satchel) -> int:
+    with satchel.workplace.engine.read() as transaction:
+        row = transaction.one("SELECT count(*) FROM agent_messages")
+    assert row is not None
+    return int(row[0])
+
+
+def test_whoever_set_a_decision_learns_that_another_changed_it(satchel: Satchel, clock: ManualClock) -> None:
+    satchel.decisions.set("cache", "redis", agent="Ann")
+    now = clock.advance(60_000)
+    satchel.decisions.set("cache", "memcached", rationale="half the price", agent="Bob")
+    (message,) = told(satchel, "Ann")
+    assert (message.sender, message.to, message.type, message.priority) == ("Bob", "Ann", "decision", "medium")
+    assert message.message == (
+        "Decision cache, which you had set, was changed (value, rationale): "
+        "revision 1 is now 2, get_decision shows both"
+    )
+    assert (message.created_at, message.read_at) == (now, None)
+    assert told(satchel, "Bob") == ()
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"value": "300"}, "value"),
+        ({"value": 5.5, "status": "deprecated"}, "value, status"),
+        ({"version": "2"}, "version"),
+        ({"layer": None}, "layer"),
+        ({"tags": []}, "tags"),
+        ({"scopes": ["x"], "rationale": None}, "scopes, rationale"),
+    ],
+)
+def test_the_message_says_what_was_changed(satchel: Satchel, changed: dict[str, Any], said: str) -> None:
+    satchel.decisions.set("limit", 300, layer="data", tags=["api"], rationale="why not", agent="Ann")
+    satchel.decisions.set("limit", agent="Bob", **changed)
+    (message,) = told(satchel, "Ann")
+    assert f"was changed ({said}): revision 1 is now 2" in message.message
+
+
+def test_the_message_repeats_nothing_of_what_was_decided(satchel: Satchel) -> None:
+    satchel.decisions.set("note", "oldtext", rationale="oldreason", tags=["oldtag"], agent="Ann")
+    satchel.decisions.set("note", "newtext", rationale="newreason", tags=["newtag"], agent="Bob")
+    (message,) = told(satchel, "Ann")
+    assert not {"old", "new"} & {word[:3] for word in message.message.split()}
+
+
+@pytest.mark.parametrize("again", ["Ann", "ANN", " ann "])
+def test_nobody_is_told_of_a_change_of_their_own(satchel: Satchel, again: str) -> None:
+    satchel.decisions.set("cache", "redis", agent="Ann")
+    satchel.decisions.set("cache", "memcached", agent=again)
+    assert all_messages(satchel) == 0
+
+
+def test_nobody_is_told_where_nothing_was_changed(satchel: Satchel) -> None:
+    satchel.decisions.set("cache", "redis", tags=["api"], agent="Ann")
+    satchel.decisions.set("cache", "redis", tags=["API"], agent="Bob")
+    assert all_messages(satchel) == 0
+
+
+def test_nobody_is_told_where_nobody_had_signed(satchel: Satchel) -> None:
+    satchel.decisions.set("cache", "redis")
+    satchel.decisions.set("cache", "memcached", agent="Bob")
+    assert all_messages(satchel) == 0
+
+
+def test_nobody_is_told_of_a_new_decision(satchel: Satchel) -> None:
+    satchel.decisions.set("cache", "redis", agent="Ann")
+    satchel.decisions.set("cache_backend", "redis", agent="Bob")
+    assert all_messages(satchel) == 0
+
+
+def test_a_change_by_nobody_in_particular_is_told_too(satchel: Satchel) -> None:
+    satchel.decisions.set("cache", "redis", agent="Ann")
+    satchel.decisions.set("cache", "memcached")
+    (message,) = told(satchel, "Ann")
+    assert message.sender is None
+
+
+def test_only_the_last_to_set_it_is_told(satchel: Satchel) -> None:
+    for value, agent in (("redis", "Ann"), ("memcached", "Bob"), ("local", "Cid")):
+        satchel.decisions.set("cache", value, agent=agent)
+    assert [len(told(satchel, name)) for name in ("Ann", "Bob", "Cid")] == [1, 1, 0]
+    assert "revision 2 is now 3" in told(satchel, "Bob")[0].message
+
+
+def test_the_default_agent_is_told_as_any_other(open_in: Callable[..., Satchel], project: Path) -> None:
+    planner, other = open_in(project, agent="planner"), open_in(project, agent="other")
+    planner.decisions.set("cache", "redis")
+    planner.decisions.set("cache", "memcached")
+    assert planner.messages.inbox().total == 0
+    other.decisions.set("cache", "local")
+    assert [message.sender for message in planner.messages.inbox()] == ["other"]
+
+
+def test_of_a_batch_each_change_is_told(satchel: Satchel) -> None:
+    satchel.decisions.set_many([NewDecision("a", 1), NewDecision("b", 1), NewDecision("c", 1)], agent="Ann")
+    satchel.decisions.set_many([NewDecision("a", 2), NewDecision("b", 1), NewDecision("c", 3)], agent="Bob")
+    assert [message.message[:10] for message in told(satchel, "Ann")] == ["Decision c", "Decision a"]
+
+
+def test_a_batch_that_fails_tells_nobody(satchel: Satchel) -> None:
+    satchel.decisions.set_many([NewDecision("a", 1), NewDecision("b", 1)], agent="Ann")
+    with pytest.raises(Conflict):
+        satchel.decisions.set_many([NewDecision("a", 2), NewDecision("b", 2, status="draft")], agent="Bob")
+    assert all_messages(satchel) == 0
+
+
+def test_a_change_that_cannot_be_told_is_not_made(satchel: Satchel) -> None:
+    satchel.decisions.set("cache", "redis", agent="Ann")
+    with satchel.workplace.engine.write() as transaction:
+        transaction.execute(
+            "CREATE TRIGGER no_messages BEFORE INSERT ON agent_messages BEGIN SELECT RAISE(ABORT, 'not today'); END"
+        )
+    before = satchel.decisions.get("cache")
+    with pytest.raises(Exception, match="not today"):
+        satchel.decisions.set("cache", "memcached", agent="Bob")
+    assert satchel.decisions.get("cache") == before
+
+
+def test_the_message_is_there_as_soon_as_the_change_is(satchel: Satchel) -> None:
+    """Whoever follows by cursor sees both or neither: they lie between the same two numbers."""
+    before = satchel.decisions.set("cache", "redis", agent="Ann").seq
+    after = satchel.decisions.set("cache", "memcached", agent="Bob").seq
+    (message,) = told(satchel, "Ann")
+    assert before < after < message.seq == satchel.decisions.find().seq
+
+
+def test_a_secret_of_either_value_is_not_in_the_message(satchel: Satchel) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    satchel.decisions.set("token", f"first {secret}", agent="Ann")
+    satchel.decisions.set("token", f"then {secret}", rationale=secret, agent="Bob")
+    (message,) = told(satchel, "Ann")
+    assert "ghp_" not in message.message
