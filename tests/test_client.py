@@ -9,6 +9,7 @@ import pytest
 
 from satchel import Interrupted, InvalidInput, ReadOnly, Refused, Satchel, Unavailable, open_satchel
 from satchel.base.clock import system_clock
+from satchel.base.retention import Retention
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -114,6 +115,28 @@ def test_the_configuration_beside_the_store_counts(open_in: Callable[..., Satche
     satchel = open_in(project)
     assert satchel.workplace.max_content_bytes == 1024
     assert any("nonsense" in warning for warning in satchel.config.warnings)
+
+
+def test_without_configuration_the_rooms_work_with_its_defaults(satchel: Satchel) -> None:
+    work = satchel.workplace
+    assert (work.open_layers, work.claim_minutes, work.retention) == (False, 30, Retention())
+
+
+def test_the_configuration_of_layers_claims_and_retention_reaches_the_rooms(
+    open_in: Callable[..., Satchel], project: Path
+) -> None:
+    settings = {
+        "layers.open": True,
+        "claims.minutes": 5,
+        "retention.messages_hours": 1,
+        "retention.unread_messages_hours": 2,
+        "retention.file_changes_hours": 3,
+        "retention.skip_weekends": True,
+        "retention.zone": "Europe/Berlin",
+    }
+    work = open_in(project, settings=settings).workplace
+    assert (work.open_layers, work.claim_minutes) == (True, 5)
+    assert work.retention == Retention(1, 2, 3, skip_weekends=True, zone="Europe/Berlin")
 
 
 def test_rooms_are_made_once(satchel: Satchel) -> None:

@@ -163,5 +163,7 @@ def test_an_example_of_the_readme_runs(language: str, text: str, tmp_path: Path)
         text=True,
         timeout=60,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    # lists say on stderr how much of them was shown
+    complaints = [line for line in done.stderr.splitlines() if not re.match(r"\d+ of \d+ ", line)]
+    assert (done.returncode, complaints) == (0, [])
     assert done.stdout

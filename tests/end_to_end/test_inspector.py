@@ -53,7 +53,17 @@ def write(inspect: Inspect) -> str:
 
 
 def test_the_inspector_lists_the_tools(inspect: Inspect) -> None:
-    assert [tool["name"] for tool in inspect("tools/list")["tools"]] == ["write_context", "read_context", "search"]
+    assert [tool["name"] for tool in inspect("tools/list")["tools"]] == [
+        "write_context",
+        "read_context",
+        "search",
+        "set_decision",
+        "get_decision",
+        "find_decisions",
+        "add_constraint",
+        "get_constraints",
+        "deactivate_constraint",
+    ]
 
 
 def test_the_inspector_finds_no_error_in_the_schemas(inspect: Inspect) -> None:

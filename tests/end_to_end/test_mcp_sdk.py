@@ -15,6 +15,19 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
 MODES = ("legacy", "auto", "2026-07-28")
 
+DEFAULT_TOOLS = [
+    "write_context",
+    "read_context",
+    "search",
+    "set_decision",
+    "get_decision",
+    "find_decisions",
+    "add_constraint",
+    "get_constraints",
+    "deactivate_constraint",
+]
+READING_TOOLS = ["read_context", "search", "get_decision", "find_decisions", "get_constraints"]
+
 Conversation = Callable[[Client], Awaitable[None]]
 
 
@@ -87,8 +100,9 @@ def resource_text(result: mcp_types.ReadResourceResult) -> str:
 def test_the_default_tools_are_listed(session: Callable[..., None]) -> None:
     async def conversation(client: Client) -> None:
         tools = (await client.list_tools()).tools
-        assert [tool.name for tool in tools] == ["write_context", "read_context", "search"]
-        assert [tool.annotations and tool.annotations.read_only_hint for tool in tools] == [None, True, True]
+        assert [tool.name for tool in tools] == DEFAULT_TOOLS
+        reading = [tool.name for tool in tools if tool.annotations and tool.annotations.read_only_hint]
+        assert reading == READING_TOOLS
 
     session(conversation)
 
@@ -153,6 +167,62 @@ def test_every_filter_reaches_the_store(session: Callable[..., None]) -> None:
         assert (page["total"], [found["id"] for found in page["entries"]]) == (1, ["e1"])
 
     session(conversation)
+
+
+def test_a_decision_is_set_changed_and_found(session: Callable[..., None]) -> None:
+    async def conversation(client: Client) -> None:
+        decision = {"key": "session_ttl", "value": 300, "tags": ["security"], "rationale": "x", "agent": "ann"}
+        assert (await call(client, "set_decision", decision)).startswith("set d1 session_ttl r1")
+        change = {"key": "session_ttl", "value": 60, "rationale": None, "expected_revision": 1, "agent": "ben"}
+        await call(client, "set_decision", change)
+        history = json.loads(await call(client, "get_decision", {"key": "session_ttl", "format": "json"}))
+        assert (history["decision"]["value"], history["decision"]["tags"]) == (60, ["security"])
+        assert "rationale" not in history["decision"]
+        assert [(state["value"], state["agent"]) for state in history["history"]] == [(300, "ann")]
+        found = await call(client, "find_decisions", {"tags": '["security"]', "minimum": 50})
+        assert "session_ttl" in found
+
+    session(conversation)
+
+
+def test_a_constraint_is_added_found_and_ended(session: Callable[..., None]) -> None:
+    async def conversation(client: Client) -> None:
+        rule = {"text": "no call leaves the network", "priority": "critical", "tags": ["security"], "agent": "ann"}
+        assert (await call(client, "add_constraint", rule)).startswith("added c1")
+        assert "no call leaves the network" in await call(client, "get_constraints", {"priority": "high"})
+        await call(client, "deactivate_constraint", {"id": "c1", "reason": "moved", "agent": "ben"})
+        assert (await call(client, "get_constraints", {})).startswith("0 constraints")
+
+    session(conversation)
+
+
+def test_two_agents_over_one_connection_have_two_inboxes(session: Callable[..., None]) -> None:
+    async def conversation(client: Client) -> None:
+        warning = {"message": "the token leaks", "to": "ben", "priority": "critical", "agent": "ann"}
+        await call(client, "send_message", warning)
+        assert json.loads(await call(client, "get_messages", {"agent": "ann", "format": "json"}))["messages"] == []
+        told = await call(client, "check_file_lock", {"file": "a.py", "agent": "ben"})
+        assert told.endswith("\nnotice: 1 unread critical message waits for ben")
+        (message,) = json.loads(await call(client, "get_messages", {"from": "ann", "agent": "ben", "format": "json"}))[
+            "messages"
+        ]
+        assert (message["id"], message["from"], message["message"]) == ("m1", "ann", "the token leaks")
+        assert "notice" not in await call(client, "mark_read", {"all": True, "agent": "ben"})
+
+    session(conversation, "--toolsets", "messages,files")
+
+
+def test_a_claim_keeps_the_second_agent_off_a_file(session: Callable[..., None]) -> None:
+    async def conversation(client: Client) -> None:
+        await call(client, "claim_files", {"paths": ["src/auth/"], "reason": "tokens", "agent": "ann"})
+        error = await refused(client, "claim_files", {"paths": ["src/auth/a.py"], "agent": "ben"})
+        assert error.startswith("error [conflict]")
+        note = {"type": "discovery", "content": "x", "file": "src/auth/a.py", "agent": "ben"}
+        assert "\nnotice: src/auth/** is claimed by ann until " in await call(client, "write_context", note)
+        await call(client, "release_files", {"agent": "ann"})
+        await call(client, "claim_files", {"paths": ["src/auth/a.py"], "agent": "ben"})
+
+    session(conversation, "--toolsets", "context,files")
 
 
 def test_an_error_carries_its_code_and_the_remedy(session: Callable[..., None]) -> None:
@@ -240,7 +310,7 @@ def test_the_server_says_how_to_use_it(session: Callable[..., None]) -> None:
 
 def test_read_only_leaves_out_what_writes(one_session: Callable[..., None]) -> None:
     async def conversation(client: Client) -> None:
-        assert [tool.name for tool in (await client.list_tools()).tools] == ["read_context", "search"]
+        assert [tool.name for tool in (await client.list_tools()).tools] == READING_TOOLS
         with pytest.raises(MCPError, match="'write_context' is not served here"):
             await client.call_tool("write_context", {"type": "discovery", "content": "x"})
 
@@ -250,7 +320,8 @@ def test_read_only_leaves_out_what_writes(one_session: Callable[..., None]) -> N
 def test_all_toolsets_include_the_default_one(one_session: Callable[..., None]) -> None:
     async def conversation(client: Client) -> None:
         names = [tool.name for tool in (await client.list_tools()).tools]
-        assert {"write_context", "read_context"} <= set(names)
+        assert names[: len(DEFAULT_TOOLS)] == DEFAULT_TOOLS
+        assert {"send_message", "claim_files", "clear_old_data"} <= set(names)
 
     one_session(conversation, "--toolsets", "all")
 

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from satchel.base.errors import InvalidInput
 from satchel.base.text import check_name, clean_content
 from satchel.base.tokens import token_counter
-from satchel.faces.compact import page_text, value_text, written_text
+from satchel.faces.compact import page_text, written_text
 from satchel.faces.plain import page_fields
+from satchel.faces.text_parts import value_text
 from satchel.keep.entries import ENTRY_TYPES, Entry, EntryPage
 
 VALUE = r'(?:"(?:[^"\\]|\\.)*"|[^\s"]+?)'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from satchel.base.clock import iso
-from satchel.faces.compact import content_lines, place_text, value_text
+from satchel.faces.text_parts import content_lines, place_text, value_text
 from satchel.keep.finding import Explanation, Found, FoundPage
 
 

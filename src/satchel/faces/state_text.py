@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.faces.compact import content_lines, place_text, value_text
+from satchel.faces.text_parts import content_lines, place_text, value_text
 from satchel.keep.entries.state import RunState, StateIssue, StateNote, StateVerdict
 from satchel.keep.entries.structured import CodebaseAnalysis
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from satchel import open_satchel
+
 Cli = Callable[..., tuple[int, str, str]]
 
 
@@ -38,3 +40,28 @@ def cli(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
         return status, printed.out, printed.err
 
     return command
+
+
+@pytest.fixture
+def ledger(folder: Path) -> None:
+    """Two or three of each thing that the ledger keeps; in each way that they can be filtered by they differ."""
+    with open_satchel(cwd=folder, environ={}) as satchel:
+        decide, constrain = satchel.decisions.set, satchel.constraints.add
+        decide("alpha", 10, tags=["a", "b"], scopes=["s1"], layer="business", rationale="ten it is", agent="planner")
+        decide("beta", "a zebra crosses", tags=["a"], scopes=["s2"], status="draft", layer="data", agent="builder")
+        decide("gamma", 20, status="deprecated", version="2.0.0", agent="planner")
+        constrain("zebras cross first", category="security", priority="low", layer="data", tags=["a"], agent="planner")
+        constrain("be quick", category="performance", priority="high", tags=["a", "b"], agent="builder")
+        satchel.constraints.deactivate(constrain("be late", agent="planner").ref, "never", agent="builder")
+        send = satchel.messages.send
+        send("look at the zebra", to="builder", type="request", priority="high", payload={"n": [1]}, agent="planner")
+        send("lunch", agent="reviewer")
+        send("looked", reply_to="m1", to="planner", agent="builder")
+        send("looked again", reply_to="m3", agent="planner")
+        satchel.messages.mark_read(["m2"], agent="builder")
+        record = satchel.files.record
+        record("src/a.py", "created", description="a zebra", layer="data", agent="planner")
+        record("src/b.py", "modified", agent="builder")
+        record("docs/c.md", "modified", agent="planner")
+        satchel.files.claim(["src/a.py"], reason="zebras", agent="planner")
+        satchel.files.claim(["docs/"], exclusive=False, agent="builder")

@@ -24,17 +24,32 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "write": (("discovery", "x"), "kept e3 discovery in run r1", {"id", "uid", "type", "content", "created_at"}),
     "read": (("sessions",), "\n Sessions live in src/auth.py", {"run_id", "entries", "total", "next_offset", "seq"}),
     "search": (("sessions",), "\n  Sessions live in src/auth.py", {"results", "total", "next_offset", "notes"}),
-    "rebuild": ((), "2 items indexed", {"indexed"}),
+    "decide": (("size", "10", "--agent", "planner"), "d2 size = 10 (revision 1)", {"id", "key", "value", "revision"}),
+    "decisions": (("ttl",), "d1   ttl   300", {"decisions", "total", "next_offset", "seq", "notes"}),
+    "constraint add": (("Be quick",), "added c2 (architecture, medium)", {"id", "text", "category", "active"}),
+    "constraint list": ((), "Be kind", {"constraints", "total", "next_offset", "seq", "notes"}),
+    "constraint deactivate": (("c1",), "c1 is inactive since ", {"id", "active", "deactivated_at"}),
+    "message send": (("hi", "--agent", "planner"), "sent m2 to everyone (info, medium)", {"id", "from", "thread"}),
+    "message list": (("--agent", "builder"), "pull first", {"agent", "unread", "messages", "total", "seq"}),
+    "message read": (("m1", "--agent", "builder"), "1 marked read: m1", {"marked", "already", "unknown", "foreign"}),
+    "file record": (("src/b.py", "created"), "recorded f2 src/b.py created", {"id", "file", "change", "expires_at"}),
+    "file list": ((), "src/a.py   modified", {"changes", "total", "next_offset", "seq", "notes"}),
+    "file check": (("src/new.py",), "src/new.py is free", {"file", "locked", "claims", "elsewhere", "own", "recent"}),
+    "file claim": (("x.py", "--agent", "planner"), "claimed x.py, exclusive, until ", {"agent", "claims", "renewed"}),
+    "file claims": ((), "docs/**   planner   exclusive", {"claims", "total", "next_offset"}),
+    "file release": (("docs/", "--agent", "planner"), "released docs/**", {"agent", "released", "not_held"}),
+    "clear": (("--messages-hours", "0", "--preview"), "would remove 1 message, 0 file ch", {"messages", "done"}),
+    "rebuild": ((), "6 items indexed", {"indexed"}),
     "stats": ((), "2 entries, 0 of them superseded", {"project", "entries", "size_bytes", "runs"}),
     "prune": (("--keep", "1", "--preview"), "would remove nothing from run r1", {"run_id", "removed", "done"}),
-    "forget": (("e1", "--preview"), "not removed", {"entry", "still_in", "done"}),
+    "forget": (("e1", "--preview"), "not removed", {"ref", "kind", "text", "still_in", "done"}),
     "backup": ((), "project/.satchel/backups/backup-", {"file", "size_bytes", "created_at"}),
     "restore": (("copy.db", "--yes"), "restored ", {"source", "previous", "previous_was_damaged"}),
     "compact": ((), " before, ", {"before", "after", "wal_emptied"}),
     "config": ((), "store.durability = full  (default)", {"file", "warnings", "settings"}),
 }
-ELSEWHERE = {"doctor", "mcp", "tour"}
-"""doctor answers with a list; mcp serves; the tour has tests of its own."""
+ELSEWHERE = {"doctor", "import", "mcp", "tour"}
+"""doctor answers with a list; mcp serves; the others have tests of their own."""
 
 
 def all_commands() -> list[str]:
@@ -45,12 +60,20 @@ def all_commands() -> list[str]:
     return names
 
 
+GROUPS = sorted({name.split()[0] for name in all_commands() if " " in name})
+
+
 @pytest.fixture
 def store(cli: Cli, folder: Path) -> None:
-    """Run r1 with a discovery and an error, and a backup of it."""
+    """Run r1 with a discovery and an error, one of each thing that the ledger keeps, and a backup of it all."""
     assert cli("run", "start", "r1")[0] == 0
     assert cli("write", "discovery", "Sessions live in src/auth.py", "--agent", "planner")[0] == 0
     assert cli("write", "error", "pytest cannot find tests", "--agent", "builder")[0] == 0
+    assert cli("decide", "ttl", "300")[0] == 0
+    assert cli("constraint", "add", "Be kind")[0] == 0
+    assert cli("message", "send", "pull first", "--to", "builder", "--agent", "planner")[0] == 0
+    assert cli("file", "record", "src/a.py", "modified")[0] == 0
+    assert cli("file", "claim", "docs/", "--agent", "planner")[0] == 0
     assert cli("backup", "copy.db")[0] == 0
 
 
@@ -83,12 +106,12 @@ def test_a_command_prints_no_colour_where_nobody_sees_it(cli: Cli, name: str) ->
     assert "\x1b" not in out + err
 
 
-@pytest.mark.parametrize("name", [*all_commands(), "run", ""])
+@pytest.mark.parametrize("name", [*all_commands(), *GROUPS, ""])
 def test_help_shows_an_example(cli: Cli, name: str) -> None:
     status, out, _ = cli(*name.split(), "--help")
     assert status == 0
     lines = out.splitlines()
-    heading = next(n for n, line in enumerate(lines) if line.strip() in {"Example:", "Begin with:"})
+    heading = next(n for n, line in enumerate(lines) if line.strip() in {"Example:", "Examples:", "Begin with:"})
     assert "satchel " in lines[heading + 1]
 
 
@@ -243,6 +266,8 @@ def test_configuration_names_the_source_of_each_value(cli: Cli, folder: Path, mo
     _, out, err = cli("config")
     assert "store.backups_keep = 3  (environment SATCHEL_STORE_BACKUPS_KEEP)" in out
     assert "store.durability = relaxed  (config.toml)" in out
+    assert "layers.open = false  (default)" in out
+    assert "context.max_per_loop = not set  (default)" in out
     assert "warning: config.toml: store.lock_wait_ms" in err
 
 

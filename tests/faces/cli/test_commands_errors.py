@@ -84,7 +84,7 @@ def test_a_key_press_ends_a_command_with_its_status(cli: Cli, monkeypatch: pytes
         (("write", "discovery", "x", "--loop", "{{loopId}}"), "unresolved placeholder"),
         (("write", "discovery", "x", "--file", "../x"), "names no file of the project"),
         (("write",), "Missing argument 'TYPE'"),
-        (("forget", "x12"), "is no entry's id"),
+        (("forget", "x12"), "is no item's id"),
         (("prune", "--keep", "0"), "keep 0 is out of range"),
         (("mcp", "--toolsets", "contxt"), "Did you mean 'context'?"),
         (("stats", "--db", "missing/x.db"), "does not exist"),
@@ -178,6 +178,22 @@ def test_a_reader_that_leaves_is_no_failure(cli: Cli, folder: Path) -> None:
     finally:
         os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("how", [(), ("--json",)], ids=["text", "json"])
+def test_a_reader_of_another_encoding_gets_escapes(cli: Cli, how: tuple[str, ...]) -> None:
+    cli("decide", "word", "é 漢")
+    done = subprocess.run(
+        [sys.executable, "-m", "satchel", "decisions", *how],
+        check=True,
+        capture_output=True,
+        timeout=60,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )
+    if how:
+        assert json.loads(done.stdout)["decisions"][0]["value"] == "é 漢"
+    else:
+        assert b"\\xe9 \\u6f22" in done.stdout
 
 
 def test_help_loads_neither_the_store_nor_what_draws() -> None:

@@ -53,17 +53,18 @@ def test_a_read_only_registry_has_only_tools_that_read() -> None:
 
 
 def test_a_listing_shows_what_a_host_needs_and_nothing_more() -> None:
+    shown = {"type": "object", "properties": {"n": {"type": "integer"}}}
     assert Registry(TOOLS, ["context"]).listing() == [
         {
             "name": "write",
             "description": "Does write.",
-            "inputSchema": PARAMETERS,
+            "inputSchema": shown,
             "annotations": {"destructiveHint": False},
         },
         {
             "name": "read",
             "description": "Does read.",
-            "inputSchema": PARAMETERS,
+            "inputSchema": shown,
             "annotations": {"readOnlyHint": True},
         },
     ]
@@ -72,6 +73,71 @@ def test_a_listing_shows_what_a_host_needs_and_nothing_more() -> None:
 def test_a_destructive_tool_says_so() -> None:
     (listed,) = Registry(TOOLS, ["admin"]).listing()
     assert listed["annotations"] == {"destructiveHint": True, "idempotentHint": True}
+
+
+def listed(*schemas: dict[str, Any], name: str = "p") -> list[dict[str, Any]]:
+    """Return how a parameter of one name is shown in tools that declare it so."""
+    tools = [
+        tool(f"t{n}", parameters={"type": "object", "properties": {name: schema}, "additionalProperties": False})
+        for n, schema in enumerate(schemas)
+    ]
+    return [one["inputSchema"]["properties"][name] for one in Registry(tools).listing()]
+
+
+SAID = {"type": "string", "description": "A way.", "enum": ["a", "b"]}
+
+
+def test_what_tools_say_alike_of_a_parameter_is_said_once() -> None:
+    again = {"type": "string", "enum": ["a", "b"]}
+    assert listed(SAID, SAID, SAID) == [SAID, again, again]
+
+
+def test_the_choices_of_the_format_are_said_once() -> None:
+    assert listed(SAID, SAID, name="format") == [SAID, {"type": "string"}]
+
+
+def test_what_a_tool_says_otherwise_of_a_parameter_is_said() -> None:
+    other = {**SAID, "enum": ["c"]}
+    assert listed(SAID, other, SAID) == [
+        SAID,
+        {"type": "string", "enum": ["c"]},
+        {"type": "string", "enum": ["a", "b"]},
+    ]
+
+
+def test_what_a_tool_says_after_one_that_said_nothing_is_said() -> None:
+    assert listed(SAID, {"type": "string"}, SAID) == [SAID, {"type": "string"}, SAID]
+
+
+def test_what_tools_say_alike_of_a_lists_items_is_said_once() -> None:
+    lists = {"type": "array", "items": SAID}
+    assert listed(lists, lists) == [lists, {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}]
+
+
+def test_types_and_bounds_are_always_shown() -> None:
+    bounded = {"type": ["integer", "null"], "minimum": 0, "maximum": 5}
+    assert listed(bounded, bounded) == [bounded, bounded]
+
+
+def test_what_is_not_shown_again_is_checked_again() -> None:
+    parameters = {"type": "object", "properties": {"n": SAID}, "additionalProperties": False}
+    registry = Registry([tool("one", parameters=parameters), tool("two", parameters=parameters)])
+    outcome = registry.run(registry.tool("two"), {"n": "c"}, Call(2))
+    assert outcome.text.startswith("error [invalid_input]: unknown n 'c'")
+
+
+def test_a_wire_name_that_is_a_word_of_the_language_gets_an_underscore() -> None:
+    def handler(_call: Call[int], /, from_: str, to: str) -> str:
+        return from_ + to
+
+    parameters = {
+        "type": "object",
+        "properties": {"from": {"type": "string"}, "to": {"type": "string"}},
+        "additionalProperties": False,
+    }
+    subject = tool("get", parameters=parameters, handler=handler)
+    assert run(subject, {"from": "a", "to": "b"}) == ("ab", False)
+    assert run(subject, {"from_": "a"})[0].startswith("error [invalid_input]: unknown get argument 'from_'")
 
 
 def test_an_unknown_toolset_is_refused_with_the_nearest_name() -> None:

@@ -18,6 +18,7 @@ POINT: Schema = {
     "additionalProperties": False,
 }
 EITHER: Schema = {"type": ["string", "number"]}
+CLEARABLE_LIST: Schema = {"type": ["array", "null"], "items": {"type": "string"}}
 CLEARABLE: Schema = {"type": ["string", "null"]}
 KIND: Schema = {"type": "string", "enum": ["discovery", "error"]}
 
@@ -65,6 +66,11 @@ def problem(schema: Schema, arguments: dict[str, object]) -> str:
         (LIST, [], []),
         (LIST, '["a", "b"]', ["a", "b"]),
         (LIST, " []", []),
+        (LIST, "api", ["api"]),
+        (LIST, " src/a-b.py ", ["src/a-b.py"]),
+        (CLEARABLE_LIST, "api", ["api"]),
+        (CLEARABLE_LIST, None, None),
+        ({"type": "array", "items": KIND}, "error", ["error"]),
         ({"type": "array", "items": WHOLE}, ["3", 4.0], [3, 4]),
         (POINT, {"x": 1}, {"x": 1}),
         (POINT, '{"x": "1", "y": null}', {"x": 1}),
@@ -104,6 +110,15 @@ def test_a_value_is_taken_in_its_declared_type(schema: Schema, given: object, ex
         ({"type": "boolean"}, "true", "value must be true or false, not 'true'"),
         (LIST, "a, b", "value must be a list, not 'a, b'"),
         (LIST, '{"a": 1}', "value must be a list, not '{\"a\": 1}'"),
+        (LIST, "a b", "value must be a list, not 'a b'"),
+        (LIST, "a;b", "value must be a list, not 'a;b'"),
+        (LIST, "a|b", "value must be a list, not 'a|b'"),
+        (LIST, '"a"', "value must be a list, not '\"a\"'"),
+        (LIST, "", "value must be a list, not ''"),
+        (CLEARABLE_LIST, "null", "value must be a list or null, not 'null'"),
+        ({"type": "array", "items": KIND}, "eror", "unknown value[0] 'eror'. Did you mean 'error'?"),
+        ({"type": "array", "items": WHOLE}, "seven", "value must be a list, not 'seven'"),
+        ({"type": "array", "items": {"type": "object"}}, "a", "value must be a list, not 'a'"),
         (LIST, "[half", "value must be a list, not '[half'"),
         (LIST, "[" * 100_000, "value must be a list, not '[[["),
         (LIST, ["a", 1], "value[1] must be text, not 1"),

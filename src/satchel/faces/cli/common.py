@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -89,11 +89,30 @@ def warn(warnings: tuple[str, ...]) -> None:
         click.echo(f"{click.style('warning', fg='yellow')}: {text}", err=True)
 
 
+def tell(satchel: Satchel, files: Sequence[str] = ()) -> None:
+    """Print to stderr what the acting agent should know beside the answer, if anything.
+
+    Args:
+        files: canonical paths that the answer names.
+    """
+    notice = satchel.notices.line(files=files)
+    if notice is not None:
+        click.echo(click.style(notice, fg="yellow"), err=True)
+
+
+def warn_notes(notes: Sequence[str]) -> None:
+    """Print the notes of an answer to stderr."""
+    for note in notes:
+        click.echo(note, err=True)
+
+
 def show_json(value: object) -> None:
     """Print a record or JSON value to stdout."""
     from satchel.faces.plain import fields_of
 
-    click.echo(json.dumps(fields_of(value), ensure_ascii=False, indent=2))
+    # where the reader's encoding is another, JSON's own escapes are what it can read
+    is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    click.echo(json.dumps(fields_of(value), ensure_ascii=not is_utf8, indent=2))
 
 
 @contextmanager
@@ -116,6 +135,13 @@ def progress(label: str, *, quiet: bool) -> Iterator[Progress]:
 
 def _say_nothing(_done: int, _total: int) -> None:
     pass
+
+
+def setting_text(value: object) -> str:
+    """Write a setting as the configuration file wants it, text without its quotes; ``not set`` for None."""
+    if value is None:
+        return "not set"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def size_text(size: int) -> str:

@@ -17,17 +17,27 @@ COMMANDS: dict[str, str] = {
     "write": "Keep a note",
     "read": "Read or search notes",
     "search": "Search everything the project keeps",
+    "decide": "Set a decision",
+    "decisions": "List what was decided",
+    "constraint": "Add, list and deactivate rules",
+    "message": "Send, list and read messages",
+    "file": "Record edits, claim and check files",
     "stats": "Count what is kept",
+    "clear": "Remove old messages and file changes",
     "prune": "Remove the oldest notes of a run",
-    "forget": "Remove one note for good",
+    "forget": "Remove one item for good",
     "doctor": "Examine the store",
     "backup": "Copy the store, verified",
     "restore": "Go back to a backup",
     "compact": "Reclaim space",
     "rebuild": "Make the search index anew",
+    "import": "Take over a store of another tool",
     "config": "Show the configuration",
 }
 """Every command with its one line of help, in the order shown."""
+
+_MODULES = {"import": "importing"}
+"""The module of a command whose name cannot be one, being a word of Python; any other is called as its command."""
 
 
 class LazyGroup(click.Group):
@@ -39,7 +49,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 -- click's signature
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"satchel.faces.cli.commands.{cmd_name}")
+        module = importlib.import_module(f"satchel.faces.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
         command: click.Command = module.command
         return command
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, TypeVar
@@ -26,7 +27,8 @@ class Tool(Generic[ServiceT]):
         toolset: the set it is served with.
         description: what a model needs to choose it; every agent pays for it in every session.
         parameters: the object schema of the arguments, in the subset of :mod:`satchel.faces.mcp.schema`.
-        handler: called with the :class:`Call` and the checked arguments by name; returns the answer's text.
+        handler: called with the :class:`Call` and the checked arguments by name, ``from`` as ``from_``; returns the
+            answer's text.
         read_only: it changes nothing.
         destructive: it may delete or overwrite.
         idempotent: a repetition with the same arguments changes nothing more.
@@ -41,12 +43,18 @@ class Tool(Generic[ServiceT]):
     destructive: bool = False
     idempotent: bool = False
 
-    def listing(self) -> dict[str, Any]:
+    def listing(self, told: dict[str, object]) -> dict[str, Any]:
         """Return the tool as ``tools/list`` shows it.
 
         Hints are given where they differ from what the protocol assumes: not read-only, destructive, not
-        idempotent (ToolAnnotations, revisions 2025-03-26 and later).
+        idempotent (ToolAnnotations, revisions 2025-03-26 and later). That other arguments are refused is left out:
+        our own refusal names the nearest.
+
+        Args:
+            told: what the tools before it said of the parameters they share, which is said once; kept up to date.
         """
+        schema = {key: value for key, value in self.parameters.items() if key != "additionalProperties"}
+        schema["properties"] = {name: _told_once(name, inner, told) for name, inner in schema["properties"].items()}
         hints: dict[str, bool] = {}
         if self.read_only:
             hints["readOnlyHint"] = True
@@ -57,7 +65,7 @@ class Tool(Generic[ServiceT]):
         return {
             "name": self.name,
             "description": self.description,
-            "inputSchema": self.parameters,
+            "inputSchema": schema,
             "annotations": hints,
         }
 
@@ -118,8 +126,12 @@ class Registry(Generic[ServiceT]):
         return chosen
 
     def listing(self) -> list[dict[str, Any]]:
-        """Return the tools as ``tools/list`` shows them."""
-        return [tool.listing() for tool in self.tools.values()]
+        """Return the tools as ``tools/list`` shows them.
+
+        A description that the last tool with a parameter of that name had too is not repeated.
+        """
+        told: dict[str, object] = {}
+        return [tool.listing(told) for tool in self.tools.values()]
 
     def tool(self, name: str) -> Tool[ServiceT]:
         """Return a tool that is served.
@@ -148,7 +160,8 @@ class Registry(Generic[ServiceT]):
         """
         try:
             call.check()
-            text = tool.handler(call, **check_arguments(tool.parameters, arguments, tool.name))
+            checked = check_arguments(tool.parameters, arguments, tool.name)
+            text = tool.handler(call, **{_python_name(name): value for name, value in checked.items()})
             if not isinstance(text, str):
                 raise TypeError(f"the handler returned {type(text).__name__}, not text")
         except SatchelError as error:
@@ -159,6 +172,30 @@ class Registry(Generic[ServiceT]):
             log_fault(f"tool {tool.name}")
             return Outcome(f"error [internal]: {INTERNAL_TEXT}", is_error=True)
         return Outcome(text)
+
+
+def _python_name(name: str) -> str:
+    """Return the name of a handler's parameter for a wire name: with an underscore after a word of the language."""
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+_TOLD = frozenset({"description", "default"})
+"""The parts of a parameter's schema that a reader of the whole list need not see twice; choices of names do stand."""
+
+_TOLD_WHOLE = frozenset({"format"})
+"""Parameters that mean the same in every tool and are best left out: of these the choice of names is told once too."""
+
+
+def _told_once(name: str, schema: Schema, told: dict[str, object]) -> Schema:
+    shown: dict[str, Any] = {}
+    once = _TOLD | {"enum"} if name in _TOLD_WHOLE else _TOLD
+    for part, value in schema.items():
+        if part == "items":
+            shown[part] = _told_once(f"{name}[]", value, told)
+        elif part not in once or told.get(f"{name} {part}") != value:
+            shown[part] = value
+    told.update({f"{name} {part}": schema.get(part) for part in once})
+    return shown
 
 
 def _check_declaration(tool: Tool[ServiceT]) -> None:

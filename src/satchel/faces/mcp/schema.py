@@ -33,6 +33,7 @@ _WANTED = {
     "object": ("an object", "{...}"),
     "null": ("null", "null"),
 }
+_SINGLE_WORD = re.compile(r"(?!null\Z)[^\s,;|\[\]{}\"']+")
 _PLAIN_INTEGER = re.compile(r"-?[0-9]{1,18}")
 _MISSING = object()
 
@@ -70,9 +71,9 @@ def check_schema(schema: Schema) -> None:
 def check_arguments(schema: Schema, arguments: Mapping[str, object], what: str) -> dict[str, Any]:
     """Return the arguments in the types the schema declares.
 
-    Lenient where the meaning is plain: a list or object may come as its JSON text, a whole number as ``3.0``
-    or ``"3"``; null means not given unless the schema's type names null. What a schema takes as text stays
-    text, whatever it looks like.
+    Lenient where the meaning is plain: a list or object may come as its JSON text, a list of one text as that
+    text if it is a single word, a whole number as ``3.0`` or ``"3"``; null means not given unless the schema's type
+    names null. What a schema takes as text stays text, whatever it looks like.
 
     Args:
         schema: the tool's parameters.
@@ -105,7 +106,7 @@ def _check_object(schema: Schema, given: Mapping[str, object], what: str, prefix
 def _check_value(schema: Schema, value: object, label: str) -> object:
     types = _types(schema)
     if types:
-        converted = _as_declared(types, value)
+        converted = _as_declared(schema, types, value)
         if converted is _MISSING:
             wanted = " or ".join(_WANTED[name][0] for name in types)
             raise InvalidInput(f"{label} must be {wanted}, not {shown(value)}", f"Give {_example(label, schema)}")
@@ -140,7 +141,7 @@ def _types(schema: Schema) -> tuple[str, ...]:
     return (declared,) if isinstance(declared, str) else tuple(declared)
 
 
-def _as_declared(types: tuple[str, ...], value: object) -> object:
+def _as_declared(schema: Schema, types: tuple[str, ...], value: object) -> object:
     """Return the value in one of the declared types, or the missing mark when it fits none."""
     match value:
         case None:
@@ -156,7 +157,7 @@ def _as_declared(types: tuple[str, ...], value: object) -> object:
                 return int(value)
             return value if "number" in types else _MISSING
         case str():
-            return value if "string" in types else _from_text(types, value)
+            return value if "string" in types else _from_text(schema, types, value)
         case list():
             return value if "array" in types else _MISSING
         case dict():
@@ -165,12 +166,14 @@ def _as_declared(types: tuple[str, ...], value: object) -> object:
             return _MISSING
 
 
-def _from_text(types: tuple[str, ...], text: str) -> object:
+def _from_text(schema: Schema, types: tuple[str, ...], text: str) -> object:
     stripped = text.strip()
     if "integer" in types and _PLAIN_INTEGER.fullmatch(stripped):
         return int(stripped)
     if stripped[:1] not in {"[", "{"}:
-        return _MISSING
+        # what has a comma or a space in it could be several
+        is_one = "string" in _types(schema.get("items", {})) and _SINGLE_WORD.fullmatch(stripped)
+        return [stripped] if "array" in types and is_one else _MISSING
     try:
         parsed = json.loads(stripped)
     except (ValueError, RecursionError):

@@ -6,7 +6,7 @@ import click
 
 from satchel.base.config import FILE_NAME, documented_toml
 from satchel.client import open_satchel
-from satchel.faces.cli.common import json_option, show_json, store_options, warn
+from satchel.faces.cli.common import json_option, setting_text, show_json, store_options, warn
 
 
 @click.command()
@@ -44,6 +44,7 @@ def command(template: bool, db: str | None, project: str | None, as_json: bool) 
     warn(config.warnings)
     click.echo(f"# {folder / FILE_NAME}{'' if (folder / FILE_NAME).exists() else ' (not there)'}")
     for setting in config.settings:
-        shown = "not set" if setting.value is None else setting.value
-        click.echo(f"{setting.key.name} = {shown}  {click.style(f'({setting.source})', dim=True)}")
+        click.echo(
+            f"{setting.key.name} = {setting_text(setting.value)}  {click.style(f'({setting.source})', dim=True)}"
+        )
         click.echo(click.style(f"    {setting.key.help}", dim=True))

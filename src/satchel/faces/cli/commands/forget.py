@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from satchel.faces.cli.common import json_option, opened, progress, show_json, store_options
-from satchel.faces.compact import content_lines
+from satchel.faces.text_parts import content_lines
 
 
 @click.command()
@@ -15,10 +15,11 @@ from satchel.faces.compact import content_lines
 @store_options
 @json_option
 def command(ref: str, yes: bool, preview: bool, db: str | None, project: str | None, as_json: bool) -> None:
-    """Remove one note for good, as for a leaked secret: its row, its search text, and the bytes they took.
+    """Remove one item for good, as for a leaked secret: its rows, its search text, and the bytes they took.
 
-    The whole file is rewritten, which takes seconds on a large store. Backups are not changed: those that still hold
-    the note are listed, for you to delete.
+    Anything with an id such as e812: a note, a decision with its whole history, a constraint, a message, a file
+    change. The whole file is rewritten, which takes seconds on a large store. Backups are not changed: those that still
+    hold the item are listed, for you to delete.
 
     \b
     Example:
@@ -27,8 +28,8 @@ def command(ref: str, yes: bool, preview: bool, db: str | None, project: str | N
     with opened(db, project) as satchel:
         found = satchel.housekeeping.forget(ref, preview=True)
         if not as_json:
-            click.echo(f"{found.entry.ref} {found.entry.type} of run {found.entry.run_id}:")
-            click.echo("\n".join(content_lines(found.entry.content[:400])))
+            click.echo(f"{found.ref} {found.kind}:")
+            click.echo("\n".join(content_lines(found.text[:400])))
         if not preview and (yes or (not as_json and click.confirm("Remove it for good?", err=True))):
             with progress("forgetting", quiet=as_json):
                 found = satchel.housekeeping.forget(ref)

@@ -11,7 +11,12 @@ from satchel.faces.cli.common import agent_option, opened, run_option, show_json
 @store_options
 @run_option
 @agent_option
-@click.option("--toolsets", metavar="NAMES", help="Comma-separated names, or all. Default: context,find.", default=None)
+@click.option(
+    "--toolsets",
+    metavar="NAMES",
+    help="Comma-separated names, or all. Default: context,find,decisions,constraints.",
+    default=None,
+)
 @click.option("--read-only", is_flag=True, help="Serve only the tools that change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Do not serve: print the tools as JSON and leave.")
 def command(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from satchel.base.paging import ORDERS
 from satchel.faces.cli.common import filter_options, json_option, opened, run_option, show_json, store_options
 from satchel.find.search import STATUSES
-from satchel.keep.entries.reading import ORDERS
 
 
 @click.command()

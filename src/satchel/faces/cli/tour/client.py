@@ -271,3 +271,15 @@ def _drain(pipe: IO[bytes], lines: deque[str]) -> None:
     with pipe:
         for line in pipe:
             lines.append(line.decode("utf-8", "replace").rstrip()[:500])
+
+
+def must_call(client: ToolClient, tool: str, arguments: Mapping[str, object]) -> str:
+    """Call a tool that is expected to succeed, and return its text.
+
+    Raises:
+        SatchelError: the server refused.
+    """
+    result = client.call(tool, arguments)
+    if result.is_error:
+        raise SatchelError(f"the server refused {tool}: {result.text}")
+    return result.text

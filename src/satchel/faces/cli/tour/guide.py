@@ -9,18 +9,19 @@ import tempfile
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.errors import InvalidInput
 from satchel.base.tokens import TokenCounter, token_counter
-from satchel.faces.cli.tour.client import ToolClient
+from satchel.faces.cli.tour.client import ToolClient, must_call
 from satchel.faces.cli.tour.history import Choice, choose_history
 from satchel.faces.cli.tour.story import Note, Question, tell
+from satchel.faces.cli.tour.team import Member, TeamResult, busiest_file, work_as_team
 
 Say = Callable[[str], None]
 
@@ -51,6 +52,7 @@ class TourResult:
 
     Attributes:
         source: the repository's name; ``sample_because`` says why it is the bundled sample, if it is.
+        team: how they decided and coordinated.
         written: pairs of entry type and how many were written.
         tokens_kept: what all notes together would cost an agent to read.
         tokens_read: what the answers cost.
@@ -62,6 +64,7 @@ class TourResult:
     source: str
     sample_because: str | None
     run_id: str
+    team: TeamResult
     written: tuple[tuple[str, int], ...]
     answers: tuple[Answer, ...]
     tokens_kept: int
@@ -107,11 +110,19 @@ def guide(repository: Path | None, here: Path, commits: int, keep: Path | None, 
         answers, read = _ask(agents[_REVIEWER], story.questions, say)
         read.append(_look_up(agents[_REVIEWER], kept, say))
         everything = _read_everything(agents[_REVIEWER])
-        run_id = str(json.loads(_call(agents[_REVIEWER], "read_context", {"limit": 0, "format": "json"}))["run_id"])
+        say(_step(6, "They work as a team: decisions with their history, a rule, and a file that only one may edit."))
+        team = work_as_team(
+            Member(_BUILDER, agents[_BUILDER]),
+            Member(_REVIEWER, agents[_REVIEWER]),
+            busiest_file(choice.history),
+            lambda name, what, answer: say(f"   {_who(name)}{what}\n{_wrapped(answer)}"),
+        )
+        run_id = str(json.loads(must_call(agents[_REVIEWER], "read_context", {"limit": 0, "format": "json"}))["run_id"])
     result = TourResult(
         source=choice.history.name,
         sample_because=choice.sample_because,
         run_id=run_id,
+        team=team,
         written=tuple(Counter(kept).items()),
         answers=tuple(answers),
         tokens_kept=_tokens(counter, everything),
@@ -133,7 +144,7 @@ def _say_source(choice: Choice, say: Say) -> None:
 
 
 def _start(name: str, store: Path, say: Say) -> ToolClient:
-    arguments = ["mcp", "--db", str(store), "--project", "tour", "--agent", name]
+    arguments = ["mcp", "--db", str(store), "--project", "tour", "--agent", name, "--toolsets", "all"]
     say(f"   {_who(name)}$ satchel {' '.join(arguments)}")
     ours = {key: value for key, value in os.environ.items() if not key.startswith("SATCHEL_")}
     return ToolClient([sys.executable, "-m", "satchel", *arguments], ours, name)
@@ -142,7 +153,7 @@ def _start(name: str, store: Path, say: Say) -> ToolClient:
 def _write(client: ToolClient, name: str, notes: Sequence[Note], say: Say) -> list[str]:
     for first in range(0, len(notes), _PER_CALL):
         entries = [_fields(note) for note in notes[first : first + _PER_CALL]]
-        answer = _call(client, "write_context", {"entries": entries})
+        answer = must_call(client, "write_context", {"entries": entries})
         if first == 0 and "was started" in answer:
             say(f"   {_who(name)}{answer.splitlines()[-1]}")
     counts = ", ".join(f"{count} {kind}" for kind, count in Counter(note.type for note in notes).items())
@@ -162,8 +173,8 @@ def _ask(client: ToolClient, questions: Sequence[Question], say: Say) -> tuple[l
     texts: list[str] = []
     for question in questions:
         asked = {"search": question.text, "limit": 3}
-        texts.append(_call(client, "read_context", asked))
-        hits = json.loads(_call(client, "read_context", {**asked, "format": "json"}))["entries"]
+        texts.append(must_call(client, "read_context", asked))
+        hits = json.loads(must_call(client, "read_context", {**asked, "format": "json"}))["entries"]
         contents = [str(hit["content"]) for hit in hits]
         expected = str(question.expected.content)
         place = contents.index(expected) + 1 if expected in contents else None
@@ -181,10 +192,10 @@ def _look_up(client: ToolClient, kept: Sequence[str], say: Say) -> str:
     """Read what failed before or, where nothing did, what the code base is."""
     if "error" in kept:
         say(_step(5, f"The {_REVIEWER} looks up what has failed before, so that nobody tries it again."))
-        text = _call(client, "read_context", {"types": ["error"], "limit": 3})
+        text = must_call(client, "read_context", {"types": ["error"], "limit": 3})
     else:
         say(_step(5, f"The {_REVIEWER} reads the {_BUILDER}'s analysis instead of the whole code base."))
-        text = _call(client, "read_context", {"types": ["codebase_analysis"]})
+        text = must_call(client, "read_context", {"types": ["codebase_analysis"]})
     say(_indented(text))
     return text
 
@@ -193,7 +204,7 @@ def _read_everything(client: ToolClient) -> list[str]:
     texts: list[str] = []
     offset: int | None = 0
     while offset is not None:
-        page = json.loads(_call(client, "read_context", {"limit": 500, "offset": offset, "format": "json"}))
+        page = json.loads(must_call(client, "read_context", {"limit": 500, "offset": offset, "format": "json"}))
         texts += [str(entry["content"]) for entry in page["entries"]]
         offset = page["next_offset"]
     return texts
@@ -204,7 +215,7 @@ def _say_end(result: TourResult, say: Say) -> None:
     total = sum(count for _, count in result.written)
     say(
         _step(
-            6,
+            7,
             f"{total} notes hold {result.tokens_kept:,} tokens; the answers cost {result.tokens_read:,}{exact}. "
             f"It took {result.seconds:.0f} s.",
         )
@@ -212,13 +223,6 @@ def _say_end(result: TourResult, say: Say) -> None:
     if result.store is not None:
         say(f"   The store is kept: satchel read --db {result.store} --project tour")
     say("   Now your own agents: let your client start `satchel mcp` in your project (README, Connect your client).")
-
-
-def _call(client: ToolClient, tool: str, arguments: Mapping[str, object]) -> str:
-    result = client.call(tool, arguments)
-    if result.is_error:
-        raise SatchelError(f"the server refused {tool}: {result.text}")
-    return result.text
 
 
 def _fields(note: Note) -> dict[str, object]:
@@ -250,4 +254,12 @@ def _shortened(text: str) -> str:
 
 
 def _indented(text: str) -> str:
-    return "\n".join(f"      {line[:_WIDTH]}" for line in text.splitlines())
+    return "\n".join(f"      {line if len(line) <= _WIDTH else f'{line[:_WIDTH]} …'}" for line in text.splitlines())
+
+
+def _wrapped(text: str) -> str:
+    """Indent an answer and break its long lines, of which nothing is left out."""
+    return "\n".join(
+        textwrap.fill(line, _WIDTH + 6, initial_indent=" " * 6, subsequent_indent=" " * 8, break_on_hyphens=False)
+        for line in text.splitlines()
+    )

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from satchel.client import Satchel
 from satchel.faces.mcp.registry import Tool
-from satchel.faces.mcp.tools import context, find
+from satchel.faces.mcp.tools import admin, constraints, context, decisions, files, find, messages
 
-ALL_TOOLS: tuple[Tool[Satchel], ...] = (*context.TOOLS, *find.TOOLS)
+ALL_TOOLS: tuple[Tool[Satchel], ...] = (
+    *context.TOOLS,
+    *find.TOOLS,
+    *decisions.TOOLS,
+    *constraints.TOOLS,
+    *messages.TOOLS,
+    *files.TOOLS,
+    *admin.TOOLS,
+)
 
-DEFAULT_TOOLSETS: tuple[str, ...] = ("context", "find")
+DEFAULT_TOOLSETS: tuple[str, ...] = ("context", "find", "decisions", "constraints")
 """What is served unless ``--toolsets`` chooses."""

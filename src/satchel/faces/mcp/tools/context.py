@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.faces.compact import page_text, written_text
+from satchel.faces.mcp.answer import answer
 from satchel.faces.mcp.call import Call
+from satchel.faces.mcp.parameters import (
+    ACTOR,
+    AUTHOR,
+    CHANGES,
+    FORMAT,
+    LIVENESS,
+    SEVERAL,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    choice,
+    said,
+    takes,
+)
 from satchel.faces.mcp.registry import Tool
-from satchel.faces.mcp.schema import check_arguments
+from satchel.faces.mcp.schema import Schema, check_arguments
 from satchel.faces.plain import entry_fields, page_fields
 from satchel.keep.entries import ENTRY_TYPES, NewEntry
 
-_FORMAT = {"enum": ["text", "json"], "type": "string"}
-_RUN = {"type": "string", "description": "Default: the active run"}
-_TYPE = {"type": "string", "enum": list(ENTRY_TYPES)}
-_NOTE = {
-    "type": _TYPE,
+_RUN = said(TEXT, "Default: the active run")
+_NOTE: Mapping[str, Schema] = {
+    "type": choice(*ENTRY_TYPES),
     "content": {
         "type": ["string", "object"],
-        "description": "Text. review_issue {description, issue_type, suggestion}; review_verdict {passed, summary, "
-        "intent_satisfied}; scratchpad {iteration, done, test_status, next_step, blockers, attempted}; "
-        "codebase_analysis {summary, project_type, tech_stack, directory_structure, existing_features, entry_points, "
-        "patterns}",
+        "description": "Text; of a review_issue {description, issue_type, suggestion}, review_verdict {passed, "
+        "summary, intent_satisfied}, scratchpad {iteration, done, next_step, ...}, codebase_analysis {summary, ...}",
     },
-    "task_id": {"type": "string"},
-    "loop_id": {"type": "string"},
-    "file": {"type": "string"},
-    "line": {"type": "integer", "minimum": 1},
+    "task_id": TEXT,
+    "loop_id": TEXT,
+    "file": TEXT,
+    "line": WHOLE,
 }
-_NOTE_SCHEMA = {"properties": _NOTE, "required": ["type", "content"], "additionalProperties": False}
+_NOTE_SCHEMA = takes(_NOTE, "type", "content")
+_ONLY_A_NOTE = "a decision here is a note of this run; set_decision sets what binds the project"
 
 
 def write_context(
@@ -66,9 +77,19 @@ def write_context(
         new = [_new_entry(note, f"entries[{place}]") for place, note in enumerate(entries)]
     with call.on_cancel(call.service.interrupter()):
         kept = call.service.entries.write_many(new, run_id=run_id, agent=agent)
-    if format == "json":
-        return _json({"entries": [entry_fields(entry) for entry in kept]})
-    return written_text(kept)
+    notes = [_ONLY_A_NOTE] if any(entry.type == "decision" for entry in kept) else []
+
+    def fields() -> dict[str, object]:
+        return {"entries": [entry_fields(entry) for entry in kept], **({"notes": notes} if notes else {})}
+
+    return answer(
+        call,
+        format,
+        lambda: "\n".join([written_text(kept), *notes]),
+        fields,
+        agent=agent,
+        files=[entry.file for entry in kept],
+    )
 
 
 def read_context(
@@ -106,68 +127,41 @@ def read_context(
             offset=offset,
             run_id=run_id,
         )
-    return _json(page_fields(page)) if format == "json" else page_text(page)
+    return answer(
+        call, format, lambda: page_text(page), lambda: page_fields(page), files=[entry.file for entry in page.entries]
+    )
 
 
 def _new_entry(note: Mapping[str, object], where: str) -> NewEntry:
     return NewEntry(**check_arguments(_NOTE_SCHEMA, note, where))
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
 TOOLS: tuple[Tool[Satchel], ...] = (
     Tool(
         name="write_context",
         toolset="context",
-        description="Keep a note for the other agents of the run (type, content), or several at once (entries).",
-        parameters={
-            "type": "object",
-            "properties": {
-                **_NOTE,
-                "entries": {
-                    "type": "array",
-                    "description": "Several notes, each with the fields above",
-                    "items": {"type": "object"},
-                },
-                "run_id": _RUN,
-                "agent": {"type": "string", "description": "Your name"},
-                "format": _FORMAT,
-            },
-            "additionalProperties": False,
-        },
+        description="Keep a note (type, content, ...) or several such (entries) for the run's agents.",
+        parameters=takes({**_NOTE, "entries": SEVERAL, "run_id": _RUN, "agent": ACTOR, "format": FORMAT}),
         handler=write_context,
         read_only=False,
     ),
     Tool(
         name="read_context",
         toolset="context",
-        description="Read the run's notes, newest first, or the best matches for a search.",
-        parameters={
-            "type": "object",
-            "properties": {
-                "search": {"type": "string", "description": "Any words"},
-                "types": {"type": "array", "items": _TYPE},
-                "agent": {"type": "string", "description": "Only this author's"},
-                "task_id": {"type": "string"},
-                "loop_id": {"type": "string"},
-                "file": {"type": "string"},
-                "since": {"type": "string", "description": "ISO 8601, or an age: 90m, 2d"},
-                "after_seq": {
-                    "type": "integer",
-                    "minimum": 0,
-                    "description": "Only what changed after this seq",
-                },
-                "status": {"type": "string", "enum": ["live", "superseded", "all"]},
-                "order": {"type": "string", "enum": ["desc", "asc"]},
-                "limit": {"type": "integer", "minimum": 0, "maximum": 500, "description": "Default 20"},
-                "offset": {"type": "integer", "minimum": 0},
+        description="The run's notes, newest first or by search.",
+        parameters=takes(
+            {
+                "search": TEXT,
+                "types": TEXTS,
+                "agent": AUTHOR,
+                "task_id": TEXT,
+                "loop_id": TEXT,
+                "file": TEXT,
+                "status": LIVENESS,
                 "run_id": _RUN,
-                "format": _FORMAT,
-            },
-            "additionalProperties": False,
-        },
+                **CHANGES,
+            }
+        ),
         handler=read_context,
         read_only=True,
     ),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from satchel.client import Satchel
+from satchel.faces.mcp.answer import answer
 from satchel.faces.mcp.call import Call
+from satchel.faces.mcp.parameters import AUTHOR, CHANGES, FLAG, LIVENESS, PAGE, TEXT, TEXTS, choice, said, takes
 from satchel.faces.mcp.registry import Tool
 
 
@@ -53,42 +54,38 @@ def search(
             offset=offset,
             explain=explain,
         )
-    if format == "json":
-        return json.dumps(found_fields(page), ensure_ascii=False, separators=(",", ":"))
-    return found_text(page)
+    return answer(
+        call,
+        format,
+        lambda: found_text(page),
+        lambda: found_fields(page),
+        files=[result.file for result in page.results],
+    )
 
 
 TOOLS: tuple[Tool[Satchel], ...] = (
     Tool(
         name="search",
         toolset="find",
-        description="What do we know about X? Searches all runs of the project; any words, best first.",
-        parameters={
-            "type": "object",
-            "properties": {
-                "query": {"type": "string", "description": 'Any words; a "quoted phrase" counts more'},
-                "like": {"type": "string", "description": "Instead: an id such as e812, to find more like it"},
-                "syntax": {
-                    "type": "string",
-                    "enum": ["natural", "operators"],
-                    "description": "operators: AND OR NOT prefix* ( )",
-                },
-                "run_id": {"type": "string"},
-                "kinds": {"type": "array", "items": {"type": "string"}},
-                "types": {"type": "array", "items": {"type": "string"}},
-                "agent": {"type": "string", "description": "Only this author's"},
-                "task_id": {"type": "string"},
-                "loop_id": {"type": "string"},
-                "file": {"type": "string"},
-                "since": {"type": "string", "description": "ISO 8601, or an age: 90m, 2d"},
-                "status": {"type": "string", "enum": ["all", "live", "superseded"]},
-                "limit": {"type": "integer", "minimum": 0, "maximum": 500, "description": "Default 10"},
-                "offset": {"type": "integer", "minimum": 0},
-                "explain": {"type": "boolean"},
-                "format": {"type": "string", "enum": ["text", "json"]},
-            },
-            "additionalProperties": False,
-        },
+        description="What is known about X? All runs' notes, decisions, constraints, messages, file changes.",
+        parameters=takes(
+            {
+                "query": said(TEXT, "Any words"),
+                "like": said(TEXT, "Instead: more like this id"),
+                "syntax": said(choice("natural", "operators"), "operators: AND OR NOT prefix* ( )"),
+                "run_id": TEXT,
+                "kinds": TEXTS,
+                "types": TEXTS,
+                "agent": AUTHOR,
+                "task_id": TEXT,
+                "loop_id": TEXT,
+                "file": TEXT,
+                "since": CHANGES["since"],
+                "status": LIVENESS,
+                "explain": FLAG,
+                **PAGE,
+            }
+        ),
         handler=search,
         read_only=True,
     ),

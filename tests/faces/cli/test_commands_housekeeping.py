@@ -1,0 +1,91 @@
+"""Stats, forget and rebuild over a store that holds more than notes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from satchel import Satchel, open_satchel
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def store(folder: Path) -> None:
+    """Two decisions, two constraints of which one holds, a message, a file change and a claim."""
+    with open_satchel(cwd=folder, environ={}, agent="ann") as satchel:
+        satchel.decisions.set("alpha", "first", tags=["api"], scopes=["gateway"])
+        satchel.decisions.set("omega", 2, status="draft")
+        satchel.constraints.add("never say alpha")
+        satchel.constraints.deactivate(satchel.constraints.add("old").ref)
+        satchel.messages.send("hello", to="bob")
+        satchel.files.record("src/a.py", "modified")
+        satchel.files.claim(["src/a.py"])
+
+
+def opened(folder: Path) -> Satchel:
+    return open_satchel(cwd=folder, environ={})
+
+
+@pytest.mark.usefixtures("store")
+def test_stats_show_everything_that_is_kept(cli: Cli) -> None:
+    status, out, _ = cli("stats")
+    assert status == 0
+    assert "2 decisions (1 active, 0 deprecated, 1 draft)" in out
+    assert "2 constraints (1 active, 1 inactive)" in out
+    assert "1 message, 1 file change, 1 claim" in out
+    assert "10 tags, 1 scope" in out
+    assert " bytes per item" in out
+
+
+@pytest.mark.usefixtures("store")
+def test_stats_give_every_count_as_json(cli: Cli) -> None:
+    counted = json.loads(cli("stats", "--json")[1])
+    assert counted["decisions"] == {"active": 1, "deprecated": 0, "draft": 1}
+    assert counted["constraints"] == {"active": 1, "inactive": 1}
+    names = ("messages", "file_changes", "claims", "tags", "scopes")
+    assert [counted[name] for name in names] == [1, 1, 1, 10, 1]
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize(
+    ("ref", "shown"),
+    [("d1", "d1 decision:\n alpha: first"), ("c1", "c1 constraint:\n never say alpha"), ("m1", "m1 message:\n hello")],
+)
+def test_forget_shows_what_it_would_remove(cli: Cli, ref: str, shown: str) -> None:
+    status, out, _ = cli("forget", ref, "--preview")
+    assert status == 0
+    assert out.startswith(shown)
+    assert out.endswith("not removed\n")
+
+
+@pytest.mark.usefixtures("store")
+def test_forget_removes_a_constraint(cli: Cli, folder: Path) -> None:
+    status, out, _ = cli("forget", "c1", "--yes", "--json")
+    assert status == 0
+    assert {key: json.loads(out)[key] for key in ("ref", "kind", "done")} == {
+        "ref": "c1",
+        "kind": "constraint",
+        "done": True,
+    }
+    with opened(folder) as satchel:
+        assert [constraint.ref for constraint in satchel.constraints.find(status="all")] == ["c2"]
+
+
+@pytest.mark.usefixtures("store")
+def test_forget_wants_the_letter_of_an_id(cli: Cli) -> None:
+    status, _, err = cli("forget", "1", "--yes")
+    assert status == 2
+    assert "'1' is no item's id" in err
+
+
+@pytest.mark.usefixtures("store")
+def test_rebuild_counts_anew(cli: Cli, folder: Path) -> None:
+    with opened(folder) as satchel, satchel.workplace.engine.write() as transaction:
+        transaction.execute("DELETE FROM decision_counts")
+    assert cli("doctor")[0] == 9
+    assert cli("rebuild")[0] == 0
+    assert cli("doctor")[0] == 0

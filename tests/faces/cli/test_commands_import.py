@@ -1,0 +1,138 @@
+"""``satchel import``: every option, what people are told, and what machines are."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sqlew_databases import SqlewDatabase, sample
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def now() -> int:
+    """The time in seconds."""
+    return int(time.time())
+
+
+@pytest.fixture
+def file(tmp_path: Path, now: int) -> Path:
+    """A sqlew database with something in every table."""
+    return sample(tmp_path / "sqlew.db", "3.6", now)
+
+
+def test_people_are_told_what_was_taken(cli: Cli, file: Path) -> None:
+    status, out, err = cli("import", "--from", "sqlew", str(file))
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        f"imported from {file} (sqlew 1.1 to 3.6)",
+        "  decisions: 2: 2 new",
+        "  constraints: 2: 2 new",
+        "  messages: 1: 1 new",
+        "  file changes: 1: 1 new",
+        "  earlier states of decisions: 2",
+    ]
+
+
+def test_the_second_time_everything_is_here_already(cli: Cli, file: Path) -> None:
+    cli("import", "--from", "sqlew", str(file))
+    _, out, _ = cli("import", "--from", "sqlew", str(file))
+    assert "  decisions: 2: 2 here already" in out.splitlines()
+
+
+def test_a_preview_says_what_would_be_taken_and_makes_no_store(cli: Cli, folder: Path, file: Path) -> None:
+    status, out, _ = cli("import", "--from", "sqlew", str(file), "--preview")
+    assert status == 0
+    assert out.startswith(f"would import from {file}")
+    assert "decisions: 2: 2 new" in out
+    assert not (folder / ".satchel").exists()
+
+
+def test_machines_are_told_everything(cli: Cli, file: Path) -> None:
+    status, out, _ = cli("import", "--from", "sqlew", str(file), "--json")
+    told = json.loads(out)
+    assert (status, told["done"], told["source"], told["source_project"]) == (0, True, str(file), None)
+    assert told["kinds"][0] == {
+        "kind": "decisions",
+        "rows": 2,
+        "added": 2,
+        "updated": 0,
+        "present": 0,
+        "conflicts": 0,
+        "left_out": 0,
+    }
+    assert (told["troubles"], told["conflicts"]) == ([], [])
+
+
+def test_a_relative_path_is_taken_from_the_current_folder(cli: Cli, folder: Path, now: int) -> None:
+    sample(folder / "here.db", "3.6", now)
+    status, out, _ = cli("import", "--from", "sqlew", "here.db")
+    assert status == 0
+    assert str(folder / "here.db") in out
+
+
+def test_the_project_of_several_is_chosen(cli: Cli, tmp_path: Path, now: int) -> None:
+    made = SqlewDatabase(tmp_path / "two.db", "3.9")
+    made.add("projects", id=2, name="blog")
+    made.add("context_keys", key="store")
+    made.add("decisions", key_id=1, value="redis", project_id=1, ts=now)
+    made.add("decisions", key_id=1, value="files", project_id=2, ts=now)
+    file = str(made.close())
+    status, _, err = cli("import", "--from", "sqlew", file)
+    assert status == 4
+    assert "shop, blog" in err
+    status, out, _ = cli("import", "--from", "sqlew", file, "--source-project", "blog")
+    assert (status, out.splitlines()[0].endswith("(sqlew 3.7 to 3.9, project blog)")) == (0, True)
+
+
+def test_what_was_left_alone_left_out_changed_and_not_taken_is_listed(cli: Cli, tmp_path: Path, now: int) -> None:
+    assert cli("decide", "store", "sqlite")[0] == 0
+    made = SqlewDatabase(tmp_path / "s.db", "5")
+    for key in ("store", "ttl", "limit"):
+        made.add("context_keys", key=key)
+    made.add("decisions", key_id=1, value="redis", ts=now)
+    made.add("decisions", key_id=2, value="x", status=9, ts=now)
+    made.add("decisions", key_id=3, value="y", status=5, layer_id=made.layer("planning"), ts=now)
+    made.sql("CREATE TABLE t_decision_policies (id INTEGER)")
+    made.sql("INSERT INTO t_decision_policies VALUES (1)")
+    _, out, _ = cli("import", "--from", "sqlew", str(made.close()))
+    lines = out.splitlines()
+    assert "  decisions: 3: 1 new, 1 left alone, 1 not readable" in lines
+    assert "note: layers that this project did not have: planning" in lines
+    assert any(line.startswith("left alone: d1 store: it was set here, not imported") for line in lines)
+    assert "left out: t_decisions key_id 2: its status is 9, not one of 1 to 3" in lines
+    assert "changed: t_decisions key_id 3: its status is in_review, which is active here" in lines
+    assert lines[-1] == "not taken, because nothing here corresponds to it: t_decision_policies (1)"
+
+
+def test_a_long_list_is_cut_for_people_and_whole_for_machines(cli: Cli, tmp_path: Path, now: int) -> None:
+    made = SqlewDatabase(tmp_path / "s.db", "3.6")
+    for key in range(1, 26):
+        made.add("context_keys", id=key, key=f"key{key}")
+        made.add("decisions", key_id=key, value="x", status=9, ts=now)
+    file = str(made.close())
+    _, out, _ = cli("import", "--from", "sqlew", file, "--preview")
+    assert sum(line.startswith("left out:") for line in out.splitlines()) == 20
+    assert "... and 5 more; --json lists all" in out.splitlines()
+    assert len(json.loads(cli("import", "--from", "sqlew", file, "--preview", "--json")[1])["troubles"]) == 25
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (("nowhere.db", "--from", "sqlew"), 3, "there is no file"),
+        (("other.txt", "--from", "sqlew"), 10, "is not a SQLite database"),
+        (("other.txt",), 2, "--from"),
+        (("other.txt", "--from", "notes"), 2, "'notes' is not"),
+        (("--from", "sqlew"), 2, "PATH"),
+    ],
+)
+def test_what_is_wrong_is_said(cli: Cli, folder: Path, arguments: tuple[str, ...], status: int, said: str) -> None:
+    (folder / "other.txt").write_text("not a database, but a text of some length")
+    found, _, err = cli("import", *arguments)
+    assert (found, said in err) == (status, True)

@@ -1,0 +1,305 @@
+"""The commands of the ledger: values, conflicts, locks, inboxes, what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+def asked(cli: Cli, *arguments: str) -> Any:
+    status, out, err = cli(*arguments, "--json")
+    assert status in {0, 4}, err
+    return json.loads(out)
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ("300", 300),
+        ("0", 0),
+        ("2.5", 2.5),
+        ("1e5", 100_000),
+        ("9007199254740991", 2**53 - 1),
+        ("007", "007"),
+        ("1_000", "1_000"),
+        ("1,000", "1,000"),
+        ("+1", "+1"),
+        ("0x10", "0x10"),
+        (".5", ".5"),
+        ("NaN", "NaN"),
+        ("true", "true"),
+        ("٣", "٣"),
+        ("redis", "redis"),
+    ],
+)
+def test_a_value_is_a_number_where_it_is_written_as_one(cli: Cli, typed: str, kept: object) -> None:
+    value = asked(cli, "decide", "key", typed)["value"]
+    assert (value, type(value)) == (kept, type(kept))
+
+
+@pytest.mark.parametrize(("typed", "kept"), [("-1", -1), ("-2.5", -2.5), ("--verbose", "--verbose"), ("-", "-")])
+def test_a_value_that_begins_with_a_dash_stands_behind_two(cli: Cli, typed: str, kept: object) -> None:
+    status, out, _ = cli("decide", "key", "--json", "--", typed)
+    assert (status, json.loads(out)["value"]) == (0, kept)
+
+
+def test_a_negative_number_without_the_dashes_is_refused_and_the_help_says_how(cli: Cli) -> None:
+    status, _, err = cli("decide", "key", "-1")
+    assert status == 2
+    assert "`satchel decide --help` explains" in err
+    help_text = " ".join(cli("decide", "--help")[1].split())
+    assert "Before a VALUE that begins with a dash put --" in help_text
+    assert "satchel decide --agent planner utc_offset -- -1" in help_text
+
+
+@pytest.mark.parametrize("option", ["--min", "--max"])
+def test_a_bound_may_be_negative(cli: Cli, option: str) -> None:
+    cli("decide", "low", "--", "-5")
+    cli("decide", "high", "5")
+    page = asked(cli, "decisions", option, "-1")
+    assert [decision["key"] for decision in page["decisions"]] == [{"--min": "high", "--max": "low"}[option]]
+
+
+def test_a_text_of_digits_is_told_from_the_number(cli: Cli) -> None:
+    cli("decide", "name", "300", "--text")
+    cli("decide", "size", "300")
+    rows = {line.split()[1]: line.split()[2] for line in cli("decisions")[1].splitlines()[2:]}
+    assert rows == {"name": '"300"', "size": "300"}
+
+
+@pytest.mark.parametrize(
+    ("field", "cleared"),
+    [("tags", None), ("scopes", None), ("layer", None), ("rationale", None), ("version", "1.0.0")],
+)
+def test_clear_empties_one_field_and_leaves_the_others(cli: Cli, field: str, cleared: str | None) -> None:
+    full = ("--tag", "a", "--scope", "s", "--layer", "data", "--why", "w", "--version", "2.0.0")
+    before = asked(cli, "decide", "key", "1", *full)
+    after = asked(cli, "decide", "key", "--clear", field)
+    names = ("tags", "scopes", "layer", "rationale", "version")
+    assert {name: after.get(name) for name in names} == {name: before[name] for name in names} | {field: cleared}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("decide", "key", "--tag", "a", "--clear", "tags"), "tags cannot be given and cleared at once"),
+        (("decide", "key", "--text"), "--text is about VALUE"),
+        (("decide", "new"), "value"),
+        (("decide", "key", "1e999"), "is no number that can be kept"),
+        (("decide", "key", "1", "--layer", "dta"), "Did you mean 'data'? Valid: presentation, business, data"),
+        (("decide", "key", "1", "--status", "activ"), "'activ' is not one of 'active', 'deprecated', 'draft'"),
+        (("decide", "key", "1", "--expect", "x"), "'x' is not a valid integer"),
+        (("decide", " ", "1"), "key"),
+        (("decide", "k" * 10_000, "1"), "key"),
+        (("decide", "key", "1", "--tag", ""), "tags"),
+        (("decisions", "--min", "lots"), "'lots' is not a number"),
+        (("decisions", "--limit", "501"), "limit 501 is out of range"),
+        (("decisions", "--key", "ttl", "--status", "draft"), "--status is for a list"),
+        (("decisions", "--key", "ttl", "sessions"), "WORDS is for a list"),
+        (("decisions", "--since", "soon"), "since 'soon' is not a time"),
+        (("constraint", "add", " "), "text is empty"),
+        (("constraint", "add", "x", "--priority", "urgent"), "'urgent' is not one of 'low', 'medium'"),
+        (("constraint", "deactivate", "d1"), "'d1'"),
+        (("message", "send", "x"), "needs an agent"),
+        (("message", "list"), "needs an agent"),
+        (("message", "send", "x", "--agent", "a", "--payload", "{"), "--payload is no JSON"),
+        (("message", "send", "x", "--agent", "a", "--reply-to", "x1"), "'x1'"),
+        (("message", "read", "--agent", "a"), "or give --all"),
+        (("message", "read", "m1", "--all", "--agent", "a"), "or give --all"),
+        (("file", "record", "../x", "created"), "names no file of the project"),
+        (("file", "record", "x", "renamed"), "'renamed' is not one of 'created', 'modified', 'deleted'"),
+        (("file", "check", "x", "--window", "-1"), "window_seconds -1 is out of range"),
+        (("file", "claim", "--agent", "a"), "Missing argument"),
+        (("file", "claim", "x"), "needs an agent"),
+        (("file", "claim", "x", "--agent", "a", "--minutes", "0"), "minutes 0"),
+        (("file", "release", "--agent", "a"), "or give --all"),
+        (("clear", "--messages-hours", "-1"), "messages_hours -1 is out of range"),
+    ],
+)
+def test_what_is_wrong_is_refused_in_one_line_and_nothing_is_written(
+    cli: Cli, arguments: tuple[str, ...], problem: str
+) -> None:
+    status, out, err = cli(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("error [invalid_input]: ")
+    assert problem in err
+    assert err.count("\n") == 1
+    assert asked(cli, "stats")["seq"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("decisions", "--key", "sesion_ttl"), "Did you mean 'session_ttl'?"),
+        (("constraint", "deactivate", "c9"), "c9"),
+        (("message", "send", "x", "--agent", "a", "--reply-to", "m9"), "m9"),
+    ],
+)
+def test_what_is_not_there_is_not_found(cli: Cli, arguments: tuple[str, ...], problem: str) -> None:
+    cli("decide", "session_ttl", "300")
+    status, out, err = cli(*arguments)
+    assert (status, out) == (3, "")
+    assert problem in err
+    assert err.count("\n") == 1
+
+
+def test_a_stale_revision_is_a_conflict_that_says_what_stands(cli: Cli) -> None:
+    cli("decide", "ttl", "300", "--agent", "planner")
+    cli("decide", "ttl", "600", "--agent", "builder")
+    status, out, err = cli("decide", "ttl", "900", "--expect", "1")
+    assert (status, out) == (4, "")
+    assert "ttl has revision 2, not 1: builder set it to 600" in err
+    assert asked(cli, "decide", "ttl", "900", "--expect", "2")["revision"] == 3
+
+
+def test_zero_is_expected_of_a_new_decision(cli: Cli) -> None:
+    assert cli("decide", "ttl", "300", "--expect", "0")[0] == 0
+    assert cli("decide", "ttl", "300", "--expect", "0")[0] == 4
+
+
+def test_a_change_says_what_was_before_and_who_had_set_it(cli: Cli) -> None:
+    cli("decide", "ttl", "300", "--tag", "b", "--tag", "a", "--agent", "planner")
+    lines = cli("decide", "ttl", "600", "--clear", "tags", "--agent", "builder")[1].splitlines()
+    assert lines[0] == "d1 ttl = 600 (revision 2)"
+    assert lines[1].startswith("  before, as planner set it 2")
+    assert lines[2:] == ["    value: 300", "    tags: a, b"]
+
+
+def test_a_decision_that_looks_like_another_is_pointed_out(cli: Cli) -> None:
+    cli("decide", "session_timeout_seconds", "300")
+    out = cli("decide", "session_timeout_second", "600")[1]
+    assert "like d1 session_timeout_seconds = 300 (its key, " in out
+    similar = asked(cli, "decide", "seconds_session_timeout", "600")["similar"]
+    assert similar[0].keys() == {"id", "key", "value", "by", "likeness"}
+
+
+def test_one_decision_is_shown_with_its_history(cli: Cli) -> None:
+    for value in ("60", "30", "45"):
+        cli("decide", "ttl", value)
+    out, err = cli("decisions", "--key", "ttl")[1:]
+    assert [line.split()[0] for line in out.splitlines()[3:]] == ["45", "30", "60"]
+    assert err == "2 of 2 earlier states\n"
+    history = asked(cli, "decisions", "--key", "d1", "--limit", "1", "--offset", "1")
+    assert (history["decision"]["value"], [state["value"] for state in history["history"]]) == (45, [60])
+    assert (history["total"], history["next_offset"]) == (2, None)
+
+
+@pytest.mark.usefixtures("ledger")
+@pytest.mark.parametrize("how", [(), ("--json",)], ids=["text", "json"])
+def test_check_leaves_with_four_where_the_file_is_anothers(cli: Cli, how: tuple[str, ...]) -> None:
+    assert cli("file", "check", "src/a.py", "--agent", "builder", *how)[0] == 4
+    assert cli("file", "check", "src/new.py", "--agent", "builder", *how)[0] == 0
+
+
+def test_check_says_who_and_since_when_and_until_when(cli: Cli) -> None:
+    cli("file", "claim", "src/", "--agent", "planner", "--why", "tokens")
+    cli("file", "record", "src/a.py", "modified", "--agent", "planner", "--description", "begun")
+    status, out, err = cli("file", "check", "src/a.py", "--agent", "builder")
+    assert (status, err) == (4, "")
+    locked, claimed, changed = out.splitlines()
+    assert locked.startswith("src/a.py is locked until 2")
+    assert claimed.startswith("  claimed by planner, src/**, exclusive, since 2")
+    assert claimed.endswith(": tokens")
+    assert changed.startswith("  modified by planner, 2")
+    assert changed.endswith(": begun")
+
+
+def test_what_is_ones_own_does_not_lock(cli: Cli) -> None:
+    cli("file", "claim", "src/a.py", "--agent", "planner")
+    status, out, _ = cli("file", "check", "src/a.py", "--agent", "planner")
+    assert status == 0
+    assert "src/a.py is free\n  your own claim: planner, src/a.py" in out
+
+
+@pytest.mark.usefixtures("ledger")
+def test_the_window_says_how_long_a_change_counts(cli: Cli) -> None:
+    assert cli("file", "check", "src/b.py", "--agent", "planner")[0] == 4
+    assert cli("file", "check", "src/b.py", "--agent", "planner", "--window", "0")[0] == 0
+
+
+def test_a_claim_lasts_for_its_minutes(cli: Cli) -> None:
+    (claim,) = asked(cli, "file", "claim", "src/a.py", "--agent", "planner", "--minutes", "7")["claims"]
+    made, ends = (datetime.fromisoformat(claim[name]) for name in ("created_at", "expires_at"))
+    assert (ends - made).total_seconds() == 7 * 60
+
+
+def test_a_refused_claim_names_the_holder_and_claims_nothing(cli: Cli) -> None:
+    cli("file", "claim", "src/a.py", "--agent", "planner", "--why", "tokens")
+    status, out, err = cli("file", "claim", "src/b.py", "src/a.py", "--agent", "builder")
+    assert (status, out) == (4, "")
+    assert "src/a.py is held by planner" in err
+    assert "(tokens)" in err
+    assert asked(cli, "file", "claims", "--by", "builder")["total"] == 0
+
+
+def test_a_claim_of_ones_own_is_renewed(cli: Cli) -> None:
+    cli("file", "claim", "src/a.py", "--agent", "planner")
+    assert cli("file", "claim", "src/a.py", "--agent", "planner")[1].startswith("renewed src/a.py, exclusive, until 2")
+
+
+def test_who_shares_a_path_is_named(cli: Cli) -> None:
+    cli("file", "claim", "src/", "--agent", "planner", "--shared", "--why", "reading")
+    out = cli("file", "claim", "src/a.py", "--agent", "builder", "--shared")[1]
+    assert "  shared with planner, src/**, shared, since 2" in out
+    assert out.endswith(": reading\n")
+
+
+def test_a_constraint_that_ended_says_so_with_its_reason(cli: Cli) -> None:
+    cli("constraint", "add", "Be\nkind")
+    out = cli("constraint", "deactivate", "c1", "--reason", "tired", "--agent", "planner")[1]
+    assert out.startswith("c1 is inactive since 2")
+    assert out.endswith(" (by planner): tired\n  Be\n  kind\n")
+    status, _, err = cli("constraint", "deactivate", "c1", "--reason", "again")
+    assert (status, "already" in err) == (0, True)
+
+
+def test_two_agents_have_two_inboxes(cli: Cli) -> None:
+    cli("message", "send", "for one", "--to", "builder", "--agent", "planner")
+    cli("message", "send", "for all", "--agent", "planner")
+    seen = {
+        agent: [message["message"] for message in asked(cli, "message", "list", "--agent", agent)["messages"]]
+        for agent in ("planner", "builder", "reviewer")
+    }
+    assert seen == {"planner": [], "builder": ["for all", "for one"], "reviewer": ["for all"]}
+    assert asked(cli, "message", "read", "--all", "--agent", "builder")["unread"] == 0
+    assert asked(cli, "message", "list", "--agent", "reviewer")["unread"] == 1
+
+
+def test_the_agent_may_come_from_the_environment(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_AGENT", "planner")
+    assert asked(cli, "message", "send", "hi")["from"] == "planner"
+
+
+@pytest.mark.parametrize("payload", ["[]", "0", "false", '"text"', '{"a": {"b": [1.5]}}'])
+def test_any_json_goes_with_a_message(cli: Cli, payload: str) -> None:
+    cli("message", "send", "x", "--agent", "planner", "--payload", payload)
+    (message,) = asked(cli, "message", "list", "--agent", "builder")["messages"]
+    assert message["payload"] == json.loads(payload)
+
+
+def test_an_unknown_addressee_is_said_and_the_message_kept(cli: Cli) -> None:
+    cli("constraint", "add", "x", "--agent", "builder")
+    status, out, err = cli("message", "send", "hi", "--to", "bulder", "--agent", "planner")
+    assert (status, out[:17]) == (0, "sent m1 to bulder")
+    assert "builder" in err
+
+
+def test_marking_read_reports_what_was_not_marked(cli: Cli) -> None:
+    cli("message", "send", "one", "--to", "builder", "--agent", "planner")
+    cli("message", "send", "two", "--to", "planner", "--agent", "builder")
+    marked = asked(cli, "message", "read", "m1", "m2", "m9", "--agent", "builder")
+    assert marked == {
+        "agent": "builder",
+        "marked": ["m1"],
+        "already": [],
+        "unknown": ["m9"],
+        "foreign": ["m2"],
+        "unread": 0,
+    }
+    assert cli("message", "read", "m1", "--agent", "builder")[1] == "already read: m1\n0 unread left for builder\n"

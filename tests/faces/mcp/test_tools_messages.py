@@ -1,0 +1,218 @@
+"""The tools of the toolset ``messages``, called as agents that share one connection call them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tool_asking import Asker, Case, check_case, check_format, field, ids, named, untested
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
+
+MINUTE = 60_000
+FULL: dict[str, Any] = {
+    "message": "the token leaks",
+    "to": "ben",
+    "type": "warning",
+    "priority": "high",
+    "payload": {"file": "src/a.py", "lines": [1, 2]},
+}
+
+
+def sent(parameter: str, value: object) -> Case:
+    return Case("send_message", parameter, {"message": "x", "agent": "ann", parameter: value}, field(parameter), value)
+
+
+def got(parameter: str, value: object, *expected: str) -> Case:
+    return Case("get_messages", parameter, {"agent": "ben", parameter: value}, ids("messages"), list(expected))
+
+
+CASES = [
+    *(sent(name, value) for name, value in FULL.items()),
+    sent("reply_to", "m3"),
+    Case("send_message", "agent", {"message": "x", "agent": "cat"}, field("from"), "cat"),
+    Case("get_messages", "agent", {"agent": "ann"}, ids("messages"), ["m3"]),
+    got("unread", True, "m5", "m4", "m1"),
+    got("types", ["warning", "request"], "m2"),
+    got("priority", "high", "m2"),
+    got("from", "cat", "m4"),
+    got("thread", "m5", "m5", "m3"),
+    got("search", "which port?", "m5"),
+    got("since", "150s", "m5", "m4"),
+    got("after_seq", 0, "m1", "m2", "m4", "m5"),
+    got("order", "asc", "m1", "m2", "m4", "m5"),
+    got("limit", 1, "m5"),
+    got("offset", 3, "m1"),
+    Case("mark_read", "ids", {"ids": ["m4"], "agent": "ben"}, field("marked"), ["m4"]),
+    Case("mark_read", "all", {"all": True, "agent": "ben"}, field("unread"), 0),
+    Case("mark_read", "agent", {"ids": ["m3"], "agent": "ann"}, field("marked"), ["m3"]),
+]
+
+
+@pytest.fixture
+def world(new_asker: Callable[[], Asker], clock: ManualClock) -> Callable[[], Asker]:
+    """Stores of five messages, a minute apart: m1 to all, m2, m4 and m5 to ben, who has read m2, and m3 of ben."""
+
+    def make() -> Asker:
+        ask = new_asker()
+        messages: list[dict[str, Any]] = [
+            {"message": "standup at nine", "agent": "ann"},
+            {"message": "the token leaks", "to": "ben", "type": "warning", "priority": "critical", "agent": "ann"},
+            {"message": "what do I listen on", "to": "ann", "type": "request", "agent": "ben"},
+            {"message": "hello", "to": "ben", "agent": "cat"},
+            {"message": "port 8080", "reply_to": "m3", "agent": "ann"},
+        ]
+        for message in messages:
+            ask.text("send_message", **message)
+            clock.advance(MINUTE)
+        ask.text("mark_read", ids=["m2"], agent="ben")
+        return ask
+
+    return make
+
+
+@pytest.mark.parametrize("case", named(CASES))
+def test_every_parameter_counts(world: Callable[[], Asker], case: Case) -> None:
+    check_case(world, case)
+
+
+def test_no_parameter_is_left_out_of_the_table() -> None:
+    assert untested("messages", CASES) == set()
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [("get_messages", {"agent": "ben"}), ("mark_read", {"ids": ["m2"], "agent": "ben"})],
+)
+def test_the_format_is_chosen(world: Callable[[], Asker], tool: str, arguments: dict[str, Any]) -> None:
+    check_format(world(), tool, arguments)
+
+
+def test_the_format_of_what_was_sent_is_chosen(empty: Asker) -> None:
+    assert empty.text("send_message", message="x", agent="ann").startswith("sent m1 to all")
+    assert empty.fields("send_message", message="x", agent="ann")["id"] == "m2"
+    assert "Valid: text, json" in empty.refused("send_message", message="x", agent="ann", format="yaml")
+
+
+def test_every_field_comes_back(empty: Asker) -> None:
+    kept = empty.fields("send_message", **FULL, agent="ann")
+    (read,) = empty.fields("get_messages", agent="ben")["messages"]
+    assert (FULL | {"from": "ann", "id": "m1", "thread": "m1"}).items() <= read.items()
+    assert {name: value for name, value in kept.items() if name != "notes"} == read
+
+
+def test_the_fields_of_a_reply_come_back(world: Callable[[], Asker]) -> None:
+    newest = world().fields("get_messages", agent="ben")["messages"][0]
+    assert {"id": "m5", "from": "ann", "to": "ben", "reply_to": "m3", "thread": "m3"}.items() <= newest.items()
+
+
+def test_when_a_message_was_read_comes_back(world: Callable[[], Asker]) -> None:
+    messages = world().fields("get_messages", agent="ben")["messages"]
+    assert [message["id"] for message in messages if "read_at" in message] == ["m2"]
+
+
+@pytest.mark.parametrize("payload", [{"a": [1, None]}, [1, "x"], [], "plain words", 7, 0.5, False])
+def test_a_payload_may_be_any_json(empty: Asker, payload: object) -> None:
+    empty.text("send_message", message="x", payload=payload, agent="ann")
+    (read,) = empty.fields("get_messages", agent="ben")["messages"]
+    assert read["payload"] == payload
+
+
+def test_a_payload_may_be_the_json_text_of_an_object(empty: Asker) -> None:
+    empty.text("send_message", message="x", payload='{"a": [1]}', agent="ann")
+    assert empty.fields("get_messages", agent="ben")["messages"][0]["payload"] == {"a": [1]}
+
+
+def test_two_agents_over_one_connection_have_two_inboxes(empty: Asker) -> None:
+    empty.text("send_message", message="to all", agent="ann")
+    empty.text("send_message", message="to ben", to="ben", agent="ann")
+    empty.text("send_message", message="to ann", to="ann", agent="ben")
+    assert ids("messages")(empty.fields("get_messages", agent="ann")) == ["m3"]
+    assert ids("messages")(empty.fields("get_messages", agent="ben")) == ["m2", "m1"]
+    empty.text("mark_read", all=True, agent="ben")
+    inboxes = [empty.fields("get_messages", agent=agent)["unread"] for agent in ("ann", "ben", "cat")]
+    assert inboxes == [1, 0, 1]
+
+
+def test_the_default_agent_has_an_inbox(new_asker: Callable[..., Asker]) -> None:
+    ask = new_asker(agent="ben")
+    ask.text("send_message", message="x", to="ben", agent="ann")
+    assert ask.fields("get_messages")["agent"] == "ben"
+    assert ask.fields("mark_read", all=True)["marked"] == ["m1"]
+
+
+def test_reading_leaves_messages_unread_and_registers_nobody(world: Callable[[], Asker]) -> None:
+    ask = world()
+    before = ask.fields("get_stats")
+    assert ask.fields("get_messages", agent="dora")["unread"] == 1
+    assert ask.fields("get_messages", agent="dora")["unread"] == 1
+    assert ask.fields("get_stats") == before
+
+
+def test_marking_says_what_became_of_every_id(world: Callable[[], Asker]) -> None:
+    marked = world().fields("mark_read", ids=["m4", "m2", "m99", "m3"], agent="ben")
+    assert marked == {
+        "agent": "ben",
+        "marked": ["m4"],
+        "already": ["m2"],
+        "unknown": ["m99"],
+        "foreign": ["m3"],
+        "unread": 2,
+    }
+
+
+@pytest.mark.parametrize("given", [["m4"], '["m4"]', "m4"])
+def test_ids_may_be_a_list_its_json_text_or_one_id(world: Callable[[], Asker], given: object) -> None:
+    assert world().fields("mark_read", ids=given, agent="ben")["marked"] == ["m4"]
+
+
+@pytest.mark.parametrize("types", [["warning"], '["warning"]', "warning"])
+def test_types_may_be_a_list_its_json_text_or_one_type(world: Callable[[], Asker], types: object) -> None:
+    assert ids("messages")(world().fields("get_messages", types=types, agent="ben")) == ["m2"]
+
+
+def test_an_unknown_addressee_is_kept_and_said(world: Callable[[], Asker]) -> None:
+    kept = world().fields("send_message", message="x", to="bne", agent="ann")
+    assert kept["to"] == "bne"
+    assert "did you mean 'ben'?" in kept["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("send_message", {"agent": "ann"}, "send_message argument 'message' is missing"),
+        ("send_message", {"message": "x"}, "agent"),
+        ("send_message", {"message": "x", "agent": "ann", "type": "infos"}, "Did you mean 'info'?"),
+        ("send_message", {"message": "x", "agent": "ann", "priority": "hihg"}, "Did you mean 'high'?"),
+        ("send_message", {"message": "x", "agent": "ann", "reply_to": "m99"}, "there is no message m99"),
+        ("send_message", {"message": "x", "agent": "ann", "form": "y"}, "unknown send_message argument 'form'"),
+        ("get_messages", {}, "agent"),
+        ("get_messages", {"agent": "ben", "from_": "ann"}, "Did you mean 'from'?"),
+        ("get_messages", {"agent": "ben", "types": ["infos"]}, "Did you mean 'info'?"),
+        ("get_messages", {"agent": "ben", "thread": "x"}, "no id of a message"),
+        ("get_messages", {"agent": "ben", "unread": "yes"}, "unread must be true or false"),
+        ("mark_read", {"agent": "ben"}, "give either"),
+        ("mark_read", {"agent": "ben", "ids": ["m1"], "all": True}, "give either"),
+        ("mark_read", {"agent": "ben", "ids": []}, "0 ids were given"),
+        ("mark_read", {"agent": "ben", "everything": True}, "unknown mark_read argument 'everything'"),
+        ("mark_read", {"ids": ["m1"]}, "agent"),
+    ],
+)
+def test_a_faulty_call_is_refused(world: Callable[[], Asker], tool: str, arguments: dict[str, Any], told: str) -> None:
+    refusal = world().refused(tool, **arguments)
+    assert refusal.startswith("error [")
+    assert told in refusal
+
+
+def test_the_texts_name_who_and_what(world: Callable[[], Asker]) -> None:
+    ask = world()
+    told = ask.text("get_messages", agent="ben", limit=1)
+    assert "messages for ben, 3 unread in all" in told
+    assert "\n port 8080" in told
+    assert ask.text("mark_read", ids=["m4"], agent="ben").split("\n") == [
+        "1 marked read: m4",
+        "2 unread left for ben",
+    ]
