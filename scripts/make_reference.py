@@ -13,6 +13,7 @@ import click
 
 from satchel.base.config import KEYS
 from satchel.base.errors import ERROR_KINDS
+from satchel.faces.cli.common import setting_text
 from satchel.faces.cli.group import satchel_command
 from satchel.faces.mcp.guidance import INSTRUCTIONS, PROMPTS
 from satchel.faces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
@@ -89,9 +90,9 @@ def _tools() -> str:
 def _takes(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return ", ".join(f"`{choice}`" for choice in schema["enum"])
-    if schema.get("type") == "array":
-        return f"list of {_takes(schema['items'])}"
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if "items" in schema:
+        return " or ".join([f"list of {_takes(schema['items'])}", *(kind for kind in kinds if kind != "array")])
     bounds = [f"{word} {schema[key]}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in schema]
     return " ".join([" or ".join(kinds), *bounds])
 
@@ -107,7 +108,7 @@ def _configuration() -> str:
         "|---|---|---|---|",
     ]
     for key in KEYS:
-        default = "not set" if key.default is None else f"`{key.default}`"
+        default = "not set" if key.default is None else f"`{setting_text(key.default)}`"
         lines.append(f"| `{key.name}`<br>`{key.variable}` | {key.allowed} | {default} | {key.help} |")
     lines += [
         "\nVariables that are no keys:\n",
