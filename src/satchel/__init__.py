@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     )
     from satchel.keep.entries import Entry, EntryPage, NewEntry, PruneResult
     from satchel.keep.entries.state import RunState
-    from satchel.keep.files import Claim, Claimed, FileChange, FileChangePage, FileLock, Released
+    from satchel.keep.files.records import Claim, Claimed, FileChange, FileChangePage, FileLock, Released
     from satchel.keep.finding import Found, FoundPage
-    from satchel.keep.messages import MarkedRead, Message, MessagePage
+    from satchel.keep.messages.records import MarkedRead, Message, MessagePage
     from satchel.keep.names import Agent
     from satchel.keep.runs import Run
 
@@ -75,9 +75,9 @@ _HOMES = {
     ),
     "satchel.keep.entries": ("Entry", "EntryPage", "NewEntry", "PruneResult"),
     "satchel.keep.entries.state": ("RunState",),
-    "satchel.keep.files": ("Claim", "Claimed", "FileChange", "FileChangePage", "FileLock", "Released"),
+    "satchel.keep.files.records": ("Claim", "Claimed", "FileChange", "FileChangePage", "FileLock", "Released"),
     "satchel.keep.finding": ("Found", "FoundPage"),
-    "satchel.keep.messages": ("MarkedRead", "Message", "MessagePage"),
+    "satchel.keep.messages.records": ("MarkedRead", "Message", "MessagePage"),
     "satchel.keep.names": ("Agent",),
     "satchel.keep.runs": ("Run",),
 }

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from satchel.keep.constraints import Constraints
     from satchel.keep.decisions import Decisions
     from satchel.keep.entries import Entries
-    from satchel.keep.files import Files
+    from satchel.keep.files.service import Files
     from satchel.keep.finding import Finding
     from satchel.keep.housekeeping import Housekeeping
     from satchel.keep.importing import Importing
-    from satchel.keep.messages import Messages
+    from satchel.keep.messages.service import Messages
     from satchel.keep.names import Agents
     from satchel.keep.runs import Runs
     from satchel.pack.notices import Notices
@@ -70,14 +70,14 @@ class Satchel:
     @cached_property
     def files(self) -> Files:
         """Recorded edits, and claims that announce them."""
-        from satchel.keep.files import Files
+        from satchel.keep.files.service import Files
 
         return Files(self.workplace)
 
     @cached_property
     def messages(self) -> Messages:
         """What agents tell each other."""
-        from satchel.keep.messages import Messages
+        from satchel.keep.messages.service import Messages
 
         return Messages(self.workplace)
 

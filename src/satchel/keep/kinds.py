@@ -11,7 +11,11 @@ from dataclasses import dataclass
 from satchel.base.errors import InvalidInput
 from satchel.find import rebuild as rebuilding
 from satchel.find.documents import Kind
-from satchel.keep import constraints, decisions, entries, files, messages
+from satchel.keep import constraints, decisions, entries
+from satchel.keep.files import changes as file_changes
+from satchel.keep.files.records import CHANGES
+from satchel.keep.messages import writing as message_writing
+from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.store.transaction import Transaction
 
 
@@ -63,19 +67,19 @@ KINDS: dict[Kind, KindOfThing] = {
     ),
     Kind.FILE_CHANGE: KindOfThing(
         "file_change",
-        files.CHANGES,
+        CHANGES,
         ("live",),
-        files.searchable_texts,
-        files.load_documents,
-        files.delete,
+        file_changes.searchable_texts,
+        file_changes.load_documents,
+        file_changes.delete,
     ),
     Kind.MESSAGE: KindOfThing(
         "message",
-        messages.MESSAGE_TYPES,
+        MESSAGE_TYPES,
         ("live",),
-        messages.searchable_texts,
-        messages.load_documents,
-        messages.delete,
+        message_writing.searchable_texts,
+        message_writing.load_documents,
+        message_writing.delete,
     ),
 }
 KIND_OF = {kind.number: kind for kind in Kind}

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from satchel.base.clock import iso
 from satchel.keep import projects
-from satchel.keep.files import Claim, claims_of_others
-from satchel.keep.messages import unread_critical
+from satchel.keep.files.presence import is_anything_claimed
 from satchel.keep.names import find_agent
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.keep.files.records import Claim
 
 _MOST_CLAIMS = 3
 
@@ -45,6 +48,9 @@ class Notices:
             number = find_agent(transaction, project.id, agent)
             parts = _claimed(transaction, project.id, number, named, now, work.worktree)
             if number is not None and number != -1:
+                # an agent that nobody knows pays nothing for it at start
+                from satchel.keep.messages.visibility import unread_critical
+
                 waiting = unread_critical(transaction, project.id, number, now)
                 if waiting:
                     several = "messages wait" if waiting > 1 else "message waits"
@@ -55,8 +61,10 @@ class Notices:
 def _claimed(
     transaction: Transaction, project_id: int, agent: int | None, files: Sequence[str], now: int, worktree: str | None
 ) -> list[str]:
-    if not files:
+    if not files or not is_anything_claimed(transaction, project_id, now):
         return []
+    from satchel.keep.files.claims import claims_of_others
+
     claims = claims_of_others(transaction, project_id, agent, files, now)
     claims.sort(key=lambda claim: claim.worktree != worktree)
     parts = [_claim_text(claim, worktree) for claim in claims[:_MOST_CLAIMS]]

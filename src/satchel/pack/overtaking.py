@@ -19,9 +19,9 @@ def announcer(workplace: Workplace) -> Callable[[Transaction, Overtaken], None]:
     """
 
     def announce(transaction: Transaction, overtaken: Overtaken) -> None:
-        from satchel.keep import messages
+        from satchel.keep.messages.writing import post
 
-        messages.post(
+        post(
             transaction,
             overtaken.project_id,
             sender_id=overtaken.by_id,

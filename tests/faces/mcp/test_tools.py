@@ -17,8 +17,8 @@ from satchel.find.query import SYNTAXES
 from satchel.find.search import STATUSES
 from satchel.keep.constraints.records import STATUSES as CONSTRAINT_STATUSES
 from satchel.keep.decisions import STATUSES as DECISION_STATUSES
-from satchel.keep.files import CHANGES
-from satchel.keep.messages import MESSAGE_TYPES
+from satchel.keep.files.records import CHANGES
+from satchel.keep.messages.records import MESSAGE_TYPES
 from tool_asking import Asker
 
 READING = {

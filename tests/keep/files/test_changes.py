@@ -10,7 +10,8 @@ import pytest
 
 from satchel import FileChange, FileChangePage, Found, InvalidInput, Satchel, StoreDamaged, TooLarge
 from satchel.base.clock import iso
-from satchel.keep import files
+from satchel.keep.files import changes as file_changes
+from satchel.keep.files.records import CHANGES
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -51,7 +52,7 @@ def test_a_change_needs_no_more_than_a_file_and_what_happened(satchel: Satchel) 
     assert (kept.agent, kept.layer, kept.description, kept.worktree) == (None, None, None, None)
 
 
-@pytest.mark.parametrize("change", files.CHANGES)
+@pytest.mark.parametrize("change", CHANGES)
 def test_each_change_comes_back_as_it_was_given(satchel: Satchel, change: str) -> None:
     assert satchel.files.record("a.py", change).change == change
     assert [one.change for one in satchel.files.changes(change=change)] == [change]
@@ -388,8 +389,8 @@ def test_the_index_of_changes_can_be_made_anew(satchel: Satchel, clock: ManualCl
 def test_deleted_changes_leave_the_index_too(satchel: Satchel) -> None:
     gone, kept = (satchel.files.record("a.py", "modified", description="note") for _ in range(2))
     with satchel.workplace.engine.write() as transaction:
-        files.delete(transaction, 1, [gone.id])
-        assert files.searchable_texts(transaction, [gone.id, kept.id]) == {kept.id: "a.py\nnote"}
+        file_changes.delete(transaction, 1, [gone.id])
+        assert file_changes.searchable_texts(transaction, [gone.id, kept.id]) == {kept.id: "a.py\nnote"}
     assert numbers(satchel.files.changes()) == numbers(satchel.files.changes(search="note")) == [kept.id]
     checks = {check.name: check.status for check in satchel.housekeeping.doctor()}
     assert (checks["file"], checks["index"]) == ("ok", "ok")

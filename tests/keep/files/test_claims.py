@@ -9,7 +9,7 @@ import pytest
 
 from satchel import Claim, Claimed, Conflict, InvalidInput, Released, Satchel
 from satchel.base.clock import iso
-from satchel.keep.files import claims_of_others
+from satchel.keep.files.claims import claims_of_others
 
 if TYPE_CHECKING:
     from conftest import ManualClock

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from satchel import Conflict, Satchel, open_satchel
-from satchel.keep.files import claims_of_others
+from satchel.keep.files.claims import claims_of_others
 
 MINUTE = 60_000
 AGENTS = ("ann", "bob", "cat")

@@ -12,7 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from satchel import MarkedRead, Message, Satchel, open_satchel
 from satchel.base.vocabulary import PRIORITIES
-from satchel.keep.messages import MESSAGE_TYPES, unread_critical
+from satchel.keep.messages.records import MESSAGE_TYPES
+from satchel.keep.messages.visibility import unread_critical
 
 HOUR = 3_600_000
 READ_MS, UNREAD_MS = 24 * HOUR, 168 * HOUR

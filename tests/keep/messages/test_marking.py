@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import InvalidInput, MarkedRead, Satchel
-from satchel.keep.messages import unread_critical
+from satchel.keep.messages.visibility import unread_critical
 
 if TYPE_CHECKING:
     from conftest import ManualClock

@@ -10,6 +10,7 @@ from satchel.base.clock import iso
 from satchel.base.errors import Conflict
 from satchel.base.paging import KeptPage
 from satchel.keep.files import paths
+from satchel.keep.files.presence import is_anything_claimed
 from satchel.keep.files.records import Claim, Claimed, Released
 from satchel.keep.projects import Project, next_seq
 from satchel.store.transaction import Row, Transaction
@@ -39,8 +40,7 @@ def claims_of_others(
         files: canonical paths of files or folders.
         now: milliseconds UTC.
     """
-    some = "SELECT 1 FROM file_claims WHERE project_id = :project AND expires_at > :now LIMIT 1"
-    if not files or transaction.one(some, {"project": project_id, "now": now}) is None:
+    if not files or not is_anything_claimed(transaction, project_id, now):
         return []
     return [held.claim for held in overlapping(transaction, project_id, files, now) if held.agent_id != agent_id]
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from satchel.base.text import fold
 from satchel.base.vocabulary import PRIORITIES
-from satchel.keep.messages.writing import Unread
 from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.keep.messages.writing import Unread
 
 NOBODY = -1
 """The number of a name that no agent has."""
@@ -124,6 +127,9 @@ def find_unread(transaction: Transaction, reader: Reader, numbers: Sequence[int]
     Args:
         numbers: only these; None takes all that is unread.
     """
+    # whoever only counts leaves writing alone
+    from satchel.keep.messages.writing import Unread
+
     columns = f"m.id, m.to_agent_id IS NULL, m.expires_at, m.read_expires_at, EXISTS ({_READ})"
     if numbers is None:
         rows = transaction.all(

@@ -7,7 +7,7 @@ import click
 from satchel.base.errors import ERROR_KINDS
 from satchel.base.paging import DEFAULT_LIMIT, ORDERS
 from satchel.faces.cli.common import agent_option, json_option, opened, show_json, store_options, tell, warn_notes
-from satchel.keep.files import CHANGES, FileChangePage
+from satchel.keep.files.records import CHANGES, FileChangePage
 
 
 @click.group()

@@ -9,8 +9,7 @@ from satchel.base.paging import DEFAULT_LIMIT, ORDERS
 from satchel.base.vocabulary import PRIORITIES
 from satchel.faces.cli.common import agent_option, json_option, opened, show_json, store_options, tell, warn_notes
 from satchel.find.documents import Kind
-from satchel.keep.messages import MESSAGE_TYPES
-from satchel.keep.messages.records import Message
+from satchel.keep.messages.records import MESSAGE_TYPES, Message
 
 
 @click.group()
