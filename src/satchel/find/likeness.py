@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import cycle
+from operator import mul
 
 from satchel.find.documents import Kind
 from satchel.find.words import STOP_WORDS, WORD, identifier_parts, unspaced_parts, unspaced_runs
@@ -31,6 +32,10 @@ _BANDS = 5
 _ROWS = 3
 _MOST_WORDS = 200
 _SHORT = 500
+_HALF = 1 << 63
+_MIXERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
+"""Odd numbers that keep the minima of a band apart, so that their order counts."""
+
 _MOST_KEY_WORDS = 8
 _LEAST_LETTERS = 4
 _VOWELS = "aeiouy"
@@ -113,17 +118,15 @@ NO_MARKS = Marks((), ())
 
 def key_marks(project_id: int, words: Sequence[str]) -> Marks:
     """Return the marks of a key."""
-    beginnings = sorted(_beginning(word) for word in words[:_MOST_KEY_WORDS])
-    if not beginnings:
+    hashes = [_hash(_beginning(word)) for word in words[:_MOST_KEY_WORDS]]
+    if not hashes:
         return NO_MARKS
-    shorter = [beginnings[:place] + beginnings[place + 1 :] for place in range(len(beginnings))]
-    shorter = shorter if len(beginnings) > 2 else []
-
-    def marks(kind: str, groups: Iterable[list[str]]) -> tuple[int, ...]:
-        return tuple({_mark(f"{kind} {project_id} {' '.join(group)}".encode("utf-8", "replace")) for group in groups})
-
-    recorded = marks("whole", [beginnings]) + marks("part", shorter)
-    return Marks(recorded, marks("whole", [beginnings, *shorter]) + marks("part", [beginnings]))
+    # a sum is the same in whatever order the words stand, and loses one word by a subtraction
+    every, whole, part = sum(hashes), _seed("whole", project_id), _seed("part", project_id)
+    shorter = {every - one for one in hashes} if len(hashes) > 2 else ()
+    recorded = (_signed(every + whole), *(_signed(rest + part) for rest in shorter))
+    sought = (recorded[0], _signed(every + part), *(_signed(rest + whole) for rest in shorter))
+    return Marks(recorded, sought)
 
 
 def text_marks(project_id: int, words: Collection[str]) -> Marks:
@@ -132,7 +135,7 @@ def text_marks(project_id: int, words: Collection[str]) -> Marks:
         return NO_MARKS
     least = [min(column) for column in zip(*map(_hashes, words), strict=True)]
     marks = tuple(
-        _mark(b"text %d %d %d %d %d" % (project_id, band, *least[_ROWS * band : _ROWS * (band + 1)]))
+        _signed(sum(map(mul, least[_ROWS * band : _ROWS * (band + 1)], _MIXERS)) + _seed(f"text {band}", project_id))
         for band in range(_BANDS)
     )
     return Marks(marks, marks)
@@ -216,5 +219,16 @@ def _hashes(word: str) -> tuple[int, ...]:
     return struct.unpack(f"{many}I", blake2b(word.encode("utf-8", "replace"), digest_size=4 * many).digest())
 
 
-def _mark(data: bytes) -> int:
-    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big", signed=True)
+@lru_cache(maxsize=4_096)
+def _hash(word: str) -> int:
+    return int.from_bytes(blake2b(word.encode("utf-8", "replace"), digest_size=8).digest(), "big")
+
+
+@lru_cache(maxsize=256)
+def _seed(what: str, project_id: int) -> int:
+    return _hash(f"{what} {project_id}")
+
+
+def _signed(number: int) -> int:
+    """Return the last 64 bits of a number as the store keeps them."""
+    return ((number + _HALF) & (2 * _HALF - 1)) - _HALF
