@@ -131,15 +131,20 @@ MOSTLY_ENTRIES = (*(entry(number) for number in range(1, 41)), message(1), messa
     [
         ((), '{text parts} : ("alpha")', "", {"e": 40, "m": 2}),
         (tuple(Kind), '{text parts} : ("alpha")', "", {"e": 40, "m": 2}),
-        ((Kind.ENTRY,), '{text parts} : ("alpha")', "+d.kind IN (1)", {"e": 40}),
-        ((Kind.ENTRY, Kind.MESSAGE), '{text parts} : ("alpha")', "+d.kind IN (1, 4)", {"e": 40, "m": 2}),
+        ((Kind.ENTRY,), '({text parts} : ("alpha")) NOT scope : (k2 OR k3 OR k4 OR k5)', "", {"e": 40}),
+        (
+            (Kind.ENTRY, Kind.MESSAGE),
+            '({text parts} : ("alpha")) NOT scope : (k2 OR k3 OR k5)',
+            "",
+            {"e": 40, "m": 2},
+        ),
         ((Kind.MESSAGE,), 'scope : (k4) AND {text parts} : ("alpha")', "", {"m": 2}),
         ((Kind.DECISION, Kind.MESSAGE), 'scope : (k2 OR k4) AND {text parts} : ("alpha")', "", {"m": 2}),
         ((Kind.DECISION,), 'scope : (k2) AND {text parts} : ("alpha")', "", {}),
     ],
     ids=["any", "every", "the usual", "the usual and another", "a rare", "two rare", "none there"],
 )
-def test_kinds_that_nearly_everything_is_of_are_left_to_the_spine(
+def test_where_nearly_everything_is_of_the_kinds_the_others_are_excluded(
     engine: SqliteEngine,
     asked: list[tuple[str, str]],
     kinds: tuple[Kind, ...],
@@ -167,7 +172,7 @@ def test_types_stay_in_the_index_even_where_nearly_everything_is_of_their_kind(
     assert asked == [('scope : (k1t2 OR k1t3) AND {text parts} : ("alpha")', "")]
 
 
-def test_project_and_kind_are_both_left_to_the_spine_where_nearly_everything_is_of_both(
+def test_the_project_is_left_to_the_spine_and_other_kinds_are_excluded_where_nearly_everything_is_of_both(
     engine: SqliteEngine, asked: list[tuple[str, str]]
 ) -> None:
     with engine.write() as transaction:
@@ -176,7 +181,7 @@ def test_project_and_kind_are_both_left_to_the_spine_where_nearly_everything_is_
     assert len(found(engine, Scope(1, kinds=(Kind.ENTRY,)))) == 40
     assert found(engine, Scope(2, kinds=(Kind.MESSAGE,))) == [("m", 60)]
     assert asked == [
-        ('{text parts} : ("alpha")', "d.project_id = 1 AND +d.kind IN (1)"),
+        ('({text parts} : ("alpha")) NOT scope : (k2 OR k3 OR k4 OR k5)', "d.project_id = 1"),
         ('scope : (p2) AND scope : (k4) AND {text parts} : ("alpha")', ""),
     ]
 
@@ -197,9 +202,8 @@ def test_a_run_that_nearly_everything_is_of_is_left_to_the_spine_only_in_a_large
     ]
 
 
-def test_a_filter_that_was_left_to_the_spine_goes_with_the_other_filters(
-    engine: SqliteEngine, asked: list[tuple[str, str]]
-) -> None:
+def test_kinds_are_excluded_beside_the_filters_of_the_spine(engine: SqliteEngine, asked: list[tuple[str, str]]) -> None:
     add(engine, *MOSTLY_ENTRIES, entry(50, task_id="T"), message(51, task_id="T"))
     assert found(engine, Scope(1, kinds=(Kind.ENTRY,), task_id="T")) == [("e", 50)]
-    assert asked == [('{text parts} : ("alpha")', "d.task_id = :task_id AND +d.kind IN (1)")]
+    expression = '({text parts} : ("alpha")) NOT scope : (k2 OR k3 OR k4 OR k5)'
+    assert asked == [(expression, "d.task_id = :task_id")]

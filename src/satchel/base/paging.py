@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from satchel.base.errors import InvalidInput, unknown_name
 
@@ -108,6 +108,38 @@ def check_page(limit: int, offset: int) -> None:
     """
     check_whole("limit", limit, MAX_LIMIT)
     check_whole("offset", offset, _MAX_OFFSET)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What every list of things that change is asked for, checked; None means that it was not given.
+
+    Attributes:
+        search: words to find.
+        since: the earliest time, in milliseconds UTC.
+        after_seq: only what changed after this number, in that order.
+        order: one of :data:`ORDERS`, by (created_at, id).
+        limit: how many at most; 0 asks for the total alone.
+        offset: how many to skip.
+    """
+
+    usual_order: ClassVar[str] = "newest"
+
+    search: str | None
+    since: int | None
+    after_seq: int | None
+    order: str | None
+    limit: int
+    offset: int
+
+    @property
+    def order_name(self) -> str:
+        """How the page is ordered: seq, newest, oldest, relevance, or as is usual for the kind."""
+        if self.after_seq is not None:
+            return "seq"
+        if self.order is not None:
+            return "oldest" if self.order == "asc" else "newest"
+        return self.usual_order if self.search is None else "relevance"
 
 
 def check_reading(*, order: str | None, search: str | None, after_seq: int | None) -> None:

@@ -36,24 +36,36 @@ def scope_tokens(project: int | None, run: int | None, kind: int | None, item_ty
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What to give to MATCH, and how many of its phrases, the first ones, only choose and are not counted."""
+    """What to give to MATCH, and how many of its phrases only choose and are not counted.
+
+    Attributes:
+        choosing_phrases: the first so many.
+        excluding_phrases: the last so many.
+    """
 
     expression: str
     choosing_phrases: int
+    excluding_phrases: int = 0
 
 
-def match(words: str, scope: Sequence[Sequence[str]], choosing: Sequence[str] = ()) -> Match:
+def match(
+    words: str, scope: Sequence[Sequence[str]], choosing: Sequence[str] = (), excluding: Sequence[str] = ()
+) -> Match:
     """Combine an expression of words with the scope.
 
     Args:
         words: terms, joined by operators; how often each occurs is reported.
         scope: groups of scope tokens; one of each group must be there.
         choosing: terms of which one must be there too; few and rare ones spare the work on common ones.
+        excluding: scope tokens of which none may be there.
     """
     parts = [f"scope : ({' OR '.join(group)})" for group in scope]
     if choosing:
         parts.append(f"{{text parts}} : ({' OR '.join(choosing)})")
-    return Match(" AND ".join([*parts, f"{{text parts}} : ({words})"]), sum(map(len, scope)) + len(choosing))
+    expression = " AND ".join([*parts, f"{{text parts}} : ({words})"])
+    if excluding:
+        expression = f"({expression}) NOT scope : ({' OR '.join(excluding)})"
+    return Match(expression, sum(map(len, scope)) + len(choosing), len(excluding))
 
 
 def insert(transaction: Transaction, document: int, text: str, scope: str) -> None:
@@ -90,10 +102,16 @@ def matches(
         _READY.add(connection)
     source = "documents_fts JOIN documents d ON d.id = documents_fts.rowid" if condition else "documents_fts"
     rows: list[Matched] = transaction.all(
-        f"SELECT documents_fts.rowid, satchel_counts(documents_fts, :skip) FROM {source} "
+        f"SELECT documents_fts.rowid, satchel_counts(documents_fts, :skip, :excluded) FROM {source} "
         f"WHERE documents_fts MATCH :match{f' AND {condition}' if condition else ''} "
         f"ORDER BY documents_fts.rowid {'DESC' if newest else 'ASC'} LIMIT :most",
-        {**values, "match": wanted.expression, "skip": wanted.choosing_phrases, "most": limit},
+        {
+            **values,
+            "match": wanted.expression,
+            "skip": wanted.choosing_phrases,
+            "excluded": wanted.excluding_phrases,
+            "most": limit,
+        },
     )
     if not newest:
         rows.reverse()
@@ -110,11 +128,15 @@ def count(transaction: Transaction, wanted: Match, limit: int) -> int:
 
 
 def _counts(api: apsw.FTS5ExtensionApi, *arguments: Any) -> bytes:
-    """Report a row: its length as two bytes, then for each phrase that is counted how often it is in text and parts."""
+    """Report a row: its length as two bytes, then for each phrase that is counted how often it is in text and parts.
+
+    Args:
+        arguments: how many of the first and of the last phrases are not counted.
+    """
     length = min(api.column_size(0), 65_535)
     found = [length >> 8, length & 255]
     locations = api.phrase_locations
-    for phrase in range(arguments[0], api.phrase_count):
+    for phrase in range(arguments[0], api.phrase_count - arguments[1]):
         text, parts, _ = locations(phrase)
         found += (len(text), len(parts))
     try:

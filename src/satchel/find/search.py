@@ -109,14 +109,14 @@ def rank(transaction: Transaction, query: Query, scope: Scope) -> Ranking:
     terms = query.terms
     population = _population(transaction, scope)
     is_small = population <= SMALL
-    groups, asked = _scope_groups(transaction, scope, population)
+    groups, asked, excluded = _scope_groups(transaction, scope, population)
     most = SMALL if is_small else CANDIDATES
     choosing: tuple[Term, ...] = ()
     if query.condition is None and not is_small:
         choosing = _rarest(transaction, terms, groups)
     is_complete = not choosing
     words = query.condition or " OR ".join(term.match for term in terms)
-    wanted = index.match(words, groups, [term.match for term in choosing])
+    wanted = index.match(words, groups, [term.match for term in choosing], excluded)
     condition, values = _condition(scope, asked)
     found = index.matches(transaction, wanted, condition, values, most + 1, newest=not is_small)
     is_complete = is_complete and len(found) <= most
@@ -173,13 +173,16 @@ def _rarest(transaction: Transaction, terms: Sequence[Term], groups: Sequence[Se
     return () if len(kept) == len(terms) else tuple(terms[place] for place in sorted(kept))
 
 
-def _scope_groups(transaction: Transaction, scope: Scope, population: int) -> tuple[list[list[str]], tuple[str, ...]]:
-    """Return the scope as groups of index tokens, and what the spine has to be asked instead of some.
+def _scope_groups(
+    transaction: Transaction, scope: Scope, population: int
+) -> tuple[list[list[str]], tuple[str, ...], list[str]]:
+    """Return the scope as groups of index tokens, what the spine has to be asked instead, and tokens to exclude.
 
-    A token that nearly every document bears would only cost time.
+    A token that nearly every document bears would only cost time: then the others are excluded, or the spine is asked.
     """
     groups: list[list[str]] = []
     asked: list[str] = []
+    excluded: list[str] = []
     if scope.run_id is not None:
         place, token = f"d.run_id = {scope.run_id}", index.scope_tokens(None, scope.run_id, None)
         may_be_left_out = population > SMALL
@@ -193,13 +196,11 @@ def _scope_groups(transaction: Transaction, scope: Scope, population: int) -> tu
     if scope.types:
         groups.append([f"k{kind.number}t{number}" for kind, number in scope.types])
     elif scope.kinds and len(scope.kinds) < len(Kind):
-        kinds = f"d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})"
-        if _is_nearly_everything(transaction, kinds):
-            # the plus keeps the planner from the index by kind, which would read the whole spine
-            asked.append(kinds.replace("d.kind", "+d.kind"))
+        if _is_nearly_everything(transaction, f"d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})"):
+            excluded += [index.scope_tokens(None, None, kind.number) for kind in Kind if kind not in scope.kinds]
         else:
             groups.append([index.scope_tokens(None, None, kind.number) for kind in scope.kinds])
-    return groups, tuple(asked)
+    return groups, tuple(asked), excluded
 
 
 def _is_nearly_everything(transaction: Transaction, condition: str) -> bool:

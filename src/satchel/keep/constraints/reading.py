@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, nearest, unknown_name
-from satchel.base.paging import check_page, check_reading
+from satchel.base.paging import Reading, check_page, check_reading
 from satchel.base.text import check_name
 from satchel.base.vocabulary import priority_number
 from satchel.find import search
@@ -35,10 +36,9 @@ _ORDERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Reading):
     """What to read, checked. None means that a filter was not given."""
 
-    search: str | None
     category: str | None
     priority: int | None
     layer: str | None
@@ -46,20 +46,8 @@ class Filter:
     match: str
     status: str
     agent: str | None
-    since: int | None
-    after_seq: int | None
-    order: str | None
-    limit: int
-    offset: int
 
-    @property
-    def order_name(self) -> str:
-        """How the page is ordered: newest, oldest, priority, relevance or seq."""
-        if self.after_seq is not None:
-            return "seq"
-        if self.order is not None:
-            return "oldest" if self.order == "asc" else "newest"
-        return "priority" if self.search is None else "relevance"
+    usual_order: ClassVar[str] = "priority"
 
 
 def check_filter(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, unknown_name
-from satchel.base.paging import check_page, check_reading
+from satchel.base.paging import Reading, check_page, check_reading
 from satchel.base.text import check_name
 from satchel.find import search as searching
 from satchel.find.documents import Kind
@@ -29,10 +29,9 @@ MATCHES = ("any", "all")
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Reading):
     """What to find, checked. None or an empty tuple means that a filter was not given."""
 
-    search: str | None
     status: int | None
     layer: str | None
     tags: tuple[str, ...]
@@ -41,21 +40,7 @@ class Filter:
     minimum: float | None
     maximum: float | None
     agent: str | None
-    since: int | None
-    after_seq: int | None
-    order: str | None
-    limit: int
-    offset: int
     now: int
-
-    @property
-    def order_name(self) -> str:
-        """How the page is ordered: newest, oldest, relevance or seq."""
-        if self.after_seq is not None:
-            return "seq"
-        if self.order is not None:
-            return "oldest" if self.order == "asc" else "newest"
-        return "newest" if self.search is None else "relevance"
 
 
 def check_filter(

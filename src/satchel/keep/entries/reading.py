@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, unknown_name
-from satchel.base.paging import check_page, check_reading
+from satchel.base.paging import Reading, check_page, check_reading
 from satchel.base.text import canonical_path, check_name, fold
 from satchel.find import search
 from satchel.find.documents import Kind
@@ -20,7 +20,7 @@ from satchel.store.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Reading):
     """What to read, checked. None means that a filter was not given."""
 
     types: tuple[int, ...]
@@ -28,22 +28,7 @@ class Filter:
     task_id: str | None
     loop_id: str | None
     file: str | None
-    since: int | None
-    after_seq: int | None
     status: str
-    search: str | None
-    order: str | None
-    limit: int
-    offset: int
-
-    @property
-    def order_name(self) -> str:
-        """How the page is ordered: newest, oldest, relevance or seq."""
-        if self.after_seq is not None:
-            return "seq"
-        if self.order is not None:
-            return "oldest" if self.order == "asc" else "newest"
-        return "newest" if self.search is None else "relevance"
 
 
 def check_filter(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from satchel.base.clock import check_since
 from satchel.base.errors import unknown_name
-from satchel.base.paging import check_page, check_reading
+from satchel.base.paging import Reading, check_page, check_reading
 from satchel.find import documents
 from satchel.find.documents import Document, Kind
 from satchel.keep import names
@@ -104,29 +104,14 @@ def insert(transaction: Transaction, new: NewChange) -> tuple[int, bytes, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Reading):
     """What to read, checked. None means that a filter was not given."""
 
     file: str | None
     change: int | None
     agent: str | None
     layer: str | None
-    since: int | None
-    after_seq: int | None
-    search: str | None
-    order: str | None
-    limit: int
-    offset: int
     now: int
-
-    @property
-    def order_name(self) -> str:
-        """How the page is ordered: newest, oldest, relevance or seq."""
-        if self.after_seq is not None:
-            return "seq"
-        if self.order is not None:
-            return "oldest" if self.order == "asc" else "newest"
-        return "newest" if self.search is None else "relevance"
 
 
 def check_filter(

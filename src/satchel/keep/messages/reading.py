@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, nearest, unknown_name
-from satchel.base.paging import check_page, check_whole
+from satchel.base.paging import Reading, check_page, check_reading
 from satchel.base.text import check_name
-from satchel.base.vocabulary import PRIORITIES
+from satchel.base.vocabulary import PRIORITIES, priority_number
 from satchel.find.documents import Kind
 from satchel.keep import names
 from satchel.keep.messages.records import MESSAGE_TYPES, Message
@@ -29,11 +29,9 @@ from satchel.keep.messages.visibility import (
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
 
-ORDERS = ("desc", "asc")
-
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Reading):
     """What to read, checked. None means that a filter was not given."""
 
     unread: bool
@@ -41,21 +39,6 @@ class Filter:
     priority: int | None
     sender: str | None
     thread: int | None
-    search: str | None
-    since: int | None
-    after_seq: int | None
-    order: str | None
-    limit: int
-    offset: int
-
-    @property
-    def order_name(self) -> str:
-        """How the page is ordered: newest, oldest, relevance or seq."""
-        if self.after_seq is not None:
-            return "seq"
-        if self.order is not None:
-            return "oldest" if self.order == "asc" else "newest"
-        return "newest" if self.search is None else "relevance"
 
     @property
     def is_plain(self) -> bool:
@@ -88,16 +71,7 @@ def check_filter(
         raise InvalidInput(f"unread {unread!r} is neither true nor false", "Give true, or leave it out")
     if types is not None and (isinstance(types, str) or not types):
         raise InvalidInput("types is no list of message types", 'Give at least one, as in ["warning"], or leave it out')
-    if order is not None and order not in ORDERS:
-        raise unknown_name("order", order, ORDERS)
-    if after_seq is not None:
-        check_whole("after_seq", after_seq, 2**53)
-        if order is not None or search is not None:
-            raise InvalidInput(
-                "after_seq reads changes in their order", "Leave out order and search, or leave out after_seq"
-            )
-    if search is not None and not search.strip():
-        raise InvalidInput("search is empty", "Say what to look for, or leave search out")
+    check_reading(order=order, search=search, after_seq=after_seq)
     check_page(limit, offset)
     return Filter(
         unread=unread,
@@ -123,17 +97,6 @@ def type_number(name: object) -> int:
     if isinstance(name, str) and name in MESSAGE_TYPES:
         return MESSAGE_TYPES.index(name) + 1
     raise unknown_name("message type", name, MESSAGE_TYPES)
-
-
-def priority_number(name: object) -> int:
-    """Return the number of a priority.
-
-    Raises:
-        InvalidInput: there is no such priority.
-    """
-    if isinstance(name, str) and name in PRIORITIES:
-        return PRIORITIES.index(name) + 1
-    raise unknown_name("priority", name, PRIORITIES)
 
 
 def nearest_actor(transaction: Transaction, project_id: int, name: str) -> str:

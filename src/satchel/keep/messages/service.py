@@ -8,6 +8,7 @@ from dataclasses import replace
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import DEFAULT_LIMIT
 from satchel.base.text import fold
+from satchel.base.vocabulary import priority_number
 from satchel.find.documents import Kind
 from satchel.keep import expiry, names, projects
 from satchel.keep.messages import reading, visibility, writing
@@ -65,7 +66,7 @@ class Messages:
         work = self._workplace
         sender = names.acting_agent(work, agent, "sending a message")
         addressee = None if to is None else names.check_identifier(to, "to")
-        kind, rank = reading.type_number(type), reading.priority_number(priority)
+        kind, rank = reading.type_number(type), priority_number(priority)
         answered = None if reply_to is None else Kind.MESSAGE.number_of(reply_to)
         content = check_content(message, "message", work.max_content_bytes)
         stored_payload, payload_notes = writing.storable_payload(payload, work.max_content_bytes)
