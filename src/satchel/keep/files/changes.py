@@ -343,9 +343,12 @@ def load_documents(transaction: Transaction, after: int, most: int) -> list[Docu
     ]
 
 
-def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:  # noqa: ARG001 -- as every kind
+def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Remove changes with their documents."""
-    transaction.execute(f"DELETE FROM file_changes WHERE id IN ({', '.join(map(str, numbers))})")
+    transaction.execute(
+        f"DELETE FROM file_changes WHERE project_id = :project AND id IN ({', '.join(map(str, numbers))})",
+        {"project": project_id},
+    )
     documents.remove(transaction, Kind.FILE_CHANGE, numbers)
 
 
