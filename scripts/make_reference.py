@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from satchel.base.config import KEYS
+from satchel.base.config_keys import KEYS
 from satchel.base.errors import ERROR_KINDS
 from satchel.faces.cli.common import setting_text
 from satchel.faces.cli.group import satchel_command

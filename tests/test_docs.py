@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from satchel.base.config import KEYS
+from satchel.base.config_keys import KEYS
 from satchel.base.errors import ERROR_KINDS
 from satchel.faces.cli.group import COMMANDS, satchel_command
 from satchel.faces.mcp.guidance import PROMPTS

@@ -7,16 +7,8 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from satchel.base.config import (
-    KEYS,
-    RESERVED_VARIABLES,
-    Config,
-    Key,
-    documented_toml,
-    load_config,
-    parse_value,
-    read_text,
-)
+from satchel.base.config import RESERVED_VARIABLES, Config, documented_toml, load_config, parse_value, read_text
+from satchel.base.config_keys import KEYS, Key
 from satchel.base.errors import InvalidInput
 
 RATE = Key("pack.rate", float, 1.0, "A factor.", minimum=0)

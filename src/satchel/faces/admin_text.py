@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from satchel.base.clock import iso
-from satchel.base.config import Config, Value
+from satchel.base.config import Config
+from satchel.base.config_keys import Value
 from satchel.base.redaction import redact
 from satchel.faces.plain import fields_of
 from satchel.faces.text_parts import NONE, json_line, value_text

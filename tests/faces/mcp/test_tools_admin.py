@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from satchel.base.config import KEYS
+from satchel.base.config_keys import KEYS
 from tool_asking import Asker, Case, check_case, check_format, field, named, untested
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from satchel.base.paging import DEFAULT_LIMIT
+from satchel.base.paging import DEFAULT_LIMIT, ORDERS
 from satchel.client import Satchel, open_satchel
 
 if TYPE_CHECKING:
@@ -48,6 +48,28 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")(command)
 
 
+def since_option(command: Command) -> Command:
+    """Add ``--since``."""
+    return click.option("--since", metavar="TIME", help="ISO 8601, or an age such as 90m or 2d.")(command)
+
+
+def page_options(command: Command) -> Command:
+    """Add ``--limit`` and ``--offset``, which every list takes."""
+    limit = click.option(
+        "--limit", type=int, default=DEFAULT_LIMIT, show_default=True, help="0 to 500; 0 gives the total."
+    )
+    return limit(click.option("--offset", type=int, default=0, help="How many to skip.")(command))
+
+
+def change_options(command: Command) -> Command:
+    """Add what every list of things that change takes beside its own filters: times, cursor, order and page."""
+    cursor = click.option(
+        "--after-seq", type=int, metavar="N", help="Only what changed after this number, in that order."
+    )
+    order = click.option("--order", type=click.Choice(ORDERS), help="By time, instead of the usual order.")
+    return since_option(cursor(order(page_options(command))))
+
+
 def filter_options(command: Command) -> Command:
     """Add the filters that reading and searching share."""
     options = (
@@ -56,11 +78,8 @@ def filter_options(command: Command) -> Command:
         click.option("--task", "task_id", metavar="ID", help="Only this task."),
         click.option("--loop", "loop_id", metavar="ID", help="Only this loop."),
         click.option("--file", metavar="PATH", help="Only this file."),
-        click.option("--since", metavar="TIME", help="ISO 8601, or an age such as 90m or 2d."),
-        click.option(
-            "--limit", type=int, default=DEFAULT_LIMIT, show_default=True, help="0 to 500; 0 gives the total."
-        ),
-        click.option("--offset", type=int, default=0, help="How many to skip."),
+        since_option,
+        page_options,
     )
     for option in reversed(options):
         command = option(command)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import click
 
-from satchel.base.paging import DEFAULT_LIMIT, ORDERS
 from satchel.base.vocabulary import PRIORITIES
-from satchel.faces.cli.common import agent_option, json_option, opened, show_json, store_options, tell, warn_notes
+from satchel.faces.cli.common import (
+    agent_option,
+    change_options,
+    json_option,
+    opened,
+    show_json,
+    store_options,
+    tell,
+    warn_notes,
+)
 from satchel.keep.constraints import ConstraintPage
 
 _STATUSES = ("active", "inactive", "all")
@@ -73,11 +81,7 @@ def add(
 @click.option("--match", type=click.Choice(("any", "all")), default="any", show_default=True, help="Of the tags.")
 @click.option("--status", type=click.Choice(_STATUSES), default="active", show_default=True)
 @click.option("--by", "author", metavar="AGENT", help="Only what this agent added.")
-@click.option("--since", metavar="TIME", help="ISO 8601, or an age such as 90m or 2d.")
-@click.option("--after-seq", type=int, metavar="N", help="Only what changed after this number, in that order.")
-@click.option("--order", type=click.Choice(ORDERS), help="By time. Default: by priority, or best first for words.")
-@click.option("--limit", type=int, default=DEFAULT_LIMIT, show_default=True, help="0 to 500; 0 gives the total.")
-@click.option("--offset", type=int, default=0, help="How many to skip.")
+@change_options
 @store_options
 @json_option
 def list_constraints(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 from click.core import ParameterSource
 
-from satchel.base.paging import DEFAULT_LIMIT, ORDERS
-from satchel.faces.cli.common import json_option, opened, show_json, store_options, tell, warn_notes
+from satchel.faces.cli.common import change_options, json_option, opened, show_json, store_options, tell, warn_notes
 from satchel.faces.cli.values import number, shown_value
 from satchel.keep.decisions import STATUSES, Decision, DecisionHistory, DecisionPage, DecisionState
 from satchel.keep.decisions.reading import MATCHES
@@ -28,11 +27,7 @@ _USUAL = {"status": STATUSES[0], "version": DEFAULT_VERSION, "rev": "1"}
 @click.option("--min", "minimum", type=number, metavar="N", help="Only numbers from N.")
 @click.option("--max", "maximum", type=number, metavar="N", help="Only numbers up to N.")
 @click.option("--by", "author", metavar="AGENT", help="Only what this agent set.")
-@click.option("--since", metavar="TIME", help="ISO 8601, or an age such as 90m or 2d.")
-@click.option("--after-seq", type=int, metavar="N", help="Only what changed after this number, in that order.")
-@click.option("--order", type=click.Choice(ORDERS), help="By time. Default: newest first, or best first for words.")
-@click.option("--limit", type=int, default=DEFAULT_LIMIT, show_default=True, help="0 to 500; 0 gives the total.")
-@click.option("--offset", type=int, default=0, help="How many to skip.")
+@change_options
 @store_options
 @json_option
 def command(

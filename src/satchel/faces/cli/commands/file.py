@@ -5,8 +5,17 @@ from __future__ import annotations
 import click
 
 from satchel.base.errors import ERROR_KINDS
-from satchel.base.paging import DEFAULT_LIMIT, ORDERS
-from satchel.faces.cli.common import agent_option, json_option, opened, show_json, store_options, tell, warn_notes
+from satchel.faces.cli.common import (
+    agent_option,
+    change_options,
+    json_option,
+    opened,
+    page_options,
+    show_json,
+    store_options,
+    tell,
+    warn_notes,
+)
 from satchel.keep.files.records import CHANGES, FileChangePage
 
 
@@ -62,11 +71,7 @@ def record(
 @click.option("--change", type=click.Choice(CHANGES), help="Only this kind of change.")
 @click.option("--by", "author", metavar="AGENT", help="Only what this agent did.")
 @click.option("--layer", metavar="NAME", help="Only this layer.")
-@click.option("--since", metavar="TIME", help="ISO 8601, or an age such as 90m or 2d.")
-@click.option("--after-seq", type=int, metavar="N", help="Only what was recorded after this number, in that order.")
-@click.option("--order", type=click.Choice(ORDERS), help="By time. Default: newest first.")
-@click.option("--limit", type=int, default=DEFAULT_LIMIT, show_default=True, help="0 to 500; 0 gives the total.")
-@click.option("--offset", type=int, default=0, help="How many to skip.")
+@change_options
 @store_options
 @json_option
 def list_changes(
@@ -211,8 +216,7 @@ def claim(
 @command.command()
 @click.option("--by", "author", metavar="AGENT", help="Only this agent's.")
 @click.option("--path", metavar="PATH", help="Only those that cover this path.")
-@click.option("--limit", type=int, default=DEFAULT_LIMIT, show_default=True, help="0 to 500; 0 gives the total.")
-@click.option("--offset", type=int, default=0, help="How many to skip.")
+@page_options
 @store_options
 @json_option
 def claims(

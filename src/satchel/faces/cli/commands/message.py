@@ -5,9 +5,17 @@ from __future__ import annotations
 import click
 
 from satchel.base.errors import InvalidInput
-from satchel.base.paging import DEFAULT_LIMIT, ORDERS
 from satchel.base.vocabulary import PRIORITIES
-from satchel.faces.cli.common import agent_option, json_option, opened, show_json, store_options, tell, warn_notes
+from satchel.faces.cli.common import (
+    agent_option,
+    change_options,
+    json_option,
+    opened,
+    show_json,
+    store_options,
+    tell,
+    warn_notes,
+)
 from satchel.find.documents import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES, Message
 
@@ -83,11 +91,7 @@ def _parsed(payload: str | None) -> object:
 @click.option("--priority", type=click.Choice(PRIORITIES), help="Only this priority or a higher one.")
 @click.option("--from", "sender", metavar="AGENT", help="Only from this agent.")
 @click.option("--thread", metavar="ID", help="The whole thread that this message belongs to.")
-@click.option("--since", metavar="TIME", help="ISO 8601, or an age such as 90m or 2d.")
-@click.option("--after-seq", type=int, metavar="N", help="Only what was sent after this number, in that order.")
-@click.option("--order", type=click.Choice(ORDERS), help="By time. Default: newest first.")
-@click.option("--limit", type=int, default=DEFAULT_LIMIT, show_default=True, help="0 to 500; 0 gives the total.")
-@click.option("--offset", type=int, default=0, help="How many to skip.")
+@change_options
 @agent_option
 @store_options
 @json_option
@@ -108,7 +112,7 @@ def list_messages(
     project: str | None,
     as_json: bool,
 ) -> None:
-    """List the messages for an agent and for everyone. Listing marks nothing as read.
+    """List the messages for an agent and for everyone, the newest first. Listing marks nothing as read.
 
     \b
     Example:

@@ -1,0 +1,173 @@
+"""The table of configuration keys: what can be configured, with types, bounds, defaults and help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+VARIABLE_PREFIX = "SATCHEL_"
+"""What the environment variables of the keys begin with."""
+
+Value = str | int | float | bool | None
+ValueType = type[str] | type[int] | type[float] | type[bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One thing that can be configured.
+
+    Attributes:
+        name: table and key, as in ``store.durability``.
+        type: the type of its values.
+        default: the value without any source; None where it is simply not set.
+        help: what it does, in one or more sentences.
+        minimum: least number allowed.
+        maximum: greatest number allowed.
+        choices: the texts allowed; empty where any name will do.
+        example: what the documented file shows where there is no default.
+        is_zone: whether its values are the names of time zones.
+    """
+
+    name: str
+    type: ValueType
+    default: Value
+    help: str
+    minimum: int | None = None
+    maximum: int | None = None
+    choices: tuple[str, ...] = ()
+    example: Value = None
+    is_zone: bool = False
+
+    @property
+    def attribute(self) -> str:
+        """The name of its value in :class:`Config`."""
+        return self.name.replace(".", "_")
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return VARIABLE_PREFIX + self.attribute.upper()
+
+    @property
+    def allowed(self) -> str:
+        """The values it takes, in words, as in ``a whole number from 0 to 1000``."""
+        if self.choices:
+            return " or ".join(f'"{choice}"' for choice in self.choices)
+        if self.type is bool:
+            return "true or false"
+        if self.is_zone:
+            return "the IANA name of a time zone"
+        if self.type is str:
+            return "a name of at most 200 characters"
+        number = "a whole number" if self.type is int else "a number"
+        least = "" if self.minimum is None else f" from {self.minimum}"
+        return number + least + ("" if self.maximum is None else f" to {self.maximum}")
+
+
+KEYS: tuple[Key, ...] = (
+    Key(
+        "store.durability",
+        str,
+        "full",
+        "What a power failure may cost: nothing that was acknowledged (full), or the last moments (relaxed).",
+        choices=("full", "relaxed"),
+    ),
+    Key(
+        "store.lock_wait_ms",
+        int,
+        10_000,
+        "Milliseconds that a write waits for its turn while other processes write.",
+        minimum=0,
+        maximum=600_000,
+    ),
+    Key(
+        "store.backups_keep",
+        int,
+        10,
+        "How many automatic backups are kept; the oldest goes first.",
+        minimum=0,
+        maximum=1_000,
+    ),
+    Key(
+        "context.max_per_loop",
+        int,
+        None,
+        "How many entries are kept per run, type and loop, the newest first. Not set: all.",
+        minimum=1,
+        maximum=1_000_000,
+        example=200,
+    ),
+    Key(
+        "context.max_content_kib",
+        int,
+        256,
+        "Largest content that is accepted, in KiB of UTF-8.",
+        minimum=1,
+        maximum=10_240,
+    ),
+    Key(
+        "layers.open",
+        bool,
+        False,
+        "Whether a new layer may be named; otherwise only the five that every project has, and those named before.",
+    ),
+    Key(
+        "claims.minutes",
+        int,
+        30,
+        "Minutes that a claim on files holds where the call names no time.",
+        minimum=1,
+        maximum=10_080,
+    ),
+    Key(
+        "retention.messages_hours",
+        int,
+        24,
+        "Hours that a message is kept for those who have read it.",
+        minimum=1,
+        maximum=87_600,
+    ),
+    Key(
+        "retention.unread_messages_hours",
+        int,
+        168,
+        "Hours that a message is kept for those who have not.",
+        minimum=1,
+        maximum=87_600,
+    ),
+    Key(
+        "retention.file_changes_hours",
+        int,
+        168,
+        "Hours that a file change is kept.",
+        minimum=1,
+        maximum=87_600,
+    ),
+    Key(
+        "retention.skip_weekends",
+        bool,
+        False,
+        "Whether Saturdays and Sundays do not count.",
+    ),
+    Key(
+        "retention.zone",
+        str,
+        "UTC",
+        "The time zone whose weekends are meant, by its IANA name.",
+        is_zone=True,
+    ),
+    Key(
+        "tokens.encoding",
+        str,
+        "o200k_base",
+        "The vocabulary in which tokens are counted, where the tokens extra is installed.",
+        choices=("o200k_base", "cl100k_base"),
+    ),
+    Key(
+        "project.name",
+        str,
+        None,
+        "What the project is called. Not set: as its folder.",
+        example="my-project",
+    ),
+)
+"""Every key, in the order in which it is shown."""
