@@ -56,6 +56,27 @@ def test_everything_that_is_known_of_a_result_is_said_once() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("kind", "type_", "label"),
+    [
+        ("entry", "error", "error"),
+        ("entry", "decision", "entry decision"),
+        ("message", "decision", "message decision"),
+        ("message", "warning", "message warning"),
+        ("file_change", "modified", "file_change modified"),
+        ("decision", None, "decision"),
+        ("constraint", None, "constraint"),
+    ],
+)
+def test_what_a_result_is_cannot_be_mistaken(kind: str, type_: str | None, label: str) -> None:
+    assert result_line(replace(BARE, kind=kind, type=type_)).startswith(f"{BARE.ref} {label} 2026")
+
+
+@pytest.mark.parametrize(("status", "shown"), [("live", False), ("active", False), ("draft", True), ("inactive", True)])
+def test_a_state_is_said_unless_it_is_the_usual_one(status: str, shown: bool) -> None:
+    assert (f" {status} " in result_line(replace(BARE, status=status))) is shown
+
+
 def test_the_head_says_what_comes_next() -> None:
     assert found_text(page(BARE, total=3)).startswith("1 of 3 results, best first, times UTC, next offset 1\n")
 

@@ -7,6 +7,11 @@ import time
 from satchel.base.clock import iso
 from satchel.faces.text_parts import content_lines, place_text, value_text
 from satchel.keep.finding import Explanation, Found, FoundPage
+from satchel.keep.kinds import KINDS
+
+_USUAL_KIND = "entry"
+_USUAL_STATES = frozenset(thing.statuses[0] for thing in KINDS.values())
+_KIND_NAMES = frozenset(thing.name for thing in KINDS.values())
 
 
 def found_text(page: FoundPage) -> str:
@@ -25,8 +30,8 @@ def found_text(page: FoundPage) -> str:
 
 
 def result_line(result: Found) -> str:
-    """Return the line that names a result: id, type, author, place, time, and score."""
-    parts = [result.ref, result.type or result.kind]
+    """Return the line that names a result: id, kind and type, author, place, time, and score."""
+    parts = [result.ref, *_what(result)]
     if result.agent is not None:
         parts.append(f"by {value_text(result.agent)}")
     for label, value in (("run", result.run_id), ("task", result.task_id), ("loop", result.loop_id)):
@@ -34,12 +39,21 @@ def result_line(result: Found) -> str:
             parts.append(f"{label}:{value_text(value)}")
     if result.file is not None:
         parts.append(place_text(result.file, None))
-    if result.status != "live":
+    if result.status not in _USUAL_STATES:
         parts.append(result.status)
     if result.by_surroundings:
         parts.append("beside-a-match")
     parts += [time.strftime("%Y%m%d %H%M", time.gmtime(result.created_at // 1_000)), f"score:{result.score:g}"]
     return " ".join(parts)
+
+
+def _what(result: Found) -> tuple[str, ...]:
+    """Say what a result is: the type alone of an entry, unless a kind is called so too, as a decision is."""
+    if result.type is None:
+        return (result.kind,)
+    if result.kind == _USUAL_KIND and result.type not in _KIND_NAMES:
+        return (result.type,)
+    return result.kind, result.type
 
 
 def explanation_text(explanation: Explanation) -> str:
