@@ -21,6 +21,7 @@ FAMILIES = {
     "filtered-read": "the same 1,000 entries in stores of up to a million",
     "search-speed": "searching a million entries, in one run and over all",
     "search-quality": "finding the right thing in public data sets (needs --data)",
+    "signatures": "grouping log lines and errors of five languages by their signatures (needs --data)",
     "ledger": "decisions, messages and file changes, alone and by the hundred thousand",
     "index-cost": "what the index takes in bytes and time beside a bare FTS5 table",
     "redaction": "finding secrets in clean and in hostile text",

@@ -43,7 +43,10 @@ if TYPE_CHECKING:
     from satchel.keep.finding import Found, FoundPage
     from satchel.keep.messages.records import MarkedRead, Message, MessagePage
     from satchel.keep.names import Agent
+    from satchel.keep.packages import Package, PackageContent, PackagePage
+    from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution
     from satchel.keep.runs import Run
+    from satchel.keep.strategies import Strategy, StrategyPage
 
 _HOMES = {
     "satchel.base.errors": (
@@ -79,7 +82,10 @@ _HOMES = {
     "satchel.keep.finding": ("Found", "FoundPage"),
     "satchel.keep.messages.records": ("MarkedRead", "Message", "MessagePage"),
     "satchel.keep.names": ("Agent",),
+    "satchel.keep.packages": ("Package", "PackageContent", "PackagePage"),
+    "satchel.keep.patterns.records": ("ErrorPattern", "ErrorPatternPage", "Reported", "Solution"),
     "satchel.keep.runs": ("Run",),
+    "satchel.keep.strategies": ("Strategy", "StrategyPage"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -98,6 +104,8 @@ __all__ = [
     "DecisionState",
     "Entry",
     "EntryPage",
+    "ErrorPattern",
+    "ErrorPatternPage",
     "FileChange",
     "FileChangePage",
     "FileLock",
@@ -111,19 +119,26 @@ __all__ = [
     "NewDecision",
     "NewEntry",
     "NotFound",
+    "Package",
+    "PackageContent",
+    "PackagePage",
     "PruneResult",
     "ReadOnly",
     "Refused",
     "Released",
+    "Reported",
     "Run",
     "RunState",
     "Satchel",
     "SatchelError",
     "Similar",
+    "Solution",
     "StoreDamaged",
     "StoreForeign",
     "StoreFull",
     "StoreNewer",
+    "Strategy",
+    "StrategyPage",
     "TooLarge",
     "Unavailable",
     "__version__",

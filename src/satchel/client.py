@@ -28,16 +28,19 @@ if TYPE_CHECKING:
     from satchel.keep.importing import Importing
     from satchel.keep.messages.service import Messages
     from satchel.keep.names import Agents
+    from satchel.keep.packages import Packages
+    from satchel.keep.patterns.service import Patterns
     from satchel.keep.runs import Runs
+    from satchel.keep.strategies import Strategies
     from satchel.pack.notices import Notices
 
 
 class Satchel:
     """One opened store, working for one project, with defaults for the run and the agent.
 
-    Its rooms: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``runs``, ``agents``, ``finding``,
-    ``notices``, ``housekeeping``, ``importing``. Nothing is opened or made before it is used. Safe to share between
-    threads. Use it as a context manager, or call :meth:`close`.
+    Its rooms: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
+    ``patterns``, ``runs``, ``agents``, ``finding``, ``notices``, ``housekeeping``, ``importing``. Nothing is opened or
+    made before it is used. Safe to share between threads. Use it as a context manager, or call :meth:`close`.
     """
 
     def __init__(self, workplace: Workplace, place: StorePlace, config: Config) -> None:
@@ -80,6 +83,27 @@ class Satchel:
         from satchel.keep.messages.service import Messages
 
         return Messages(self.workplace)
+
+    @cached_property
+    def packages(self) -> Packages:
+        """Files and texts that agents hand to each other."""
+        from satchel.keep.packages import Packages
+
+        return Packages(self.workplace)
+
+    @cached_property
+    def strategies(self) -> Strategies:
+        """Approaches that worked."""
+        from satchel.keep.strategies import Strategies
+
+        return Strategies(self.workplace)
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        """The errors that were met, and what fixed them."""
+        from satchel.keep.patterns.service import Patterns
+
+        return Patterns(self.workplace)
 
     @cached_property
     def runs(self) -> Runs:

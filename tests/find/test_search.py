@@ -131,10 +131,15 @@ MOSTLY_ENTRIES = (*(entry(number) for number in range(1, 41)), message(1), messa
     [
         ((), '{text parts} : ("alpha")', "", {"e": 40, "m": 2}),
         (tuple(Kind), '{text parts} : ("alpha")', "", {"e": 40, "m": 2}),
-        ((Kind.ENTRY,), '({text parts} : ("alpha")) NOT scope : (k2 OR k3 OR k4 OR k5)', "", {"e": 40}),
+        (
+            (Kind.ENTRY,),
+            '({text parts} : ("alpha")) NOT scope : (k2 OR k3 OR k4 OR k5 OR k6 OR k7 OR k8)',
+            "",
+            {"e": 40},
+        ),
         (
             (Kind.ENTRY, Kind.MESSAGE),
-            '({text parts} : ("alpha")) NOT scope : (k2 OR k3 OR k5)',
+            '({text parts} : ("alpha")) NOT scope : (k2 OR k3 OR k5 OR k6 OR k7 OR k8)',
             "",
             {"e": 40, "m": 2},
         ),
@@ -181,7 +186,7 @@ def test_the_project_is_left_to_the_spine_and_other_kinds_are_excluded_where_nea
     assert len(found(engine, Scope(1, kinds=(Kind.ENTRY,)))) == 40
     assert found(engine, Scope(2, kinds=(Kind.MESSAGE,))) == [("m", 60)]
     assert asked == [
-        ('({text parts} : ("alpha")) NOT scope : (k2 OR k3 OR k4 OR k5)', "d.project_id = 1"),
+        ('({text parts} : ("alpha")) NOT scope : (k2 OR k3 OR k4 OR k5 OR k6 OR k7 OR k8)', "d.project_id = 1"),
         ('scope : (p2) AND scope : (k4) AND {text parts} : ("alpha")', ""),
     ]
 
@@ -205,5 +210,5 @@ def test_a_run_that_nearly_everything_is_of_is_left_to_the_spine_only_in_a_large
 def test_kinds_are_excluded_beside_the_filters_of_the_spine(engine: SqliteEngine, asked: list[tuple[str, str]]) -> None:
     add(engine, *MOSTLY_ENTRIES, entry(50, task_id="T"), message(51, task_id="T"))
     assert found(engine, Scope(1, kinds=(Kind.ENTRY,), task_id="T")) == [("e", 50)]
-    expression = '({text parts} : ("alpha")) NOT scope : (k2 OR k3 OR k4 OR k5)'
+    expression = '({text parts} : ("alpha")) NOT scope : (k2 OR k3 OR k4 OR k5 OR k6 OR k7 OR k8)'
     assert asked == [(expression, "d.task_id = :task_id")]

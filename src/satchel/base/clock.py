@@ -12,8 +12,8 @@ from satchel.base.paging import check_whole
 Clock = Callable[[], int]
 """Anything that returns the current time in milliseconds since 1970-01-01 UTC."""
 
-_DAY_MS = 86_400_000
-_UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": _DAY_MS, "w": 7 * _DAY_MS}
+DAY_MS = 86_400_000
+_UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": DAY_MS, "w": 7 * DAY_MS}
 _AGE = re.compile(r"(\d{1,6})([smhdw])")
 
 

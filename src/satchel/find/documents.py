@@ -22,6 +22,9 @@ class Kind(Enum):
     CONSTRAINT = (3, "c", "constraints")
     MESSAGE = (4, "m", "agent_messages")
     FILE_CHANGE = (5, "f", "file_changes")
+    PACKAGE = (6, "p", "context_packages")
+    ERROR_PATTERN = (7, "x", "error_patterns")
+    STRATEGY = (8, "s", "strategies")
 
     def __init__(self, number: int, letter: str, table: str) -> None:
         self.number = number
@@ -38,15 +41,23 @@ class Kind(Enum):
         Raises:
             InvalidInput: it is no short id of this kind.
         """
-        digits = str(ref).strip().removeprefix(self.letter) if isinstance(ref, (str, int)) else ""
-        if isinstance(ref, bool) or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
-            thing = self.name.lower().replace("_", " ")
-            article = "an" if thing[0] in "aeiou" else "a"
-            raise InvalidInput(
-                f"{repr(ref)[:80]} is no id of {article} {thing}",
-                f"Give an id such as {self.letter}812; lists show them",
-            )
-        return int(digits)
+        thing = self.name.lower().replace("_", " ")
+        return read_number(ref, self.letter, f"{'an' if thing[0] in 'aeiou' else 'a'} {thing}")
+
+
+def read_number(ref: object, letter: str, thing: str) -> int:
+    """Read a short id, with or without its letter.
+
+    Args:
+        thing: what it should be of, with its article, for the error.
+
+    Raises:
+        InvalidInput: it is no short id with that letter.
+    """
+    digits = str(ref).strip().removeprefix(letter) if isinstance(ref, (str, int)) else ""
+    if isinstance(ref, bool) or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+        raise InvalidInput(f"{repr(ref)[:80]} is no id of {thing}", f"Give an id such as {letter}812; lists show them")
+    return int(digits)
 
 
 LIVE = 1

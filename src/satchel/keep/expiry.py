@@ -16,9 +16,9 @@ BACKLOG_PAUSE_MS = 1_000
 """The same after a sweep that left something over."""
 
 MOST = 200
-"""How many messages and file changes one sweep removes, and how many claims; measured, 200 messages take 3 ms."""
+"""How many items one sweep removes, and how many claims; measured, 200 messages take 3 ms."""
 
-_EXPIRING = (Kind.MESSAGE, Kind.FILE_CHANGE)
+_EXPIRING = (Kind.MESSAGE, Kind.FILE_CHANGE, Kind.ERROR_PATTERN)
 _due: WeakKeyDictionary[SqliteEngine, tuple[int, int]] = WeakKeyDictionary()
 
 
@@ -41,11 +41,11 @@ def sweep_now_and_then(engine: SqliteEngine, transaction: Transaction, now: int)
 
 
 def sweep(transaction: Transaction, now: int, *, most: int = MOST) -> int:
-    """Remove messages, file changes and claims that have expired, of every project of the store.
+    """Remove messages, file changes, error patterns and claims that have expired, of every project of the store.
 
     Args:
         now: the time in milliseconds UTC; what expires at that very moment is gone.
-        most: how many messages and file changes to remove at most, and how many claims.
+        most: how many items to remove at most, and how many claims.
 
     Returns:
         How much was removed.

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from satchel.base.errors import InvalidInput
 from satchel.find import rebuild as rebuilding
 from satchel.find.documents import Kind
-from satchel.keep import constraints, decisions, entries
+from satchel.keep import constraints, decisions, entries, packages, strategies
 from satchel.keep.files import changes as file_changes
 from satchel.keep.files.records import CHANGES
 from satchel.keep.messages import writing as message_writing
 from satchel.keep.messages.records import MESSAGE_TYPES
+from satchel.keep.patterns import writing as pattern_writing
 from satchel.store.transaction import Transaction
 
 
@@ -80,6 +81,30 @@ KINDS: dict[Kind, KindOfThing] = {
         message_writing.searchable_texts,
         message_writing.load_documents,
         message_writing.delete,
+    ),
+    Kind.ERROR_PATTERN: KindOfThing(
+        "error_pattern",
+        (),
+        ("live",),
+        pattern_writing.searchable_texts,
+        pattern_writing.load_documents,
+        pattern_writing.delete,
+    ),
+    Kind.PACKAGE: KindOfThing(
+        "package",
+        packages.TYPES,
+        packages.STATUSES,
+        packages.searchable_texts,
+        packages.load_documents,
+        packages.delete,
+    ),
+    Kind.STRATEGY: KindOfThing(
+        "strategy",
+        (),
+        ("live",),
+        strategies.searchable_texts,
+        strategies.load_documents,
+        strategies.delete,
     ),
 }
 KIND_OF = {kind.number: kind for kind in Kind}

@@ -45,6 +45,15 @@ class RunChoice:
     status: str
     started: bool = False
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What whoever writes in it should know: that it was started just now, or has ended."""
+        if self.started:
+            return (f"run {self.run_id} was started, since none was active",)
+        if self.status != "active":
+            return (f"run {self.run_id} is {self.status}",)
+        return ()
+
 
 class Runs:
     """The runs of a project."""
@@ -259,6 +268,14 @@ def latest(transaction: Transaction, project_id: int) -> Run | None:
         {"project": project_id},
     )
     return None if row is None else _run(row)
+
+
+def none_active(transaction: Transaction, project_id: int | None) -> str:
+    """Say, to whoever reads without naming a run, that none is active, and which one is the newest."""
+    newest = None if project_id is None else latest(transaction, project_id)
+    if newest is None:
+        return "No run yet: nothing was written for this project. The first write starts one"
+    return f"No run is active. The newest is {newest.run_id} ({newest.status}): name it with run_id to read it"
 
 
 def load(transaction: Transaction, number: int) -> Run:

@@ -66,6 +66,33 @@ def check_content(text: object, field: str, limit: int) -> Storable:
     return result
 
 
+def check_short(text: object, field: str, most: int, limit: int, *, one_line: bool = False) -> Storable:
+    """Return a short text as it can be stored: a longer one is shortened, and a note says so.
+
+    Args:
+        text: what was given.
+        field: the argument's name, for errors and notes.
+        most: the most characters that are kept.
+        limit: the most bytes of UTF-8 allowed before it is shortened.
+        one_line: whether lines are joined by spaces.
+
+    Raises:
+        As :func:`check_content`.
+    """
+    notes: list[str] = []
+    if isinstance(text, str):
+        text = text.strip()
+        if one_line and len(text.splitlines()) > 1:
+            text = " ".join(text.split())
+            notes.append(f"the {field} was put on one line")
+    # redacted before it is cut: half a secret is not known for one
+    kept = check_content(text, field, limit)
+    if len(kept.text) <= most:
+        return Storable(kept.text, (*kept.notes, *notes))
+    notes.append(f"the {field} was shortened from {len(kept.text)} to {most} characters")
+    return Storable(f"{kept.text[: most - 1]}…", (*kept.notes, *notes))
+
+
 def check_size(text: str, limit: int, field: str = "the content") -> None:
     """Refuse a text that is too large.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from satchel.store.schema_ledger import LEDGER
+from satchel.store.schema_pack import PACK
 
 APPLICATION_ID = 0x5A7C4E1
 """Marks a SQLite file as a Satchel store (``PRAGMA application_id``)."""
@@ -144,6 +145,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(
         "the ledger: decisions, constraints, messages, file changes and claims", LEDGER, min_reader=2, min_writer=2
     ),
+    Migration("packages, error patterns, strategies and deliveries", PACK, min_reader=3, min_writer=3),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -84,7 +84,7 @@ def test_a_key_press_ends_a_command_with_its_status(cli: Cli, monkeypatch: pytes
         (("write", "discovery", "x", "--loop", "{{loopId}}"), "unresolved placeholder"),
         (("write", "discovery", "x", "--file", "../x"), "names no file of the project"),
         (("write",), "Missing argument 'TYPE'"),
-        (("forget", "x12"), "is no item's id"),
+        (("forget", "z12"), "is no item's id"),
         (("prune", "--keep", "0"), "keep 0 is out of range"),
         (("mcp", "--toolsets", "contxt"), "Did you mean 'context'?"),
         (("stats", "--db", "missing/x.db"), "does not exist"),

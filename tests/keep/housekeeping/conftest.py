@@ -24,6 +24,9 @@ def fill() -> Fill:
             "constraint": satchel.constraints.add(f"never say {word}", tags=["api"]).ref,
             "message": satchel.messages.send(f"{word}, please", to="bob", agent="ann").ref,
             "file change": satchel.files.record("src/a.py", "modified", description=f"{word} again").ref,
+            "error pattern": satchel.patterns.report("KeyError", f"no {word}", solution=f"add {word}").pattern.ref,
+            "package": satchel.packages.save(f"about {word}", content=f"{word} as text", consumers=["qa_expert"]).ref,
+            "strategy": satchel.strategies.save(f"topic {word}", f"say {word} twice and wait").ref,
         }
 
     return one_of_each

@@ -88,7 +88,7 @@ class Entries:
             author, author_name = (None, None) if agent is None else ensure_agent(transaction, project.id, agent, now)
             kept = writing.insert(transaction, project.id, run.id, author, prepared, now)
             self._keep_to_limit(transaction, project.id, run.id, prepared)
-        notes = _run_notes(run)
+        notes = run.notes
         return tuple(
             Entry(
                 number,
@@ -178,7 +178,7 @@ class Entries:
                     None,
                     project.seq if project else 0,
                     chosen.order_name,
-                    (_no_run(transaction, project),),
+                    (runs.none_active(transaction, project.id if project else None),),
                 )
             entries, total, notes = reading.read(transaction, project.id, run.id, run.run_id, chosen)
         return EntryPage(
@@ -227,7 +227,9 @@ class Entries:
         project = projects.find(transaction, self._workplace)
         run = runs.choose_for_reading(transaction, self._workplace, project.id if project else None, run_id)
         if project is None or run is None:
-            raise NotFound("no run is active and none was named", _no_run(transaction, project))
+            raise NotFound(
+                "no run is active and none was named", runs.none_active(transaction, project.id if project else None)
+            )
         return project, run
 
     def _prepare(self, entry: NewEntry, place: int, count: int) -> writing.Prepared:
@@ -247,18 +249,3 @@ class Entries:
         for chosen in {(entry.type, entry.loop_id) for entry in written}:
             doomed = writing.prunable(transaction, project_id, run, limit, chosen)
             writing.delete(transaction, project_id, [number for number, _ in doomed])
-
-
-def _run_notes(run: RunChoice) -> tuple[str, ...]:
-    if run.started:
-        return (f"run {run.run_id} was started, since none was active",)
-    if run.status != "active":
-        return (f"run {run.run_id} is {run.status}",)
-    return ()
-
-
-def _no_run(transaction: Transaction, project: Project | None) -> str:
-    newest = None if project is None else runs.latest(transaction, project.id)
-    if newest is None:
-        return "No run yet: nothing was written for this project. The first write starts one"
-    return f"No run is active. The newest is {newest.run_id} ({newest.status}): name it with run_id to read it"

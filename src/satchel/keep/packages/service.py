@@ -1,0 +1,317 @@
+"""The packages of a project's runs: save, find, read what they hold, and say how urgent they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from satchel.base.errors import InvalidInput, unknown_name
+from satchel.base.paging import DEFAULT_LIMIT, check_whole
+from satchel.base.vocabulary import PRIORITIES, priority_number
+from satchel.find.documents import Kind
+from satchel.keep import projects, runs
+from satchel.keep.names import check_identifier, ensure_agent
+from satchel.keep.packages import contents, writing
+from satchel.keep.packages.records import (
+    DEFAULT_PRIORITY,
+    DEFAULT_TYPE,
+    EVENTS,
+    FALLS,
+    RISES,
+    Package,
+    PackageContent,
+    PackagePage,
+)
+from satchel.keep.projects import Workplace
+
+if TYPE_CHECKING:
+    from satchel.store.transaction import Transaction
+
+MAX_READ = 100
+"""How many packages one call reads at most."""
+
+MAX_BYTES = 64 * 1024 * 1024
+"""The largest package that can be read at all."""
+
+
+class Packages:
+    """Files and texts that agents hand to each other."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        self._workplace = workplace
+
+    def save(
+        self,
+        summary: str,
+        *,
+        path: str | None = None,
+        content: str | None = None,
+        type: str = DEFAULT_TYPE,  # noqa: A002 -- the field's own name
+        priority: str = DEFAULT_PRIORITY,
+        task_id: str | None = None,
+        consumers: Sequence[str] = (),
+        supersedes: str | int | None = None,
+        run_id: str | None = None,
+        agent: str | None = None,
+    ) -> Package:
+        """Save one package; it is durable when this returns.
+
+        Args:
+            summary: what is in it and why it matters, in one line of at most 200 characters; a longer one is shortened.
+            path: a file of the project, relative to its root or absolute; its text stays where it is and is read anew
+                each time. Either this or ``content``.
+            content: a text to keep; at most ``context.max_content_kib``.
+            type: research, failures, decisions, handoff or investigation.
+            priority: low, medium, high or critical.
+            task_id: the task it belongs to; None is the whole run.
+            consumers: the roles it is meant for, at most 50, compared and kept in lower case; none is any role.
+            supersedes: the short id of a live package of the same run that this one replaces.
+            run_id: the run; None takes the default, else the only active run, else starts one.
+            agent: who produced it; None takes the default, which may be nobody.
+
+        Returns:
+            The package as it was kept; ``notes`` says what was shortened, cleaned, redacted or started, and whether
+            the file could not be read now.
+
+        Raises:
+            InvalidInput, TooLarge: something is not acceptable; nothing was written.
+            Refused: a link leads from the path out of the project.
+            NotFound: there is no such run, or no package of the id in ``supersedes``.
+            Conflict: several runs are active and none was chosen, or that package belongs to another run or was
+                superseded already.
+        """
+        work = self._workplace
+        new = writing.prepare(summary, path, content, type, priority, task_id, consumers, work)
+        old = None if supersedes is None else Kind.PACKAGE.number_of(supersedes)
+        run_id = None if run_id is None else check_identifier(run_id, "run_id")
+        agent = work.agent if agent is None else agent
+        agent = None if agent is None else check_identifier(agent, "agent")
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
+            if old is not None:
+                writing.check_superseded(transaction, project.id, run, old)
+            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
+            number = writing.insert(transaction, project.id, run.id, author, new, now)
+            if old is not None:
+                writing.set_superseded(transaction, project.id, [old], number, now)
+            return _loaded(transaction, project.id, number, (*new.notes, *run.notes))
+
+    def find(
+        self,
+        *,
+        search: str | None = None,
+        types: Sequence[str] | None = None,
+        priority: str | None = None,
+        task_id: str | None = None,
+        role: str | None = None,
+        agent: str | None = None,
+        status: str = "live",
+        since: str | int | None = None,
+        after_seq: int | None = None,
+        order: str | None = None,
+        limit: int = DEFAULT_LIMIT,
+        offset: int = 0,
+        run_id: str | None = None,
+    ) -> PackagePage:
+        """List packages of one run, without what they hold.
+
+        Args:
+            search: words in any form, looked for in summaries and stored texts, not in files; without ``order`` the
+                best matches come first.
+            types: only these types; at least one.
+            priority: only this or a higher one.
+            task_id: only what belongs to this task, or to the whole run.
+            role: only what is meant for this role, or for any role.
+            agent: only what this agent produced.
+            status: live, superseded or all.
+            since: only what was saved or changed at or after this time: ISO 8601, an age such as ``90m``, or
+                milliseconds UTC.
+            after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
+            order: desc or asc, by (created_at, id); None is the highest priority first and of equals the newest, or
+                relevance for a search.
+            limit: 0 to 500; 0 gives the totals alone.
+            offset: how many to skip.
+            run_id: the run; None takes the default, else the only active run.
+
+        Returns:
+            The page with its total and how many there are of each priority. Without a run it is empty and its notes
+            say so.
+
+        Raises:
+            InvalidInput: a filter is empty, unknown or out of range.
+            NotFound, Conflict: the run does not exist, or several are active and none was chosen.
+        """
+        # the search behind it is left alone by whoever only writes
+        from satchel.keep.packages import reading
+
+        work = self._workplace
+        chosen = reading.check_filter(
+            work,
+            search=search,
+            types=types,
+            priority=priority,
+            task_id=task_id,
+            role=role,
+            agent=agent,
+            status=status,
+            since=since,
+            after_seq=after_seq,
+            order=order,
+            limit=limit,
+            offset=offset,
+        )
+        with work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            run = runs.choose_for_reading(transaction, work, project.id if project else None, run_id)
+            if project is None or run is None:
+                note = runs.none_active(transaction, project.id if project else None)
+                seq = project.seq if project else 0
+                return PackagePage((), 0, offset, limit, seq, chosen.order_name, (note,), after_seq)
+            found = reading.read(transaction, project.id, run.id, chosen)
+        return PackagePage(
+            found.packages,
+            found.total,
+            offset,
+            limit,
+            project.seq,
+            chosen.order_name,
+            found.notes,
+            after_seq,
+            run.run_id,
+            found.by_priority,
+        )
+
+    def read(self, ref: str | int, most_bytes: int | None = None) -> PackageContent:
+        """Return what a package holds: the stored text, or that of its file as it is now, secrets redacted.
+
+        Args:
+            ref: its short id, such as ``p7``.
+            most_bytes: the largest package to read, 1 to 64 MiB; None is ``context.max_content_kib``.
+
+        Returns:
+            The text; or the reason why there is none: the file is gone, too large, no text, or no longer inside the
+            project.
+
+        Raises:
+            NotFound: the project has no such package.
+            InvalidInput: the id or the size is none.
+        """
+        number = Kind.PACKAGE.number_of(ref)
+        (found,) = self.read_many([number], most_bytes)
+        if found.package is None:
+            raise writing.not_there(number)
+        return found
+
+    def read_many(self, refs: Sequence[str | int], most_bytes: int | None = None) -> tuple[PackageContent, ...]:
+        """Return what several packages hold; one that cannot be read or does not exist has a reason instead of a text.
+
+        Args:
+            refs: 1 to 100 short ids; each is read once, in the order given.
+            most_bytes: as for :meth:`read`, for each of them.
+
+        Raises:
+            InvalidInput: an id or the size is none.
+        """
+        work = self._workplace
+        numbers = _check_refs(refs)
+        if most_bytes is None:
+            most_bytes = work.max_content_bytes
+        check_whole("most_bytes", most_bytes, MAX_BYTES, smallest=1)
+        with work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            found = [
+                (number, None if project is None else writing.load_with_content(transaction, project.id, number))
+                for number in numbers
+            ]
+        # files are read after the snapshot was let go: a slow disk holds up nobody
+        return tuple(
+            _gone(number) if one is None else _content(*one, work.files_root, most_bytes) for number, one in found
+        )
+
+    def set_priority(self, ref: str | int, priority: str) -> Package:
+        """Say how urgent a package is, by hand.
+
+        Args:
+            ref: its short id, such as ``p7``.
+            priority: low, medium, high or critical.
+
+        Returns:
+            The package as it stands; ``notes`` says where nothing was changed.
+
+        Raises:
+            NotFound: the project has no such package.
+            Conflict: it was superseded.
+            InvalidInput: the id or the priority is none.
+        """
+        wanted = priority_number(priority)
+        return self._change_priority(ref, lambda _: wanted, "")
+
+    def react(self, ref: str | int, event: str) -> Package:
+        """Change how urgent a package is by rule, because of what happened.
+
+        Args:
+            ref: its short id, such as ``p7``.
+            event: error or blocker, which make it critical; finding, which makes it high unless it is more; resolved
+                or stale, which make it low.
+
+        Returns:
+            The package as it stands; ``notes`` says where nothing was changed.
+
+        Raises:
+            NotFound: the project has no such package.
+            Conflict: it was superseded.
+            InvalidInput: the id or the event is none.
+        """
+        if event not in EVENTS:
+            raise unknown_name("event", event, EVENTS)
+        otherwise = f"; {event} does not change that"
+        if event in RISES:
+            least = priority_number(RISES[event])
+            return self._change_priority(ref, lambda before: max(before, least), otherwise)
+        wanted = priority_number(FALLS[event])
+        return self._change_priority(ref, lambda _: wanted, otherwise)
+
+    def _change_priority(self, ref: str | int, rule: Callable[[int], int], otherwise: str) -> Package:
+        work = self._workplace
+        number = Kind.PACKAGE.number_of(ref)
+        with work.engine.write() as transaction:
+            project = projects.find(transaction, work)
+            before = None if project is None else writing.load(transaction, project.id, number)
+            if project is None or before is None:
+                raise writing.not_there(number)
+            if before.superseded_by is not None:
+                raise writing.superseded_already(before)
+            wanted = rule(priority_number(before.priority))
+            if PRIORITIES[wanted - 1] == before.priority:
+                return replace(before, notes=(f"{before.ref} is {before.priority} already{otherwise}",))
+            writing.set_priority(transaction, project.id, number, wanted, work.clock())
+            return _loaded(transaction, project.id, number, ())
+
+
+def _check_refs(refs: object) -> list[int]:
+    if not isinstance(refs, (list, tuple)) or not 1 <= len(refs) <= MAX_READ:
+        raise InvalidInput("refs is no list of ids", f'Give 1 to {MAX_READ}, as in ["p7", "p9"]')
+    return list(dict.fromkeys(map(Kind.PACKAGE.number_of, refs)))
+
+
+def _gone(number: int) -> PackageContent:
+    return PackageContent(Kind.PACKAGE.ref(number), None, None, writing.not_there(number).problem)
+
+
+def _content(package: Package, text: str | None, root: str | None, most_bytes: int) -> PackageContent:
+    if package.path is not None:
+        file = contents.read_file(package.path, root, most_bytes)
+        return PackageContent(package.ref, package, file.text, file.reason, file.notes)
+    if package.content_bytes is not None and package.content_bytes > most_bytes:
+        reason = f"{package.ref} {contents.too_large(package.content_bytes, most_bytes)}"
+        return PackageContent(package.ref, package, None, reason)
+    return PackageContent(package.ref, package, text, None)
+
+
+def _loaded(transaction: Transaction, project_id: int, number: int, notes: tuple[str, ...]) -> Package:
+    package = writing.load(transaction, project_id, number, notes=notes)
+    assert package is not None
+    return package

@@ -1,0 +1,7 @@
+"""Error patterns: what an error's signature is, and what is known to have fixed it."""
+
+from __future__ import annotations
+
+from satchel.keep.patterns.masking import mask, signature
+
+__all__ = ["mask", "signature"]

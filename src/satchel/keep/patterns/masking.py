@@ -1,0 +1,274 @@
+"""What makes an error the same error: its type, and its message without what changes from one time to the next.
+
+Kept is what tells errors apart: words, names of modules and types, quoted names, file names, error codes and HTTP
+statuses of failures. Masked are numbers, ids, hashes, addresses, times, sizes, directories and stacks. The rules
+know of no single program and remember nothing, so the same error always has the same signature.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from satchel.base.redaction import redact
+from satchel.keep.patterns.stacks import without_stacks
+
+_MARK = "#"
+"""Stands for all that is volatile: where one time shows a number, the next may show a hash or a UUID."""
+
+_WIDTHS = frozenset(("16", "32", "64", "128", "256", "384", "512"))
+"""Numbers that are part of a name: int32, sha256, base64."""
+
+_BESIDE_NAMES = "'\"`.[]"
+"""A word beside one of these is quoted, or part of a longer name."""
+
+
+def signature(error_type: str, message: str) -> str:
+    """Return what identifies an error: the same for the same cause, whatever its stack, paths, ids and times.
+
+    Args:
+        error_type: the class or the code of the error; spaces around it do not count.
+        message: what it said, with or without its stack, of any length.
+
+    Returns:
+        The SHA-256 of the type and of the redacted, masked message, as 64 hexadecimal digits.
+    """
+    from hashlib import sha256
+
+    text = f"{redact(error_type).text.strip()}\0{mask(message)}"
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def mask(message: str) -> str:
+    """Return a message without its secrets, its stack, and whatever is volatile in it.
+
+    Takes time linear in the length.
+
+    Args:
+        message: an error's message, or the whole output of a program that failed.
+
+    Returns:
+        The message in one line; ``#`` stands for what was masked, and paths have lost their directories.
+    """
+    scanner, escapes, lists = _patterns()
+    text = without_stacks(escapes.sub("", redact(message).text))
+    return lists.sub(_MARK, " ".join(scanner.sub(_masked, text).split()))
+
+
+def _masked(found: re.Match[str]) -> str:
+    """Judge one piece of a text, by the group that found it."""
+    text = found[0]
+    match found.lastgroup:
+        case "url":
+            return _masked_url(text)
+        case "request":
+            # A request that was served tells no failures apart by what it asked for.
+            asked = _MARK if found["served"] else _masked_words(found["asked"])
+            return " ".join(filter(None, (text.split()[0], asked, found["answer"])))
+        case "path" | "spaced":
+            return _masked_path(text)
+        case "word":
+            around = (
+                found.string[max(0, found.start() - 1) : found.start()] + found.string[found.end() : found.end() + 1]
+            )
+            return _masked_word(text, is_exact=any(char in _BESIDE_NAMES for char in around))
+        case "who":
+            return text[: -len(found["whose"])] + _MARK
+        case "named" | "numbered" | "reply":
+            return text
+        case "status":
+            # The status of an answer that was no failure tells no failures apart; an exit's status does.
+            before, number = text[: -len(found["number"])], found["number"]
+            is_fine = len(number) == 3 and number[0] in "123" and _answer().match(before)
+            return before + (_MARK if is_fine else number)
+        case "octets" | "uppercase" if not any(char.isdigit() for char in text):
+            return text
+        case _:
+            return _MARK
+
+
+def _masked_url(url: str) -> str:
+    """Keep the scheme, a host that is no machine's, and the words of the path."""
+    scheme, _, rest = url.partition("://")
+    if scheme.lower() == "file":
+        return _masked_path(rest)
+    end = len(rest.rstrip(".,:;!"))
+    tail = rest[end:]
+    rest = re.split(r"[?#]", rest[:end], maxsplit=1)[0]
+    host, slash, path = rest.partition("/")
+    host = host.rpartition("@")[2].partition(":")[0]
+    if any(char.isdigit() for char in host.partition(".")[0]) or not host:
+        host = _MARK
+    return f"{scheme}://{host}{slash}{_masked_words(path)}{tail}"
+
+
+def _masked_words(path: str) -> str:
+    """Keep the words of an address's path, and leave out what it was asked."""
+    return "/".join(map(_masked_name, re.split(r"[?#]", path, maxsplit=1)[0].split("/")))
+
+
+def _masked_path(path: str) -> str:
+    """Keep a file's own name; in what has slashes and is no path, such as the name of a package, every name."""
+    end = len(path.rstrip(".,")) or len(path)
+    path, tail = path[:end], path[end:]
+    names = re.split(r"[/\\]+", path.rstrip("/\\"))
+    last = names[-1]
+    is_path = path[0] in "/~\\." or path[1:2] == ":" or "\\" in path or _extension().search(last)
+    if is_path and last not in {".", "..", "~", ""}:
+        return _masked_name(last) + tail
+    return "/".join(map(_masked_name, names)) + tail
+
+
+def _masked_name(name: str) -> str:
+    return _patterns()[0].sub(_masked, name) if any(char.isdigit() for char in name) else name
+
+
+def _masked_word(word: str, *, is_exact: bool) -> str:
+    """Judge a word that holds a digit; the single digit that ends an exact name belongs to it: 'urllib3'."""
+    if _code().fullmatch(word):
+        return word
+    if _is_id(word) or _temporary().fullmatch(word):
+        return _MARK
+    parts: list[str] = []
+    for part in word.split("_"):
+        if part.isdigit() and len(part) >= 5 and parts:
+            # What goes on after a long number, as task_1445144423722_0020_m_000002 does, is an id to its end.
+            parts.append(_MARK)
+            break
+        masked = _MARK if _is_id(part) else _digits().sub(_masked_digits, part)
+        counted = not is_exact and masked[-1:].isdigit() and len(masked) > 4 and masked[:-1].isalpha()
+        parts.append(masked[:-1] + _MARK if counted else masked)
+    return "_".join(parts)
+
+
+def _is_id(word: str) -> bool:
+    """Tell a number, a hash or a random string from a name."""
+    digits = sum(char.isdigit() for char in word)
+    if digits == len(word):
+        return digits > 0
+    if digits and len(word) + digits >= 8 and not word[:-1].isalpha() and _hexadecimal().fullmatch(word):
+        return True
+    return len(_turns().findall(word)) >= 4
+
+
+def _masked_digits(found: re.Match[str]) -> str:
+    digits = found[0]
+    if len(digits) == 1 or (digits in _WIDTHS and _wide().match(found.string[: found.start()])):
+        return digits
+    return _MARK
+
+
+@cache
+def _answer() -> re.Pattern[str]:
+    return re.compile(r"(?i)http|status|respon|returned")
+
+
+@cache
+def _wide() -> re.Pattern[str]:
+    """Return the pattern of what a width is part of: int32, utf16, sha256, base64, i64."""
+    stems = "int|float|complex|datetime|timedelta|utf|ucs|sha|base|fp|bf|aes|rsa|crc|arm|amd|win"
+    return re.compile(rf"(?i)(?:.*(?:{stems})|[iufvx])\Z")
+
+
+@cache
+def _code() -> re.Pattern[str]:
+    """Return the pattern of an error's code: E0308, TS2322, CS0246."""
+    return re.compile(r"[A-Z]{1,8}\d{3,5}[A-Z]?")
+
+
+@cache
+def _temporary() -> re.Pattern[str]:
+    """Return the pattern of a name that Python's tempfile draws."""
+    return re.compile(r"tmp[a-z0-9_]{8}")
+
+
+@cache
+def _extension() -> re.Pattern[str]:
+    return re.compile(r"[^.]\.[A-Za-z][A-Za-z0-9]{0,4}\Z")
+
+
+@cache
+def _hexadecimal() -> re.Pattern[str]:
+    return re.compile(r"[0-9a-f]+|[0-9A-F]+")
+
+
+@cache
+def _digits() -> re.Pattern[str]:
+    return re.compile(r"\d+")
+
+
+@cache
+def _turns() -> re.Pattern[str]:
+    return re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of what is judged, of a terminal's escapes, and of marks in a row.
+
+    Every repetition is bounded or possessive, and none starts again within what an earlier one has refused.
+    """
+    digits = r"\d{1,2}[:_-]?\d{2}[:_-]?\d{2}(?:[.,_]\d{1,9})?"
+    clock = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:\s?[AP]M\b)?"
+    zone = r"(?:\s?(?:Z\b|UTC\b|GMT\b|[A-Z]{1,2}[SD]T\b|[+-]\d{2}:?\d{2}\b)){0,2}"
+    month = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
+    day = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},?\s)?"
+    year = r"(?:,?\s\d{4}\b)?"
+    unit = (
+        r"(?:\s?(?:[kKMGTP]i?[Bb]|bytes?|[num]s|[µμ]s|sec(?:ond)?s?|min(?:ute)?s?|hours?|days?|hrs?"
+        r"|(?:milli|micro|nano)seconds?|[kMG]?Hz)\b|[smhdB]\b|\s?%|\s[sB]\b)"
+    )
+    quad = r"\d{1,3}(?:[.-]\d{1,3}){3}"
+    method = "(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|CONNECT|TRACE)"
+    name = r"[\w.@%+~$=\-]"
+    top = "(?:com|net|org|edu|gov|io|local|internal|lan|localdomain)"
+    scanner = "|".join(
+        (
+            r"(?<![A-Za-z0-9])(?P<url>[A-Za-z][A-Za-z0-9+.\-]{1,20}+://[^\s\"'<>`|\\^{}()\[\],;]*+)",
+            rf"\b(?P<time>\d{{4}}(?P<joint>[-/.])\d{{1,2}}(?P=joint)\d{{1,2}}(?:[T _:-]{{0,2}}{digits})?{zone}",
+            rf"{day}{month}\.?\s{{1,2}}\d{{1,2}}\b(?:{year}[ ,]\s?{clock}{zone}{year}|{year})",
+            rf"{day}\d{{1,2}}[-/ ]{month}[-/ ]\d{{4}}(?:[ :]{clock})?{zone}",
+            rf"[IWEF]\d{{4}}\s{{1,2}}{clock}",  # the date of glog and klog
+            rf"{clock}{zone})(?![^\W_])",
+            rf"\b(?P<request>{method}\s(?P<asked>[/*][^\s\"'<>]*+)(?:\s(?P<answer>[45]\d\d)\b"
+            r"|(?P<served>\sHTTP/\d(?:\.\d)?\"\W{1,4}(?i:status\W{1,3})?[123]\d\d\b))?)",
+            r"(?<![\w-])(?P<uuid>[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})(?![^\W_])",
+            # A machine's name beside its address, and a name that holds an address, are as volatile as that.
+            rf"(?<![\w.\-])(?P<machine>(?:[\w.\-]{{1,253}}+/)?{quad}(?::\d{{1,5}})?(?![\w.-]*\w)"
+            r"(?:\s\([\w.\-]{0,253}\))?",
+            rf"(?=[\w\-]{{0,40}}?\d{{1,3}}[.-])[A-Za-z\-]{{0,40}}{quad}[\w\-]{{0,63}}(?:\.[\w\-]{{1,63}}+){{1,8}}+)",
+            r"(?P<bracketed>\[[0-9A-Fa-f.]{0,15}(?::[0-9A-Fa-f.]{0,15}){2,8}\]:\d{1,5}\b)",
+            r"(?<![A-Za-z0-9])(?P<who>(?i:[a-z_]{0,20}(?:host|hostname|user|username)=|for\suser\s)"
+            r"(?P<whose>[^\s\"'`,;(){}\[\]]++))",
+            r"(?<![\w:.])(?P<octets>(?:[0-9A-Fa-f]{0,4}:){3,15}[0-9A-Fa-f]{1,4}"
+            r"|[0-9A-Fa-f]{0,4}::[0-9A-Fa-f]{1,4})(?![\w:])",
+            r"(?i:\b(?P<named>(?:UTF|UCS|SHA|RFC|CP|ISO|IEEE|ECMA|ES|Windows|Latin|KOI|EUC|GB|MD|IPv)"
+            r"[-_ ]?\d{1,5}(?:-\d{1,2}\b|[A-Z]{1,2})?\b|x86_64\b|SQLSTATE\W{0,3}[0-9A-Z]{5}\b))",
+            r"(?i:\b(?P<status>(?:(?:os\serror|errno|winerror|hresult|exit(?:ed)?(?:\swith)?(?:\sstatus)?|status|signal"
+            r"|(?:error|status|exit|return|response|result)?[ _-]?code|rc|exception(?=\W{1,3}0x))(?:\sof)?\W{1,3}?"
+            r"|error(?:\s|[(\[#=]){1,2}(?=0x|-?\d{1,5}\b)|http(?:/\d(?:\.\d)?\"?)?\s"
+            r"|(?:returned|responded|response)(?:\swith)?[ :=]{1,2}(?=[1-5]\d\d\b))"
+            r"(?P<number>-?(?:0x[0-9a-f]{1,8}|\d{1,10})))(?![\w%]|[.:,/-]\d|\s---))",
+            r"\b(?P<numbered>[A-Z]{2,8}-\d{3,6}(?=:)|CVE-\d{4}-\d{4,7}\b)",
+            r"(?P<reply>\b[45]\d\d(?=\s(?:[A-Z][a-z]|page not)))",
+            r"(?<=[\"'])(?P<spaced>[A-Za-z]:[/\\][^\"'<>|:*?\n]{1,400})(?=[\"'])",
+            rf"(?<![\w.@%+~$=\-/\\<\]}})])(?P<path>(?:[A-Za-z]:(?=[/\\]))?"
+            rf"{name}*+(?:[/\\]{{1,8}}+{name}++)++[/\\]{{0,8}}+)",
+            r"(?<![\w.+-])(?P<mail>[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,8}+)",
+            r"(?<![\w.-])(?P<host>(?=[^\W\d]*+\d|\w+-[\w-]*?\d)[\w-]{1,63}+"
+            rf"(?:\.[A-Za-z][\w-]{{0,62}}+){{1,6}}?\.{top})(?![\w-]|\.\w)",
+            r"(?<![\w.])(?P<amount>(?:(?<![\w)\]}])[-+])?(?:\d{1,3}(?:,\d{3}){1,8}+|\d[\d_]*+)(?:\.\d++)*+"
+            rf"(?:e[+-]?\d++)?{unit}?)(?!\w)",
+            r"(?<![\w.])(?P<span>(?:\d{1,9}(?:\.\d{1,9})?(?:h|ms|m|s|us|µs|ns|d)){1,5})(?!\w)",
+            r"(?P<release>\bv?\d+\.\d[\w.+-]*+)",
+            r"\b(?P<address>0[xX][0-9A-Fa-f]+)(?!\w)",
+            r"(?<=@)(?P<identity>[0-9a-f]{5,16})(?!\w)",
+            r"\b(?P<letters>(?:[a-f]{8}|[A-F]{8}|[a-f]{16}))(?!\w)",
+            r"(?<!\w)(?P<word>(?=[^\W\d]*+\d)\w++)",
+        )
+    )
+    return (
+        re.compile(scanner),
+        re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]{0,1000}(?:\x07|\x1b\\)"),
+        re.compile(r"#(?:(?:[.:,;/-]|,? )#)+"),
+    )

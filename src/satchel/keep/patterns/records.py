@@ -1,0 +1,223 @@
+"""The records of error patterns and their solutions, and how rows become them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from satchel.base.paging import KeptPage
+from satchel.find.documents import Kind, read_number
+from satchel.store.transaction import Row
+
+STATES = ("active", "confirmed", "demoted")
+"""The states of a solution; its number in the table is its place here, from 1."""
+
+ACTIVE, CONFIRMED, DEMOTED = 1, 2, 3
+
+STANDINGS = ("known", "tentative", "weak", "observed")
+"""What a solution's confidence makes of it, best first."""
+
+KNOWN, TENTATIVE, WEAK = 7, 5, 3
+"""The least tenths of confidence for the standing of that name; below them all a solution is only observed."""
+
+LEAST, FIRST, MOST = 1, TENTATIVE, 10
+"""The bounds of a confidence in tenths, and the one that a solution begins with."""
+
+CONFIRMATION, FAILURE = 1, 2
+"""By how many tenths a confirmation raises the confidence, and a failure lowers it."""
+
+DEFAULT_TTL_DAYS = 90
+
+SOLUTION_LETTER = "y"
+
+
+def solution_number(ref: object) -> int:
+    """Read the short id of a solution, with or without its letter.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    return read_number(ref, SOLUTION_LETTER, "a solution")
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """What fixed an error, or was thought to.
+
+    Attributes:
+        id: the store's number; ``ref`` is its short id.
+        uid: 32 hexadecimal digits, stable across export and import.
+        seq: the number of its last change.
+        pattern_id: the error pattern that it belongs to.
+        confidence: in tenths, 1 to 10.
+        confirmed: how often it helped or was found independently.
+        failed: how often it did not help.
+        state: one of :data:`STATES`.
+        agent: who gave it first, or None.
+        created_at, updated_at: milliseconds UTC.
+        notes: what the writer should know; empty when read.
+    """
+
+    id: int
+    uid: str
+    seq: int
+    pattern_id: int
+    text: str
+    confidence: int
+    confirmed: int
+    failed: int
+    state: str
+    agent: str | None
+    created_at: int
+    updated_at: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ref(self) -> str:
+        """The short id, as in ``y7``."""
+        return f"{SOLUTION_LETTER}{self.id}"
+
+    @property
+    def pattern(self) -> str:
+        """The short id of its error pattern."""
+        return Kind.ERROR_PATTERN.ref(self.pattern_id)
+
+    @property
+    def standing(self) -> str:
+        """One of :data:`STANDINGS`."""
+        reached = (self.confidence >= least for least in (KNOWN, TENTATIVE, WEAK))
+        return next((name for name, is_so in zip(STANDINGS, reached, strict=False) if is_so), STANDINGS[-1])
+
+    @property
+    def rank(self) -> tuple[int, int, int, int]:
+        """What solutions are sorted by, the best first: confidence, confirmations over failures, then the newest."""
+        return -self.confidence, self.failed - self.confirmed, -self.created_at, -self.id
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPattern:
+    """An error as it is recognised again, whatever its numbers, ids and folders.
+
+    Attributes:
+        id: the store's number; ``ref`` is its short id.
+        uid: 32 hexadecimal digits, stable across export and import.
+        seq: the number of its last change, or of that of a solution.
+        hash: what tells it apart in its project, from :func:`satchel.keep.patterns.signature`.
+        message: with what differs from time to time masked.
+        example: the message and the first lines of the stack as they were first reported.
+        lang: in lower case; None is any language.
+        occurrences: how often it was reported.
+        ttl_days: how many days after it was last seen it is kept.
+        last_seen, expires_at, created_at: milliseconds UTC.
+        solutions: best confirmed first.
+        score: how well it matched a search, higher is better; None without one.
+    """
+
+    id: int
+    uid: str
+    seq: int
+    hash: str
+    error_type: str
+    message: str
+    example: str
+    lang: str | None
+    occurrences: int
+    ttl_days: int
+    last_seen: int
+    expires_at: int
+    created_at: int
+    solutions: tuple[Solution, ...]
+    score: float | None = None
+
+    @property
+    def ref(self) -> str:
+        """The short id, as in ``x4``."""
+        return Kind.ERROR_PATTERN.ref(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What reporting an error told.
+
+    Attributes:
+        pattern: the error, with the solutions that are more than observed.
+        is_new: nobody had reported it before, or its life was over.
+        recorded: the solution that came with the report, as it stands now, or None without one.
+        notes: what was cleaned or redacted, and what became of the solution.
+    """
+
+    pattern: ErrorPattern
+    is_new: bool
+    recorded: Solution | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def solutions(self) -> tuple[Solution, ...]:
+        """The solutions, best confirmed first; of equals those that share words with the stack and hints."""
+        return self.pattern.solutions
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPatternPage(KeptPage[ErrorPattern]):
+    """Part of the error patterns, counted and read in one snapshot."""
+
+    @property
+    def patterns(self) -> tuple[ErrorPattern, ...]:
+        """The part."""
+        return self.items
+
+
+COLUMNS = """
+    p.id, p.uid, p.seq, p.pattern_hash, p.error_type, p.message, p.example, p.lang, p.occurrences, p.ttl_days,
+    p.last_seen, p.expires_at, p.created_at
+"""
+"""The columns of ``error_patterns p`` that :func:`pattern_of` reads."""
+
+SOLUTION_COLUMNS = """
+    s.id, s.uid, s.seq, s.pattern_id, s.solution, s.confidence, s.confirmed, s.failed, s.state, a.name, s.created_at,
+    s.updated_at
+"""
+"""The columns :func:`solution_of` reads, from :data:`SOLUTION_SOURCE`."""
+
+SOLUTION_SOURCE = "error_solutions s LEFT JOIN agents a ON a.id = s.agent_id"
+
+
+def pattern_of(row: Row, solutions: Sequence[Solution], *, score: float | None = None) -> ErrorPattern:
+    """Turn a row of :data:`COLUMNS` into a record."""
+    number, uid, seq, pattern_hash, error_type, message, example, lang, occurrences, days, seen, expires, created = row
+    return ErrorPattern(
+        id=number,
+        uid=uid.hex(),
+        seq=seq,
+        hash=pattern_hash,
+        error_type=error_type,
+        message=message,
+        example=example,
+        lang=lang,
+        occurrences=occurrences,
+        ttl_days=days,
+        last_seen=seen,
+        expires_at=expires,
+        created_at=created,
+        solutions=tuple(solutions),
+        score=score,
+    )
+
+
+def solution_of(row: Row) -> Solution:
+    """Turn a row of :data:`SOLUTION_COLUMNS` into a record."""
+    number, uid, seq, pattern, text, confidence, confirmed, failed, state, agent, created, updated = row
+    return Solution(
+        id=number,
+        uid=uid.hex(),
+        seq=seq,
+        pattern_id=pattern,
+        text=text,
+        confidence=confidence,
+        confirmed=confirmed,
+        failed=failed,
+        state=STATES[state - 1],
+        agent=agent,
+        created_at=created,
+        updated_at=updated,
+    )

@@ -1,0 +1,260 @@
+"""The errors that a project has met, and what fixed them: report, solve, judge, find."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.paging import DEFAULT_LIMIT
+from satchel.find.documents import Kind
+from satchel.keep import expiry, projects
+from satchel.keep.names import check_identifier, ensure_agent
+from satchel.keep.patterns import writing
+from satchel.keep.patterns.preparing import prepare
+from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution, solution_number
+from satchel.keep.projects import Workplace
+from satchel.keep.texts import check_content
+
+_HASH = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
+
+
+class Patterns:
+    """Errors as they are recognised again, with what fixed them and how sure that is."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        self._workplace = workplace
+
+    def report(
+        self,
+        error_type: str,
+        message: str,
+        *,
+        stack: str | None = None,
+        hints: Sequence[str] | str | None = None,
+        lang: str | None = None,
+        solution: str | None = None,
+        ttl_days: int | None = None,
+        agent: str | None = None,
+    ) -> Reported:
+        """Report an error and learn what fixed it before; it is durable when this returns.
+
+        Each report of the same error counts it and extends its life.
+
+        Args:
+            error_type: such as ``ModuleNotFoundError`` or ``TS2307``.
+            message: at most ``context.max_content_kib``; secrets are redacted, then what differs from time to time is
+                masked.
+            stack: the stack trace; ranks solutions, and its first lines are kept with the first report.
+            hints: at most 50 texts, or the JSON text of a list of them; they only rank solutions.
+            lang: the programming language, compared without regard to case; None is any. An error met in two languages
+                is kept for any.
+            solution: what fixed it, recorded as :meth:`solve` does.
+            ttl_days: how many days after its last report it is kept, 1 to 3,650; None keeps what was said before, at
+                first 90.
+            agent: who reports; None takes the default, which may be nobody.
+
+        Returns:
+            The error with its solutions, best confirmed first, but for those that are only observed.
+
+        Raises:
+            InvalidInput, TooLarge: something is not acceptable; nothing was written.
+        """
+        work = self._workplace
+        new = prepare(error_type, message, stack, hints, lang, solution, ttl_days, work.max_content_bytes)
+        agent = self._check_agent(agent)
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
+            number, is_new = writing.meet(transaction, project.id, new, now)
+            recorded, notes, is_changed = None, new.notes, is_new
+            if new.solution is not None:
+                fix, is_fix_new, more = writing.solve(transaction, project.id, number, new.solution, author, now)
+                recorded = writing.load_solution(transaction, project.id, fix)
+                notes, is_changed = (*notes, *more), is_new or is_fix_new
+            if is_changed:
+                writing.index(transaction, project.id, number, is_new=is_new)
+            pattern = writing.load(transaction, project.id, number, now)
+            assert pattern is not None
+            expiry.sweep_now_and_then(work.engine, transaction, now)
+        return Reported(_ranked(pattern, new.clues), is_new, recorded, notes)
+
+    def solve(self, pattern: str | int, solution: str, *, agent: str | None = None) -> Solution:
+        """Record what fixed an error.
+
+        The same fix again, but for case and space around it, is no second solution: from another agent than the one
+        who gave it, it confirms it. The life of the error is not extended.
+
+        Args:
+            pattern: the error's short id, such as ``x4``, or its hash.
+            solution: at most ``context.max_content_kib``.
+            agent: who says so; None takes the default, which may be nobody.
+
+        Returns:
+            The solution as it stands; ``notes`` says what was cleaned or redacted, and that it was there before.
+
+        Raises:
+            InvalidInput, TooLarge: something is not acceptable; nothing was written.
+            NotFound: the project has no such error, or it has expired.
+        """
+        work = self._workplace
+        key = _pattern_key(pattern)
+        fix = check_content(solution, "solution", work.max_content_bytes)
+        agent = self._check_agent(agent)
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.find(transaction, work)
+            known = None if project is None else writing.load(transaction, project.id, key, now)
+            if project is None or known is None:
+                raise _no_pattern(key)
+            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
+            number, is_new, notes = writing.solve(transaction, project.id, known.id, fix, author, now)
+            if is_new:
+                writing.index(transaction, project.id, known.id, is_new=False)
+            return replace(writing.load_solution(transaction, project.id, number), notes=(*fix.notes, *notes))
+
+    def outcome(self, solution: str | int, helped: bool, *, agent: str | None = None) -> Solution:
+        """Say whether a solution helped.
+
+        That raises its confidence by one tenth to ten at most, or lowers it by two to one at least. The life of the
+        error is not extended.
+
+        Args:
+            solution: its short id, such as ``y7``.
+            helped: whether the error was gone.
+            agent: who tried it; None takes the default, which may be nobody.
+
+        Returns:
+            The solution as it stands.
+
+        Raises:
+            InvalidInput: the id is none, or it is not said whether it helped.
+            NotFound: the project has no such solution, or its error has expired.
+        """
+        work = self._workplace
+        number = solution_number(solution)
+        if not isinstance(helped, bool):
+            raise InvalidInput(f"helped {repr(helped)[:80]} is neither true nor false", "Say true or false")
+        agent = self._check_agent(agent)
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.find(transaction, work)
+            if project is None:
+                raise writing.no_solution(number)
+            writing.judge(transaction, project.id, number, now, helped=helped)
+            if agent is not None:
+                ensure_agent(transaction, project.id, agent, now)
+            return writing.load_solution(transaction, project.id, number)
+
+    def get(self, pattern: str | int, *, status: str = "offered") -> ErrorPattern:
+        """Return one error.
+
+        Args:
+            pattern: its short id, such as ``x4``, or its hash.
+            status: offered leaves out solutions that are only observed; all shows them too.
+
+        Raises:
+            InvalidInput: the id or the status is none.
+            NotFound: the project has no such error, or it has expired.
+        """
+        from satchel.keep.patterns import reading
+
+        work = self._workplace
+        key, least = _pattern_key(pattern), reading.least_shown(status)
+        with work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            found = None if project is None else writing.load(transaction, project.id, key, work.clock(), least)
+        if found is None:
+            raise _no_pattern(key)
+        return found
+
+    def find(
+        self,
+        *,
+        search: str | None = None,
+        lang: str | None = None,
+        error_type: str | None = None,
+        state: str | None = None,
+        status: str = "offered",
+        since: str | int | None = None,
+        after_seq: int | None = None,
+        order: str | None = None,
+        limit: int = DEFAULT_LIMIT,
+        offset: int = 0,
+    ) -> ErrorPatternPage:
+        """Read errors with their solutions.
+
+        Args:
+            search: words in any form, of the error or its solutions; without ``order`` the best matches come first.
+            lang: only errors of this language, and those of any.
+            error_type: only errors of this type, compared exactly.
+            state: only errors with a solution in this state (active, confirmed or demoted), or unsolved.
+            status: offered leaves solutions out of account that are only observed; all shows them too.
+            since: only what was seen at or after this time: ISO 8601, an age such as ``90m``, or milliseconds UTC.
+            after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
+            order: desc or asc, by (created_at, id); None is desc, or relevance for a search.
+            limit: 0 to 500; 0 gives the total alone.
+            offset: how many to skip.
+
+        Returns:
+            The page with its total. A type that nobody reported makes it empty, and a note says so.
+
+        Raises:
+            InvalidInput: a filter is empty, unknown or out of range.
+        """
+        # the search behind it is left alone by whoever only writes
+        from satchel.keep.patterns import reading
+
+        work = self._workplace
+        chosen = reading.check_filter(
+            work,
+            search=search,
+            lang=lang,
+            error_type=error_type,
+            state=state,
+            status=status,
+            since=since,
+            after_seq=after_seq,
+            order=order,
+            limit=limit,
+            offset=offset,
+        )
+        with work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            if project is None:
+                note = "nothing was written for this project yet"
+                return ErrorPatternPage((), 0, offset, limit, 0, chosen.order_name, (note,), after_seq)
+            found, total, notes = reading.read(transaction, project.id, chosen)
+        return ErrorPatternPage(found, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
+
+    def _check_agent(self, agent: str | None) -> str | None:
+        agent = self._workplace.agent if agent is None else agent
+        return None if agent is None else check_identifier(agent, "agent")
+
+
+def _pattern_key(pattern: object) -> int | str:
+    """Return the number that a short id says, or a hash in lower case."""
+    if isinstance(pattern, str) and _HASH.fullmatch(pattern.strip()):
+        return pattern.strip().lower()
+    return Kind.ERROR_PATTERN.number_of(pattern)
+
+
+def _no_pattern(key: int | str) -> NotFound:
+    name = key if isinstance(key, str) else Kind.ERROR_PATTERN.ref(key)
+    return NotFound(
+        f"there is no error pattern {name} in this project, or it has expired", "Listing errors shows their ids"
+    )
+
+
+def _ranked(pattern: ErrorPattern, clues: Sequence[str]) -> ErrorPattern:
+    """Return a pattern whose solutions that are confirmed equally well stand by the words they share with clues."""
+    if not clues or len(pattern.solutions) < 2:
+        return pattern
+    from satchel.find.likeness import words_of
+
+    words = {word for clue in clues for word in words_of(clue)}
+    shared = {one.id: len(words.intersection(words_of(one.text))) for one in pattern.solutions}
+    ranked = sorted(pattern.solutions, key=lambda one: (*one.rank[:2], -shared[one.id], *one.rank[2:]))
+    return replace(pattern, solutions=tuple(ranked))

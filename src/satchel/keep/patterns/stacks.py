@@ -1,0 +1,76 @@
+"""Stacks: the lines of a program's output that say how it came to an error, and not which error it is."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+_SOURCE_AHEAD = 6
+"""How many lines of source and of marks below them may follow one frame."""
+
+
+def without_stacks(text: str) -> str:
+    """Return a text without the lines of stacks, as Python, JavaScript, Java, C#, Go and Rust print them.
+
+    Args:
+        text: a message or a program's output, of any length.
+
+    Returns:
+        The lines that are no part of a stack; the whole text when nothing else is in it.
+    """
+    if "\n" not in text:
+        return text
+    lines = text.splitlines()
+    frame, shown, marks, place, step, source = _patterns()
+    kept: list[str] = []
+    inside = -1
+    below = 0
+    in_backtrace = False
+    for number, line in enumerate(lines):
+        after = lines[number + 1] if number + 1 < len(lines) else ""
+        indent = len(line) - len(line.lstrip(" \t|"))
+        if below and indent > inside and line.strip(" \t|"):
+            below -= 1
+            continue
+        below = 0
+        in_backtrace = "stack backtrace:" in line or (in_backtrace and line[:1] == " ")
+        if (found := shown.match(line)) is not None:
+            inside, below = found.end(1), _SOURCE_AHEAD
+        elif not (
+            frame.match(line)
+            or marks.fullmatch(line)
+            or (step.match(line) and (in_backtrace or source.match(after)))
+            or (place.match(after) and _is_call(line))
+            or (place.match(line) and number > 0 and _is_call(lines[number - 1]))
+        ):
+            kept.append(line)
+    whole = "\n".join(kept)
+    return whole if whole.strip() else text
+
+
+def _is_call(line: str) -> bool:
+    return line.endswith(")") or line.startswith("created by ")
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of a frame's line, a frame with source below, marks below source, the second line of a
+    frame of Go, and the first and the second one of a frame of Rust."""
+    return (
+        re.compile(
+            r"[ \t|+-]{0,80}+(?:"
+            r"Traceback \(most recent call last\):"
+            r"|\[Previous line repeated \d+ more times?\]"
+            r"|(?:async )?at (?:.*\(.*|.*:\d+|<anonymous>|native\b.*)$"  # JavaScript, Java, C#, Rust
+            r"|\.\.\. \d+ (?:more|common frames omitted|lines matching\b)"
+            r"|goroutine \d+ \[.*\]:|exit status [12]$"
+            r"|stack backtrace:|note: run with `RUST_BACKTRACE=|note: [Ss]ome details are omitted"
+            r"|@ (?:\.|multi )\S* \d+:\d+"  # webpack
+            r")"
+        ),
+        re.compile(r"([ \t|+-]{0,80}+)(?:File \"[^\"\n]{1,1000}\", line \d+|[^\s:\"']{1,300}:\d+: in [\w<>.]+$)"),
+        re.compile(r"(?=.)[\s|^~\-+>=_]*(?:\d{1,6}[\s|^~\-+=_]*)?"),
+        re.compile(r"\t(?:[A-Za-z]:)?[^\s:]{1,500}:\d+(?: \+0x[0-9a-f]+)?$"),
+        re.compile(r" {1,10}\d{1,5}: "),
+        re.compile(r" {1,30}at \S"),
+    )

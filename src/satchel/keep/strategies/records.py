@@ -1,0 +1,92 @@
+"""The records of strategies, and how rows become them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from satchel.base.paging import KeptPage
+from satchel.find.documents import Kind
+from satchel.store.transaction import Row
+
+MAX_INSIGHT_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """One approach that worked.
+
+    Attributes:
+        id: the store's number; ``ref`` is its short id.
+        uid: 32 hexadecimal digits, stable across export and import.
+        seq: the number of its last change.
+        topic: what it is about, in lower case and hyphenated, as in ``react-native-offline``.
+        insight: what to do and why it works.
+        lang: the programming language in lower case; None is any.
+        framework: the framework in lower case; None is any.
+        helped: how often it was said to help; so for ``not_helped``.
+        agent: who saved it, or None.
+        last_seen: when it was saved or last tried, in milliseconds UTC.
+        created_at: milliseconds UTC.
+        score: how well it matched a search, higher is better; None without one.
+        notes: what the writer should know; empty when read.
+    """
+
+    id: int
+    uid: str
+    seq: int
+    topic: str
+    insight: str
+    lang: str | None
+    framework: str | None
+    helped: int
+    not_helped: int
+    agent: str | None
+    last_seen: int
+    created_at: int
+    score: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ref(self) -> str:
+        """The short id, as in ``s7``."""
+        return Kind.STRATEGY.ref(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyPage(KeptPage[Strategy]):
+    """Part of the strategies, counted and read in one snapshot."""
+
+    @property
+    def strategies(self) -> tuple[Strategy, ...]:
+        """The part."""
+        return self.items
+
+
+COLUMNS = """
+    t.id, t.uid, t.seq, t.topic, t.insight, t.lang, t.framework, t.helped, t.not_helped, a.name, t.last_seen,
+    t.created_at
+"""
+"""The columns :func:`strategy_of` reads, from :data:`SOURCE`."""
+
+SOURCE = "strategies t LEFT JOIN agents a ON a.id = t.agent_id"
+
+
+def strategy_of(row: Row, *, score: float | None = None, notes: tuple[str, ...] = ()) -> Strategy:
+    """Turn a row of :data:`COLUMNS` into a record."""
+    number, uid, seq, topic, insight, lang, framework, helped, not_helped, agent, last_seen, created = row[:12]
+    return Strategy(
+        id=number,
+        uid=uid.hex(),
+        seq=seq,
+        topic=topic,
+        insight=insight,
+        lang=lang,
+        framework=framework,
+        helped=helped,
+        not_helped=not_helped,
+        agent=agent,
+        last_seen=last_seen,
+        created_at=created,
+        score=score,
+        notes=notes,
+    )

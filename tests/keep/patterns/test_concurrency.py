@@ -1,0 +1,73 @@
+"""Processes and threads that report and judge at once: no count is lost."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from satchel import Satchel, open_satchel
+
+PROCESSES, ROUNDS = 4, 25
+
+_JUDGE = """
+import sys
+from pathlib import Path
+from satchel import open_satchel
+
+store, number, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+with open_satchel(store, "p", f"agent-{number}", cwd=store.parent, environ={}) as satchel:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for turn in range(rounds):
+        satchel.patterns.report("E", "boom", solution="fix")
+        satchel.patterns.outcome("y1", helped=turn % 5 != number)
+"""
+
+
+def test_processes_that_judge_at_once_lose_no_count(tmp_path: Path) -> None:
+    store = tmp_path / "s.db"
+    with open_satchel(store, "p", "author", cwd=tmp_path, environ={}) as satchel:
+        satchel.patterns.report("E", "boom", solution="fix")
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-c", _JUDGE, str(store), str(number), str(ROUNDS)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for number in range(PROCESSES)
+        ]
+        for process in processes:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        for process in processes:
+            _, err = process.communicate()
+            assert (process.returncode, err) == (0, "")
+        pattern = satchel.patterns.get("x1", status="all")
+        (fix,) = pattern.solutions
+        failed = PROCESSES * ROUNDS // 5
+        assert pattern.occurrences == 1 + PROCESSES * ROUNDS
+        # every report brings the author's fix again, which confirms it, and four outcomes of five do so too
+        assert (fix.confirmed, fix.failed) == (2 * PROCESSES * ROUNDS - failed, failed)
+        assert satchel.patterns.find(limit=0).total == 1
+
+
+def test_threads_that_judge_at_once_lose_no_count(satchel: Satchel) -> None:
+    satchel.patterns.report("E", "boom", solution="fix")
+
+    def judge(number: int) -> None:
+        for _ in range(20):
+            satchel.patterns.outcome("y1", helped=bool(number % 2))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(judge, range(4)))
+    (fix,) = satchel.patterns.get("x1", status="all").solutions
+    assert (fix.confirmed, fix.failed) == (40, 40)
+    assert 1 <= fix.confidence <= 10
