@@ -81,10 +81,10 @@ def open_filled(file: Path, made: Sequence[Note]) -> Satchel:
     return satchel
 
 
-def _note(chance: random.Random) -> Note:
-    number = chance.randrange(400)
+def sentence(chance: random.Random, clauses: int) -> str:
+    """Return a sentence of so many clauses."""
     words: list[str] = []
-    for _ in range(chance.randint(4, 11)):
+    for _ in range(clauses):
         words += (
             "the",
             chance.choice(_NOUNS),
@@ -94,9 +94,14 @@ def _note(chance: random.Random) -> Note:
             *chance.sample(_GLUE, 2),
         )
     words.insert(len(words) // 2, f"{chance.choice(_VERBS)}_{chance.choice(_NOUNS)}_{chance.randrange(900)}()")
+    return " ".join(words).capitalize() + "."
+
+
+def _note(chance: random.Random) -> Note:
+    number = chance.randrange(400)
     return Note(
         chance.choice(_KINDS),
-        " ".join(words).capitalize() + ".",
+        sentence(chance, chance.randint(4, 11)),
         f"T{number % 40}",
         f"loop-{number % 25}",
         f"src/{_NOUNS[number % len(_NOUNS)]}/{_NOUNS[number % 37]}_{number}.py",

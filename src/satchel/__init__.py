@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution
     from satchel.keep.runs import Run
     from satchel.keep.strategies import Strategy, StrategyPage
+    from satchel.pack.extraction import StrategyProposal
 
 _HOMES = {
     "satchel.base.errors": (
@@ -86,6 +87,7 @@ _HOMES = {
     "satchel.keep.patterns.records": ("ErrorPattern", "ErrorPatternPage", "Reported", "Solution"),
     "satchel.keep.runs": ("Run",),
     "satchel.keep.strategies": ("Strategy", "StrategyPage"),
+    "satchel.pack.extraction": ("StrategyProposal",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -139,6 +141,7 @@ __all__ = [
     "StoreNewer",
     "Strategy",
     "StrategyPage",
+    "StrategyProposal",
     "TooLarge",
     "Unavailable",
     "__version__",

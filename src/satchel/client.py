@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from satchel.keep.patterns.service import Patterns
     from satchel.keep.runs import Runs
     from satchel.keep.strategies import Strategies
+    from satchel.pack.briefing import Briefing, Packing
+    from satchel.pack.learning import Learning
     from satchel.pack.notices import Notices
 
 
@@ -39,8 +41,9 @@ class Satchel:
     """One opened store, working for one project, with defaults for the run and the agent.
 
     Its rooms: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
-    ``patterns``, ``runs``, ``agents``, ``finding``, ``notices``, ``housekeeping``, ``importing``. Nothing is opened or
-    made before it is used. Safe to share between threads. Use it as a context manager, or call :meth:`close`.
+    ``patterns``, ``learning``, ``runs``, ``agents``, ``finding``, ``packing``, ``notices``, ``housekeeping``,
+    ``importing``. Nothing is opened or made before it is used. Safe to share between threads. Use it as a context
+    manager, or call :meth:`close`.
     """
 
     def __init__(self, workplace: Workplace, place: StorePlace, config: Config) -> None:
@@ -52,8 +55,9 @@ class Satchel:
     def entries(self) -> Entries:
         """The notes of a run's context."""
         from satchel.keep.entries import Entries
+        from satchel.pack.learning import echo_finder, follower
 
-        return Entries(self.workplace)
+        return Entries(self.workplace, follower(self.workplace), echo_finder())
 
     @cached_property
     def decisions(self) -> Decisions:
@@ -106,6 +110,13 @@ class Satchel:
         return Patterns(self.workplace)
 
     @cached_property
+    def learning(self) -> Learning:
+        """What a run that is over has taught."""
+        from satchel.pack.learning import Learning
+
+        return Learning(self.workplace)
+
+    @cached_property
     def runs(self) -> Runs:
         """The project's runs."""
         from satchel.keep.runs import Runs
@@ -125,6 +136,43 @@ class Satchel:
         from satchel.pack.notices import Notices
 
         return Notices(self.workplace)
+
+    @cached_property
+    def packing(self) -> Packing:
+        """Briefings, within a token budget."""
+        from satchel.pack.briefing import Packing
+
+        return Packing(self.workplace, self.config)
+
+    def pack(
+        self,
+        role: str | None = None,
+        *,
+        task_id: str | None = None,
+        loop_id: str | None = None,
+        iteration: int = 0,
+        query: str | None = None,
+        budget: int | None = None,
+        window_used: float | None = None,
+        again: bool = False,
+        preview: bool = False,
+        run_id: str | None = None,
+        agent: str | None = None,
+    ) -> Briefing:
+        """Pack what one agent needs most: :meth:`satchel.pack.briefing.Packing.pack`."""
+        return self.packing.pack(
+            role,
+            task_id=task_id,
+            loop_id=loop_id,
+            iteration=iteration,
+            query=query,
+            budget=budget,
+            window_used=window_used,
+            again=again,
+            preview=preview,
+            run_id=run_id,
+            agent=agent,
+        )
 
     @cached_property
     def finding(self) -> Finding:

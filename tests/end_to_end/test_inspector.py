@@ -63,6 +63,8 @@ def test_the_inspector_lists_the_tools(inspect: Inspect) -> None:
         "add_constraint",
         "get_constraints",
         "deactivate_constraint",
+        "report_error",
+        "report_outcome",
     ]
 
 

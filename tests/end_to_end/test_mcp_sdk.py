@@ -25,6 +25,8 @@ DEFAULT_TOOLS = [
     "add_constraint",
     "get_constraints",
     "deactivate_constraint",
+    "report_error",
+    "report_outcome",
 ]
 READING_TOOLS = ["read_context", "search", "get_decision", "find_decisions", "get_constraints"]
 

@@ -58,6 +58,16 @@ class Config:
     retention_file_changes_hours: int
     retention_skip_weekends: bool
     retention_zone: str
+    pack_budget: int
+    pack_token_factor: float
+    pack_deadline_ms: int
+    pack_share_attempts: int | None
+    pack_share_reviews: int | None
+    pack_share_packages: int | None
+    pack_share_rules: int | None
+    pack_share_errors: int | None
+    pack_share_messages: int | None
+    pack_share_entries: int | None
     tokens_encoding: str
     project_name: str | None
     settings: tuple[Setting, ...]

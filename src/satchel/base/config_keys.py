@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from satchel.base.vocabulary import SECTIONS
+
 VARIABLE_PREFIX = "SATCHEL_"
 """What the environment variables of the keys begin with."""
 
@@ -154,6 +156,42 @@ KEYS: tuple[Key, ...] = (
         "UTC",
         "The time zone whose weekends are meant, by its IANA name.",
         is_zone=True,
+    ),
+    Key(
+        "pack.budget",
+        int,
+        4_000,
+        "Tokens of a briefing that is asked for without a budget.",
+        minimum=0,
+        maximum=1_000_000,
+    ),
+    Key(
+        "pack.token_factor",
+        float,
+        1.0,
+        "Tokens of your model for each one that is counted here: 1.2 where its texts cost a fifth more.",
+        minimum=1,
+        maximum=10,
+    ),
+    Key(
+        "pack.deadline_ms",
+        int,
+        500,
+        "Milliseconds after which a briefing makes do with what it has.",
+        minimum=1,
+        maximum=60_000,
+    ),
+    *(
+        Key(
+            f"pack.share_{section}",
+            int,
+            None,
+            f"Weight of the section {section} in a briefing's budget. Not set: as the role of the agent has it.",
+            minimum=0,
+            maximum=100,
+            example=10,
+        )
+        for section in SECTIONS
     ),
     Key(
         "tokens.encoding",

@@ -15,6 +15,9 @@ _MAX_OFFSET = 2**53
 ORDERS = ("desc", "asc")
 """How a list can be ordered by (created_at, id): the newest or the oldest first."""
 
+MATCHES = ("any", "all")
+"""Of several names that are asked for, one or each must be there."""
+
 Item = TypeVar("Item")
 
 

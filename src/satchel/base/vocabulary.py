@@ -35,3 +35,8 @@ def priority_number(name: object) -> int:
     if isinstance(name, str) and name in PRIORITIES:
         return PRIORITIES.index(name) + 1
     raise unknown_name("priority", name, PRIORITIES)
+
+
+SECTIONS = ("attempts", "reviews", "packages", "rules", "errors", "messages", "entries")
+"""The sections of a briefing, in the order in which it shows them: the loop's own scratchpads, open review issues,
+packages, constraints and decisions, error solutions and strategies, messages, and entries."""

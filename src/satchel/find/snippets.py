@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from satchel.store.transaction import Transaction
 _WORDS = 32
 _MAX_READ_CHARS = 40_000
 _MAX_SNIPPET_CHARS = 400
+_LEAD = 12
+"""How many characters of an excerpt stand before what was looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,34 @@ class _Piece:
     end: int
     word: str
     weight: float
+
+
+def excerpt(text: str, words: Sequence[str], most: int) -> str:
+    """Return a text on one line, and of a longer one the part that holds most of the words.
+
+    Args:
+        words: in lower case; a word is found by how it begins, but for its last two letters.
+        most: how many characters at most, the ellipses included.
+    """
+    line = _on_one_line(text).strip()
+    if len(line) <= most:
+        return line
+    stems = [word[: max(3, len(word) - 2)] for word in words]
+    places = _places(line.casefold(), stems) if stems else []
+    room = most - 2
+    in_window = [len({stem for at, stem in places if start <= at <= start + room - _LEAD}) for start, _ in places]
+    if not places or max(in_window) <= len({stem for at, stem in places if at < most - _LEAD}):
+        return f"{line[: most - 1]}…"
+    start = max(0, places[in_window.index(max(in_window))][0] - _LEAD)
+    start = line.find(" ", start, start + _LEAD) + 1 or start
+    end = start + room
+    return f"…{line[start:end]}…" if end < len(line) else f"…{line[len(line) - most + 1 :]}"
+
+
+def _places(line: str, stems: Sequence[str]) -> list[tuple[int, str]]:
+    """Return where words begin with one of the stems, and with which, in order."""
+    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(set(stems), key=len, reverse=True)))})")
+    return [(match.start(), match[0]) for match in pattern.finditer(line)]
 
 
 class Snipper:

@@ -166,7 +166,7 @@ class Finding:
                 choice = runs.choose_for_reading(transaction, work, project.id if project else None, run_id)
                 run = choice.id if choice else None
             if project is None:
-                return FoundPage((), 0, offset, limit, ("nothing was written for this project yet",))
+                return FoundPage((), 0, offset, limit, (projects.NOTHING_YET,))
             itself: tuple[Kind, int] | None = None
             if query is None:
                 itself, query = _query_like(transaction, project.id, like or "", work.clock())

@@ -15,6 +15,9 @@ from satchel.base.vocabulary import CATEGORIES, LAYERS, TAGS
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.transaction import Transaction
 
+NOTHING_YET = "nothing was written for this project yet"
+"""What a reader of a project without anything in it is told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Workplace:

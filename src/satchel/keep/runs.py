@@ -18,7 +18,7 @@ from satchel.store.transaction import Row, Transaction
 STATUSES = ("active", "completed", "failed")
 """The states of a run; its number in the table is its place here, from 1."""
 
-_MAX_TITLE_CHARS = 300
+MAX_TITLE_CHARS = 300
 _COLUMNS = "id, run_id, title, spec_path, effort, status, created_at, ended_at"
 
 
@@ -270,6 +270,16 @@ def latest(transaction: Transaction, project_id: int) -> Run | None:
     return None if row is None else _run(row)
 
 
+def latest_ended(transaction: Transaction, project_id: int) -> Run | None:
+    """Return the run of a project that ended last, or None where none has."""
+    row = transaction.one(
+        f"SELECT {_COLUMNS} FROM runs WHERE project_id = :project AND status <> 1 "
+        "ORDER BY ended_at DESC, id DESC LIMIT 1",
+        {"project": project_id},
+    )
+    return None if row is None else _run(row)
+
+
 def none_active(transaction: Transaction, project_id: int | None) -> str:
     """Say, to whoever reads without naming a run, that none is active, and which one is the newest."""
     newest = None if project_id is None else latest(transaction, project_id)
@@ -328,8 +338,8 @@ def _check_spec_path(path: str, workplace: Workplace) -> str:
 
 def _check_title(title: str) -> str:
     text = redact(clean_content(title).text.strip().replace("\n", " ")).text
-    if not text or len(text) > _MAX_TITLE_CHARS:
-        raise InvalidInput(f"title has {len(text)} characters", f"Give 1 to {_MAX_TITLE_CHARS}, or leave it out")
+    if not text or len(text) > MAX_TITLE_CHARS:
+        raise InvalidInput(f"title has {len(text)} characters", f"Give 1 to {MAX_TITLE_CHARS}, or leave it out")
     return text
 
 

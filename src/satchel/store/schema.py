@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from satchel.store.schema_learning import LEARNING
 from satchel.store.schema_ledger import LEDGER
 from satchel.store.schema_pack import PACK
 
@@ -146,6 +147,7 @@ MIGRATIONS: tuple[Migration, ...] = (
         "the ledger: decisions, constraints, messages, file changes and claims", LEDGER, min_reader=2, min_writer=2
     ),
     Migration("packages, error patterns, strategies and deliveries", PACK, min_reader=3, min_writer=3),
+    Migration("learning: where errors were met, who confirmed a fix, what a delivery showed", LEARNING, 3, 3),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -91,8 +91,11 @@ class SqliteEngine:
             self._raise_explained(error)
 
     @contextmanager
-    def write(self) -> Iterator[Transaction]:
+    def write(self, wait_ms: int | None = None) -> Iterator[Transaction]:
         """Open a write transaction; it is durable once the block is left without an error, else rolled back.
+
+        Args:
+            wait_ms: how long to wait for others, in milliseconds; None is the store's own measure.
 
         Raises:
             Busy: the store stayed locked for longer than the wait.
@@ -100,9 +103,10 @@ class SqliteEngine:
             StoreNewer: the store needs a newer program; it was left untouched.
             StoreFull: the disk is full; nothing was written.
         """
-        deadline = time.monotonic() + self.access.wait_ms / 1_000
+        wait_ms = self.access.wait_ms if wait_ms is None else wait_ms
+        deadline = time.monotonic() + wait_ms / 1_000
         forked, write_lock, turnstile = forks.generation, self._write_lock, self._turnstile
-        if not write_lock.acquire(timeout=self.access.wait_ms / 1_000):
+        if not write_lock.acquire(timeout=wait_ms / 1_000):
             raise Busy(
                 f"other threads kept {self.file} busy for longer than the wait",
                 "Nothing was written; try again, or raise store.lock_wait_ms",

@@ -38,8 +38,17 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "file claim": (("x.py", "--agent", "planner"), "claimed x.py, exclusive, until ", {"agent", "claims", "renewed"}),
     "file claims": ((), "docs/**   planner   exclusive", {"claims", "total", "next_offset"}),
     "file release": (("docs/", "--agent", "planner"), "released docs/**", {"agent", "released", "not_held"}),
+    "learn error": (("KeyError", "'x'"), "x2 KeyError, new, kept 90d", {"pattern", "is_new", "recorded", "notes"}),
+    "learn errors": ((), "y1 tentative 5/10", {"patterns", "total", "next_offset", "seq", "notes"}),
+    "learn outcome": (("y1",), "y1 tentative 6/10 confirmed helped:1 for x1", {"id", "pattern", "confidence"}),
+    "learn strategy": (("imports", "Look first"), "saved s2 imports by -", {"id", "topic", "insight", "helped"}),
+    "learn strategies": ((), "s1   retries   Wait longer", {"strategies", "total", "next_offset", "seq", "notes"}),
+    "package save": (("More", "--content", "x"), "saved p2 research medium bytes:1", {"id", "run_id", "created_at"}),
+    "package list": ((), "p1   medium     research   Sessions", {"run_id", "packages", "by_priority", "total", "seq"}),
+    "package show": (("p1",), "They live in src", {"packages"}),
+    "package priority": (("p1", "low"), "p1 is low", {"id", "priority", "updated_at"}),
     "clear": (("--messages-hours", "0", "--preview"), "would remove 1 message, 0 file ch", {"messages", "done"}),
-    "rebuild": ((), "6 items indexed", {"indexed"}),
+    "rebuild": ((), "9 items indexed", {"indexed"}),
     "stats": ((), "2 entries, 0 of them superseded", {"project", "entries", "size_bytes", "runs"}),
     "prune": (("--keep", "1", "--preview"), "would remove nothing from run r1", {"run_id", "removed", "done"}),
     "forget": (("e1", "--preview"), "not removed", {"ref", "kind", "text", "still_in", "done"}),
@@ -74,6 +83,9 @@ def store(cli: Cli, folder: Path) -> None:
     assert cli("message", "send", "pull first", "--to", "builder", "--agent", "planner")[0] == 0
     assert cli("file", "record", "src/a.py", "modified")[0] == 0
     assert cli("file", "claim", "docs/", "--agent", "planner")[0] == 0
+    assert cli("learn", "error", "TypeError", "x is undefined", "--solution", "import it")[0] == 0
+    assert cli("learn", "strategy", "retries", "Wait longer")[0] == 0
+    assert cli("package", "save", "Sessions", "--content", "They live in src")[0] == 0
     assert cli("backup", "copy.db")[0] == 0
 
 

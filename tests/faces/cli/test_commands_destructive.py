@@ -88,7 +88,7 @@ def test_a_healthy_store_passes_the_doctor(cli: Cli) -> None:
 
 def test_the_doctor_reports_json(cli: Cli) -> None:
     checks = json.loads(cli("doctor", "--json")[1])
-    assert {"configuration", "place", "store", "file", "index", "counts", "backups", "tokens"} == {
+    assert {"configuration", "place", "store", "file", "index", "counts", "deliveries", "backups", "tokens"} == {
         check["name"] for check in checks
     }
 

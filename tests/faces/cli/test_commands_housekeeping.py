@@ -15,7 +15,7 @@ Cli = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def store(folder: Path) -> None:
-    """Two decisions, two constraints of which one holds, a message, a file change and a claim."""
+    """Something of every kind: of decisions, constraints and packages one each of two states."""
     with open_satchel(cwd=folder, environ={}, agent="ann") as satchel:
         satchel.decisions.set("alpha", "first", tags=["api"], scopes=["gateway"])
         satchel.decisions.set("omega", 2, status="draft")
@@ -24,6 +24,10 @@ def store(folder: Path) -> None:
         satchel.messages.send("hello", to="bob")
         satchel.files.record("src/a.py", "modified")
         satchel.files.claim(["src/a.py"])
+        first = satchel.packages.save("first", content="x")
+        satchel.packages.save("second", content="x", supersedes=first.ref)
+        satchel.patterns.report("KeyError", "no id", solution="look again")
+        satchel.strategies.save("topic", "say it twice")
 
 
 def opened(folder: Path) -> Satchel:
@@ -38,6 +42,8 @@ def test_stats_show_everything_that_is_kept(cli: Cli) -> None:
     assert "2 constraints (1 active, 1 inactive)" in out
     assert "1 message, 1 file change, 1 claim" in out
     assert "10 tags, 1 scope" in out
+    assert "2 packages (1 live, 1 superseded)" in out
+    assert "1 error pattern with 1 solution, 1 strategy, 0 deliveries" in out
     assert " bytes per item" in out
 
 
@@ -46,14 +52,21 @@ def test_stats_give_every_count_as_json(cli: Cli) -> None:
     counted = json.loads(cli("stats", "--json")[1])
     assert counted["decisions"] == {"active": 1, "deprecated": 0, "draft": 1}
     assert counted["constraints"] == {"active": 1, "inactive": 1}
+    assert counted["packages"] == {"live": 1, "superseded": 1}
     names = ("messages", "file_changes", "claims", "tags", "scopes")
     assert [counted[name] for name in names] == [1, 1, 1, 10, 1]
+    assert [counted[name] for name in ("error_patterns", "solutions", "strategies", "deliveries")] == [1, 1, 1, 0]
 
 
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize(
     ("ref", "shown"),
-    [("d1", "d1 decision:\n alpha: first"), ("c1", "c1 constraint:\n never say alpha"), ("m1", "m1 message:\n hello")],
+    [
+        ("d1", "d1 decision:\n alpha: first"),
+        ("c1", "c1 constraint:\n never say alpha"),
+        ("m1", "m1 message:\n hello"),
+        ("y1", "y1 solution:\n look again"),
+    ],
 )
 def test_forget_shows_what_it_would_remove(cli: Cli, ref: str, shown: str) -> None:
     status, out, _ = cli("forget", ref, "--preview")
@@ -73,6 +86,14 @@ def test_forget_removes_a_constraint(cli: Cli, folder: Path) -> None:
     }
     with opened(folder) as satchel:
         assert [constraint.ref for constraint in satchel.constraints.find(status="all")] == ["c2"]
+
+
+@pytest.mark.usefixtures("store")
+def test_forget_removes_one_solution(cli: Cli, folder: Path) -> None:
+    status, out, _ = cli("forget", "y1", "--yes", "--json")
+    assert (status, json.loads(out)["kind"], json.loads(out)["done"]) == (0, "solution", True)
+    with opened(folder) as satchel:
+        assert [one.solutions for one in satchel.patterns.find()] == [()]
 
 
 @pytest.mark.usefixtures("store")

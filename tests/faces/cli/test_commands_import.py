@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import bazinga_databases
+from bazinga_databases import BazingaDatabase
 from sqlew_databases import SqlewDatabase, sample
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -135,4 +137,68 @@ def test_a_long_list_is_cut_for_people_and_whole_for_machines(cli: Cli, tmp_path
 def test_what_is_wrong_is_said(cli: Cli, folder: Path, arguments: tuple[str, ...], status: int, said: str) -> None:
     (folder / "other.txt").write_text("not a database, but a text of some length")
     found, _, err = cli("import", *arguments)
+    assert (found, said in err) == (status, True)
+
+
+def test_people_are_told_what_was_taken_of_bazinga(cli: Cli, folder: Path, now: int) -> None:
+    file = bazinga_databases.sample(folder / "bazinga" / "bazinga.db", "19", now)
+    status, out, err = cli("import", "--from", "bazinga", ".")
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        f"imported from {file} (bazinga, schema 19, project shop)",
+        "  runs: 1: 1 new",
+        "  packages: 1: 1 new",
+        "  error patterns: 1: 1 new",
+        "  strategies: 1: 1 new",
+        "  deliveries: 1: 1 new",
+        "note: bazinga leaves quoted names out of errors: one without them is recognised again, the others are found "
+        "by search alone",
+        "changed: context_packages id 1: bazinga/artifacts/s1/1.md is not there: readers get the summary alone until "
+        "it can be read",
+        "changed: strategies strategy_id t1: the topic is kept as 'react-native-offline'",
+        "not taken, because nothing here corresponds to it: orchestration_logs (1)",
+    ]
+    assert "here already" in cli("import", "--from", "bazinga", str(file))[1]
+
+
+def test_machines_are_told_everything_of_bazinga(cli: Cli, folder: Path, now: int) -> None:
+    file = bazinga_databases.sample(folder / "b.db", "19", now)
+    status, out, _ = cli("import", "--from", "bazinga", str(file), "--preview", "--json")
+    told = json.loads(out)
+    assert (status, told["done"], told["source_project"]) == (0, False, "shop")
+    assert [(one["kind"], one["added"]) for one in told["kinds"]] == [
+        ("runs", 1),
+        ("packages", 1),
+        ("error_patterns", 1),
+        ("strategies", 1),
+        ("deliveries", 1),
+    ]
+    assert not (folder / ".satchel").exists()
+
+
+def test_the_project_of_several_in_bazinga_is_chosen(cli: Cli, tmp_path: Path, now: int) -> None:
+    made = BazingaDatabase(tmp_path / "b.db", "19", now)
+    made.strategy("t1")
+    made.strategy("t2", project_id="blog")
+    file = str(made.close())
+    status, _, err = cli("import", "--from", "bazinga", file)
+    assert (status, "blog, shop" in err) == (4, True)
+    assert "project blog)" in cli("import", "--from", "bazinga", file, "--source-project", "blog")[1]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        (".", 3, "there is no bazinga/bazinga.db"),
+        ("nowhere.db", 3, "there is no file"),
+        ("other.txt", 10, "is not a SQLite database"),
+        ("sqlew.db", 10, "is no bazinga database"),
+    ],
+)
+def test_what_is_wrong_with_a_bazinga_database_is_said(
+    cli: Cli, folder: Path, now: int, path: str, status: int, said: str
+) -> None:
+    (folder / "other.txt").write_text("not a database, but a text of some length")
+    sample(folder / "sqlew.db", "3.6", now)
+    found, _, err = cli("import", "--from", "bazinga", path)
     assert (found, said in err) == (status, True)

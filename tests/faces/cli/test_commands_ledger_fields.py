@@ -212,6 +212,7 @@ def test_what_clearing_removed(cli: Cli) -> None:
         "messages": 0,
         "file_changes": 1,
         "claims": 0,
+        "error_patterns": 0,
         "done": True,
     }
 

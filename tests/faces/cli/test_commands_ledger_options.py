@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
-from satchel.faces.cli.group import satchel_command
-
-Cli = Callable[..., tuple[int, str, str]]
+from cli_asking import Cli, asked, options_of
 
 GROUPS = ("decide", "decisions", "constraint", "message", "file", "clear")
 COMMON = {"--db", "--project", "--agent", "--json"}
@@ -165,27 +161,6 @@ CHANGES = [
 ]
 
 
-def options_of_the_ledger() -> set[tuple[str, str]]:
-    """Return every command of the ledger with each of its options and arguments."""
-    found = set()
-    for name in GROUPS:
-        command = satchel_command.get_command(click.Context(satchel_command), name)
-        assert command is not None
-        inner = command.commands if isinstance(command, click.Group) else {"": command}
-        for rest, part in inner.items():
-            for option in part.params:
-                named = option.opts[0] if isinstance(option, click.Option) else str(option.name).upper()
-                found.add((f"{name} {rest}".strip(), named))
-    return found
-
-
-def asked(cli: Cli, command: tuple[str, ...], *more: str) -> dict[str, Any]:
-    name, *arguments = command
-    _, out, _ = cli(*name.split(), *arguments, *more, "--json")
-    answer: dict[str, Any] = json.loads(out) if out else {}
-    return answer
-
-
 def found(answer: Mapping[str, Any]) -> list[str]:
     kind = next(kind for kind in ("decisions", "constraints", "messages", "changes", "claims") if kind in answer)
     return [item.get("id", item.get("path")) for item in answer[kind]]
@@ -213,7 +188,7 @@ def test_every_option_has_a_test() -> None:
     tested |= {(command[0], option) for command, option, _, _ in WRITES}
     tested |= {("file claim", option) for option, _, _ in CLAIMS}
     tested |= ALONE
-    assert {(name, option) for name, option in options_of_the_ledger() if option not in COMMON} == tested
+    assert {(name, option) for name, option in options_of(GROUPS) if option not in COMMON} == tested
 
 
 @pytest.mark.usefixtures("ledger")
@@ -276,7 +251,7 @@ def test_the_agent_counts(cli: Cli, command: tuple[str, ...], field: str) -> Non
 
 
 def test_every_command_that_acts_as_somebody_is_tested() -> None:
-    acting = {name for name, option in options_of_the_ledger() if option == "--agent"}
+    acting = {name for name, option in options_of(GROUPS) if option == "--agent"}
     assert acting == {command[0] for command, _ in AGENTS}
 
 
@@ -303,8 +278,8 @@ def test_a_change_is_made_in_the_place_that_is_named(
 
 
 def test_every_command_is_tested_in_another_place() -> None:
-    placed = {name for name, option in options_of_the_ledger() if option == "--db"}
-    assert placed == {name for name, option in options_of_the_ledger() if option == "--project"}
+    placed = {name for name, option in options_of(GROUPS) if option == "--db"}
+    assert placed == {name for name, option in options_of(GROUPS) if option == "--project"}
     assert placed - {"file check"} == {command[0] for command in (*READS, *CHANGES)}
 
 

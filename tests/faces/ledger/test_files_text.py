@@ -1,4 +1,4 @@
-"""File changes and claims as text read back by a parser, and what claiming, releasing and asking answer."""
+"""File changes as text read back by a parser, and what claiming, releasing and asking answer."""
 
 from __future__ import annotations
 
@@ -15,20 +15,16 @@ from faces.ledger.reading import (
     LAYER,
     SPAN,
     VALUE,
-    WHEN,
     Format,
     Item,
     List,
     read_content,
     read_list,
     read_span,
-    read_when,
 )
-from satchel.base.paging import KeptPage
 from satchel.faces.ledger.files_text import (
     changes_text,
     claimed_text,
-    claims_text,
     lock_text,
     recorded_text,
     released_text,
@@ -68,12 +64,6 @@ CHANGE_FORMAT_IN_ORDER = replace(
         for name in CHANGE_CELLS
     },
 )
-CLAIM_FORMAT = Format(
-    title="claims",
-    start=rf"(?P<kind>exclusive|shared) (?P<path>{VALUE})",
-    cells={"agent": AGENT, "worktree": WORKTREE},
-    after=rf" until (?P<until>{WHEN})",
-)
 
 
 def kept(change: FileChange) -> FileChange:
@@ -102,21 +92,6 @@ def read_changes(text: str) -> tuple[List, tuple[FileChange, ...]]:
     if page.order in {"newest", "oldest"}:
         items.sort(key=lambda item: (item.created_at, item.id), reverse=page.order == "newest")
     return page, tuple(items)
-
-
-def read_claim(item: Item, year: str) -> Claim:
-    return Claim(
-        id=0,
-        uid="",
-        seq=0,
-        path=item.said("path"),
-        exclusive=item.fields["kind"] == "exclusive",
-        agent=item.said("agent", "by "),
-        worktree=item.value("worktree", "worktree:"),
-        reason=read_content(item.below) if item.below else None,
-        created_at=item.moment,
-        expires_at=read_when(item.fields["until"], year),
-    )
 
 
 def change(number: int = 1, file: str = "src/a.py", **changes: object) -> FileChange:
@@ -172,16 +147,6 @@ file_changes = st.builds(
     layer=hostile.layers,
     description=st.none() | hostile.texts,
 )
-claims = st.builds(
-    claim,
-    hostile.names,
-    hostile.agents,
-    exclusive=st.booleans(),
-    worktree=st.sampled_from([None, "/home/x", "/a b"]),
-    reason=st.none() | hostile.texts,
-    created_at=hostile.moments,
-    expires_at=hostile.moments,
-)
 
 
 @st.composite
@@ -211,13 +176,6 @@ def test_no_change_can_pass_for_a_line_of_ours(page: FileChangePage) -> None:
     assert len(ours) == 1 + len(headings) + len(items) + len(page.notes)
 
 
-@given(st.lists(claims, max_size=6))
-def test_what_is_claimed_can_be_read_back(some: list[Claim]) -> None:
-    read = read_list(claims_text(KeptPage(tuple(some), len(some), 0, 20, 9)), CLAIM_FORMAT)
-    assert [read_claim(item, read.year) for item in read.items] == [replace(one, id=0, uid="", seq=0) for one in some]
-    assert read.cursor == 9
-
-
 def test_a_change_is_its_line_and_what_was_done() -> None:
     one = change(7, worktree="/home/x", layer="data", description="a\nb")
     assert changes_text(page_of(one)).split("\n") == [
@@ -237,16 +195,6 @@ def test_changes_of_one_file_stand_under_it() -> None:
 @pytest.mark.parametrize("file", ["modified", "by", "data", "1120", "worktree:x", "a b"])
 def test_a_file_whose_name_is_another_field_is_quoted(file: str) -> None:
     assert f'f1 "{file}" modified' in changes_text(page_of(change(file=file)))
-
-
-def test_a_claim_says_until_when_and_why() -> None:
-    page = KeptPage((claim("src/**", exclusive=False, reason="big\nmove"),), 1, 0, 20, 9)
-    assert claims_text(page).split("\n") == [
-        "1 claims, newest first, 2026 UTC, seq 9",
-        "shared src/** by builder 0101 000000.000 until 0102 000000.000",
-        " big",
-        " move",
-    ]
 
 
 def test_the_answer_to_recording_names_file_change_and_author() -> None:

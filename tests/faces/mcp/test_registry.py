@@ -75,13 +75,13 @@ def test_a_destructive_tool_says_so() -> None:
     assert listed["annotations"] == {"destructiveHint": True, "idempotentHint": True}
 
 
-def listed(*schemas: dict[str, Any], name: str = "p") -> list[dict[str, Any]]:
-    """Return how a parameter of one name is shown in tools that declare it so."""
+def listed(*schemas: dict[str, Any], name: str = "p") -> list[dict[str, Any] | None]:
+    """Return how a parameter of one name is shown in tools that declare it so, None where it is not."""
     tools = [
         tool(f"t{n}", parameters={"type": "object", "properties": {name: schema}, "additionalProperties": False})
         for n, schema in enumerate(schemas)
     ]
-    return [one["inputSchema"]["properties"][name] for one in Registry(tools).listing()]
+    return [one["inputSchema"]["properties"].get(name) for one in Registry(tools).listing()]
 
 
 SAID = {"type": "string", "description": "A way.", "enum": ["a", "b"]}
@@ -92,8 +92,13 @@ def test_what_tools_say_alike_of_a_parameter_is_said_once() -> None:
     assert listed(SAID, SAID, SAID) == [SAID, again, again]
 
 
-def test_the_choices_of_the_format_are_said_once() -> None:
-    assert listed(SAID, SAID, name="format") == [SAID, {"type": "string"}]
+def test_a_format_that_a_tool_showed_is_not_shown_again() -> None:
+    assert listed(SAID, SAID, SAID, name="format") == [SAID, None, None]
+
+
+def test_another_format_is_shown() -> None:
+    other = {**SAID, "enum": ["c"]}
+    assert listed(SAID, other, name="format") == [SAID, {"type": "string", "enum": ["c"]}]
 
 
 def test_what_a_tool_says_otherwise_of_a_parameter_is_said() -> None:

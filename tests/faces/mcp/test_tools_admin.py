@@ -111,7 +111,8 @@ def test_the_text_of_the_statistics_has_every_field(world: Callable[[], Asker]) 
 def test_clearing_is_a_preview_unless_confirmed(world: Callable[[], Asker]) -> None:
     ask = world()
     assert ask.text("clear_old_data", messages_hours=2, file_changes_hours=2) == (
-        "would remove 1 messages, 1 file changes, 0 expired claims; nothing was removed: give confirm=true"
+        "would remove 1 messages, 1 file changes, 0 expired claims, 0 expired error patterns; nothing was removed: "
+        "give confirm=true"
     )
     assert ask.fields("get_stats")["messages"] == 2
 
@@ -119,7 +120,7 @@ def test_clearing_is_a_preview_unless_confirmed(world: Callable[[], Asker]) -> N
 def test_what_is_confirmed_is_removed(world: Callable[[], Asker]) -> None:
     ask = world()
     told = ask.text("clear_old_data", messages_hours=2, file_changes_hours=0, confirm=True)
-    assert told == "removed 1 messages, 2 file changes, 0 expired claims"
+    assert told == "removed 1 messages, 2 file changes, 0 expired claims, 0 expired error patterns"
     counted = ask.fields("get_stats")
     assert (counted["messages"], counted["file_changes"]) == (1, 0)
 

@@ -7,8 +7,12 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from satchel import Satchel
+from satchel.keep import deliveries, projects, runs
+from satchel.keep.deliveries import Receiver
+from satchel.keep.kinds import read_ref
 
 Fill = Callable[[Satchel, str], Mapping[str, str]]
+Deliver = Callable[[Satchel, str], None]
 
 
 @pytest.fixture
@@ -30,3 +34,19 @@ def fill() -> Fill:
         }
 
     return one_of_each
+
+
+@pytest.fixture
+def deliver() -> Deliver:
+    """Record that an item was handed to a developer in the only active run."""
+
+    def hand(satchel: Satchel, ref: str) -> None:
+        work = satchel.workplace
+        kind, number = read_ref(ref)
+        with work.engine.write() as transaction:
+            project = projects.ensure(transaction, work, work.clock())
+            run = runs.choose_for_writing(transaction, work, project.id, None, work.clock())
+            receiver = Receiver(run.id, None, "developer", None, 0)
+            deliveries.record(transaction, receiver, [(kind.number, number, 1)], work.clock())
+
+    return hand

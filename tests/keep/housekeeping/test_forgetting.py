@@ -7,9 +7,10 @@ import apsw
 import pytest
 
 from satchel import NotFound, Satchel
-from satchel.keep.kinds import KINDS
+from satchel.keep.kinds import KIND_OF, KINDS
 
 Fill = Callable[[Satchel, str], Mapping[str, str]]
+Deliver = Callable[[Satchel, str], None]
 
 WORD = "xylophonist"
 KIND_NAMES = [thing.name.replace("_", " ") for thing in KINDS.values()]
@@ -45,6 +46,81 @@ def test_nothing_of_what_was_forgotten_stays_in_any_byte(satchel: Satchel, fill:
     for ref in refs.values():
         satchel.housekeeping.forget(ref)
     assert WORD[:9].encode() not in bytes_beside(satchel)
+
+
+def test_a_solution_can_be_forgotten_and_its_error_stays(satchel: Satchel) -> None:
+    satchel.patterns.report("KeyError", "no id", solution="alpha first")
+    kept = satchel.patterns.report("KeyError", "no id", solution="omega then").recorded
+    result = satchel.housekeeping.forget("y1")
+    assert (result.ref, result.kind, result.text, result.done) == ("y1", "solution", "alpha first", True)
+    (pattern,) = satchel.patterns.find().patterns
+    assert [one.ref for one in pattern.solutions] == [kept.ref if kept else None]
+    assert satchel.finding.search("alpha").total == 0
+    assert [one.ref for one in satchel.finding.search("omega").results] == [pattern.ref]
+    assert [check for check in satchel.housekeeping.doctor() if check.status == "failed"] == []
+
+
+def test_a_forgotten_solution_counts_as_a_change_of_its_error(satchel: Satchel) -> None:
+    before = satchel.patterns.report("KeyError", "no id", solution="alpha").pattern.seq
+    satchel.housekeeping.forget("y1")
+    assert [one.solutions for one in satchel.patterns.find(after_seq=before).patterns] == [()]
+
+
+def test_nothing_of_a_forgotten_solution_stays_in_any_byte(satchel: Satchel) -> None:
+    satchel.patterns.report("KeyError", "no id", solution=f"{WORD} first", agent="ann")
+    satchel.patterns.report("KeyError", "no id", solution=f"{WORD} first", agent="bob")
+    satchel.housekeeping.forget("y1")
+    assert WORD[:9].encode() not in bytes_beside(satchel)
+
+
+def test_a_preview_of_a_solution_removes_nothing(satchel: Satchel) -> None:
+    satchel.patterns.report("KeyError", "no id", solution="alpha first")
+    result = satchel.housekeeping.forget("y1", preview=True)
+    assert (result.text, result.done) == ("alpha first", False)
+    assert satchel.finding.search("alpha").total == 1
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_a_solution_that_there_is_none_of_is_said(satchel: Satchel, written: bool) -> None:
+    if written:
+        satchel.housekeeping.initialise()
+    with pytest.raises(NotFound, match="there is no solution y7 in this project"):
+        satchel.housekeeping.forget("y7")
+
+
+def test_a_solution_of_another_project_is_not_found(open_in: Callable[..., Satchel], project: Path) -> None:
+    one, other = open_in(project, project="one"), open_in(project, project="other")
+    other.patterns.report("KeyError", "no id", solution="alpha")
+    one.housekeeping.initialise()
+    with pytest.raises(NotFound):
+        one.housekeeping.forget("y1")
+    assert other.finding.search("alpha").total == 1
+
+
+def test_backups_that_hold_a_solution_are_named(satchel: Satchel) -> None:
+    satchel.patterns.report("KeyError", "no id", solution="alpha")
+    backup = satchel.housekeeping.backup()
+    assert satchel.housekeeping.forget("y1").still_in == (backup.file,)
+
+
+@pytest.mark.parametrize("kind", KIND_NAMES)
+def test_who_was_given_an_item_is_forgotten_with_it(satchel: Satchel, fill: Fill, deliver: Deliver, kind: str) -> None:
+    refs = fill(satchel, "alpha")
+    for ref in refs.values():
+        deliver(satchel, ref)
+    satchel.housekeeping.forget(refs[kind])
+    with satchel.workplace.engine.read() as transaction:
+        left = {KIND_OF[number].ref(item) for number, item in transaction.all("SELECT kind, item_id FROM deliveries")}
+    assert left == set(refs.values()) - {refs[kind]}
+
+
+def test_where_an_error_was_met_is_forgotten_with_it(satchel: Satchel) -> None:
+    told = satchel.patterns.report("KeyError", "no id", loop_id="loop-1", agent="ann", solution="alpha")
+    satchel.patterns.report("KeyError", "no id", agent="bob", solution="alpha")
+    satchel.housekeeping.forget(told.pattern.ref)
+    with satchel.workplace.engine.read() as transaction:
+        for table in ("error_reports", "error_solutions", "solution_confirmations"):
+            assert transaction.all(f"SELECT * FROM {table}") == []
 
 
 def test_a_decision_goes_with_its_whole_history(satchel: Satchel) -> None:

@@ -46,7 +46,35 @@ def test_tags_and_scopes_are_counted(satchel: Satchel) -> None:
     assert (after.tags - before.tags, after.scopes - before.scopes) == (2, 1)
 
 
-def test_what_another_project_holds_does_not_count(open_in: Callable[..., Satchel], project: Path) -> None:
+def test_packages_are_counted_by_status(satchel: Satchel) -> None:
+    first = satchel.packages.save("one", content="x")
+    satchel.packages.save("two", content="x", supersedes=first.ref)
+    satchel.packages.save("three", content="x")
+    assert satchel.housekeeping.statistics().packages == (("live", 2), ("superseded", 1))
+
+
+def test_errors_and_their_solutions_count_until_they_expire(satchel: Satchel, clock: ManualClock) -> None:
+    for solution in ("look again", "ask somebody"):
+        satchel.patterns.report("KeyError", "no id", solution=solution, ttl_days=1)
+    satchel.patterns.report("OSError", "no disk", ttl_days=2)
+    counted = satchel.housekeeping.statistics()
+    assert (counted.error_patterns, counted.solutions) == (2, 2)
+    clock.advance(DAY)
+    counted = satchel.housekeeping.statistics()
+    assert (counted.error_patterns, counted.solutions) == (1, 0)
+
+
+def test_strategies_and_deliveries_are_counted(satchel: Satchel, deliver: Callable[[Satchel, str], None]) -> None:
+    ref = satchel.strategies.save("topic", "say it twice").ref
+    deliver(satchel, ref)
+    deliver(satchel, satchel.strategies.save("other", "say it once").ref)
+    counted = satchel.housekeeping.statistics()
+    assert (counted.strategies, counted.deliveries) == (2, 2)
+
+
+def test_what_another_project_holds_does_not_count(
+    open_in: Callable[..., Satchel], project: Path, deliver: Callable[[Satchel, str], None]
+) -> None:
     one, other = open_in(project, project="one"), open_in(project, project="other")
     one.housekeeping.initialise()
     before = one.housekeeping.statistics()
@@ -55,8 +83,12 @@ def test_what_another_project_holds_does_not_count(open_in: Callable[..., Satche
     other.messages.send("x", agent="ann")
     other.files.record("src/a.py", "created")
     other.files.claim(["src/a.py"], agent="ann")
+    other.packages.save("x", content="x")
+    other.patterns.report("KeyError", "no id", solution="look again")
+    deliver(other, other.strategies.save("topic", "say it twice").ref)
     after = one.housekeeping.statistics()
-    names = ("decisions", "constraints", "messages", "file_changes", "claims", "tags", "scopes")
+    ledger = ("decisions", "constraints", "messages", "file_changes", "claims", "tags", "scopes")
+    names = (*ledger, "packages", "error_patterns", "solutions", "strategies", "deliveries")
     assert [getattr(after, name) for name in names] == [getattr(before, name) for name in names]
     assert after.other_projects == 1
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, StoreForeign
-from satchel.keep.importing.records import ForeignDecision, ForeignStore, Trouble
+from satchel.keep.importing.records import ForeignDecision, SqlewStore, Trouble
 from satchel.keep.importing.sqlew import read_sqlew
 from sqlew_databases import FORMATS, SqlewDatabase, sample
 
@@ -18,7 +18,7 @@ Made = Callable[..., SqlewDatabase]
 HAVE_AGENTS = ("1.0", "documented", "3.5", "3.6", "3.9")
 
 
-def only(store: ForeignStore) -> ForeignDecision:
+def only(store: SqlewStore) -> ForeignDecision:
     (decision,) = store.decisions
     return decision
 

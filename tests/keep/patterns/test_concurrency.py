@@ -54,8 +54,8 @@ def test_processes_that_judge_at_once_lose_no_count(tmp_path: Path) -> None:
         (fix,) = pattern.solutions
         failed = PROCESSES * ROUNDS // 5
         assert pattern.occurrences == 1 + PROCESSES * ROUNDS
-        # every report brings the author's fix again, which confirms it, and four outcomes of five do so too
-        assert (fix.confirmed, fix.failed) == (2 * PROCESSES * ROUNDS - failed, failed)
+        # each agent's report of the author's fix confirms it once, and four outcomes of five do so every time
+        assert (fix.confirmed, fix.failed) == (PROCESSES + PROCESSES * ROUNDS - failed, failed)
         assert satchel.patterns.find(limit=0).total == 1
 
 

@@ -120,6 +120,27 @@ class TestTheSameFixAgain:
         assert (again.confidence, again.confirmed, again.state) == (6, 1, "confirmed")
         assert len(met.patterns.get("x1", status="all").solutions) == 1
 
+    def test_each_agent_confirms_it_once(
+        self, met: Satchel, give: Callable[[Satchel, str, str | None], Solution]
+    ) -> None:
+        for agent in ("Ann", "Bob", "Bob", "BOB", "Cid", "Bob"):
+            last = give(met, "fix", agent)
+        assert (last.confidence, last.confirmed) == (7, 2)
+
+    def test_what_helped_counts_beside_it_every_time(
+        self, met: Satchel, give: Callable[[Satchel, str, str | None], Solution]
+    ) -> None:
+        for agent in ("Ann", "Bob"):
+            give(met, "fix", agent)
+        for _ in range(3):
+            met.patterns.outcome("y1", helped=True, agent="Bob")
+        assert give(met, "fix", "Bob").confirmed == 4
+
+    def test_each_solution_is_confirmed_for_itself(
+        self, met: Satchel, give: Callable[[Satchel, str, str | None], Solution]
+    ) -> None:
+        assert [give(met, fix, agent).confirmed for fix in ("one", "two") for agent in ("Ann", "Bob")] == [0, 1, 0, 1]
+
     @pytest.mark.parametrize(("first", "second"), [("Ann", "ANN"), ("Ann", None), (None, "Bob"), (None, None)])
     def test_from_the_same_or_nobody_it_confirms_nothing(
         self,
@@ -145,6 +166,9 @@ def test_what_became_of_the_same_fix_is_said(met: Satchel) -> None:
         "y1 says so already; only another agent's word confirms it",
     )
     assert met.patterns.report(*ERROR, solution="fix", agent="Bob").notes == ("y1 says so already: it is confirmed",)
+    assert met.patterns.solve("x1", "fix", agent="Bob").notes == (
+        "y1 says so already, and the same agent has confirmed it before",
+    )
 
 
 def test_the_same_fix_of_another_error_is_its_own(met: Satchel) -> None:

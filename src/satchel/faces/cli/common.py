@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from satchel.base.errors import InvalidInput
 from satchel.base.paging import DEFAULT_LIMIT, ORDERS
 from satchel.client import Satchel, open_satchel
 
@@ -123,6 +124,22 @@ def warn_notes(notes: Sequence[str]) -> None:
     """Print the notes of an answer to stderr."""
     for note in notes:
         click.echo(note, err=True)
+
+
+def given_or_read(text: str | None, name: str) -> str:
+    """Return a text that was given, or without one, or for a dash, what stands on standard input.
+
+    Args:
+        name: what the text is called, for the error.
+
+    Raises:
+        InvalidInput: nothing was given, and standard input is a terminal.
+    """
+    if text is not None and text != "-":
+        return text
+    if sys.stdin.isatty():
+        raise InvalidInput(f"there is no {name}", "Give it as an argument or on standard input")
+    return sys.stdin.buffer.read().decode("utf-8", "replace").rstrip("\n")
 
 
 def show_json(value: object) -> None:

@@ -22,6 +22,8 @@ COMMANDS: dict[str, str] = {
     "constraint": "Add, list and deactivate rules",
     "message": "Send, list and read messages",
     "file": "Record edits, claim and check files",
+    "learn": "Report errors and what fixed them, save strategies",
+    "package": "Save, list and show packages",
     "stats": "Count what is kept",
     "clear": "Remove old messages and file changes",
     "prune": "Remove the oldest notes of a run",

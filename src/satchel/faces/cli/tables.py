@@ -98,12 +98,21 @@ def local_time(milliseconds: int) -> str:
     return f"{datetime.fromtimestamp(milliseconds / 1_000).astimezone():%Y-%m-%d %H:%M}"
 
 
+def local_day(milliseconds: int) -> str:
+    """Render a day for people, in the zone of their machine, as in ``2026-11-21``."""
+    return local_time(milliseconds).split()[0]
+
+
 def rest_text(shown: int, total: int, what: str, next_offset: int | None) -> str:
     """Say how much of a list was shown, and how to see more."""
     rest = f"; --offset {next_offset} shows more" if next_offset is not None else ""
     return f"{shown} of {total} {what}{rest}"
 
 
-def counted(number: int, noun: str) -> str:
-    """Write a number of things, as in ``1 message`` and ``2,000 messages``."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
+def counted(number: int, noun: str, several: str | None = None) -> str:
+    """Write a number of things, as in ``1 message`` and ``2,000 messages``.
+
+    Args:
+        several: the noun for several where it takes more than an s.
+    """
+    return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"

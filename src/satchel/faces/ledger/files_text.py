@@ -1,9 +1,9 @@
-"""File changes, claims and locks as compact text.
+"""File changes, and what claiming, releasing and asking answered, as compact text.
 
 A change's line is its id, then what differs from what the head or the heading says: file, change, ``by`` agent,
 ``worktree:``, layer and how long it is ``kept``, then when it was made; what was done stands below.
 
-A claim's line is whether it is ``exclusive`` or ``shared``, its path, ``by`` whom, ``worktree:``, since and ``until``
+A claim is told as whether it is ``exclusive`` or ``shared``, its path, ``by`` whom, ``worktree:``, since and ``until``
 when; the reason stands below.
 """
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from satchel.base.paging import Page
 from satchel.base.vocabulary import LAYERS
 from satchel.faces.ledger.lines import (
     NO_AGENT,
@@ -25,7 +24,7 @@ from satchel.faces.ledger.lines import (
     note_lines,
     span_text,
 )
-from satchel.faces.text_parts import content_lines, quoted, value_text, year_of
+from satchel.faces.text_parts import content_lines, quoted, value_text
 from satchel.keep.files.records import (
     CHANGES,
     Claim,
@@ -38,7 +37,6 @@ from satchel.keep.files.records import (
 
 _NO_WORKTREE = "worktree:-"
 _CHANGE_BLANKS = (None, None, NO_AGENT, _NO_WORKTREE, NO_LAYER, None)
-_CLAIM_BLANKS = (None, _NO_WORKTREE)
 
 # a file of such a name could be taken for another field
 _FIELD = re.compile(rf"{'|'.join((*CHANGES, *LAYERS))}|by|kept|(?:worktree|layer):.*|[0-9.]+")
@@ -70,23 +68,6 @@ def recorded_text(change: FileChange) -> str:
     """Say that a change was recorded, and what its author should know."""
     line = f"recorded {change.ref} {_file(change.file)} {change.change} {agent_cell(change.agent) or NO_AGENT}"
     return "\n".join([line, *note_lines(change.notes)])
-
-
-def claims_text(page: Page[Claim]) -> str:
-    """Render a page of claims for an agent; all is there but id, uid and own seq, which no operation takes."""
-    year = year_of(page.items[0].created_at) if page.items else ""
-    lines = [
-        Line(
-            start=_path(claim),
-            cells=(agent_cell(claim.agent), _worktree(claim.worktree)),
-            own=(),
-            moment=claim.created_at,
-            after=(f"until {moment_text(claim.expires_at, year)}",),
-            below=() if claim.reason is None else tuple(content_lines(claim.reason)),
-        )
-        for claim in page
-    ]
-    return list_text("claims", page, lines, _CLAIM_BLANKS, has_ids=False)
 
 
 def claimed_text(claimed: Claimed) -> str:

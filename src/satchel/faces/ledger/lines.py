@@ -61,9 +61,7 @@ class Line:
     below: tuple[str, ...] = ()
 
 
-def list_text(
-    title: str, page: Page[Item], lines: Sequence[Line], blanks: Sequence[str | None], *, has_ids: bool = True
-) -> str:
+def list_text(title: str, page: Page[Item], lines: Sequence[Line], blanks: Sequence[str | None]) -> str:
     """Put a list together.
 
     Args:
@@ -71,7 +69,6 @@ def list_text(
         page: the page that the lines are of.
         lines: one for each item, in the page's order.
         blanks: for each cell how its absence is said where another value was stated for all; None if none is absent.
-        has_ids: whether lines begin with ids, so that the order of what happened at once can be told from them.
     """
     kept = page if isinstance(page, KeptPage) else None
     head = [f"{len(lines)} {title}" if len(lines) == page.total else f"{len(lines)} of {page.total} {title}"]
@@ -85,7 +82,7 @@ def list_text(
     first = ", ".join(head)
     rest: list[str] = []
     if lines:
-        regroup = has_ids and kept is not None and kept.order in _SORTED
+        regroup = kept is not None and kept.order in _SORTED
         columns = (None, *range(len(blanks)))
         plan = min((_planned(lines, blanks, column, regroup) for column in columns), key=lambda plan: plan.cost)
         stated = [text for text in plan.usual if text is not None]

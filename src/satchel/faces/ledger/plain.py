@@ -20,7 +20,7 @@ Fields = dict[str, object]
 
 def decision_fields(decision: Decision) -> Fields:
     """Return a decision as JSON fields, with what it replaced and what it looks like where it was just set."""
-    return _set(
+    return set_fields(
         {
             "id": decision.ref,
             "uid": decision.uid,
@@ -47,7 +47,7 @@ def decision_fields(decision: Decision) -> Fields:
 
 def decision_state_fields(state: DecisionState) -> Fields:
     """Return what a decision was as JSON fields."""
-    return _set(
+    return set_fields(
         {
             "revision": state.revision,
             "value": state.value,
@@ -77,7 +77,7 @@ def similar_fields(similar: Similar) -> Fields:
 
 def decision_page_fields(page: DecisionPage) -> Fields:
     """Return a page of decisions as JSON fields."""
-    return {"decisions": [decision_fields(decision) for decision in page], **_page(page)}
+    return {"decisions": [decision_fields(decision) for decision in page], **rest_fields(page)}
 
 
 def history_fields(history: DecisionHistory) -> Fields:
@@ -85,13 +85,13 @@ def history_fields(history: DecisionHistory) -> Fields:
     return {
         "decision": decision_fields(history.decision),
         "history": [decision_state_fields(state) for state in history.history],
-        **_page(history.history),
+        **rest_fields(history.history),
     }
 
 
 def constraint_fields(constraint: Constraint) -> Fields:
     """Return a constraint as JSON fields."""
-    return _set(
+    return set_fields(
         {
             "id": constraint.ref,
             "uid": constraint.uid,
@@ -115,12 +115,12 @@ def constraint_fields(constraint: Constraint) -> Fields:
 
 def constraint_page_fields(page: ConstraintPage) -> Fields:
     """Return a page of constraints as JSON fields."""
-    return {"constraints": [constraint_fields(constraint) for constraint in page], **_page(page)}
+    return {"constraints": [constraint_fields(constraint) for constraint in page], **rest_fields(page)}
 
 
 def message_fields(message: Message) -> Fields:
     """Return a message as JSON fields."""
-    fields = _set(
+    fields = set_fields(
         {
             "id": message.ref,
             "uid": message.uid,
@@ -148,7 +148,7 @@ def message_page_fields(page: MessagePage) -> Fields:
         "agent": page.agent,
         "unread": page.unread,
         "messages": [message_fields(message) for message in page],
-        **_page(page),
+        **rest_fields(page),
     }
 
 
@@ -166,7 +166,7 @@ def marked_fields(marked: MarkedRead) -> Fields:
 
 def file_change_fields(change: FileChange) -> Fields:
     """Return a file change as JSON fields."""
-    return _set(
+    return set_fields(
         {
             "id": change.ref,
             "uid": change.uid,
@@ -187,12 +187,12 @@ def file_change_fields(change: FileChange) -> Fields:
 
 def file_change_page_fields(page: FileChangePage) -> Fields:
     """Return a page of file changes as JSON fields."""
-    return {"changes": [file_change_fields(change) for change in page], **_page(page)}
+    return {"changes": [file_change_fields(change) for change in page], **rest_fields(page)}
 
 
 def claim_fields(claim: Claim) -> Fields:
     """Return a claim as JSON fields; it has no short id, since operations take its path."""
-    return _set(
+    return set_fields(
         {
             "uid": claim.uid,
             "seq": claim.seq,
@@ -209,7 +209,7 @@ def claim_fields(claim: Claim) -> Fields:
 
 def claim_page_fields(page: Page[Claim]) -> Fields:
     """Return a page of claims as JSON fields."""
-    return {"claims": [claim_fields(claim) for claim in page], **_page(page)}
+    return {"claims": [claim_fields(claim) for claim in page], **rest_fields(page)}
 
 
 def claimed_fields(claimed: Claimed) -> Fields:
@@ -231,7 +231,7 @@ def released_fields(released: Released) -> Fields:
 
 def lock_fields(lock: FileLock) -> Fields:
     """Return whether a file is locked, and why, as JSON fields."""
-    return _set({"file": lock.file, "agent": lock.agent, "locked": lock.locked, "until": _iso(lock.until)}) | {
+    return set_fields({"file": lock.file, "agent": lock.agent, "locked": lock.locked, "until": _iso(lock.until)}) | {
         "claims": [claim_fields(claim) for claim in lock.claims],
         "elsewhere": [claim_fields(claim) for claim in lock.elsewhere],
         "own": [claim_fields(claim) for claim in lock.own],
@@ -239,7 +239,8 @@ def lock_fields(lock: FileLock) -> Fields:
     }
 
 
-def _page(page: Page[Item]) -> Fields:
+def rest_fields(page: Page[Item]) -> Fields:
+    """Return what a page says beside its items."""
     fields: Fields = {"total": page.total, "next_offset": page.next_offset}
     return fields | {"seq": page.cursor, "notes": list(page.notes)} if isinstance(page, KeptPage) else fields
 
@@ -248,6 +249,6 @@ def _iso(moment: int | None) -> str | None:
     return None if moment is None else iso(moment)
 
 
-def _set(fields: Mapping[str, object]) -> Fields:
+def set_fields(fields: Mapping[str, object]) -> Fields:
     """Return the fields that are set."""
     return {name: value for name, value in fields.items() if value is not None and value != []}

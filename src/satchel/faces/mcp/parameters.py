@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from satchel.base.paging import ORDERS
+from satchel.base.paging import MATCHES, ORDERS
 from satchel.base.vocabulary import PRIORITIES
 from satchel.faces.mcp.schema import Schema
 
@@ -47,21 +47,21 @@ FLAG: Schema = {"type": "boolean"}
 SEVERAL = texts({"type": "object"})
 """A batch of items, each checked against the fields of one."""
 
-FORMAT = choice("text", "json")
+FORMAT = said(choice("text", "json"), "Every tool takes it")
 ACTOR = said(TEXT, "Your name")
 AUTHOR = said(TEXT, "Author")
 """A filter, not who acts."""
 PRIORITY = choice(*PRIORITIES)
 LEAST_PRIORITY = said(PRIORITY, "Or higher")
 LIVENESS = choice("live", "superseded", "all")
-MATCH = choice("any", "all")
+MATCH = choice(*MATCHES)
 
 PAGE: Mapping[str, Schema] = {"limit": WHOLE, "offset": WHOLE, "format": FORMAT}
 """What every list takes."""
 
 CHANGES: Mapping[str, Schema] = {
     "since": said(TEXT, "2d or ISO 8601"),
-    "after_seq": said(WHOLE, "Changes after this seq"),
+    "after_seq": WHOLE,
     "order": choice(*ORDERS),
     **PAGE,
 }

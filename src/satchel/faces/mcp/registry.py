@@ -54,7 +54,11 @@ class Tool(Generic[ServiceT]):
             told: what the tools before it said of the parameters they share, which is said once; kept up to date.
         """
         schema = {key: value for key, value in self.parameters.items() if key != "additionalProperties"}
-        schema["properties"] = {name: _told_once(name, inner, told) for name, inner in schema["properties"].items()}
+        schema["properties"] = {
+            name: _told_once(name, inner, told)
+            for name, inner in schema["properties"].items()
+            if not _is_known(name, inner, told)
+        }
         hints: dict[str, bool] = {}
         if self.read_only:
             hints["readOnlyHint"] = True
@@ -182,19 +186,26 @@ def _python_name(name: str) -> str:
 _TOLD = frozenset({"description", "default"})
 """The parts of a parameter's schema that a reader of the whole list need not see twice; choices of names do stand."""
 
-_TOLD_WHOLE = frozenset({"format"})
-"""Parameters that mean the same in every tool and are best left out: of these the choice of names is told once too."""
+_SHOWN_ONCE = frozenset({"format"})
+"""Parameters that mean the same in every tool and are best left out: one that a tool showed, no other shows again."""
+
+
+def _is_known(name: str, schema: Schema, told: dict[str, object]) -> bool:
+    if name not in _SHOWN_ONCE:
+        return False
+    known = told.get(name) == schema
+    told[name] = schema
+    return known
 
 
 def _told_once(name: str, schema: Schema, told: dict[str, object]) -> Schema:
     shown: dict[str, Any] = {}
-    once = _TOLD | {"enum"} if name in _TOLD_WHOLE else _TOLD
     for part, value in schema.items():
         if part == "items":
             shown[part] = _told_once(f"{name}[]", value, told)
-        elif part not in once or told.get(f"{name} {part}") != value:
+        elif part not in _TOLD or told.get(f"{name} {part}") != value:
             shown[part] = value
-    told.update({f"{name} {part}": schema.get(part) for part in once})
+    told.update({f"{name} {part}": schema.get(part) for part in _TOLD})
     return shown
 
 

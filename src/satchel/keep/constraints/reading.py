@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, nearest, unknown_name
-from satchel.base.paging import Reading, check_page, check_reading
+from satchel.base.paging import MATCHES, Reading, check_page, check_reading
 from satchel.base.text import check_name
 from satchel.base.vocabulary import priority_number
 from satchel.find import search
@@ -24,7 +24,6 @@ from satchel.store.transaction import Transaction
 SHOWN = (*STATUSES, "all")
 """Which constraints to read."""
 
-MATCHES = ("any", "all")
 """How many of the tags a constraint must have."""
 
 _ORDERS = {

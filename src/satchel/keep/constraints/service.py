@@ -129,8 +129,7 @@ class Constraints:
             project = projects.find(transaction, self._workplace)
             if project is None:
                 find_layer(transaction, None, chosen.layer)
-                note = "nothing was written for this project yet"
-                return ConstraintPage((), 0, offset, limit, 0, chosen.order_name, (note,), after_seq)
+                return ConstraintPage((), 0, offset, limit, 0, chosen.order_name, (projects.NOTHING_YET,), after_seq)
             found, total, notes = reading.read(transaction, project.id, chosen)
         return ConstraintPage(found, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, unknown_name
-from satchel.base.paging import Reading, check_page, check_reading
+from satchel.base.paging import MATCHES, Reading, check_page, check_reading
 from satchel.base.text import check_name
 from satchel.find import search as searching
 from satchel.find.documents import Kind
@@ -24,8 +24,6 @@ from satchel.keep.decisions.writing import decision
 from satchel.keep.names import check_names, find_agent, find_layer, find_name
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
-
-MATCHES = ("any", "all")
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,8 +218,7 @@ class Decisions:
             project = projects.find(transaction, self._workplace)
             if project is None:
                 find_layer(transaction, None, chosen.layer)
-                note = "nothing was written for this project yet"
-                return DecisionPage((), 0, offset, limit, 0, chosen.order_name, (note,), after_seq)
+                return DecisionPage((), 0, offset, limit, 0, chosen.order_name, (projects.NOTHING_YET,), after_seq)
             found, total, notes = reading.find(transaction, project.id, chosen)
         return DecisionPage(found, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
 

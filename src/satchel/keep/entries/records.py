@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from satchel.base.errors import unknown_name
 from satchel.base.paging import change_cursor, next_offset
 from satchel.find.documents import Kind
-from satchel.store.transaction import Row
+from satchel.store.transaction import Row, Transaction
 
 ENTRY_TYPES = (
     "discovery",
@@ -21,8 +21,10 @@ ENTRY_TYPES = (
 )
 """The types of entries; the number of a type in the table is its place here, from 1."""
 
+ERROR = ENTRY_TYPES.index("error") + 1
 REVIEW_ISSUE = ENTRY_TYPES.index("review_issue") + 1
 REVIEW_VERDICT = ENTRY_TYPES.index("review_verdict") + 1
+SCRATCHPAD = ENTRY_TYPES.index("scratchpad") + 1
 CODEBASE_ANALYSIS = ENTRY_TYPES.index("codebase_analysis") + 1
 
 
@@ -83,6 +85,60 @@ class Entry:
     def ref(self) -> str:
         """The short id, as in ``e812``."""
         return entry_ref(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Who writes entries, in which run and when, by the store's numbers.
+
+    Attributes:
+        agent: None for nobody.
+        now: milliseconds UTC.
+    """
+
+    project_id: int
+    run: int
+    agent: int | None
+    now: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An entry that passed every check and is ready to be stored as it is.
+
+    Attributes:
+        type: its number.
+        notes: what was cleaned or redacted.
+    """
+
+    type: int
+    content: str
+    searchable: str
+    task_id: str | None
+    loop_id: str | None
+    file: str | None
+    line: int | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """What a new entry repeats of what its writer was told before.
+
+    Attributes:
+        note: says so.
+        entry: the number of the entry that says the very same, which is why the new one is not written; or None.
+    """
+
+    note: str
+    entry: int | None = None
+
+
+FindEchoes = Callable[[Transaction, Writer, Sequence[Prepared]], Mapping[int, Echo]]
+"""A rule for entries that are about to be written: what they repeat, by their place."""
+
+AfterWrite = Callable[[Transaction, Writer, int, Prepared], tuple[str, ...]]
+"""A rule for an entry that was just written, with its number: notes for its writer. Its errors undo the write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +244,3 @@ def type_number(name: object) -> int:
 def entry_ref(number: int) -> str:
     """Return the short id of an entry, as in ``e812``."""
     return Kind.ENTRY.ref(number)
-
-
-def entry_number(ref: str) -> int:
-    """Read a short id, with or without its letter.
-
-    Raises:
-        InvalidInput: it is no short id of an entry.
-    """
-    return Kind.ENTRY.number_of(ref)

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import InvalidInput, NotFound, TooLarge
 from satchel.base.paging import DEFAULT_LIMIT, check_whole
 from satchel.keep import projects, runs
 from satchel.keep.entries import writing
-from satchel.keep.entries.records import ENTRY_TYPES, Entry, EntryPage, NewEntry, PruneResult
+from satchel.keep.entries.records import (
+    COLUMNS,
+    ENTRY_TYPES,
+    AfterWrite,
+    Entry,
+    EntryPage,
+    FindEchoes,
+    NewEntry,
+    Prepared,
+    PruneResult,
+    Writer,
+    entry_of,
+)
 from satchel.keep.names import check_identifier, ensure_agent
 from satchel.keep.projects import Project, Workplace
 from satchel.keep.runs import RunChoice
@@ -25,8 +38,12 @@ DEFAULT_KEEP = 500
 class Entries:
     """The notes that agents leave for each other, in seven types."""
 
-    def __init__(self, workplace: Workplace) -> None:
+    def __init__(
+        self, workplace: Workplace, after_write: AfterWrite | None = None, find_echoes: FindEchoes | None = None
+    ) -> None:
         self._workplace = workplace
+        self._after_write = after_write
+        self._find_echoes = find_echoes
 
     def write(
         self,
@@ -54,7 +71,9 @@ class Entries:
             agent: who writes; None takes the default, which may be nobody.
 
         Returns:
-            The entry as it was kept; ``notes`` says what was cleaned, redacted or started.
+            The entry as it was kept; ``notes`` says what was cleaned, redacted or started, and what followed from it.
+            A text that says the very same as an entry which a briefing gave this agent is not written again: that
+            entry is returned, and its notes say so.
 
         Raises:
             InvalidInput, TooLarge: the entry is not acceptable; nothing was written.
@@ -86,11 +105,25 @@ class Entries:
             project = projects.ensure(transaction, work, now)
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             author, author_name = (None, None) if agent is None else ensure_agent(transaction, project.id, agent, now)
-            kept = writing.insert(transaction, project.id, run.id, author, prepared, now)
-            self._keep_to_limit(transaction, project.id, run.id, prepared)
-        notes = run.notes
-        return tuple(
-            Entry(
+            writer = Writer(project.id, run.id, author, now)
+            echoes = {} if self._find_echoes is None else self._find_echoes(transaction, writer, prepared)
+            kept = {
+                place: _load(transaction, run, echo.entry, (echo.note,))
+                for place, echo in echoes.items()
+                if echo.entry is not None
+            }
+            places = [place for place in range(len(prepared)) if place not in kept]
+            fresh = [prepared[place] for place in places]
+            written = writing.insert(transaction, project.id, run.id, author, fresh, now)
+            followed = {
+                number: self._follow(transaction, writer, number, entry)
+                for (number, _, _), entry in zip(written, fresh, strict=True)
+            }
+            self._keep_to_limit(transaction, project.id, run.id, fresh)
+        for place, (number, uid, seq) in zip(places, written, strict=True):
+            entry = prepared[place]
+            said = (echoes[place].note,) if place in echoes else ()
+            kept[place] = Entry(
                 number,
                 uid.hex(),
                 seq,
@@ -105,10 +138,9 @@ class Entries:
                 None,
                 now,
                 None,
-                entry.notes + notes,
+                (*entry.notes, *run.notes, *said, *followed[number]),
             )
-            for (number, uid, seq), entry in zip(kept, prepared, strict=True)
-        )
+        return tuple(kept[place] for place in range(len(prepared)))
 
     def read(
         self,
@@ -232,7 +264,11 @@ class Entries:
             )
         return project, run
 
-    def _prepare(self, entry: NewEntry, place: int, count: int) -> writing.Prepared:
+    def _follow(self, transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> tuple[str, ...]:
+        """Let the rule that follows from an entry do its work, and return what it has to say."""
+        return () if self._after_write is None else self._after_write(transaction, writer, number, entry)
+
+    def _prepare(self, entry: NewEntry, place: int, count: int) -> Prepared:
         try:
             return writing.prepare(entry, self._workplace)
         except (InvalidInput, TooLarge) as error:
@@ -240,12 +276,18 @@ class Entries:
                 raise
             raise type(error)(f"entries[{place}]: {error.problem}", error.remedy) from None
 
-    def _keep_to_limit(
-        self, transaction: Transaction, project_id: int, run: int, written: Sequence[writing.Prepared]
-    ) -> None:
+    def _keep_to_limit(self, transaction: Transaction, project_id: int, run: int, written: Sequence[Prepared]) -> None:
         limit = self._workplace.max_per_loop
         if limit is None:
             return
         for chosen in {(entry.type, entry.loop_id) for entry in written}:
             doomed = writing.prunable(transaction, project_id, run, limit, chosen)
             writing.delete(transaction, project_id, [number for number, _ in doomed])
+
+
+def _load(transaction: Transaction, run: RunChoice, number: int, notes: tuple[str, ...]) -> Entry:
+    row = transaction.one(
+        f"SELECT {COLUMNS} FROM context c LEFT JOIN agents a ON a.id = c.agent_id WHERE c.id = :id", {"id": number}
+    )
+    assert row is not None
+    return replace(entry_of(row, run.run_id), notes=notes)

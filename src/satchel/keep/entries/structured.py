@@ -56,6 +56,9 @@ _FIELDS: dict[str, tuple[_Field, ...]] = {
 STRUCTURED_TYPES = tuple(_FIELDS)
 """The entry types whose content is an object."""
 
+TELLING_FIELDS = ("fix", "solution", "resolution", "summary")
+"""The fields in which an entry may say in words what was done, the most telling first."""
+
 _EXPECTED = {
     "text": "text",
     "flag": "true or false",
@@ -80,6 +83,18 @@ class ReviewVerdict:
     passed: bool
     summary: str | None = None
     intent_satisfied: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scratchpad:
+    """How far one iteration of a loop came."""
+
+    iteration: int
+    done: bool | None = None
+    test_status: str | None = None
+    next_step: str | None = None
+    blockers: tuple[str, ...] = ()
+    attempted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +155,16 @@ def searchable_text(content: str) -> str:
         return content
 
 
+def telling_text(content: str) -> str | None:
+    """Return what a stored structured entry says in one of :data:`TELLING_FIELDS`, or None where it has none."""
+    try:
+        fields = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    told = [fields.get(name) for name in TELLING_FIELDS] if isinstance(fields, dict) else []
+    return next((text.strip() for text in told if isinstance(text, str) and text.strip()), None)
+
+
 def review_issue(content: str) -> ReviewIssue:
     """Read a stored review_issue.
 
@@ -159,6 +184,21 @@ def review_verdict(content: str) -> ReviewVerdict:
     fields = parse_object("review_verdict", content)
     intent = fields.get("intent_satisfied")
     return ReviewVerdict(bool(fields["passed"]), _text(fields, "summary"), None if intent is None else bool(intent))
+
+
+def scratchpad(content: str) -> Scratchpad:
+    """Read a stored scratchpad. Raises as :func:`review_issue` does."""
+    fields = parse_object("scratchpad", content)
+    done, iteration = fields.get("done"), fields["iteration"]
+    assert isinstance(iteration, int)
+    return Scratchpad(
+        iteration=iteration,
+        done=None if done is None else bool(done),
+        test_status=_text(fields, "test_status"),
+        next_step=_text(fields, "next_step"),
+        blockers=_list(fields, "blockers"),
+        attempted=_list(fields, "attempted"),
+    )
 
 
 def codebase_analysis(content: str) -> CodebaseAnalysis:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput
 from satchel.base.paging import check_whole
@@ -17,6 +16,7 @@ from satchel.keep.entries.records import (
     REVIEW_ISSUE,
     REVIEW_VERDICT,
     NewEntry,
+    Prepared,
     type_number,
 )
 from satchel.keep.names import check_file, check_identifier
@@ -25,20 +25,6 @@ from satchel.keep.texts import check_size, map_texts, storable, storable_json, t
 from satchel.store.transaction import Transaction
 
 _MAX_LINE = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """An entry that passed every check and is ready to be stored as it is."""
-
-    type: int
-    content: str
-    searchable: str
-    task_id: str | None
-    loop_id: str | None
-    file: str | None
-    line: int | None
-    notes: tuple[str, ...]
 
 
 def prepare(entry: NewEntry, workplace: Workplace) -> Prepared:

@@ -23,8 +23,6 @@ MAX_REASON_CHARS = 300
 MAX_RECENT = 20
 """How many recent changes the answer about a lock names at most."""
 
-_NOTHING_YET = "nothing was written for this project yet"
-
 
 class Files:
     """Recorded edits, and claims that announce them."""
@@ -148,7 +146,7 @@ class Files:
             project = projects.find(transaction, work)
             if project is None:
                 names.find_layer(transaction, None, chosen.layer)
-                return FileChangePage((), 0, offset, limit, 0, chosen.order_name, (_NOTHING_YET,), after_seq)
+                return FileChangePage((), 0, offset, limit, 0, chosen.order_name, (projects.NOTHING_YET,), after_seq)
             items, total, notes = changes.read(transaction, project.id, chosen)
         return FileChangePage(items, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
 
@@ -252,7 +250,7 @@ class Files:
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
             if project is None:
-                return KeptPage((), 0, offset, limit, notes=(_NOTHING_YET,))
+                return KeptPage((), 0, offset, limit, notes=(projects.NOTHING_YET,))
             number = names.find_agent(transaction, project.id, agent)
             if number == -1:
                 return KeptPage((), 0, offset, limit, project.seq, notes=(f"no agent is called {agent!r} here",))

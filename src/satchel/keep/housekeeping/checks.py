@@ -14,6 +14,7 @@ from satchel.base.paths import filesystem_kind
 from satchel.find import index_sqlite as index
 from satchel.keep.finding import index_problems
 from satchel.keep.housekeeping.counts import count_problems
+from satchel.keep.housekeeping.handed import count_deliveries
 from satchel.store import backups, upkeep
 from satchel.store.opening import ENGINE
 from satchel.store.schema import SCHEMA_VERSION
@@ -52,6 +53,7 @@ def examine(engine: SqliteEngine, warnings: tuple[str, ...]) -> Iterator[Check]:
         ("file", _check_file),
         ("index", _check_index),
         ("counts", _check_counts),
+        ("deliveries", _check_deliveries),
     ):
         check = _guarded(name, examination, engine)
         yield check
@@ -116,6 +118,20 @@ def _check_counts(engine: SqliteEngine) -> Check:
     if found:
         return Check("counts", "failed", f"{'; '.join(found)}; `satchel rebuild` counts anew")
     return Check("counts", "ok", "the decisions are counted as they are")
+
+
+def _check_deliveries(engine: SqliteEngine) -> Check:
+    with engine.read() as transaction:
+        recorded, gone, of_others = count_deliveries(transaction)
+    if of_others:
+        return Check(
+            "deliveries",
+            "failed",
+            f"{of_others} of {recorded} are of another project's items than their run is: somebody changed the file; "
+            "`satchel restore` goes back to a backup",
+        )
+    left = f", {gone} of items that are gone; `satchel compact` removes those" if gone else ""
+    return Check("deliveries", "ok", f"{recorded} recorded{left}")
 
 
 def _check_backups(file: Path) -> Check:

@@ -1,4 +1,4 @@
-"""Clearing what is old: messages, file changes, and claims that have run out."""
+"""Clearing what is old: messages, file changes, and claims and error patterns that have run out."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ class Cleared:
 
     Attributes:
         messages: how many; so for ``file_changes``.
-        claims: how many that had run out.
+        claims: how many that had run out; so for ``error_patterns``, which go with their solutions.
         done: False for a preview.
     """
 
     messages: int
     file_changes: int
     claims: int
+    error_patterns: int
     done: bool
 
 
@@ -81,14 +82,15 @@ def clear(
     with engine.read() as transaction:
         project = projects.find(transaction, workplace)
         if project is None:
-            return Cleared(0, 0, 0, done=not preview)
+            return Cleared(0, 0, 0, 0, done=not preview)
         values = {"project": project.id, "now": now}
         messages = _old(Kind.MESSAGE, _before(workplace, messages_hours, now), project.id, now)
         changes = _old(Kind.FILE_CHANGE, _before(workplace, file_changes_hours, now), project.id, now)
-        found = messages.count(transaction), changes.count(transaction)
+        patterns = _old(Kind.ERROR_PATTERN, None, project.id, now)
+        found = messages.count(transaction), changes.count(transaction), patterns.count(transaction)
         claims = transaction.all(f"SELECT id {_CLAIMS}", values)
     if preview:
-        return Cleared(*found, claims=len(claims), done=False)
+        return Cleared(found[0], found[1], len(claims), found[2], done=False)
     with engine.write() as transaction:
         released = transaction.execute(f"DELETE {_CLAIMS}", values)
 
@@ -98,7 +100,8 @@ def clear(
 
     sent = _remove(engine, project.id, messages, told)
     changed = _remove(engine, project.id, changes, lambda gone: told(sent + gone))
-    return Cleared(sent, changed, released, done=True)
+    over = _remove(engine, project.id, patterns, lambda gone: told(sent + changed + gone))
+    return Cleared(sent, changed, released, over, done=True)
 
 
 def _remove(engine: SqliteEngine, project_id: int, old: _Old, told: Callable[[int], None]) -> int:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from satchel.base.errors import NotFound
 from satchel.find import index_sqlite as index
 from satchel.keep import projects
+from satchel.keep.housekeeping.handed import forget_deliveries
 from satchel.keep.kinds import KINDS, read_ref
-from satchel.keep.projects import Workplace
+from satchel.keep.patterns import writing as pattern_writing
+from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
+from satchel.keep.projects import Project, Workplace
 from satchel.store import backups, upkeep
+from satchel.store.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +24,7 @@ class Forgotten:
 
     Attributes:
         ref: its short id.
-        kind: what it is, such as entry or decision.
+        kind: what it is, such as entry, decision or solution.
         text: what could be searched of it.
         still_in: backups and set-aside files that hold it still.
         unreadable: backups that could not be opened to look.
@@ -36,23 +41,64 @@ class Forgotten:
     done: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Leaving:
+    """An item that is to go.
+
+    Attributes:
+        delete: removes it with all that hangs on it.
+    """
+
+    ref: str
+    kind: str
+    table: str
+    uid: bytes
+    text: str
+    delete: Callable[[], None]
+
+
 def forget(workplace: Workplace, ref: str, *, preview: bool) -> Forgotten:
     """Remove one item, as :meth:`satchel.keep.housekeeping.Housekeeping.forget` says."""
-    kind, number = read_ref(ref)
-    thing = KINDS[kind]
     engine = workplace.engine
+    find = _solution if ref.strip().startswith(SOLUTION_LETTER) else _item
     with engine.read() if preview else engine.write() as transaction:
-        project = projects.find(transaction, workplace)
-        row = transaction.one(
-            f"SELECT uid FROM {kind.table} WHERE id = :id AND project_id = :project",
-            {"id": number, "project": project.id if project else None},
-        )
-        if project is None or row is None:
-            raise NotFound(f"there is no {thing.name} {kind.ref(number)} in this project", "Lists show the ids")
-        text = thing.texts(transaction, [number])[number]
+        leaving = find(transaction, projects.find(transaction, workplace), ref)
         if not preview:
-            thing.delete(transaction, project.id, [number])
+            leaving.delete()
             index.optimize(transaction)
     emptied = not preview and upkeep.shrink(engine).wal_emptied
-    still, unreadable = backups.copies_that_hold(engine.file, kind.table, row[0])
-    return Forgotten(kind.ref(number), thing.name, text, still, unreadable, emptied, done=not preview)
+    still, unreadable = backups.copies_that_hold(engine.file, leaving.table, leaving.uid)
+    return Forgotten(leaving.ref, leaving.kind, leaving.text, still, unreadable, emptied, done=not preview)
+
+
+def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leaving:
+    kind, number = read_ref(ref)
+    thing = KINDS[kind]
+    row = transaction.one(
+        f"SELECT uid FROM {kind.table} WHERE id = :id AND project_id = :project",
+        {"id": number, "project": project.id if project else None},
+    )
+    if project is None or row is None:
+        raise NotFound(f"there is no {thing.name} {kind.ref(number)} in this project", "Lists show the ids")
+
+    def delete() -> None:
+        thing.delete(transaction, project.id, [number])
+        forget_deliveries(transaction, kind, number)
+
+    text = thing.texts(transaction, [number])[number]
+    return _Leaving(kind.ref(number), thing.name, kind.table, row[0], text, delete)
+
+
+def _solution(transaction: Transaction, project: Project | None, ref: str) -> _Leaving:
+    number = solution_number(ref)
+    if project is None:
+        raise pattern_writing.no_solution(number)
+    found = pattern_writing.load_solution(transaction, project.id, number)
+    return _Leaving(
+        found.ref,
+        "solution",
+        "error_solutions",
+        bytes.fromhex(found.uid),
+        found.text,
+        lambda: pattern_writing.delete_solution(transaction, project.id, found),
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from satchel.find import index_sqlite as index
 from satchel.keep import projects
-from satchel.keep.housekeeping import checks, clearing, counts, forgetting, statistics, summaries
+from satchel.keep.housekeeping import checks, clearing, counts, forgetting, handed, statistics, summaries
 from satchel.keep.housekeeping.checks import Check
 from satchel.keep.housekeeping.clearing import Cleared
 from satchel.keep.housekeeping.forgetting import Forgotten
@@ -61,8 +61,9 @@ class Housekeeping:
         return upkeep.restore(self._engine, source, progress)
 
     def compact(self) -> Shrunk:
-        """Merge the search index and reclaim the space of what was deleted."""
+        """Merge the search index, drop deliveries of what is gone, and reclaim the space of what was deleted."""
         with self._engine.write() as transaction:
+            handed.remove_leftovers(transaction)
             index.optimize(transaction)
         return upkeep.shrink(self._engine)
 
@@ -79,7 +80,7 @@ class Housekeeping:
         *,
         progress: Progress | None = None,
     ) -> Cleared:
-        """Remove old messages and file changes of the project, and its claims that have run out.
+        """Remove old messages and file changes of the project, and its claims and error patterns that have run out.
 
         Args:
             messages_hours: remove messages of that age and older, read or not; 0 removes every one up to now, at most
@@ -98,7 +99,9 @@ class Housekeeping:
         """Remove one item for good, as for a leaked secret: its rows, its search text, and the space they took.
 
         Args:
-            ref: its short id with its letter, such as ``e812``; a decision goes with its whole history.
+            ref: its short id with its letter, such as ``e812``, or of one solution, such as ``y7``. A decision goes
+                with its whole history, an error pattern with its solutions, and everything with the record of who was
+                given it.
             preview: only say what would be removed.
 
         Raises:

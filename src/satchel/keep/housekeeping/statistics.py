@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from satchel.keep import constraints, decisions
+from satchel.keep import constraints, decisions, packages
 from satchel.keep.entries.records import ENTRY_TYPES
 from satchel.keep.projects import Project
 from satchel.store import upkeep
@@ -23,7 +23,10 @@ class Statistics:
         superseded: how many of them were superseded.
         decisions: pairs of status and how many.
         constraints: pairs of status and how many.
-        messages: how many that have not expired; so for ``file_changes`` and ``claims``.
+        messages: how many that have not expired; so for ``file_changes``, ``claims`` and ``error_patterns``.
+        packages: pairs of status and how many.
+        solutions: how many of error patterns that have not expired.
+        deliveries: how often an item was handed to an agent.
         tags: how many names are known, used or not; so for ``scopes``.
         other_projects: how many more the store holds.
         size_bytes: of the database file and its WAL.
@@ -43,6 +46,11 @@ class Statistics:
     messages: int
     file_changes: int
     claims: int
+    packages: tuple[tuple[str, int], ...]
+    error_patterns: int
+    solutions: int
+    strategies: int
+    deliveries: int
     tags: int
     scopes: int
     other_projects: int
@@ -81,6 +89,9 @@ def count_up(transaction: Transaction, file: Path, project: Project | None, now:
     by_type = counts("SELECT type, count(*) FROM context WHERE project_id = :project GROUP BY type")
     by_status = counts("SELECT status, count(*) FROM decisions WHERE project_id = :project GROUP BY status")
     by_active = counts("SELECT 2 - active, count(*) FROM constraints WHERE project_id = :project GROUP BY active")
+    by_heir = counts(
+        "SELECT 1 + (superseded_by IS NOT NULL), count(*) FROM context_packages WHERE project_id = :project GROUP BY 1"
+    )
     everything = count("SELECT count(*) FROM documents")
     size = upkeep.stored_bytes(file)
     return Statistics(
@@ -97,6 +108,16 @@ def count_up(transaction: Transaction, file: Path, project: Project | None, now:
         messages=count("SELECT count(*) FROM agent_messages WHERE project_id = :project AND expires_at > :now"),
         file_changes=count("SELECT count(*) FROM file_changes WHERE project_id = :project AND expires_at > :now"),
         claims=count("SELECT count(*) FROM file_claims WHERE project_id = :project AND expires_at > :now"),
+        packages=tuple((name, by_heir.get(place, 0)) for place, name in enumerate(packages.STATUSES, 1)),
+        error_patterns=count("SELECT count(*) FROM error_patterns WHERE project_id = :project AND expires_at > :now"),
+        solutions=count(
+            "SELECT count(*) FROM error_solutions s JOIN error_patterns p ON p.id = s.pattern_id "
+            "WHERE s.project_id = :project AND p.expires_at > :now"
+        ),
+        strategies=count("SELECT count(*) FROM strategies WHERE project_id = :project"),
+        deliveries=count(
+            "SELECT count(*) FROM deliveries d JOIN runs r ON r.id = d.run_id WHERE r.project_id = :project"
+        ),
         tags=count("SELECT count(*) FROM tags WHERE project_id = :project"),
         scopes=count("SELECT count(*) FROM scopes WHERE project_id = :project"),
         other_projects=count("SELECT count(*) FROM projects") - (project is not None),

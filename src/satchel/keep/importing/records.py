@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-ITEM_KINDS = ("decisions", "constraints", "messages", "file_changes")
-"""What is imported, in the order it is done."""
-
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
@@ -129,13 +126,13 @@ class ForeignFileChange:
 
 @dataclass(frozen=True, slots=True)
 class ForeignStore:
-    """Everything that can be read of another tool's store.
+    """What is known of any tool's store that was read.
 
     Attributes:
         format: which of the tool's formats it is.
         project: the project that was read, or None where the store knows none.
-        project_id: its number there; 1, which an upgrade gives the first, where the store knows none.
-        rows: how many of each of :data:`ITEM_KINDS` there are, readable or not.
+        kinds: what is imported, in the order it is done.
+        rows: how many of each of ``kinds`` there are, readable or not.
         tables: what the table of each is called.
         troubles: what could not be read, or only in part.
         notes: what else should be known.
@@ -144,16 +141,27 @@ class ForeignStore:
 
     format: str
     project: str | None
-    project_id: int
+    kinds: tuple[str, ...]
     rows: tuple[int, ...]
     tables: tuple[str, ...]
+    troubles: tuple[Trouble, ...]
+    notes: tuple[str, ...]
+    not_taken: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlewStore(ForeignStore):
+    """Everything that can be read of a sqlew database.
+
+    Attributes:
+        project_id: the project's number there; 1, which an upgrade gives the first, where the store knows none.
+    """
+
+    project_id: int
     decisions: tuple[ForeignDecision, ...]
     constraints: tuple[ForeignConstraint, ...]
     messages: tuple[ForeignMessage, ...]
     file_changes: tuple[ForeignFileChange, ...]
-    troubles: tuple[Trouble, ...]
-    notes: tuple[str, ...]
-    not_taken: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +184,7 @@ class KindImported:
     """What became of the items of one kind.
 
     Attributes:
-        kind: one of :data:`ITEM_KINDS`.
+        kind: such as ``decisions``.
         rows: how many the other store has.
         added: how many are new here.
         updated: how many were here and are newer in the other store.

@@ -5,28 +5,24 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-from satchel.keep.importing.records import ForeignConstraint, ForeignFileChange, ForeignMessage, ForeignStore
+from satchel.keep.importing.records import ForeignConstraint, ForeignFileChange, ForeignMessage, SqlewStore
 from satchel.keep.importing.sqlew_decisions import DecisionReader
-from satchel.keep.importing.sqlew_tables import (
-    Names,
-    SqlewTables,
-    Unreadable,
-    described,
-    milliseconds,
-    number_of,
-    one_of,
-    optional_text,
-    text_of,
-)
+from satchel.keep.importing.sqlew_tables import Names, SqlewTables, milliseconds
+from satchel.keep.importing.values import Unreadable, described, number_of, one_of, optional_text, text_of
 from satchel.keep.texts import parse_json
 from satchel.store.foreign import Value, opened_foreign
 
 _MEDIUM = 2
-_TABLES = ("decisions", "constraints", "agent_messages", "file_changes")
-"""Of each of :data:`satchel.keep.importing.records.ITEM_KINDS`."""
+_KINDS = {
+    "decisions": "decisions",
+    "constraints": "constraints",
+    "messages": "agent_messages",
+    "file_changes": "file_changes",
+}
+"""The table of each kind."""
 
 
-def read_sqlew(file: Path, source_project: str | None = None) -> ForeignStore:
+def read_sqlew(file: Path, source_project: str | None = None) -> SqlewStore:
     """Read everything of one project of a sqlew database that can be read.
 
     Args:
@@ -50,12 +46,13 @@ def read_sqlew(file: Path, source_project: str | None = None) -> ForeignStore:
         constraints = tuple(_constraints(tables, agents, layers))
         messages = tuple(_messages(tables, agents))
         changes = tuple(_file_changes(tables, agents, layers))
-        return ForeignStore(
+        return SqlewStore(
             format=tables.format,
             project=tables.project[1] if tables.project else None,
             project_id=tables.project[0] if tables.project else 1,
-            rows=(decisions.rows, *map(tables.count, _TABLES[1:])),
-            tables=tuple(map(tables.name, _TABLES)),
+            kinds=tuple(_KINDS),
+            rows=(decisions.rows, *map(tables.count, list(_KINDS.values())[1:])),
+            tables=tuple(map(tables.name, _KINDS.values())),
             decisions=found,
             constraints=constraints,
             messages=messages,

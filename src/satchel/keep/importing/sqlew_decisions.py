@@ -10,17 +10,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from satchel.keep.importing.records import ForeignDecision, ForeignState
-from satchel.keep.importing.sqlew_tables import (
-    Names,
-    SqlewTables,
-    Unreadable,
-    described,
-    milliseconds,
-    number_of,
-    one_of,
-    optional_text,
-    text_of,
-)
+from satchel.keep.importing.sqlew_tables import Names, SqlewTables, milliseconds
+from satchel.keep.importing.values import Unreadable, described, number_of, one_of, optional_text, text_of
 from satchel.store.foreign import Value
 
 _ACTIVE, _STATUSES = 1, 3

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 
 from satchel.base.errors import Conflict, InvalidInput, StoreForeign, unknown_name
 from satchel.keep.importing.records import Trouble
+from satchel.keep.importing.values import Unreadable, described, number_of, rows_of
 from satchel.keep.names import check_identifier
 from satchel.store.foreign import ForeignDatabase, Value
 
@@ -37,10 +38,6 @@ _PREFIXES = (("v4_", "v4_"), ("m_", "t_"), ("", ""))
 _MOST_NAMED = 12
 _NEWEST_SECONDS = 253_402_300_799
 """The end of the year 9999."""
-
-
-class Unreadable(Exception):
-    """A row cannot be read; the text says why."""
 
 
 class SqlewTables:
@@ -96,14 +93,7 @@ class SqlewTables:
 
     def _everybodys(self, table: str, *columns: str) -> Iterator[tuple[Value, ...]]:
         """Return columns of all rows of a table, whatever the project."""
-        there = self._database.tables.get(self.name(table), ())
-        chosen = [next((name for name in names.split("|") if name in there), None) for names in columns]
-        asked = [name for name in chosen if name is not None]
-        if not asked:
-            return
-        for row in self._database.rows(self.name(table), asked):
-            values = iter(row)
-            yield tuple(None if name is None else next(values) for name in chosen)
+        return rows_of(self._database, self.name(table), *columns)
 
     def names(self, table: str, column: str = "name", *, checked: bool = True) -> Names:
         """Return the names of a master table; projects share their numbers, so those of all are there.
@@ -244,20 +234,6 @@ class Names:
             return None
 
 
-def number_of(value: Value) -> int | None:
-    """Return a whole number, or None for anything else."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value if isinstance(value, int) else None
-
-
-def described(value: Value) -> str:
-    """Say what a value is, for a report."""
-    if value is None:
-        return "missing"
-    return "no readable text" if isinstance(value, bytes) else repr(value)[:60]
-
-
 def milliseconds(value: Value) -> int:
     """Turn sqlew's seconds into milliseconds.
 
@@ -268,43 +244,3 @@ def milliseconds(value: Value) -> int:
     if seconds is None or not 0 < seconds <= _NEWEST_SECONDS:
         raise Unreadable(f"its time is {described(value)}, not seconds since 1970")
     return seconds * 1_000
-
-
-def one_of(value: Value, most: int, field: str, default: int | None = None) -> int:
-    """Return the number of an enumeration, from 1.
-
-    Raises:
-        Unreadable: it is none.
-    """
-    if value is None and default is not None:
-        return default
-    number = number_of(value)
-    if number is None or not 1 <= number <= most:
-        raise Unreadable(f"its {field} is {described(value)}, not one of 1 to {most}")
-    return number
-
-
-def text_of(value: Value, field: str) -> str:
-    """Return a text that is not blank.
-
-    Raises:
-        Unreadable: it is none.
-    """
-    if isinstance(value, (int, float)):
-        return str(value)
-    if not isinstance(value, str):
-        raise Unreadable(f"its {field} is {described(value)}")
-    if not value.strip():
-        raise Unreadable(f"its {field} is empty")
-    return value
-
-
-def optional_text(value: Value, field: str) -> str | None:
-    """Return a text, or None for a blank one.
-
-    Raises:
-        Unreadable: it is no text.
-    """
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
-    return text_of(value, field)

@@ -145,7 +145,7 @@ class Messages:
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
             if project is None:
-                empty = ("nothing was written for this project yet",)
+                empty = (projects.NOTHING_YET,)
                 return MessagePage((), 0, offset, limit, 0, chosen.order_name, empty, after_seq, name)
             reader, name = visibility.find_reader(transaction, project.id, name, work.clock())
             messages, total, all_unread, notes = reading.read(transaction, reader, chosen)

@@ -101,6 +101,26 @@ def read_file(path: str, root: str | None, most_bytes: int) -> FileText:
     return FileText(kept.text, notes=kept.notes)
 
 
+def unreadable(path: str, root: str | None, most_bytes: int) -> str | None:
+    """Return why the file of a package cannot be read, without opening it; None where nothing speaks against it.
+
+    Args:
+        path, root, most_bytes: as for :func:`read_file`.
+    """
+    if root is None:
+        return "starts from no folder: the project has none here"
+    base, real = _resolved(path, root)
+    if not _is_inside(real, base):
+        return "leads out of the project through a link"
+    try:
+        found = os.lstat(real)
+    except OSError as error:
+        return _said(error)
+    if not stat.S_ISREG(found.st_mode):
+        return "is no ordinary file"
+    return too_large(found.st_size, most_bytes) if found.st_size > most_bytes else None
+
+
 def _resolved(path: str, root: str) -> tuple[str, str]:
     """Return the root and the file as they are behind every link."""
     base = os.path.realpath(root)

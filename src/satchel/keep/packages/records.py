@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from satchel.base.errors import unknown_name
 from satchel.base.paging import KeptPage
-from satchel.base.vocabulary import PRIORITIES
+from satchel.base.vocabulary import PRIORITIES, priority_number
 from satchel.find.documents import Kind
 from satchel.store.transaction import Row
 
@@ -29,6 +29,17 @@ FALLS = {"resolved": "low", "stale": "low"}
 
 EVENTS = (*RISES, *FALLS)
 """What changes a package's priority by rule."""
+
+
+def priority_after(event: str, before: int) -> int:
+    """Return the number of the priority that a package has after an event, by the number of the one before it.
+
+    Args:
+        event: one of :data:`EVENTS`.
+    """
+    if event in RISES:
+        return max(before, priority_number(RISES[event]))
+    return priority_number(FALLS[event])
 
 
 @dataclass(frozen=True, slots=True)

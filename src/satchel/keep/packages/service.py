@@ -17,11 +17,10 @@ from satchel.keep.packages.records import (
     DEFAULT_PRIORITY,
     DEFAULT_TYPE,
     EVENTS,
-    FALLS,
-    RISES,
     Package,
     PackageContent,
     PackagePage,
+    priority_after,
 )
 from satchel.keep.projects import Workplace
 
@@ -267,12 +266,9 @@ class Packages:
         """
         if event not in EVENTS:
             raise unknown_name("event", event, EVENTS)
-        otherwise = f"; {event} does not change that"
-        if event in RISES:
-            least = priority_number(RISES[event])
-            return self._change_priority(ref, lambda before: max(before, least), otherwise)
-        wanted = priority_number(FALLS[event])
-        return self._change_priority(ref, lambda _: wanted, otherwise)
+        return self._change_priority(
+            ref, lambda before: priority_after(event, before), f"; {event} does not change that"
+        )
 
     def _change_priority(self, ref: str | int, rule: Callable[[int], int], otherwise: str) -> Package:
         work = self._workplace

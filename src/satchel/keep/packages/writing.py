@@ -19,6 +19,7 @@ from satchel.keep.packages.records import (
     SOURCE,
     Package,
     package_of,
+    priority_after,
     type_number,
 )
 from satchel.keep.projects import Workplace, next_seq
@@ -212,6 +213,38 @@ def set_priority(transaction: Transaction, project_id: int, number: int, priorit
         {"priority": priority, "seq": seq, "now": now, "project": project_id, "id": number},
     )
     documents.set_status(transaction, Kind.PACKAGE, [(number, seq)], documents.LIVE)
+
+
+def react_for_task(
+    transaction: Transaction, project_id: int, run: int, task_id: str, types: Sequence[str], event: str, now: int
+) -> list[int]:
+    """Change by rule how urgent the live packages of a task are, because of what happened to the task.
+
+    Args:
+        run: the run's number.
+        types: only packages of these types.
+        event: one of :data:`satchel.keep.packages.EVENTS`.
+        now: the time in milliseconds UTC.
+
+    Returns:
+        The numbers of those that changed.
+    """
+    listed = ", ".join(str(type_number(name)) for name in types)
+    rows = transaction.all(
+        f"""
+        SELECT id, priority FROM context_packages
+        WHERE project_id = :project AND run_id = :run AND task_id = :task AND superseded_by IS NULL
+            AND type IN ({listed})
+        ORDER BY id
+        """,
+        {"project": project_id, "run": run, "task": task_id},
+    )
+    changed = [
+        (number, priority_after(event, before)) for number, before in rows if priority_after(event, before) != before
+    ]
+    for number, priority in changed:
+        set_priority(transaction, project_id, number, priority, now)
+    return [number for number, _ in changed]
 
 
 def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple[str, ...] = ()) -> Package | None:

@@ -9,9 +9,10 @@ from dataclasses import replace
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import DEFAULT_LIMIT
 from satchel.find.documents import Kind
-from satchel.keep import expiry, projects
+from satchel.keep import expiry, projects, runs
 from satchel.keep.names import check_identifier, ensure_agent
-from satchel.keep.patterns import writing
+from satchel.keep.patterns import loops, writing
+from satchel.keep.patterns.loops import Loop
 from satchel.keep.patterns.preparing import prepare
 from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution, solution_number
 from satchel.keep.projects import Workplace
@@ -36,6 +37,9 @@ class Patterns:
         lang: str | None = None,
         solution: str | None = None,
         ttl_days: int | None = None,
+        task_id: str | None = None,
+        loop_id: str | None = None,
+        run_id: str | None = None,
         agent: str | None = None,
     ) -> Reported:
         """Report an error and learn what fixed it before; it is durable when this returns.
@@ -53,6 +57,11 @@ class Patterns:
             solution: what fixed it, recorded as :meth:`solve` does.
             ttl_days: how many days after its last report it is kept, 1 to 3,650; None keeps what was said before, at
                 first 90.
+            loop_id: the loop that met it: when the loop succeeds, what it did last is recorded as what fixed the error,
+                unless the agent has said by then what did.
+            task_id: the task that the loop was at; only beside ``loop_id``.
+            run_id: the run of the loop; only beside ``loop_id``. None takes the default, else the only active run, else
+                starts one.
             agent: who reports; None takes the default, which may be nobody.
 
         Returns:
@@ -60,8 +69,10 @@ class Patterns:
 
         Raises:
             InvalidInput, TooLarge: something is not acceptable; nothing was written.
+            NotFound, Conflict: the run does not exist, or several are active and none was chosen.
         """
         work = self._workplace
+        task_id, loop_id, run_id = _check_place(task_id, loop_id, run_id)
         new = prepare(error_type, message, stack, hints, lang, solution, ttl_days, work.max_content_bytes)
         agent = self._check_agent(agent)
         with work.engine.write() as transaction:
@@ -70,8 +81,16 @@ class Patterns:
             author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
             number, is_new = writing.meet(transaction, project.id, new, now)
             recorded, notes, is_changed = None, new.notes, is_new
+            loop = None
+            if loop_id is not None:
+                run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
+                loop, notes = Loop(project.id, run.id, loop_id), (*notes, *run.notes)
+                loops.note(transaction, loop, number, task_id, author, now)
             if new.solution is not None:
                 fix, is_fix_new, more = writing.solve(transaction, project.id, number, new.solution, author, now)
+                if loop is not None:
+                    loops.settle(transaction, loop, number, fix)
+                loops.settle_of(transaction, project.id, number, fix, author)
                 recorded = writing.load_solution(transaction, project.id, fix)
                 notes, is_changed = (*notes, *more), is_new or is_fix_new
             if is_changed:
@@ -85,7 +104,7 @@ class Patterns:
         """Record what fixed an error.
 
         The same fix again, but for case and space around it, is no second solution: from another agent than the one
-        who gave it, it confirms it. The life of the error is not extended.
+        who gave it, it confirms it, once for each agent. The life of the error is not extended.
 
         Args:
             pattern: the error's short id, such as ``x4``, or its hash.
@@ -113,13 +132,14 @@ class Patterns:
             number, is_new, notes = writing.solve(transaction, project.id, known.id, fix, author, now)
             if is_new:
                 writing.index(transaction, project.id, known.id, is_new=False)
+            loops.settle_of(transaction, project.id, known.id, number, author)
             return replace(writing.load_solution(transaction, project.id, number), notes=(*fix.notes, *notes))
 
     def outcome(self, solution: str | int, helped: bool, *, agent: str | None = None) -> Solution:
         """Say whether a solution helped.
 
-        That raises its confidence by one tenth to ten at most, or lowers it by two to one at least. The life of the
-        error is not extended.
+        That raises its confidence by one tenth to ten at most, or lowers it by two to one at least, each time that it
+        is said. The life of the error is not extended.
 
         Args:
             solution: its short id, such as ``y7``.
@@ -143,9 +163,10 @@ class Patterns:
             project = projects.find(transaction, work)
             if project is None:
                 raise writing.no_solution(number)
-            writing.judge(transaction, project.id, number, now, helped=helped)
-            if agent is not None:
-                ensure_agent(transaction, project.id, agent, now)
+            pattern = writing.judge(transaction, project.id, number, now, helped=helped)
+            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
+            if helped:
+                loops.settle_of(transaction, project.id, pattern, number, author)
             return writing.load_solution(transaction, project.id, number)
 
     def get(self, pattern: str | int, *, status: str = "offered") -> ErrorPattern:
@@ -224,14 +245,28 @@ class Patterns:
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
             if project is None:
-                note = "nothing was written for this project yet"
-                return ErrorPatternPage((), 0, offset, limit, 0, chosen.order_name, (note,), after_seq)
+                return ErrorPatternPage((), 0, offset, limit, 0, chosen.order_name, (projects.NOTHING_YET,), after_seq)
             found, total, notes = reading.read(transaction, project.id, chosen)
         return ErrorPatternPage(found, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
 
     def _check_agent(self, agent: str | None) -> str | None:
         agent = self._workplace.agent if agent is None else agent
         return None if agent is None else check_identifier(agent, "agent")
+
+
+def _check_place(
+    task_id: str | None, loop_id: str | None, run_id: str | None
+) -> tuple[str | None, str | None, str | None]:
+    """Return where an error was met, checked; a task or a run says nothing of it without the loop."""
+    given = {"task_id": task_id, "loop_id": loop_id, "run_id": run_id}
+    names = {field: None if name is None else check_identifier(name, field) for field, name in given.items()}
+    alone = [field for field, name in names.items() if name is not None]
+    if alone and names["loop_id"] is None:
+        raise InvalidInput(
+            f"{' and '.join(alone)} {'are' if len(alone) > 1 else 'is'} given without loop_id",
+            "Name the loop too: what an error's loop does last before it succeeds is what fixed the error",
+        )
+    return names["task_id"], names["loop_id"], names["run_id"]
 
 
 def _pattern_key(pattern: object) -> int | str:

@@ -115,7 +115,7 @@ def index(transaction: Transaction, project_id: int, number: int, *, is_new: boo
 def solve(
     transaction: Transaction, project_id: int, pattern: int, fix: Storable, agent: int | None, now: int
 ) -> tuple[int, bool, tuple[str, ...]]:
-    """Record what fixed an error. The same fix of another agent confirms it instead.
+    """Record what fixed an error. The same fix of another agent confirms it instead, once for each agent.
 
     Args:
         agent: who says so, or None.
@@ -133,6 +133,8 @@ def solve(
         ref = f"{SOLUTION_LETTER}{same[0]}"
         if agent is None or same[1] is None or agent == same[1]:
             return same[0], False, (f"{ref} says so already; only another agent's word confirms it",)
+        if not _first_word_of(transaction, same[0], agent):
+            return same[0], False, (f"{ref} says so already, and the same agent has confirmed it before",)
         judge(transaction, project_id, same[0], now, helped=True)
         return same[0], False, (f"{ref} says so already: it is confirmed",)
     seq = next_seq(transaction, project_id)
@@ -157,6 +159,17 @@ def solve(
     return number, True, ()
 
 
+def _first_word_of(transaction: Transaction, solution: int, agent: int) -> bool:
+    """Record that an agent found a known solution by itself, and return whether that is news."""
+    added = transaction.execute(
+        """
+        INSERT INTO solution_confirmations (solution_id, agent_id) VALUES (:solution, :agent) ON CONFLICT DO NOTHING
+        """,
+        {"solution": solution, "agent": agent},
+    )
+    return added > 0
+
+
 _ALIVE = """
     id = :id AND project_id = :project AND EXISTS (
         SELECT 1 FROM error_patterns p
@@ -178,13 +191,16 @@ _FAIL = f"""
 """
 
 
-def judge(transaction: Transaction, project_id: int, number: int, now: int, *, helped: bool) -> None:
+def judge(transaction: Transaction, project_id: int, number: int, now: int, *, helped: bool) -> int:
     """Count that a solution helped or did not, and move its confidence and state, all in one statement.
 
     It does not extend the life of its pattern.
 
     Args:
         now: milliseconds UTC.
+
+    Returns:
+        The number of its pattern.
 
     Raises:
         NotFound: the project has no such solution, or its pattern has expired.
@@ -194,6 +210,7 @@ def judge(transaction: Transaction, project_id: int, number: int, now: int, *, h
     if row is None:
         raise no_solution(number)
     _touch(transaction, project_id, row[0], seq)
+    return int(row[0])
 
 
 def no_solution(number: int) -> NotFound:
@@ -244,6 +261,16 @@ def load_solution(transaction: Transaction, project_id: int, number: int) -> Sol
     if row is None:
         raise no_solution(number)
     return solution_of(row)
+
+
+def delete_solution(transaction: Transaction, project_id: int, solution: Solution) -> None:
+    """Remove one solution, and let its pattern be found without it."""
+    transaction.execute(
+        "DELETE FROM error_solutions WHERE id = :id AND project_id = :project",
+        {"id": solution.id, "project": project_id},
+    )
+    _touch(transaction, project_id, solution.pattern_id, next_seq(transaction, project_id))
+    index(transaction, project_id, solution.pattern_id, is_new=False)
 
 
 def solutions_of(

@@ -113,8 +113,7 @@ class Strategies:
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
             if project is None:
-                note = "nothing was written for this project yet"
-                return StrategyPage((), 0, offset, limit, 0, chosen.order_name, (note,), after_seq)
+                return StrategyPage((), 0, offset, limit, 0, chosen.order_name, (projects.NOTHING_YET,), after_seq)
             found, total, notes = reading.read(transaction, project.id, chosen)
         return StrategyPage(found, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
 

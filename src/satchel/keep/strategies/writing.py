@@ -172,6 +172,27 @@ def count_outcome(transaction: Transaction, project_id: int, number: int, now: i
     return True
 
 
+def set_tried(transaction: Transaction, project_id: int, number: int, helped: int, last_seen: int) -> None:
+    """Record how often a strategy helped elsewhere, and when it was last seen there, in milliseconds UTC."""
+    seq = next_seq(transaction, project_id)
+    transaction.execute(
+        """
+        UPDATE strategies SET helped = :helped, last_seen = :seen, seq = :seq WHERE project_id = :project AND id = :id
+        """,
+        {"helped": helped, "seen": last_seen, "seq": seq, "project": project_id, "id": number},
+    )
+    documents.set_status(transaction, Kind.STRATEGY, [(number, seq)], documents.LIVE)
+
+
+def is_there(transaction: Transaction, project_id: int, new: Prepared) -> bool:
+    """Whether the project has a strategy that says the same under the same topic."""
+    row = transaction.one(
+        "SELECT 1 FROM strategies WHERE project_id = :project AND topic = :topic AND insight = :insight",
+        {"project": project_id, "topic": new.topic, "insight": new.insight},
+    )
+    return row is not None
+
+
 def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple[str, ...] = ()) -> Strategy | None:
     """Return one strategy, or None where the project has no such one.
 

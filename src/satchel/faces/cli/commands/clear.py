@@ -27,7 +27,7 @@ def command(
     project: str | None,
     as_json: bool,
 ) -> None:
-    """Remove old messages and file changes, and claims that ran out. All else stays.
+    """Remove old messages and file changes, and claims and error patterns that ran out. All else stays.
 
     \b
     Example:
@@ -35,7 +35,7 @@ def command(
     """
     with opened(db, project) as satchel:
         cleared = satchel.housekeeping.clear(messages_hours, file_changes_hours)
-        something = bool(cleared.messages or cleared.file_changes or cleared.claims)
+        something = bool(cleared.messages or cleared.file_changes or cleared.claims or cleared.error_patterns)
         if not preview and something and (yes or (not as_json and _agreed(cleared))):
             with progress("clearing", quiet=as_json) as told:
                 cleared = satchel.housekeeping.clear(messages_hours, file_changes_hours, preview=False, progress=told)
@@ -59,4 +59,5 @@ def _outcome(cleared: Cleared, *, something: bool, preview: bool) -> str:
 
 def _counted(cleared: Cleared) -> str:
     messages, changes = counted(cleared.messages, "message"), counted(cleared.file_changes, "file change")
-    return f"{messages}, {changes} and {counted(cleared.claims, 'claim')} that ran out"
+    over = f"{counted(cleared.claims, 'claim')} and {counted(cleared.error_patterns, 'error pattern')} that ran out"
+    return f"{messages}, {changes}, {over}"

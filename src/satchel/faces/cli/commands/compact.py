@@ -11,7 +11,7 @@ from satchel.faces.cli.common import json_option, opened, progress, show_json, s
 @store_options
 @json_option
 def command(db: str | None, project: str | None, as_json: bool) -> None:
-    """Merge the search index and give the space of what was deleted back to the disk.
+    """Merge the search index, drop deliveries of what is gone, and give the space back to the disk.
 
     \b
     Example:

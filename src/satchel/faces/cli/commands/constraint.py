@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from satchel.base.paging import MATCHES
 from satchel.base.vocabulary import PRIORITIES
 from satchel.faces.cli.common import (
     agent_option,
@@ -18,10 +19,6 @@ from satchel.faces.cli.common import (
 from satchel.keep.constraints import ConstraintPage
 
 _STATUSES = ("active", "inactive", "all")
-_HEADINGS = (
-    *("id", "priority", "category", "rule", "layer", "tags", "by", "added"),
-    *("status", "ended", "ended by", "reason"),
-)
 
 
 @click.group()
@@ -78,7 +75,7 @@ def add(
 @click.option("--priority", type=click.Choice(PRIORITIES), help="Only this priority or a higher one.")
 @click.option("--layer", metavar="NAME", help="Only this layer.")
 @click.option("--tag", "tags", multiple=True, metavar="NAME", help="Only with this tag; may be repeated.")
-@click.option("--match", type=click.Choice(("any", "all")), default="any", show_default=True, help="Of the tags.")
+@click.option("--match", type=click.Choice(MATCHES), default="any", show_default=True, help="Of the tags.")
 @click.option("--status", type=click.Choice(_STATUSES), default="active", show_default=True)
 @click.option("--by", "author", metavar="AGENT", help="Only what this agent added.")
 @change_options

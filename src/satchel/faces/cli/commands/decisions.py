@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 from click.core import ParameterSource
 
+from satchel.base.paging import MATCHES
 from satchel.faces.cli.common import change_options, json_option, opened, show_json, store_options, tell, warn_notes
 from satchel.faces.cli.values import number, shown_value
 from satchel.keep.decisions import STATUSES, Decision, DecisionHistory, DecisionPage, DecisionState
-from satchel.keep.decisions.reading import MATCHES
 from satchel.keep.decisions.records import DEFAULT_VERSION
 
 _FOR_ONE = {"key", "limit", "offset", "db", "project", "as_json"}

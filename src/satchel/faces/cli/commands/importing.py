@@ -13,36 +13,44 @@ if TYPE_CHECKING:
     from satchel.keep.importing import Imported, KindImported
 
 _MOST_SHOWN = 20
-_WORDS = {"file_changes": "file changes"}
+_WORDS = {"file_changes": "file changes", "error_patterns": "error patterns"}
 
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--from", "tool", type=click.Choice(["sqlew"]), required=True, help="The tool that PATH is a store of.")
+@click.option(
+    "--from", "tool", type=click.Choice(["sqlew", "bazinga"]), required=True, help="The tool that PATH is a store of."
+)
 @click.option("--source-project", metavar="NAME", help="The project to take, where PATH holds several.")
 @click.option("--preview", is_flag=True, help="Only say what would be taken.")
 @store_options
 @json_option
 def command(
     path: Path,
-    tool: str,  # noqa: ARG001 -- there is one so far; click has checked it
+    tool: str,
     source_project: str | None,
     preview: bool,
     db: str | None,
     project: str | None,
     as_json: bool,
 ) -> None:
-    """Take over the store of another tool at PATH: decisions with history, constraints, messages, file changes.
+    """Take over the store of another tool at PATH.
+
+    Of sqlew: decisions with history, constraints, messages, file changes. Of bazinga, whose PATH may be a folder that
+    holds bazinga/bazinga.db: sessions as runs, packages and who was given them, error patterns with what solved them,
+    strategies.
 
     PATH is only read. Doing it again adds what is missing here; what was changed here meanwhile is left alone and
     listed, as is all that could not be read.
 
     \b
-    Example:
+    Examples:
       satchel import --from sqlew .sqlew/sqlew.db --preview
+      satchel import --from bazinga .
     """
     with opened(db, project, read_only=preview) as satchel, progress("importing", quiet=as_json) as told:
-        result = satchel.importing.sqlew(path.absolute(), source_project=source_project, preview=preview, progress=told)
+        take = satchel.importing.sqlew if tool == "sqlew" else satchel.importing.bazinga
+        result = take(path.absolute(), source_project=source_project, preview=preview, progress=told)
     if as_json:
         show_json(result)
     else:

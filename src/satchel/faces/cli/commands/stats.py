@@ -39,7 +39,11 @@ def command(layers: bool, db: str | None, project: str | None, as_json: bool) ->
     for name, count in statistics.entries:
         click.echo(f"  {name:<18}{count:>9,}  {click.style('━' * max(1, round(24 * count / widest)), fg='cyan')}")
     click.echo(f"{statistics.total_entries:,} entries, {statistics.superseded:,} of them superseded")
-    for noun, counts in (("decision", statistics.decisions), ("constraint", statistics.constraints)):
+    for noun, counts in (
+        ("decision", statistics.decisions),
+        ("constraint", statistics.constraints),
+        ("package", statistics.packages),
+    ):
         click.echo(f"{counted(sum(count for _, count in counts), noun)} ({_listed(counts)})")
     ledger = (
         counted(statistics.messages, "message"),
@@ -47,6 +51,12 @@ def command(layers: bool, db: str | None, project: str | None, as_json: bool) ->
         counted(statistics.claims, "claim"),
     )
     click.echo(", ".join(ledger))
+    learned = (
+        f"{counted(statistics.error_patterns, 'error pattern')} with {counted(statistics.solutions, 'solution')}",
+        counted(statistics.strategies, "strategy", "strategies"),
+        counted(statistics.deliveries, "delivery", "deliveries"),
+    )
+    click.echo(", ".join(learned))
     click.echo(f"{counted(statistics.tags, 'tag')}, {counted(statistics.scopes, 'scope')}")
     each = f", {statistics.bytes_per_item:,} bytes per item" if statistics.bytes_per_item else ""
     click.echo(f"{statistics.file}: {size_text(statistics.size_bytes)}{each}")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
-from satchel.base.errors import InvalidInput
-from satchel.faces.cli.common import agent_option, json_option, opened, run_option, show_json, store_options
+from satchel.faces.cli.common import (
+    agent_option,
+    given_or_read,
+    json_option,
+    opened,
+    run_option,
+    show_json,
+    store_options,
+)
 
 
 @click.command()
@@ -44,10 +49,7 @@ def command(
     """
     from satchel.faces.compact import written_text
 
-    if content is None or content == "-":
-        if sys.stdin.isatty():
-            raise InvalidInput("there is no content", "Give it as an argument or on standard input")
-        content = sys.stdin.buffer.read().decode("utf-8", "replace").rstrip("\n")
+    content = given_or_read(content, "content")
     with opened(db, project, run_id=run_id, agent=agent) as satchel:
         entry = satchel.entries.write(type, content, task_id=task_id, loop_id=loop_id, file=file, line=line)
     if as_json:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from satchel.client import Satchel
 from satchel.faces.mcp.registry import Tool
-from satchel.faces.mcp.tools import admin, constraints, context, decisions, files, find, messages
+from satchel.faces.mcp.tools import admin, constraints, context, decisions, errors, files, find, messages, packages
 
 ALL_TOOLS: tuple[Tool[Satchel], ...] = (
     *context.TOOLS,
     *find.TOOLS,
     *decisions.TOOLS,
     *constraints.TOOLS,
+    *errors.TOOLS,
+    *packages.TOOLS,
     *messages.TOOLS,
     *files.TOOLS,
     *admin.TOOLS,
 )
 
-DEFAULT_TOOLSETS: tuple[str, ...] = ("context", "find", "decisions", "constraints")
+DEFAULT_TOOLSETS: tuple[str, ...] = ("context", "find", "decisions", "constraints", "errors")
 """What is served unless ``--toolsets`` chooses."""

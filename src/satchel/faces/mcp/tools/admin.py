@@ -89,7 +89,7 @@ TOOLS: tuple[Tool[Satchel], ...] = (
     Tool(
         name="clear_old_data",
         toolset="admin",
-        description="Delete old messages, file changes and expired claims; only a preview unless confirm=true.",
+        description="Delete old messages, file changes, expired claims and errors; only a preview unless confirm=true.",
         parameters=takes(
             {
                 "messages_hours": said(WHOLE, "This old and older, even unread; default: what has expired"),

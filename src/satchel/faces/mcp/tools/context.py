@@ -20,7 +20,6 @@ from satchel.faces.mcp.parameters import (
     TEXTS,
     WHOLE,
     choice,
-    said,
     takes,
 )
 from satchel.faces.mcp.registry import Tool
@@ -28,7 +27,6 @@ from satchel.faces.mcp.schema import Schema, check_arguments
 from satchel.faces.plain import entry_fields, page_fields
 from satchel.keep.entries import ENTRY_TYPES, NewEntry
 
-_RUN = said(TEXT, "Default: the active run")
 _NOTE: Mapping[str, Schema] = {
     "type": choice(*ENTRY_TYPES),
     "content": {
@@ -141,7 +139,7 @@ TOOLS: tuple[Tool[Satchel], ...] = (
         name="write_context",
         toolset="context",
         description="Keep a note (type, content, ...) or several such (entries) for the run's agents.",
-        parameters=takes({**_NOTE, "entries": SEVERAL, "run_id": _RUN, "agent": ACTOR, "format": FORMAT}),
+        parameters=takes({**_NOTE, "entries": SEVERAL, "run_id": TEXT, "agent": ACTOR, "format": FORMAT}),
         handler=write_context,
         read_only=False,
     ),
@@ -158,7 +156,7 @@ TOOLS: tuple[Tool[Satchel], ...] = (
                 "loop_id": TEXT,
                 "file": TEXT,
                 "status": LIVENESS,
-                "run_id": _RUN,
+                "run_id": TEXT,
                 **CHANGES,
             }
         ),

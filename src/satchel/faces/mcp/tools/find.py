@@ -67,10 +67,10 @@ TOOLS: tuple[Tool[Satchel], ...] = (
     Tool(
         name="search",
         toolset="find",
-        description="What is known about X? All runs' notes, decisions, constraints, messages, file changes.",
+        description="What is known about X? Searches all that is kept, of all runs.",
         parameters=takes(
             {
-                "query": said(TEXT, "Any words"),
+                "query": TEXT,
                 "like": said(TEXT, "Instead: more like this id"),
                 "syntax": said(choice("natural", "operators"), "operators: AND OR NOT prefix* ( )"),
                 "run_id": TEXT,

@@ -1,10 +1,8 @@
-"""Bringing imported things into the store through each kind's own writing, where they are not there already."""
+"""Bringing what was kept in sqlew into the store through each kind's own writing, where they are not there already."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
 
 from satchel.base.clock import iso
 from satchel.base.text import fold
@@ -16,7 +14,7 @@ from satchel.keep.decisions import state as decision_states
 from satchel.keep.decisions import tables as decision_tables
 from satchel.keep.decisions.state import Current, Named, State
 from satchel.keep.files import changes as file_writing
-from satchel.keep.importing.preparing import (
+from satchel.keep.importing.sqlew_preparing import (
     ReadyConstraint,
     ReadyDecision,
     ReadyFileChange,
@@ -24,7 +22,7 @@ from satchel.keep.importing.preparing import (
     ReadyState,
     state_identity,
 )
-from satchel.keep.importing.records import ImportConflict
+from satchel.keep.importing.verdicts import ADDED, PRESENT, Outcome, Verdict, conflict, there
 from satchel.keep.messages import writing as message_writing
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
@@ -32,33 +30,7 @@ from satchel.store.transaction import Row, Transaction
 _INACTIVE = "inactive in sqlew when it was imported"
 
 
-class Outcome(Enum):
-    """What becomes of one item."""
-
-    ADDED = "added"
-    UPDATED = "updated"
-    PRESENT = "present"
-    CONFLICT = "conflict"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What becomes of one item.
-
-    Attributes:
-        states: how many states of a decision are written beyond its first.
-        conflict: what stands here otherwise, for a conflict.
-    """
-
-    outcome: Outcome
-    states: int = 0
-    conflict: ImportConflict | None = None
-
-
-_ADDED, _PRESENT = Verdict(Outcome.ADDED), Verdict(Outcome.PRESENT)
-
-
-class Keeping:
+class SqlewKeeping:
     """Judges the items of one import against one project inside one transaction, and keeps what is to be kept.
 
     Args:
@@ -100,7 +72,7 @@ class Keeping:
             return Verdict(Outcome.ADDED, states=len(one.states) - 1)
         last = one.states[-1]
         if _says(before.state) == _wants(last):
-            return _PRESENT
+            return PRESENT
         if before.uid != one.uid:
             return _conflict(before, f"it was set here, not imported, {_when(before, last)}")
         earlier = self._transaction.all(
@@ -111,11 +83,11 @@ class Keeping:
             {"id": before.id},
         )
         if any(_is_state(row, last) for row in earlier):
-            return _PRESENT
+            return PRESENT
         if _touched(one, earlier):
             return _conflict(before, f"it was changed here since it was imported, {_when(before, last)}")
         if last.set_at < before.updated_at:
-            return _PRESENT
+            return PRESENT
         newer = [state for state in one.states if state.set_at > before.updated_at] or [last]
         self._go_on(before, newer)
         return Verdict(Outcome.UPDATED, states=len(newer))
@@ -168,19 +140,18 @@ class Keeping:
 
     def constraints(self, items: Sequence[ReadyConstraint]) -> list[Verdict]:
         """Keep constraints; one that holds here and no longer there is left alone."""
-        there = self._there(Kind.CONSTRAINT, "active", [one.uid for one in items])
+        there = self._there(Kind.CONSTRAINT, "id, active", items)
         verdicts: list[Verdict] = []
         for one in items:
             known = there.get(one.uid)
             if known is None:
                 self._constraint(one)
-                verdicts.append(_ADDED)
+                verdicts.append(ADDED)
             elif known[1] and not one.active:
                 reason = "it does not hold any more in sqlew, but does here"
-                conflict = ImportConflict(Kind.CONSTRAINT.ref(known[0]), one.content.text[:80], reason)
-                verdicts.append(Verdict(Outcome.CONFLICT, conflict=conflict))
+                verdicts.append(conflict(Kind.CONSTRAINT.ref(known[0]), one.content.text[:80], reason))
             else:
-                verdicts.append(_PRESENT)
+                verdicts.append(PRESENT)
         return verdicts
 
     def _constraint(self, one: ReadyConstraint) -> None:
@@ -196,11 +167,11 @@ class Keeping:
 
     def messages(self, items: Sequence[ReadyMessage]) -> list[Verdict]:
         """Keep messages; one to an agent that was read is read by that agent."""
-        there = self._there(Kind.MESSAGE, "type", [one.uid for one in items])
+        there = self._there(Kind.MESSAGE, "id", items)
         for one in items:
             if one.uid not in there and self._write:
                 self._message(one)
-        return [_PRESENT if one.uid in there else _ADDED for one in items]
+        return [PRESENT if one.uid in there else ADDED for one in items]
 
     def _message(self, one: ReadyMessage) -> None:
         to = _number(self._agent(one.to, acts=one.read))
@@ -217,7 +188,7 @@ class Keeping:
 
     def file_changes(self, items: Sequence[ReadyFileChange]) -> list[Verdict]:
         """Keep recorded edits."""
-        there = self._there(Kind.FILE_CHANGE, "change", [one.uid for one in items])
+        there = self._there(Kind.FILE_CHANGE, "id", items)
         retention = self._workplace.retention
         expires = retention.expires_at(self._now, retention.file_changes_hours)
         for one in items:
@@ -237,16 +208,12 @@ class Keeping:
                         one.uid,
                     )
                     file_writing.insert(self._transaction, new)
-        return [_PRESENT if one.uid in there else _ADDED for one in items]
+        return [PRESENT if one.uid in there else ADDED for one in items]
 
-    def _there(self, kind: Kind, column: str, uids: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:
-        """Return which items are there already: their numbers and one column, by their uids."""
-        listed = ", ".join(f"x'{uid.hex()}'" for uid in uids)
-        rows = self._transaction.all(
-            f"SELECT uid, id, {column} FROM {kind.table} WHERE project_id = :project AND uid IN ({listed})",
-            {"project": self._project},
-        )
-        return {uid: (number, value) for uid, number, value in rows}
+    def _there(
+        self, kind: Kind, columns: str, items: Sequence[ReadyConstraint | ReadyMessage | ReadyFileChange]
+    ) -> dict[bytes, Row]:
+        return there(self._transaction, kind.table, columns, self._project, [one.uid for one in items])
 
     def _agent(self, name: str | None, *, acts: bool = True) -> Named | None:
         if name is None:
@@ -266,7 +233,7 @@ class Keeping:
 
 
 def _conflict(before: Current, reason: str) -> Verdict:
-    return Verdict(Outcome.CONFLICT, conflict=ImportConflict(Kind.DECISION.ref(before.id), before.key, reason))
+    return conflict(Kind.DECISION.ref(before.id), before.key, reason)
 
 
 def _when(before: Current, last: ReadyState) -> str:

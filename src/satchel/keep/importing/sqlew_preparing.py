@@ -1,11 +1,9 @@
-"""What was read of another tool's store, made ready to be kept: checked, cleaned, and given its lasting identity."""
+"""What was read of a sqlew database, made ready to be kept: checked, cleaned, and given its lasting identity."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from typing import TypeVar
 
 from satchel.base.errors import InvalidInput, SatchelError
@@ -20,15 +18,18 @@ from satchel.keep.importing.records import (
     ForeignFileChange,
     ForeignMessage,
     ForeignState,
-    ForeignStore,
+    SqlewStore,
     Trouble,
 )
+from satchel.keep.importing.values import identity
 from satchel.keep.messages.writing import storable_payload
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, storable, to_json
 
 NO_TEXT = "(no text was kept of this message)"
 """What a message says that another tool kept without its text."""
+
+_TOOL = "sqlew"
 
 Foreign = TypeVar("Foreign", ForeignConstraint, ForeignMessage, ForeignFileChange)
 Ready = TypeVar("Ready")
@@ -114,17 +115,14 @@ class ReadyFileChange:
     weight: int = 1
 
 
-ReadyItem = TypeVar("ReadyItem", ReadyDecision, ReadyConstraint, ReadyMessage, ReadyFileChange)
-
-
-class Preparation:
-    """Everything of another store that can be kept, and what cannot.
+class SqlewPreparation:
+    """Everything of a sqlew database that can be kept, and what cannot.
 
     Attributes:
         troubles: what could not be read, or only in part.
     """
 
-    def __init__(self, store: ForeignStore, workplace: Workplace) -> None:
+    def __init__(self, store: SqlewStore, workplace: Workplace) -> None:
         self._workplace = workplace
         self._source = store.project_id
         self.troubles = list(store.troubles)
@@ -167,7 +165,7 @@ class Preparation:
             self._note(table, row, notes)
             states.append(ready)
         states[0] = replace(states[0], set_at=min(one.created_at, states[0].set_at))
-        return ReadyDecision(identity("decision", self._source, one.key_id, one.key), one.key, tuple(states))
+        return ReadyDecision(identity(_TOOL, "decision", self._source, one.key_id, one.key), one.key, tuple(states))
 
     def _state(self, one: ForeignDecision, state: ForeignState) -> tuple[ReadyState, tuple[str, ...]]:
         value: Value = state.value
@@ -208,7 +206,7 @@ class Preparation:
             text, one.category, PRIORITIES[one.priority - 1], one.layer, one.tags, self._workplace
         )
         self._note(table, f"id {one.id}", content.notes)
-        uid = identity("constraint", self._source, one.id, one.created_at, content.text)
+        uid = identity(_TOOL, "constraint", self._source, one.id, one.created_at, content.text)
         return ReadyConstraint(uid, content, one.agent, one.active, one.created_at)
 
     def _message(self, one: ForeignMessage, table: str) -> ReadyMessage:
@@ -224,7 +222,7 @@ class Preparation:
             payload, notes = to_json(cleaned.text), cleaned.notes
         self._note(table, f"id {one.id}", (*content.notes, *notes))
         return ReadyMessage(
-            uid=identity("message", self._source, one.id, one.created_at, content.text, payload),
+            uid=identity(_TOOL, "message", self._source, one.id, one.created_at, content.text, payload),
             sender=one.sender,
             to=one.to,
             type=one.type,
@@ -243,7 +241,7 @@ class Preparation:
             self._note(table, f"id {one.id}", content.notes)
             description = content.text
         return ReadyFileChange(
-            uid=identity("file_change", self._source, one.id, one.created_at, file, one.change),
+            uid=identity(_TOOL, "file_change", self._source, one.id, one.created_at, file, one.change),
             file=file,
             change=one.change,
             agent=one.agent,
@@ -258,15 +256,6 @@ def _given(value: Given | Keep) -> Given:
     return value
 
 
-def identity(kind: str, *parts: object) -> bytes:
-    """Return the uid of something imported from sqlew: the same for the same thing, whenever and from whatever copy.
-
-    Args:
-        parts: what tells it from others of its kind there; JSON values.
-    """
-    return blake2b(json.dumps(["sqlew", kind, *parts], ensure_ascii=False).encode(), digest_size=16).digest()
-
-
 def state_identity(key: str, set_at: int, value: Value, version: str) -> bytes:
     """Return the uid of an earlier state of an imported decision; computed from what is kept, it tells such states.
 
@@ -274,18 +263,4 @@ def state_identity(key: str, set_at: int, value: Value, version: str) -> bytes:
         set_at: milliseconds UTC.
     """
     shown = value if isinstance(value, str) else float(value)
-    return identity("state", key, set_at, shown, version)
-
-
-def batches(items: Sequence[ReadyItem], most: int) -> Iterable[list[ReadyItem]]:
-    """Split items into batches, each of at most so many changes, or of one item."""
-    batch: list[ReadyItem] = []
-    weight = 0
-    for item in items:
-        if batch and weight + item.weight > most:
-            yield batch
-            batch, weight = [], 0
-        batch.append(item)
-        weight += item.weight
-    if batch:
-        yield batch
+    return identity(_TOOL, "state", key, set_at, shown, version)

@@ -1,0 +1,94 @@
+"""Records of every kind but entries, made up from a seed: what a project holds beside its notes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from benchmarks.content import sentence
+from satchel.client import Satchel
+from satchel.keep.decisions import NewDecision
+
+KINDS = ("decisions", "constraints", "messages", "file changes", "packages", "error patterns", "strategies")
+"""What is written, as many of each."""
+
+_BATCH = 50
+_CONFIRMED_EVERY = 5
+_FOR_A_ROLE_EVERY = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where records belong.
+
+    Attributes:
+        runs: what packages belong to, in turn; a run named twice gets twice as many.
+        readers: whom every second message goes to, in turn; the others go to all.
+        tasks: what packages belong to, in turn; empty for none.
+        roles: whom every third package is meant for, in turn; empty for none.
+        high_every: each so manieth is of high priority.
+        critical_every: each so manieth is critical; 0 for none.
+    """
+
+    runs: Sequence[str]
+    readers: Sequence[str]
+    tasks: Sequence[str] = ()
+    roles: Sequence[str] = ()
+    high_every: int = 10
+    critical_every: int = 0
+
+    def priority(self, number: int) -> str:
+        """Return the priority of a record by its number."""
+        if self.critical_every and number % self.critical_every == 0:
+            return "critical"
+        return "high" if number % self.high_every == 0 else "medium"
+
+
+def write_others(
+    satchel: Satchel, each: int, place: Place, *, seed: str = "others", say: Callable[[int], None] | None = None
+) -> None:
+    """Write so many records of each kind.
+
+    Args:
+        say: told how many of each are written.
+    """
+    chance = random.Random(seed)
+    for start in range(0, each, _BATCH):
+        numbers = range(start, min(each, start + _BATCH))
+        satchel.decisions.set_many(
+            [
+                NewDecision(f"decision_{number}", sentence(chance, 1), rationale=sentence(chance, 2))
+                for number in numbers
+            ],
+            agent="architect",
+        )
+        for number in numbers:
+            _write(satchel, number, place, chance)
+        if say is not None:
+            say(numbers.stop)
+
+
+def _write(satchel: Satchel, number: int, place: Place, chance: random.Random) -> None:
+    priority = place.priority(number)
+    satchel.constraints.add(sentence(chance, 3), priority=priority, agent="architect")
+    reader = place.readers[number % len(place.readers)] if number % 2 else None
+    satchel.messages.send(sentence(chance, 3), to=reader, priority=priority, agent="colleague")
+    satchel.files.record(f"src/file_{number}.py", "modified", description=sentence(chance, 2), agent="colleague")
+    is_for_a_role = place.roles and number % _FOR_A_ROLE_EVERY == 0
+    satchel.packages.save(
+        sentence(chance, 3),
+        content=sentence(chance, 8),
+        priority=priority,
+        task_id=place.tasks[number % len(place.tasks)] if place.tasks else None,
+        consumers=(place.roles[number // _FOR_A_ROLE_EVERY % len(place.roles)],) if is_for_a_role else (),
+        run_id=place.runs[number % len(place.runs)],
+        agent="colleague",
+    )
+    pattern = satchel.patterns.report(
+        f"Error{number}", sentence(chance, 2), solution=sentence(chance, 3), lang="python", agent="colleague"
+    ).pattern
+    if number % _CONFIRMED_EVERY == 0:
+        for confirming in ("tester", "reviewer"):
+            satchel.patterns.outcome(pattern.solutions[0].ref, True, agent=confirming)
+    satchel.strategies.save(f"topic-{number}", sentence(chance, 4), agent="colleague")

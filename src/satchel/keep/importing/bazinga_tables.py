@@ -1,0 +1,234 @@
+"""The tables of a bazinga database, the project that is read of it, and the values in its rows.
+
+Tables and columns from the schemas of github.com/mehdic/bazinga, versions 6 to 19, and from its data model, whose names
+differ (``package_id`` and ``content_path`` for ``id`` and ``file_path``); what a version lacks is simply not there.
+Sessions and packages belong to no project there; error patterns and strategies name theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+
+from satchel.base.errors import Conflict, InvalidInput, NotFound, StoreForeign, unknown_name
+from satchel.keep.importing.records import Trouble
+from satchel.keep.importing.values import Unreadable, described, number_of, rows_of
+from satchel.keep.patterns.preparing import MAX_TTL_DAYS
+from satchel.keep.patterns.records import DEFAULT_TTL_DAYS, FIRST, LEAST, MOST
+from satchel.store.foreign import ForeignDatabase, Value
+
+KINDS = {
+    "runs": "sessions",
+    "packages": "context_packages",
+    "error_patterns": "error_patterns",
+    "strategies": "strategies",
+    "deliveries": "consumption_scope",
+}
+"""The table of each kind that is imported."""
+
+_MARKS = {
+    "context_packages": ("session_id",),
+    "error_patterns": ("signature_json",),
+    "strategies": ("strategy_id",),
+    "consumption_scope": ("session_id",),
+}
+"""What no other tool calls its columns, ours included."""
+
+_OWNED = ("error_patterns", "strategies")
+_READ = frozenset((*KINDS.values(), "context_package_consumers", "schema_version"))
+_DATABASES = ("bazinga/bazinga.db", "bazinga.db")
+_MOST_NAMED = 12
+_WHOLE_SESSION = "global"
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def find_database(path: Path) -> Path:
+    """Return the database file that a path names, or that is in a folder.
+
+    Raises:
+        NotFound: the folder has none.
+    """
+    if not path.is_dir():
+        return path
+    for name in _DATABASES:
+        if (path / name).is_file():
+            return path / name
+    raise NotFound(f"there is no {' and no '.join(_DATABASES)} in {path}", "Name the database file, or its project")
+
+
+class BazingaTables:
+    """The tables of one bazinga database.
+
+    Attributes:
+        project: the ``project_id`` that is read, or None where the database has none.
+        others: how many more it has.
+        troubles: what could not be read so far.
+    """
+
+    def __init__(self, database: ForeignDatabase, where: str) -> None:
+        self._database = database
+        self.troubles: list[Trouble] = []
+        self.project: str | None = None
+        self.others = 0
+        if not any(self.has(table, *columns) for table, columns in _MARKS.items()):
+            names = list(database.tables)
+            listed = ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+            raise StoreForeign(
+                f"{where} is no bazinga database: it has {f'the tables {listed}' if names else 'no tables'}",
+                "One has context_packages, error_patterns or strategies as bazinga makes them; nothing was imported",
+            )
+
+    def has(self, table: str, *columns: str) -> bool:
+        """Whether there is a table with all of these columns."""
+        found = self._database.tables.get(table)
+        return found is not None and set(columns) <= set(found)
+
+    def rows(self, table: str, *columns: str) -> Iterator[tuple[Value, ...]]:
+        """Return columns of a table's rows, of the project where rows have one; what is not there is None or empty."""
+        if table not in _OWNED:
+            yield from rows_of(self._database, table, *columns)
+            return
+        for project, *values in rows_of(self._database, table, "project_id", *columns):
+            if self.project is None or project == self.project:
+                yield tuple(values)
+
+    def trouble(self, table: str, row: str, reason: str, *, left_out: bool = True) -> None:
+        """Report what could not be read."""
+        self.troubles.append(Trouble(table, row, reason, left_out))
+
+    def choose_project(self, wanted: str | None) -> None:
+        """Read only one project's error patterns and strategies from now on.
+
+        Args:
+            wanted: its ``project_id``; None takes the only one. Where no row names a project, all belong to whoever
+                takes them.
+
+        Raises:
+            Conflict: there are several, and none was named.
+            InvalidInput: there is no such project.
+        """
+        held: Counter[str] = Counter()
+        without: list[tuple[str, str]] = []
+        for table, key in zip(_OWNED, ("pattern_hash", "strategy_id"), strict=True):
+            for number, project in rows_of(self._database, table, key, "project_id"):
+                if isinstance(project, str) and project.strip():
+                    held[project] += 1
+                else:
+                    without.append((table, row_name(key, number)))
+        if wanted is not None and wanted not in held:
+            if not held:
+                raise InvalidInput(
+                    f"this database names no projects, so none is called {wanted!r}", "Leave the source project out"
+                )
+            raise unknown_name("source project", wanted, sorted(held))
+        if len(held) > 1 and wanted is None:
+            raise Conflict(
+                f"this database holds {len(held)} projects: {', '.join(sorted(held))}",
+                "Name the one to import with --source-project",
+            )
+        if held:
+            self.project = wanted if wanted is not None else next(iter(held))
+            for table, row in without:
+                self.trouble(table, row, "it belongs to no project")
+        self.others = len(held) - bool(held)
+
+    @property
+    def format(self) -> str:
+        """Which schema of bazinga it is, as far as the database says."""
+        versions = [number_of(version) for (version,) in rows_of(self._database, "schema_version", "version")]
+        known = [version for version in versions if version is not None]
+        return f"bazinga, schema {max(known)}" if known else "bazinga"
+
+    def not_taken(self) -> tuple[tuple[str, int], ...]:
+        """Return the tables with rows that nothing here corresponds to, and how many rows they have."""
+        counted = ((name, self._database.count(name)) for name in self._database.tables if name not in _READ)
+        return tuple((name, rows) for name, rows in counted if rows)
+
+
+def row_name(column: str, value: Value) -> str:
+    """Return what tells a row from others in a report."""
+    return f"{column} {value if isinstance(value, (int, str)) else described(value)}"[:120]
+
+
+def key_of(value: Value, field: str) -> str:
+    """Return an id as text, whether it is a number or a text there.
+
+    Raises:
+        Unreadable: it is neither.
+    """
+    number = number_of(value)
+    if number is not None:
+        return str(number)
+    if not isinstance(value, str) or not value.strip():
+        raise Unreadable(f"its {field} is {described(value)}")
+    return value.strip()
+
+
+def group_of(group: Value, scope: Value = None) -> str | None:
+    """Return the task group, None for what belongs to the whole session.
+
+    Raises:
+        Unreadable: it is no text.
+    """
+    if group is None or scope == _WHOLE_SESSION:
+        return None
+    if not isinstance(group, str):
+        raise Unreadable(f"its group_id is {described(group)}")
+    name = group.strip()
+    return None if not name or name.lower() == _WHOLE_SESSION else name
+
+
+def moment_of(value: Value, field: str) -> int:
+    """Return a time in milliseconds UTC; without an offset it is UTC, as SQLite writes it.
+
+    Raises:
+        Unreadable: it is no ISO 8601 text, or before 1970.
+    """
+    if isinstance(value, str) and _DATE.match(value.strip()):
+        try:
+            moment = datetime.fromisoformat(value.strip())
+        except ValueError:
+            moment = None
+        if moment is not None:
+            aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+            milliseconds = round(aware.timestamp() * 1_000)
+            if milliseconds >= 0:
+                return milliseconds
+    raise Unreadable(f"its {field} is {described(value)}, no time in ISO 8601")
+
+
+def tenths_of(value: Value) -> tuple[int, str | None]:
+    """Return a confidence of 0.0 to 1.0 in tenths, rounded half up and bounded to 1 to 10.
+
+    Returns:
+        The tenths, and what was wrong with the value, if anything was.
+    """
+    if not isinstance(value, (int, float)):
+        return FIRST, f"its confidence is {described(value)}; {FIRST} tenths here"
+    # repr is the shortest text of a float, so .15 is a half and .29999 nearly 3
+    exact = Decimal(repr(value)) * 10
+    bounded = max(Decimal(LEAST), min(Decimal(MOST), exact))
+    tenths = int(bounded.quantize(Decimal(1), rounding=ROUND_HALF_UP))
+    return tenths, None if 0 <= value <= 1 else f"its confidence is {described(value)}; {tenths} tenths here"
+
+
+def days_of(value: Value) -> tuple[int, str | None]:
+    """Return how many days an error is kept, and what was wrong with the value, if anything was."""
+    days = number_of(value)
+    if days is None or days < 1:
+        return DEFAULT_TTL_DAYS, f"its ttl_days is {described(value)}; {DEFAULT_TTL_DAYS} here"
+    if days > MAX_TTL_DAYS:
+        return MAX_TTL_DAYS, f"its ttl_days is {days}; {MAX_TTL_DAYS} here"
+    return days, None
+
+
+def count_of(value: Value, least: int, field: str) -> tuple[int, str | None]:
+    """Return a count, and what was wrong with the value, if anything was."""
+    number = number_of(value)
+    if number is None or number < least:
+        return least, f"its {field} is {described(value)}; {least} here"
+    return number, None

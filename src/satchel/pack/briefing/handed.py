@@ -1,0 +1,288 @@
+"""What agents hand to each other: packages, error solutions, strategies, messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from satchel.base.clock import DAY_MS
+from satchel.base.text import shortened
+from satchel.base.vocabulary import PRIORITIES
+from satchel.find.documents import Kind
+from satchel.keep.messages.records import MESSAGE_TYPES
+from satchel.keep.messages.visibility import ALIVE, IS_MINE, UNREAD
+from satchel.keep.packages import contents
+from satchel.keep.packages.records import TYPES
+from satchel.keep.packages.service import MAX_BYTES
+from satchel.keep.patterns.records import KNOWN, TENTATIVE
+from satchel.keep.patterns.writing import solutions_of
+from satchel.pack.briefing.ranking import HIGH, base_score_sql
+from satchel.pack.briefing.records import CRITICAL, Candidate
+from satchel.pack.briefing.sources import Asked, Source, listed, readable
+
+STALE_DAYS = 30
+"""A package that was not touched for so long ranks as low, unless it is critical."""
+
+_MEDIUM = 2
+_MOST_ERROR_CHARS = 120
+
+_CONSUMERS = "SELECT 1 FROM package_consumers k WHERE k.package_id = c.id"
+_IS_FOR_ROLE = f"EXISTS ({_CONSUMERS} AND k.role = :role)"
+_PACKAGE_PRIORITY = (
+    f"CASE WHEN c.priority < {CRITICAL} AND c.updated_at < :now - {STALE_DAYS * DAY_MS} THEN 1 ELSE c.priority END"
+)
+
+
+def packages(asked: Asked) -> Source:
+    """Return the live packages of the run: those for this role or any, and every critical one."""
+    is_eligible = f"(c.priority = {CRITICAL} OR {_IS_FOR_ROLE} OR NOT EXISTS ({_CONSUMERS}))"
+    order = base_score_sql(_PACKAGE_PRIORITY, "c.task_id = :task", _IS_FOR_ROLE, "c.updated_at")
+    return Source(
+        name="packages",
+        section="packages",
+        kind=Kind.PACKAGE,
+        tool="get_packages",
+        table="context_packages c",
+        where=""
+        if asked.run is None
+        else "c.project_id = :project AND c.run_id = :run AND c.superseded_by IS NULL"
+        + (f" AND {is_eligible}" if asked.role is not None else ""),
+        orders=((f"CASE WHEN c.priority = {CRITICAL} THEN 0 ELSE 1 END, {order} DESC, c.id DESC", ""),),
+        priority=_PACKAGE_PRIORITY,
+        load=_load_packages,
+    )
+
+
+def _load_packages(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
+    rows = asked.transaction.all(
+        f"""
+        SELECT c.id, c.seq, c.type, {_PACKAGE_PRIORITY}, c.summary, c.content_path, c.task_id, a.name, c.updated_at,
+            {_IS_FOR_ROLE}
+        FROM context_packages c LEFT JOIN agents a ON a.id = c.producer_id WHERE c.id IN ({listed(numbers)})
+        """,
+        asked.values,
+    )
+
+    def package(
+        number: int,
+        seq: int,
+        kind: int,
+        priority: int,
+        summary: str,
+        path: str | None,
+        task: str | None,
+        agent: str | None,
+        changed: int,
+        is_for_role: int,
+    ) -> Candidate:
+        problem = None if path is None else contents.unreadable(path, asked.workplace.files_root, MAX_BYTES)
+        return Candidate(
+            section="packages",
+            kind=Kind.PACKAGE,
+            number=number,
+            seq=seq,
+            label="package",
+            group="packages (get_packages shows what they hold)",
+            head=joined(priority_said(priority), TYPES[kind - 1], by(agent), other_task(asked, task), path),
+            text=summary if problem is None else f"{summary} (its file {problem})",
+            priority=priority,
+            changed_at=changed,
+            is_of_task=task is not None and task == asked.task_id,
+            is_for_role=bool(is_for_role),
+        )
+
+    return readable(Kind.PACKAGE, rows, package, notes)
+
+
+_IS_FIX = f"s.pattern_id = c.id AND s.project_id = :project AND s.confidence >= {TENTATIVE}"
+_IS_KNOWN = f"SELECT 1 FROM error_solutions s WHERE s.pattern_id = c.id AND s.confidence >= {KNOWN}"
+_WAS_MET = """
+    SELECT 1 FROM error_reports r WHERE r.pattern_id = c.id AND r.run_id = :run
+        AND (r.loop_id = :loop OR r.task_id = :task)
+"""
+_PATTERN_PRIORITY = f"CASE WHEN EXISTS ({_IS_KNOWN}) THEN {HIGH} ELSE {_MEDIUM} END"
+
+
+def error_patterns(_asked: Asked) -> Source:
+    """Return the errors with a solution that is known or tentative; what is less sure is no advice."""
+    return Source(
+        name="error patterns",
+        section="errors",
+        kind=Kind.ERROR_PATTERN,
+        tool="report_error",
+        table="error_patterns c",
+        where=f"c.project_id = :project AND c.expires_at > :now AND EXISTS (SELECT 1 FROM error_solutions s WHERE "
+        f"{_IS_FIX})",
+        orders=(
+            ("c.last_seen DESC, c.id DESC", f"EXISTS ({_WAS_MET})"),
+            (
+                f"(SELECT max(s.confidence) FROM error_solutions s WHERE {_IS_FIX}) DESC, c.last_seen DESC, c.id DESC",
+                "",
+            ),
+        ),
+        priority=_PATTERN_PRIORITY,
+        load=_load_patterns,
+    )
+
+
+def _load_patterns(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
+    fixes = solutions_of(asked.transaction, asked.project_id, numbers, TENTATIVE)
+    rows = asked.transaction.all(
+        f"""
+        SELECT c.id, c.seq, c.error_type, c.message, c.lang, c.last_seen, EXISTS ({_WAS_MET})
+        FROM error_patterns c WHERE c.id IN ({listed(numbers)})
+        """,
+        asked.values,
+    )
+
+    def pattern(
+        number: int, seq: int, error_type: str, message: str, lang: str | None, seen: int, was_met: int
+    ) -> Candidate:
+        best = fixes[number][0]
+        is_known = best.confidence >= KNOWN
+        return Candidate(
+            section="errors",
+            kind=Kind.ERROR_PATTERN,
+            number=number,
+            seq=seq,
+            label="error",
+            group="errors that were solved",
+            head=joined(lang, f"{error_type}: {shortened(message, _MOST_ERROR_CHARS)}")
+            + f" -> {best.ref} {best.standing} {best.confidence}/10",
+            text=best.text,
+            priority=HIGH if is_known else _MEDIUM,
+            changed_at=seen,
+            is_of_task=bool(was_met),
+        )
+
+    return readable(Kind.ERROR_PATTERN, rows, pattern, notes)
+
+
+def strategies(_asked: Asked) -> Source:
+    """Return the strategies that helped at least as often as not, the most helpful first."""
+    return Source(
+        name="strategies",
+        section="errors",
+        kind=Kind.STRATEGY,
+        tool="search",
+        table="strategies c",
+        where="c.project_id = :project AND c.helped >= c.not_helped",
+        orders=(("c.helped - c.not_helped DESC, c.last_seen DESC, c.id DESC", ""),),
+        priority=str(_MEDIUM),
+        load=_load_strategies,
+    )
+
+
+def _load_strategies(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
+    rows = asked.transaction.all(
+        f"""
+        SELECT c.id, c.seq, c.topic, c.insight, c.lang, c.framework, c.helped, c.not_helped, a.name, c.last_seen
+        FROM strategies c LEFT JOIN agents a ON a.id = c.agent_id WHERE c.id IN ({listed(numbers)})
+        """
+    )
+
+    def strategy(
+        number: int,
+        seq: int,
+        topic: str,
+        insight: str,
+        lang: str | None,
+        framework: str | None,
+        helped: int,
+        not_helped: int,
+        agent: str | None,
+        seen: int,
+    ) -> Candidate:
+        tried = helped + not_helped
+        return Candidate(
+            section="errors",
+            kind=Kind.STRATEGY,
+            number=number,
+            seq=seq,
+            label="strategy",
+            group="strategies",
+            head=joined(topic, lang, framework, by(agent), f"helped {helped} of {tried}" if tried else None),
+            text=insight,
+            priority=_MEDIUM,
+            changed_at=seen,
+        )
+
+    return readable(Kind.STRATEGY, rows, strategy, notes)
+
+
+def messages(asked: Asked) -> Source:
+    """Return what the agent has not read: to itself, and to all."""
+    is_known = asked.agent is not None and asked.agent != -1
+    is_mine = IS_MINE if is_known else "+m.project_id = :project AND +m.to_agent_id IS NULL"
+    return Source(
+        name="messages",
+        section="messages",
+        kind=Kind.MESSAGE,
+        tool="get_messages",
+        table="agent_messages c",
+        where=f"{is_mine} AND {ALIVE} AND {UNREAD}".replace("m.", "c.") if asked.agent is not None else "",
+        orders=(("c.priority DESC, c.created_at DESC, c.id DESC", ""),),
+        priority="c.priority",
+        load=_load_messages,
+    )
+
+
+def _load_messages(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
+    rows = asked.transaction.all(
+        f"""
+        SELECT c.id, c.seq, c.type, c.priority, c.message, c.payload IS NOT NULL, a.name, c.to_agent_id, c.created_at
+        FROM agent_messages c LEFT JOIN agents a ON a.id = c.from_agent_id WHERE c.id IN ({listed(numbers)})
+        """
+    )
+
+    def message(
+        number: int,
+        seq: int,
+        kind: int,
+        priority: int,
+        text: str,
+        has_payload: int,
+        agent: str | None,
+        to: int | None,
+        created: int,
+    ) -> Candidate:
+        return Candidate(
+            section="messages",
+            kind=Kind.MESSAGE,
+            number=number,
+            seq=seq,
+            label="message",
+            group="messages",
+            head=joined(
+                priority_said(priority),
+                MESSAGE_TYPES[kind - 1],
+                by(agent),
+                "to all" if to is None else None,
+                "with payload" if has_payload else None,
+            ),
+            text=text,
+            priority=priority,
+            changed_at=created,
+            is_for_role=to is not None,
+        )
+
+    return readable(Kind.MESSAGE, rows, message, notes)
+
+
+def joined(*parts: str | None) -> str:
+    """Return what stands before an item's text, without what there is none of."""
+    return " ".join(part for part in parts if part)
+
+
+def by(agent: str | None) -> str | None:
+    """Return how an author is shown."""
+    return None if agent is None else f"@{agent}"
+
+
+def priority_said(priority: int) -> str | None:
+    """Return how a priority is shown: medium goes without saying, and critical items stand under a heading."""
+    return None if priority in {_MEDIUM, CRITICAL} else PRIORITIES[priority - 1]
+
+
+def other_task(asked: Asked, task: str | None) -> str | None:
+    """Return how another task than the agent's own is shown."""
+    return None if task is None or task == asked.task_id else f"task {task}"

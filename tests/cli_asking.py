@@ -1,0 +1,35 @@
+"""Calling commands as a machine does, and every option that the program has, for the tables that test them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from typing import Any
+
+import click
+
+from satchel.faces.cli.group import satchel_command
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+def options_of(groups: Collection[str]) -> set[tuple[str, str]]:
+    """Return every command of some groups with each of its options and arguments."""
+    found = set()
+    for name in groups:
+        command = satchel_command.get_command(click.Context(satchel_command), name)
+        assert command is not None
+        inner = command.commands if isinstance(command, click.Group) else {"": command}
+        for rest, part in inner.items():
+            for option in part.params:
+                named = option.opts[0] if isinstance(option, click.Option) else str(option.name).upper()
+                found.add((f"{name} {rest}".strip(), named))
+    return found
+
+
+def asked(cli: Cli, command: tuple[str, ...], *more: str) -> dict[str, Any]:
+    """Run a command with ``--json``; return its answer, which is empty where it was refused."""
+    name, *arguments = command
+    _, out, _ = cli(*name.split(), *arguments, *more, "--json")
+    answer: dict[str, Any] = json.loads(out) if out else {}
+    return answer
