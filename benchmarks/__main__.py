@@ -22,6 +22,8 @@ FAMILIES = {
     "search-speed": "searching a million entries, in one run and over all",
     "search-quality": "finding the right thing in public data sets (needs --data)",
     "signatures": "grouping log lines and errors of five languages by their signatures (needs --data)",
+    "briefing": "briefings of a project of 100,000 records and of a thousand small stores",
+    "relevance": "the share of evidence that briefings deliver (needs --data)",
     "ledger": "decisions, messages and file changes, alone and by the hundred thousand",
     "index-cost": "what the index takes in bytes and time beside a bare FTS5 table",
     "redaction": "finding secrets in clean and in hostile text",
@@ -64,6 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.write:
         body = "\n".join(map(section_text, measured.values()))
         chosen.write.write_text(f"# Benchmarks\n\n{heading}\n{verdict}\n\n{body}", encoding="utf-8")
+        for section in measured.values():
+            for name, picture in section.pictures.items():
+                (chosen.write.parent / name).write_text(picture, encoding="utf-8")
     if chosen.json:
         chosen.json.write_text(_as_json(date, measured, quick=chosen.quick), encoding="utf-8")
     return 0

@@ -12,6 +12,7 @@ import apsw
 
 from benchmarks.content import Note, batches, notes, open_store
 from benchmarks.harness import WORKSHOP, Bench
+from satchel.base.clock import Clock, system_clock
 from satchel.client import Satchel
 
 MATCHES = 1_000
@@ -27,7 +28,8 @@ RARE_WORD, FREQUENT_WORD = "quasar", "lantern"
 Fill = Callable[[Satchel, int, Callable[[int], None]], None]
 """Fills an empty store with so many entries, and says how many are written."""
 
-_START = 1_760_000_000_000
+START = 1_760_000_000_000
+"""When the first of a kept store was written, in milliseconds UTC."""
 
 
 def open_big(size: int, bench: Bench) -> Satchel:
@@ -35,14 +37,15 @@ def open_big(size: int, bench: Bench) -> Satchel:
     return open_kept("entries", size, bench, _fill)
 
 
-def open_kept(kind: str, size: int, bench: Bench, fill: Fill) -> Satchel:
+def open_kept(kind: str, size: int, bench: Bench, fill: Fill, clock: Clock = system_clock) -> Satchel:
     """Open a store of a kind and size; it is filled where none is kept from an earlier run.
 
     Args:
         kind: what tells it from other kept stores.
         size: how many entries are asked of ``fill``.
         bench: where it is built.
-        fill: writes the entries; nothing it writes is synced to the disk.
+        fill: writes the entries, a second at least after each other; nothing it writes is synced to the disk.
+        clock: what the open store takes for the time; what was written begins at :data:`START`.
     """
     folder = WORKSHOP / f"{kind}-{size}-{_fingerprint(kind, bench, fill)}"
     if not folder.is_dir():
@@ -55,7 +58,7 @@ def open_kept(kind: str, size: int, bench: Bench, fill: Fill) -> Satchel:
                 connection.pragma("synchronous", "OFF")
             fill(satchel, size, lambda done: bench.progress.say(f"building a store of {size:,} entries: {done:,}"))
         draft.rename(folder)
-    return open_store(folder / "store.db")
+    return open_store(folder / "store.db", clock)
 
 
 def _fill(satchel: Satchel, size: int, say: Callable[[int], None]) -> None:
@@ -92,7 +95,7 @@ def _narrow() -> Iterator[Note]:
 
 
 def _ticking() -> Callable[[], int]:
-    ticks = count(_START, 1_000)
+    ticks = count(START, 1_000)
     return lambda: next(ticks)
 
 

@@ -169,11 +169,16 @@ def timed(
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What one family of benchmarks measured, and what a reader must know about it."""
+    """What one family of benchmarks measured, and what a reader must know about it.
+
+    Attributes:
+        pictures: SVG texts by the names of their files, which are written beside the report.
+    """
 
     title: str
     figures: tuple[Figure, ...]
     notes: tuple[str, ...] = ()
+    pictures: Mapping[str, str] = field(default_factory=dict)
 
 
 def shown(value: float, unit: str = "") -> str:

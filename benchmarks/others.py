@@ -27,22 +27,20 @@ class Place:
         readers: whom every second message goes to, in turn; the others go to all.
         tasks: what packages belong to, in turn; empty for none.
         roles: whom every third package is meant for, in turn; empty for none.
-        high_every: each so manieth is of high priority.
-        critical_every: each so manieth is critical; 0 for none.
+        high, critical: the parts that are of high priority, and critical.
     """
 
     runs: Sequence[str]
     readers: Sequence[str]
     tasks: Sequence[str] = ()
     roles: Sequence[str] = ()
-    high_every: int = 10
-    critical_every: int = 0
+    high: float = 0.1
+    critical: float = 0.0
 
-    def priority(self, number: int) -> str:
-        """Return the priority of a record by its number."""
-        if self.critical_every and number % self.critical_every == 0:
-            return "critical"
-        return "high" if number % self.high_every == 0 else "medium"
+    def priority(self, chance: random.Random) -> str:
+        """Draw the priority of a record."""
+        drawn = chance.random()
+        return "critical" if drawn < self.critical else "high" if drawn < self.critical + self.high else "medium"
 
 
 def write_others(
@@ -70,16 +68,15 @@ def write_others(
 
 
 def _write(satchel: Satchel, number: int, place: Place, chance: random.Random) -> None:
-    priority = place.priority(number)
-    satchel.constraints.add(sentence(chance, 3), priority=priority, agent="architect")
+    satchel.constraints.add(sentence(chance, 3), priority=place.priority(chance), agent="architect")
     reader = place.readers[number % len(place.readers)] if number % 2 else None
-    satchel.messages.send(sentence(chance, 3), to=reader, priority=priority, agent="colleague")
+    satchel.messages.send(sentence(chance, 3), to=reader, priority=place.priority(chance), agent="colleague")
     satchel.files.record(f"src/file_{number}.py", "modified", description=sentence(chance, 2), agent="colleague")
     is_for_a_role = place.roles and number % _FOR_A_ROLE_EVERY == 0
     satchel.packages.save(
         sentence(chance, 3),
         content=sentence(chance, 8),
-        priority=priority,
+        priority=place.priority(chance),
         task_id=place.tasks[number % len(place.tasks)] if place.tasks else None,
         consumers=(place.roles[number // _FOR_A_ROLE_EVERY % len(place.roles)],) if is_for_a_role else (),
         run_id=place.runs[number % len(place.runs)],

@@ -25,7 +25,7 @@ from satchel.find.query import words
 from satchel.keep.entries import NewEntry
 
 _DEPTHS = (5, 10, 20)
-_ANSWERABLE = (1, 2, 3, 4)
+ANSWERABLE = (1, 2, 3, 4)
 _LOCOMO_TARGET, _COSQA_TARGET = 0.74, 0.56
 _CODE_DEPTH = 500
 _BATCH = 500
@@ -123,31 +123,32 @@ class _Plain:
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    """A question, and the places of the texts that answer it."""
+class Question:
+    """A question, the places of the texts that answer it, and the answer where there is one in words."""
 
     text: str
     category: int
     gold: frozenset[int]
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
     """The places of what each method found for a question, best first."""
 
-    question: _Question
+    question: Question
     ours: list[int]
     any_word: list[int]
     every_word: list[int]
     as_typed: list[int]
 
 
-def _recall(depth: int) -> Callable[[_Question, list[int]], float]:
+def _recall(depth: int) -> Callable[[Question, list[int]], float]:
     """Return what gives the share of a question's gold among the first results."""
     return lambda question, found: len(question.gold.intersection(found[:depth])) / len(question.gold)
 
 
-def _reciprocal_rank(question: _Question, found: list[int]) -> float:
+def _reciprocal_rank(question: Question, found: list[int]) -> float:
     return next((1 / place for place, number in enumerate(found, 1) if number in question.gold), 0.0)
 
 
@@ -155,7 +156,7 @@ def _answers(
     satchel: Satchel,
     run_id: str,
     kept: Sequence[tuple[int, str]],
-    questions: Iterable[_Question],
+    questions: Iterable[Question],
     depth: int,
     searches: Searches,
 ) -> Iterator[_Answers]:
@@ -177,7 +178,7 @@ def _answers(
 def _figure(
     what: str,
     answers: Sequence[_Answers],
-    value: Callable[[_Question, list[int]], float],
+    value: Callable[[Question, list[int]], float],
     at_least: float | None = None,
 ) -> Figure:
     """Make the figure of a mean over questions, beside the same of the baselines."""
@@ -194,16 +195,16 @@ def _figure(
 
 def _locomo(file: Path, folder: Path, searches: Searches) -> list[Figure]:
     answers: list[_Answers] = []
-    with _open_fresh(folder / f"{file.name}.db") as satchel:
-        conversations = _load(file)
-        written = [_write_conversation(satchel, one) for one in conversations]
+    with open_fresh(folder / f"{file.name}.db") as satchel:
+        conversations = load(file)
+        written = [write_conversation(satchel, one) for one in conversations]
         for one, turns in zip(conversations, written, strict=True):
             kept = list(turns.values())
-            answers += _answers(satchel, one["sample_id"], kept, _questions(one, turns), max(_DEPTHS), searches)
+            answers += _answers(satchel, one["sample_id"], kept, questions_of(one, turns), max(_DEPTHS), searches)
     name = file.name.removesuffix(".json.gz")
     categories = sorted({one.question.category for one in answers})
     groups = (
-        ("categories 1-4", _ANSWERABLE),
+        ("categories 1-4", ANSWERABLE),
         *((f"category {category}", (category,)) for category in categories),
         ("all questions", tuple(categories)),
     )
@@ -211,13 +212,13 @@ def _locomo(file: Path, folder: Path, searches: Searches) -> list[Figure]:
     for group, wanted in groups:
         chosen = [one for one in answers if one.question.category in wanted]
         for depth in _DEPTHS:
-            target = _LOCOMO_TARGET if wanted == _ANSWERABLE and depth == 10 else None
+            target = _LOCOMO_TARGET if wanted == ANSWERABLE and depth == 10 else None
             what = f"{name}, {group} ({len(chosen):,}): recall@{depth}"
             figures.append(_figure(what, chosen, _recall(depth), target))
     return figures
 
 
-def _write_conversation(satchel: Satchel, one: Any) -> dict[str, tuple[int, str]]:
+def write_conversation(satchel: Satchel, one: Any) -> dict[str, tuple[int, str]]:
     """Write the turns in their order, and return for each its entry and the text that the baselines get."""
     turns: dict[str, tuple[int, str]] = {}
     talk = one["conversation"]
@@ -232,22 +233,22 @@ def _write_conversation(satchel: Satchel, one: Any) -> dict[str, tuple[int, str]
     return turns
 
 
-def _questions(one: Any, turns: Iterable[str]) -> Iterator[_Question]:
+def questions_of(one: Any, turns: Iterable[str]) -> Iterator[Question]:
     """Yield the questions whose evidence exists."""
     places = {name: place for place, name in enumerate(turns, 1)}
     for asked in one["qa"]:
         named = _EVIDENCE.findall(" ".join(asked["evidence"]))
         if gold := frozenset(places[name] for name in named if name in places):
-            yield _Question(asked["question"], asked["category"], gold)
+            yield Question(asked["question"], asked["category"], gold, str(asked.get("answer", "")))
 
 
 def _cosqa(file: Path, folder: Path, searches: Searches) -> list[Figure]:
-    numbers: dict[str, int] = _load(file.parent / "code_idx_map.txt.gz")
+    numbers: dict[str, int] = load(file.parent / "code_idx_map.txt.gz")
     functions = sorted(numbers, key=numbers.__getitem__)
     places = {numbers[function]: place for place, function in enumerate(functions, 1)}
-    questions = [_Question(asked["doc"], 0, frozenset((places[asked["retrieval_idx"]],))) for asked in _load(file)]
+    questions = [Question(asked["doc"], 0, frozenset((places[asked["retrieval_idx"]],))) for asked in load(file)]
     kept: list[tuple[int, str]] = []
-    with _open_fresh(folder / f"{file.name}.db") as satchel:
+    with open_fresh(folder / f"{file.name}.db") as satchel:
         satchel.runs.start("code")
         for start in range(0, len(functions), _BATCH):
             batch = functions[start : start + _BATCH]
@@ -264,7 +265,7 @@ def _cosqa(file: Path, folder: Path, searches: Searches) -> list[Figure]:
     ]
 
 
-def _open_fresh(file: Path) -> Satchel:
+def open_fresh(file: Path) -> Satchel:
     """Make a store that is not synced to the disk, with a minute between what is written."""
     times = count(_START, 60_000)
     satchel = open_store(file, clock=lambda: next(times))
@@ -273,6 +274,6 @@ def _open_fresh(file: Path) -> Satchel:
     return satchel
 
 
-def _load(file: Path) -> Any:
+def load(file: Path) -> Any:
     raw = file.read_bytes()
     return json.loads(gzip.decompress(raw) if file.suffix == ".gz" else raw)

@@ -80,6 +80,8 @@ def _tools() -> str:
         "|---|---|",
         "| `satchel://state` | what is known in the active run |",
         "| `satchel://runs/{run_id}/state` | what is known in one run |",
+        "| `satchel://briefing` | what the server's agent needs most and did not get yet; reading it records nothing |",
+        "| `satchel://briefing/{role}` | the same for a role |",
         "\n## What agents are told\n",
         *(f"> {line}" for line in INSTRUCTIONS.splitlines()),
         "",

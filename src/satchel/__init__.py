@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution
     from satchel.keep.runs import Run
     from satchel.keep.strategies import Strategy, StrategyPage
+    from satchel.pack.briefing.records import Briefed, Briefing, LeftOut
     from satchel.pack.extraction import StrategyProposal
 
 _HOMES = {
@@ -87,6 +88,7 @@ _HOMES = {
     "satchel.keep.patterns.records": ("ErrorPattern", "ErrorPatternPage", "Reported", "Solution"),
     "satchel.keep.runs": ("Run",),
     "satchel.keep.strategies": ("Strategy", "StrategyPage"),
+    "satchel.pack.briefing.records": ("Briefed", "Briefing", "LeftOut"),
     "satchel.pack.extraction": ("StrategyProposal",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -94,6 +96,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "KEEP",
     "Agent",
+    "Briefed",
+    "Briefing",
     "Busy",
     "Claim",
     "Claimed",
@@ -115,6 +119,7 @@ __all__ = [
     "FoundPage",
     "Interrupted",
     "InvalidInput",
+    "LeftOut",
     "MarkedRead",
     "Message",
     "MessagePage",

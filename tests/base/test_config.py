@@ -10,6 +10,7 @@ import pytest
 from satchel.base.config import RESERVED_VARIABLES, Config, documented_toml, load_config, parse_value, read_text
 from satchel.base.config_keys import KEYS, Key
 from satchel.base.errors import InvalidInput
+from satchel.base.vocabulary import SECTIONS
 
 RATE = Key("pack.rate", float, 1.0, "A factor.", minimum=0)
 SWITCH = Key("pack.switch", bool, True, "A switch.")
@@ -62,6 +63,10 @@ VALID = [
     ("retention.file_changes_hours", "48", 48),
     ("retention.skip_weekends", "true", True),
     ("retention.zone", "Europe/Berlin", "Europe/Berlin"),
+    ("pack.budget", "0", 0),
+    ("pack.token_factor", "1.25", 1.25),
+    ("pack.deadline_ms", "60000", 60_000),
+    *((f"pack.share_{section}", str(weight), weight) for weight, section in enumerate(SECTIONS)),
     ("tokens.encoding", "cl100k_base", "cl100k_base"),
     ("project.name", "Shop front", "Shop front"),
 ]
@@ -125,6 +130,15 @@ def test_an_empty_variable_counts_as_not_set() -> None:
         ("store.lock_wait_ms", "600001"),
         ("store.backups_keep", "1001"),
         ("store.backups_keep", "9" * 5_000),
+        ("pack.budget", "-1"),
+        ("pack.budget", "1000001"),
+        ("pack.budget", "4k"),
+        ("pack.token_factor", "0.9"),
+        ("pack.token_factor", "nan"),
+        ("pack.token_factor", "10.1"),
+        ("pack.deadline_ms", "0"),
+        ("pack.deadline_ms", "60001"),
+        *((f"pack.share_{section}", weight) for section in SECTIONS for weight in ("-1", "101", "10%")),
         ("context.max_per_loop", "0"),
         ("context.max_per_loop", "1000001"),
         ("context.max_content_kib", "0"),

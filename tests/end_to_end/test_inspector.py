@@ -63,6 +63,7 @@ def test_the_inspector_lists_the_tools(inspect: Inspect) -> None:
         "add_constraint",
         "get_constraints",
         "deactivate_constraint",
+        "pack",
         "report_error",
         "report_outcome",
     ]
@@ -80,14 +81,26 @@ def test_the_inspector_writes_and_reads_a_note(inspect: Inspect) -> None:
 
 def test_the_inspector_reads_the_state_of_a_run(inspect: Inspect) -> None:
     write(inspect)
-    (resource,) = inspect("resources/list")["resources"]
+    resource, _ = inspect("resources/list")["resources"]
     (content,) = inspect("resources/read", "--uri", resource["uri"])["contents"]
     assert "# 1 discoveries" in content["text"]
 
 
+def test_the_inspector_packs_a_briefing(inspect: Inspect) -> None:
+    write(inspect)
+    _, resource = inspect("resources/list")["resources"]
+    (content,) = inspect("resources/read", "--uri", resource["uri"])["contents"]
+    result = inspect("tools/call", "--tool-name", "pack", "--tool-arg", "role=developer", "budget=900")
+    assert result["content"][0]["text"] == content["text"]
+    assert content["text"].endswith("\ndiscovery @inspector\ne1 salt")
+
+
 def test_the_inspector_lists_the_templates(inspect: Inspect) -> None:
-    (template,) = inspect("resources/templates/list")["resourceTemplates"]
-    assert template["uriTemplate"] == "satchel://runs/{run_id}/state"
+    templates = inspect("resources/templates/list")["resourceTemplates"]
+    assert [template["uriTemplate"] for template in templates] == [
+        "satchel://runs/{run_id}/state",
+        "satchel://briefing/{role}",
+    ]
 
 
 def test_the_inspector_fills_a_prompt(inspect: Inspect) -> None:

@@ -25,6 +25,7 @@ DEFAULT_TOOLS = [
     "add_constraint",
     "get_constraints",
     "deactivate_constraint",
+    "pack",
     "report_error",
     "report_outcome",
 ]
@@ -274,15 +275,38 @@ def test_prompts_are_listed_and_filled(session: Callable[..., None]) -> None:
 
 def test_the_state_of_a_run_is_a_resource(session: Callable[..., None]) -> None:
     async def conversation(client: Client) -> None:
-        assert [str(item.uri) for item in (await client.list_resources()).resources] == ["satchel://state"]
-        (template,) = (await client.list_resource_templates()).resource_templates
-        assert template.uri_template == "satchel://runs/{run_id}/state"
+        assert [str(item.uri) for item in (await client.list_resources()).resources] == [
+            "satchel://state",
+            "satchel://briefing",
+        ]
+        assert [item.uri_template for item in (await client.list_resource_templates()).resource_templates] == [
+            "satchel://runs/{run_id}/state",
+            "satchel://briefing/{role}",
+        ]
         assert resource_text(await client.read_resource("satchel://state")) == "no run is active"
         kept = await call(client, "write_context", {"type": "discovery", "content": "water", "format": "json"})
         run = json.loads(kept)["entries"][0]["run_id"]
         state = resource_text(await client.read_resource("satchel://state"))
         assert state.startswith(f"run {run}, active\n# 1 discoveries\ne1\n water")
         assert resource_text(await client.read_resource(f"satchel://runs/{run}/state")) == state
+
+    session(conversation)
+
+
+def test_a_briefing_is_packed_and_its_resource_records_nothing(session: Callable[..., None]) -> None:
+    async def conversation(client: Client) -> None:
+        assert "nothing was written" in resource_text(await client.read_resource("satchel://briefing"))
+        known = {"error_type": "KeyError", "message": "'user'", "solution": "ask for the name first"}
+        await call(client, "report_error", known)
+        await call(client, "write_context", {"type": "discovery", "content": "names are optional", "agent": "ann"})
+        for uri in ("satchel://briefing", "satchel://briefing/qa_expert", "satchel://briefing"):
+            shown = resource_text(await client.read_resource(uri))
+            assert "ask for the name first" in shown
+            assert "names are optional" in shown
+        assert await call(client, "pack", {"query": "read the user", "budget": 2_000}) == shown
+        assert "nothing new since your last briefing" in resource_text(await client.read_resource("satchel://briefing"))
+        with pytest.raises(MCPError, match="unresolved placeholder"):
+            await client.read_resource("satchel://briefing/%7B%7Brole%7D%7D")
 
     session(conversation)
 

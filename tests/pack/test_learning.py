@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import Entry, NewEntry, Satchel, Solution
-from satchel.pack import fixes
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -94,28 +93,6 @@ class TestWhatCountsAsSuccess:
     @pytest.mark.parametrize("kind", ["discovery", "error", "decision"])
     def test_a_note_does_not(self, dev: Satchel, kind: str) -> None:
         assert (dev.entries.write(kind, "passing", loop_id="L").notes, solutions(dev)) == ((), [])
-
-
-@pytest.mark.parametrize(
-    ("status", "is_failure"),
-    [
-        ("failing", True),
-        ("Tests: 2 failed, 3 passed", True),
-        ("failures: 1", True),
-        ("3 errors", True),
-        ("not green", True),
-        ("build broken", True),
-        ("failures: 0, errors: 0", False),
-        ("0 failed 5 passed", False),
-        ("5 passed, no failures", False),
-        ("credible", False),
-        ("passing", False),
-        ("", False),
-        (None, False),
-    ],
-)
-def test_what_a_test_status_says_of_failures(status: str | None, is_failure: bool) -> None:
-    assert fixes.fails(status) == is_failure
 
 
 class TestWhatTheFixIs:

@@ -15,7 +15,7 @@ import pytest
 
 from faults.damage import overwrite_leaves
 from faults.processes import Child
-from faults.rows import add, names
+from faults.rows import INSERT, add, names, row
 from satchel.base import paths
 from satchel.base.errors import (
     Busy,
@@ -217,6 +217,30 @@ def test_a_store_locked_for_longer_than_the_wait_is_busy_and_then_works(
         other.execute("ROLLBACK")
     add(engine, "after")
     assert names(engine) == ["before", "after"]
+
+
+def test_a_transaction_may_wait_for_less_than_the_store_does(open_engine: OpenEngine, store_file: Path) -> None:
+    engine = open_engine(wait_ms=3_600_000)
+    add(engine, "before")
+    with closing(apsw.Connection(str(store_file))) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(Busy, match="Nothing was written"), engine.write(20) as transaction:
+            transaction.execute(INSERT, row("too late"))
+        other.execute("ROLLBACK")
+    assert names(engine) == ["before"]
+
+
+def test_a_transaction_may_wait_for_less_than_another_thread_takes(open_engine: OpenEngine) -> None:
+    engine = open_engine(wait_ms=3_600_000)
+    add(engine, "before")
+
+    def write() -> None:
+        with engine.write(20) as transaction:
+            transaction.execute(INSERT, row("too late"))
+
+    with ThreadPoolExecutor(1) as pool, engine.write(), pytest.raises(Busy, match="other threads"):
+        pool.submit(write).result()
+    assert names(engine) == ["before"]
 
 
 def test_a_thread_that_waits_too_long_for_another_is_busy(open_engine: OpenEngine) -> None:

@@ -98,8 +98,19 @@ INCOMPLETE = "more match: very common words were left out, add a rarer one to na
 NOTHING = Ranking((), True, (), (), {}, {}, {})
 
 
-def rank(transaction: Transaction, query: Query, scope: Scope) -> Ranking:
+def rank(
+    transaction: Transaction,
+    query: Query,
+    scope: Scope,
+    *,
+    small: int | None = None,
+    candidates: int | None = None,
+) -> Ranking:
     """Search and rank.
+
+    Args:
+        small: up to how many documents a scope is scored whole; None is :data:`SMALL`.
+        candidates: how many the rarest terms choose in a larger one; None is :data:`CANDIDATES`.
 
     Returns:
         Every result in one snapshot, so that pages of it fit together.
@@ -107,13 +118,15 @@ def rank(transaction: Transaction, query: Query, scope: Scope) -> Ranking:
     if not query.terms:
         return NOTHING
     terms = query.terms
+    small = SMALL if small is None else small
+    candidates = CANDIDATES if candidates is None else candidates
     population = _population(transaction, scope)
-    is_small = population <= SMALL
+    is_small = population <= small
     groups, asked, excluded = _scope_groups(transaction, scope, population)
-    most = SMALL if is_small else CANDIDATES
+    most = small if is_small else candidates
     choosing: tuple[Term, ...] = ()
     if query.condition is None and not is_small:
-        choosing = _rarest(transaction, terms, groups)
+        choosing = _rarest(transaction, terms, groups, candidates)
     is_complete = not choosing
     words = query.condition or " OR ".join(term.match for term in terms)
     wanted = index.match(words, groups, [term.match for term in choosing], excluded)
@@ -157,16 +170,17 @@ def _ordered(totals: Mapping[int, float], old: frozenset[int]) -> list[int]:
     return ordered
 
 
-def _rarest(transaction: Transaction, terms: Sequence[Term], groups: Sequence[Sequence[str]]) -> tuple[Term, ...]:
+def _rarest(
+    transaction: Transaction, terms: Sequence[Term], groups: Sequence[Sequence[str]], most: int
+) -> tuple[Term, ...]:
     """Keep the rarest terms until they have brought enough candidates; the others would bring little but work."""
     counted = sorted(
-        (index.count(transaction, index.match(term.match, groups), CANDIDATES + 1), place)
-        for place, term in enumerate(terms)
+        (index.count(transaction, index.match(term.match, groups), most + 1), place) for place, term in enumerate(terms)
     )
     kept: list[int] = []
     total = 0
     for count, place in counted:
-        if kept and total and (count > CANDIDATES or total + count > CANDIDATES):
+        if kept and total and (count > most or total + count > most):
             break
         kept.append(place)
         total += count

@@ -53,7 +53,7 @@ def excerpt(text: str, words: Sequence[str], most: int) -> str:
     if len(line) <= most:
         return line
     stems = [word[: max(3, len(word) - 2)] for word in words]
-    places = _places(line.casefold(), stems) if stems else []
+    places = _places(_lowered(line), stems) if stems else []
     room = most - 2
     in_window = [len({stem for at, stem in places if start <= at <= start + room - _LEAD}) for start, _ in places]
     if not places or max(in_window) <= len({stem for at, stem in places if at < most - _LEAD}):
@@ -65,9 +65,25 @@ def excerpt(text: str, words: Sequence[str], most: int) -> str:
 
 
 def _places(line: str, stems: Sequence[str]) -> list[tuple[int, str]]:
-    """Return where words begin with one of the stems, and with which, in order."""
-    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(set(stems), key=len, reverse=True)))})")
+    """Return where words begin with one of the stems, and with which, in order.
+
+    In a script without spaces a word begins anywhere.
+    """
+    ordered = sorted(set(stems), key=len, reverse=True)
+    pattern = re.compile(
+        "|".join(re.escape(stem) if unspaced_runs(stem) else rf"\b{re.escape(stem)}" for stem in ordered)
+    )
     return [(match.start(), match[0]) for match in pattern.finditer(line)]
+
+
+def _lowered(line: str) -> str:
+    """Return a text in lower case, every character at its place: some have two in lower case."""
+    lower = line.lower()
+    if len(lower) == len(line):
+        return lower
+    return "".join(
+        one if len(one) == 1 else character for character, one in zip(line, map(str.lower, line), strict=True)
+    )
 
 
 class Snipper:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,8 +13,10 @@ from satchel.keep.entries.structured import Scratchpad
 PASSING = frozenset({"pass", "passed", "passes", "passing", "green", "ok", "success", "successful", "succeeded"})
 """The test statuses that say success."""
 
-FAILING = frozenset({"fail", "failed", "fails", "failing", "red", "error", "errors", "broken"})
-"""The test statuses that say failure."""
+_FAILING = ("fail", "failed", "fails", "failing", "failure", "failures", "red", "error", "errors", "broken")
+_WORDS = "|".join(sorted(_FAILING, key=len, reverse=True))
+_FAILURES = re.compile(rf"\bnot (?:pass|green|ok)|\b(\d+|no|zero) (?:{_WORDS})\b|\b(?:{_WORDS})\b(?:[:=]? ?(\d+))?")
+_NONE = {"0", "no", "zero"}
 
 ATTEMPTS = 3
 """So many iterations in a row without progress, each with another approach, are a loop that is stuck."""
@@ -37,10 +40,22 @@ class Standing:
     iterations: int
 
 
+def fails(status: str | None) -> bool:
+    """Whether a test status names a failure: ``failing`` or ``2 failed, 3 passed``, but not ``5 passed, 0 failed``."""
+    text = _same(status or "")
+    counts = ({count for count in found.groups() if count} for found in _FAILURES.finditer(text))
+    return any(not count or count - _NONE for count in counts)
+
+
 def succeeded(pad: Scratchpad) -> bool:
-    """Whether an iteration reached its goal: its tests pass, or it is done and no test failed."""
-    status = fold(pad.test_status or "")
-    return status in PASSING or (pad.done is True and status not in FAILING)
+    """Whether an iteration reached its goal: its tests pass, or it is done and its test status names no failure."""
+    return (pad.done is True or _same(pad.test_status or "") in PASSING) and not fails(pad.test_status)
+
+
+def new_attempts(pad: Scratchpad, earlier: Sequence[Scratchpad]) -> list[str]:
+    """Return what a scratchpad lists as attempted and none of the earlier ones does, but for case and space."""
+    listed = {_same(text) for other in earlier for text in other.attempted}
+    return [text.strip() for text in pad.attempted if text.strip() and _same(text) not in listed]
 
 
 def standing(pads: Sequence[Scratchpad]) -> Standing:
@@ -59,14 +74,10 @@ def standing(pads: Sequence[Scratchpad]) -> Standing:
             break
         unsuccessful.append(pad)
     unsuccessful.reverse()
-    first = len(pads) - len(unsuccessful)
-    listed = {fold(attempt) for pad in pads[:first] for attempt in pad.attempted}
     approaches: list[str] = []
-    for pad in unsuccessful:
-        new = [attempt for attempt in pad.attempted if fold(attempt) not in listed]
-        listed.update(map(fold, pad.attempted))
+    for place, pad in enumerate(unsuccessful, len(pads) - len(unsuccessful)):
         # an iteration that lists nothing new, but lists something, tried again what it lists last
-        approaches.append("; ".join(new) or (pad.attempted[-1] if pad.attempted else ""))
+        approaches.append("; ".join(new_attempts(pad, pads[:place]) or new_attempts(pad, ())[-1:]))
     last = [approach for approach in approaches if approach][-ATTEMPTS:]
     if len(last) < 2:
         return Standing(is_stuck=False, is_repeating=False, iterations=len(unsuccessful))
@@ -83,6 +94,9 @@ def _solved_something(before: Scratchpad, after: Scratchpad) -> bool:
 
 
 def _is_same(one: str, other: str) -> bool:
-    if fold(one) == fold(other):
-        return True
-    return text_likeness(words_of(one), words_of(other)) >= SAME_APPROACH
+    return _same(one) == _same(other) or text_likeness(words_of(one), words_of(other)) >= SAME_APPROACH
+
+
+def _same(text: str) -> str:
+    """Return a text without what it may differ in and still say the same: case and space."""
+    return fold(" ".join(text.split()))

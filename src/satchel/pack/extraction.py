@@ -2,7 +2,7 @@
 
 A run is taken apart by what its verdicts name: a task, else a loop, else the run as a whole. To a task belong its
 entries, and those without a task in the loops that its verdicts name. Such a part suggests a strategy where its newest
-verdict passed, and before it another did not or a scratchpad's tests failed (:func:`satchel.pack.fixes.fails`).
+verdict passed, and before it another did not or a scratchpad's tests failed (:func:`satchel.pack.attempts.fails`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from satchel.keep.entries.structured import ReviewIssue, ReviewVerdict, Scratchp
 from satchel.keep.projects import Workplace
 from satchel.keep.strategies.records import MAX_INSIGHT_CHARS
 from satchel.keep.strategies.writing import check_topic
-from satchel.pack.fixes import fails, new_attempts
+from satchel.pack.attempts import fails, new_attempts
 from satchel.store.transaction import Transaction
 
 MOST_EVIDENCE = 12

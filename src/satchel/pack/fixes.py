@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from satchel.base.errors import InvalidInput, TooLarge
-from satchel.base.text import fold, shortened
+from satchel.base.text import shortened
 from satchel.find.documents import Kind
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD, Prepared, Writer
@@ -28,7 +28,7 @@ from satchel.keep.patterns import writing as patterns
 from satchel.keep.patterns.loops import Loop, Waiting
 from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.texts import Storable, storable
-from satchel.pack.attempts import FAILING, succeeded
+from satchel.pack.attempts import new_attempts, succeeded
 from satchel.store.transaction import Transaction
 
 _MOST_STEPS = 3
@@ -39,10 +39,6 @@ _MOST_PAST = 200
 
 _MOST_TOLD = 5
 """So many errors are named one by one."""
-
-_WORDS = "|".join(sorted((*FAILING, "failure", "failures"), key=len, reverse=True))
-_FAILURES = re.compile(rf"\bnot (?:pass|green|ok)|\b(\d+|no|zero) (?:{_WORDS})\b|\b(?:{_WORDS})\b(?:[:=]? ?(\d+))?")
-_NONE = {"0", "no", "zero"}
 
 _TYPED = re.compile(
     r"(?i:(?:uncaught|unhandled|fatal|error):? +|error\[)*"
@@ -91,24 +87,6 @@ def learn(transaction: Transaction, writer: Writer, number: int, entry: Prepared
     return tuple(notes)
 
 
-def fails(status: str | None) -> bool:
-    """Whether a test status names a failure: ``failing`` or ``2 failed, 3 passed``, but not ``5 passed, 0 failed``."""
-    text = fold(" ".join((status or "").split()))
-    counts = ({count for count in found.groups() if count} for found in _FAILURES.finditer(text))
-    return any(not count or count - _NONE for count in counts)
-
-
-def has_succeeded(pad: Scratchpad) -> bool:
-    """Whether a scratchpad says that its loop succeeded."""
-    return succeeded(pad) and not fails(pad.test_status)
-
-
-def new_attempts(pad: Scratchpad, earlier: Sequence[Scratchpad]) -> list[str]:
-    """Return what a scratchpad lists as attempted and none of the earlier ones does, but for case and space."""
-    listed = {_same(text) for other in earlier for text in other.attempted}
-    return [text.strip() for text in pad.attempted if text.strip() and _same(text) not in listed]
-
-
 @dataclass(frozen=True, slots=True)
 class _Attempt:
     """What one iteration did, and who says so.
@@ -144,7 +122,7 @@ def _is_success(kind: int, content: str) -> bool:
     """Whether an entry says that its loop succeeded; one that cannot be read says nothing."""
     try:
         if kind == SCRATCHPAD:
-            return has_succeeded(structured.scratchpad(content))
+            return succeeded(structured.scratchpad(content))
         return kind == REVIEW_VERDICT and structured.review_verdict(content).passed
     except InvalidInput:
         return False
@@ -179,7 +157,7 @@ def _past(transaction: Transaction, loop: Loop, number: int) -> _Past:
     is_recent = True
     for kind, content, agent, created in rows:
         attempt = _attempt(content, agent, created) if kind == SCRATCHPAD else None
-        if is_recent and (_is_success(kind, content) if attempt is None else has_succeeded(attempt.pad)):
+        if is_recent and (_is_success(kind, content) if attempt is None else succeeded(attempt.pad)):
             is_recent, past.succeeded_at = False, created
         if attempt is not None:
             past.attempts.append(attempt)
@@ -250,7 +228,3 @@ def _solve(transaction: Transaction, loop: Loop, error: Waiting, fix: Storable, 
     return (
         f"{name}: {ref} is kept as what fixed it ({shortened(fix.text, 80)}); if not, report_outcome {ref} helped=false"
     )
-
-
-def _same(text: str) -> str:
-    return fold(" ".join(text.split()))

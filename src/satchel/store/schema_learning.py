@@ -31,6 +31,13 @@ LEARNING = (
     "CREATE INDEX context_packages_task ON context_packages (project_id, run_id, task_id) WHERE task_id IS NOT NULL",
     # the seq of the item when it was delivered: what changed since is new again
     "ALTER TABLE deliveries ADD COLUMN seq BIGINT NOT NULL DEFAULT 0",
+    # what a briefing draws on, in the order in which it does
+    """
+    CREATE INDEX context_packages_ranked
+    ON context_packages (project_id, run_id, superseded_by, priority, updated_at, id, task_id)
+    """,
+    "CREATE INDEX error_patterns_seen ON error_patterns (project_id, last_seen, id, expires_at)",
+    "CREATE INDEX strategies_helpful ON strategies (project_id, helped - not_helped, last_seen, id)",
     "CREATE INDEX deliveries_agent ON deliveries (run_id, agent_id, created_at)",
 )
 """The statements of the migration, in order."""

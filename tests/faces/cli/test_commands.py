@@ -24,6 +24,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "write": (("discovery", "x"), "kept e3 discovery in run r1", {"id", "uid", "type", "content", "created_at"}),
     "read": (("sessions",), "\n Sessions live in src/auth.py", {"run_id", "entries", "total", "next_offset", "seq"}),
     "search": (("sessions",), "\n  Sessions live in src/auth.py", {"results", "total", "next_offset", "notes"}),
+    "pack": (("sessions",), "e1 Sessions live in src/auth.py", {"text", "tokens", "budget", "items", "left_out"}),
     "decide": (("size", "10", "--agent", "planner"), "d2 size = 10 (revision 1)", {"id", "key", "value", "revision"}),
     "decisions": (("ttl",), "d1   ttl   300", {"decisions", "total", "next_offset", "seq", "notes"}),
     "constraint add": (("Be quick",), "added c2 (architecture, medium)", {"id", "text", "category", "active"}),

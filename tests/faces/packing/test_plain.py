@@ -10,6 +10,7 @@ from satchel.faces.packing import plain
 from satchel.keep.packages import Package, PackageContent, PackagePage
 from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution
 from satchel.keep.strategies import Strategy, StrategyPage
+from satchel.pack.briefing import Briefed, Briefing, LeftOut
 from satchel.pack.extraction import StrategyProposal
 
 AT = 1_767_225_600_000
@@ -222,3 +223,62 @@ def test_a_page_of_packages_says_of_which_run_and_how_many_of_each_priority() ->
         "by_priority": {"high": 2, "low": 1},
         **PAGE,
     }
+
+
+def test_a_briefing_has_all_its_fields() -> None:
+    briefing = Briefing(
+        text="e1: water",
+        tokens=4,
+        counter="o200k_base",
+        budget=100,
+        zone="normal",
+        role="developer",
+        run_id="r1",
+        task_id="T1",
+        loop_id="L1",
+        iteration=2,
+        items=(
+            Briefed("e1", "entry", "entries", "medium", True, "a.py"),
+            Briefed("c2", "rule", "rules", "high", False),
+        ),
+        left_out=(LeftOut("entries", 3, 1, "search"),),
+        notes=("a note",),
+        is_stuck=False,
+        is_recorded=True,
+    )
+    told = {"section": "rules", "priority": "high", "is_shortened": False}
+    assert plain.briefing_fields(briefing) == {
+        "text": "e1: water",
+        "tokens": 4,
+        "counter": "o200k_base",
+        "budget": 100,
+        "zone": "normal",
+        "role": "developer",
+        "run_id": "r1",
+        "task_id": "T1",
+        "loop_id": "L1",
+        "iteration": 2,
+        "items": [
+            {
+                "id": "e1",
+                "kind": "entry",
+                "section": "entries",
+                "priority": "medium",
+                "is_shortened": True,
+                "file": "a.py",
+            },
+            {"id": "c2", "kind": "rule", **told},
+        ],
+        "left_out": [{"kind": "entries", "count": 3, "critical": 1, "tool": "search"}],
+        "notes": ["a note"],
+        "is_stuck": False,
+        "is_recorded": True,
+    }
+
+
+def test_a_briefing_of_nothing_has_its_lists() -> None:
+    fields = plain.briefing_fields(
+        Briefing("", 0, "estimate", 0, "normal", None, None, None, None, 0, (), (), (), False, False)
+    )
+    assert (fields["text"], fields["items"], fields["left_out"], fields["notes"]) == ("", [], [], [])
+    assert "role" not in fields

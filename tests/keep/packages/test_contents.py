@@ -309,3 +309,63 @@ def test_without_a_folder_a_path_is_refused_and_a_kept_one_has_a_reason(satchel:
     with pytest.raises(InvalidInput, match="starts from no folder"):
         nowhere.save("x", path="docs/a.md")
     assert nowhere.read(ref).reason == "docs/a.md starts from no folder: the project has none here"
+
+
+def _remove(file: Path) -> None:
+    file.unlink()
+
+
+def _grow(file: Path) -> None:
+    os.truncate(file, KIB + 1)
+
+
+def _escape(file: Path) -> None:
+    file.unlink()
+    file.symlink_to("/etc/hostname")
+
+
+def _become_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def _become_pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+def _dangle(file: Path) -> None:
+    file.unlink()
+    file.symlink_to("gone.md")
+
+
+class TestWithoutOpeningIt:
+    """Why a file cannot be read, as a briefing says it of many packages at once."""
+
+    @pytest.mark.parametrize("change", [_remove, _grow, _escape, _become_folder, _become_pipe, _dangle])
+    def test_the_reason_is_that_of_reading_it(self, project: Path, change: Callable[[Path], None]) -> None:
+        file = project / "a.md"
+        file.write_text("text")
+        assert contents.unreadable("a.md", str(project), KIB) is None
+        change(file)
+        said = contents.unreadable("a.md", str(project), KIB)
+        assert contents.read_file("a.md", str(project), KIB).reason == f"a.md {said}"
+
+    def test_a_file_on_the_way_to_it_is_a_reason(self, project: Path) -> None:
+        (project / "docs").write_text("no folder")
+        assert contents.unreadable("docs/a.md", str(project), KIB) == (
+            "is not there: something on the way is no folder"
+        )
+
+    def test_without_a_folder_there_is_nowhere_to_look(self) -> None:
+        assert contents.unreadable("a.md", None, KIB) == "starts from no folder: the project has none here"
+
+    def test_a_link_inside_the_project_is_none(self, project: Path) -> None:
+        (project / "a.md").write_text("text")
+        (project / "latest.md").symlink_to("a.md")
+        assert contents.unreadable("latest.md", str(project), KIB) is None
+
+    @pytest.mark.parametrize(("size", "is_readable"), [(KIB, True), (KIB + 1, False)])
+    def test_it_may_be_as_large_as_said(self, project: Path, size: int, is_readable: bool) -> None:
+        (project / "a.md").write_bytes(b"x" * size)
+        assert (contents.unreadable("a.md", str(project), KIB) is None) == is_readable

@@ -17,6 +17,7 @@ COMMANDS: dict[str, str] = {
     "write": "Keep a note",
     "read": "Read or search notes",
     "search": "Search everything the project keeps",
+    "pack": "Brief an agent inside a token budget",
     "decide": "Set a decision",
     "decisions": "List what was decided",
     "constraint": "Add, list and deactivate rules",

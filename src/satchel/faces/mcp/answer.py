@@ -27,11 +27,22 @@ def answer(
         agent: who gets it; None is the default agent.
         files: the files it names; what others have claimed of them is said in its last line.
     """
+    notice = notice_for(call, agent, files)
+    return json_answer(fields(), notice) if form == "json" else text_answer(text(), notice)
+
+
+def notice_for(call: Call[Satchel], agent: str | None, files: Sequence[str | None] = ()) -> str | None:
+    """Return what an answer's receiver should know beside it, or None."""
     with call.on_cancel(call.service.interrupter()):
-        notice = call.service.notices.line(agent=agent, files=[file for file in files if file is not None])
-    if form == "json":
-        value = dict(fields())
-        if notice is not None:
-            value["notice"] = notice
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text() if notice is None else f"{text()}\n{notice}"
+        return call.service.notices.line(agent=agent, files=[file for file in files if file is not None])
+
+
+def json_answer(fields: Mapping[str, object], notice: str | None) -> str:
+    """Render an answer as JSON."""
+    value = fields if notice is None else {**fields, "notice": notice}
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def text_answer(text: str, notice: str | None) -> str:
+    """Render an answer as text."""
+    return text if notice is None else f"{text}\n{notice}"

@@ -36,6 +36,11 @@ def make_server(
         run = satchel.runs.get()
         return "no run is active" if run is None else state({"run_id": run.run_id})
 
+    def briefing(given: Mapping[str, str]) -> str:
+        from satchel.faces.packing.briefing_text import briefing_text
+
+        return briefing_text(satchel.pack(given.get("role"), preview=True), satchel.packing.count)
+
     return Server(
         "satchel",
         __version__,
@@ -44,10 +49,18 @@ def make_server(
         instructions=INSTRUCTIONS,
         resources=(
             Resource("satchel://state", "state", "What is known in the active run", "text/plain", current_state),
+            Resource("satchel://briefing", "briefing", "What an agent needs most", "text/plain", lambda: briefing({})),
         ),
         templates=(
             ResourceTemplate(
                 "satchel://runs/{run_id}/state", "run-state", "What is known in one run", "text/plain", state
+            ),
+            ResourceTemplate(
+                "satchel://briefing/{role}",
+                "role-briefing",
+                "What an agent in a role needs most",
+                "text/plain",
+                briefing,
             ),
         ),
         prompts=PROMPTS,

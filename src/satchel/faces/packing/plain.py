@@ -13,6 +13,7 @@ from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Report
 from satchel.keep.strategies import Strategy, StrategyPage
 
 if TYPE_CHECKING:
+    from satchel.pack.briefing import Briefing
     from satchel.pack.extraction import StrategyProposal
 
 
@@ -168,3 +169,42 @@ def _content(content: PackageContent) -> Fields:
     package = {} if content.package is None else package_fields(content.package)
     told = {"id": content.ref, "text": content.text, "reason": content.reason, "notes": list(content.notes)}
     return package | set_fields(told)
+
+
+def briefing_fields(briefing: Briefing) -> Fields:
+    """Return a briefing as JSON fields; what was left out by kind."""
+    return set_fields(
+        {
+            "text": briefing.text,
+            "tokens": briefing.tokens,
+            "counter": briefing.counter,
+            "budget": briefing.budget,
+            "zone": briefing.zone,
+            "role": briefing.role,
+            "run_id": briefing.run_id,
+            "task_id": briefing.task_id,
+            "loop_id": briefing.loop_id,
+            "iteration": briefing.iteration,
+        }
+    ) | {
+        "items": [
+            set_fields(
+                {
+                    "id": item.ref,
+                    "kind": item.kind,
+                    "section": item.section,
+                    "priority": item.priority,
+                    "is_shortened": item.is_shortened,
+                    "file": item.file,
+                }
+            )
+            for item in briefing.items
+        ],
+        "left_out": [
+            {"kind": left.kind, "count": left.count, "critical": left.critical, "tool": left.tool}
+            for left in briefing.left_out
+        ],
+        "notes": list(briefing.notes),
+        "is_stuck": briefing.is_stuck,
+        "is_recorded": briefing.is_recorded,
+    }

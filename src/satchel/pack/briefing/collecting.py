@@ -39,6 +39,9 @@ _SOURCES: tuple[Callable[[Asked], Source], ...] = (
 
 _LAST_PADS = 10
 
+_SMALL, _CANDIDATES = 2_000, 1_000
+"""Up to so many documents are scored whole, and so many of a larger scope: a briefing shows no pages of results."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -46,7 +49,7 @@ class Request:
 
     Attributes:
         role: folded, or None.
-        most: how many candidates of a kind there is any use for.
+        budget: tokens; there is no use for more candidates than fill it.
         again: whether what was delivered is packed again.
     """
 
@@ -57,7 +60,7 @@ class Request:
     query: str | None
     run_id: str | None
     agent: str | None
-    most: int
+    budget: int
     again: bool
 
 
@@ -70,6 +73,7 @@ class Collected:
         gathered: one for each source that was reached before the deadline.
         words: those of the query that can be searched for; empty without one.
         notes: what could not be read or looked at.
+        is_complete: whether everything was looked at in time.
     """
 
     project_id: int | None = None
@@ -79,6 +83,7 @@ class Collected:
     standing: attempts.Standing | None = None
     words: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
+    is_complete: bool = True
 
 
 class Deadline:
@@ -93,6 +98,11 @@ class Deadline:
     def _expire(self) -> None:
         self.has_passed = True
         self._interrupt()
+
+    def check(self) -> None:
+        """Raise Interrupted if the time is over: there was nothing to interrupt before the transaction began."""
+        if self.has_passed:
+            raise Interrupted("the time for a briefing is over", "Ask again")
 
     def __enter__(self) -> Deadline:
         self._timer.start()
@@ -119,12 +129,14 @@ def collect(workplace: Workplace, request: Request, deadline_ms: int) -> Collect
     deadline = Deadline(workplace.engine.interrupter(), deadline_ms)
     try:
         with deadline, workplace.engine.read() as transaction:
+            deadline.check()
             _collect(collected, transaction, workplace, request)
     except Interrupted:
         if not deadline.has_passed:
             raise
         missing = [make.__name__.replace("_", " ") for make in _SOURCES[len(collected.gathered) :]]
         what = f"{', '.join(missing)} were not looked at" if missing else "the query was not answered"
+        collected.is_complete = False
         collected.notes.append(f"the store was slow: {what}")
     return collected
 
@@ -142,6 +154,7 @@ def _collect(collected: Collected, transaction: Transaction, workplace: Workplac
     got: Mapping[int, Mapping[int, int]] = {}
     if collected.receiver is not None and not request.again:
         got = deliveries.delivered(transaction, collected.receiver)
+    query = None if request.query is None else parse(request.query)
     asked = Asked(
         transaction=transaction,
         workplace=workplace,
@@ -152,13 +165,13 @@ def _collect(collected: Collected, transaction: Transaction, workplace: Workplac
         role=request.role,
         agent=agent,
         delivered=got,
-        most=request.most,
+        budget=request.budget,
+        has_query=query is not None and bool(query.terms),
         now=workplace.clock(),
     )
     collected.standing = _standing(asked, collected.notes)
     for source in _SOURCES:
         collected.gathered.append(gather(asked, source(asked), collected.notes))
-    query = None if request.query is None else parse(request.query)
     if query is not None and not query.terms:
         collected.notes.append(f"{(request.query or '').strip()[:80]!r} holds no word to search for")
     elif query is not None:
@@ -170,15 +183,19 @@ def _standing(asked: Asked, notes: list[str]) -> attempts.Standing | None:
     """Judge the agent's loop by its last scratchpads, whatever was delivered."""
     if asked.run is None or asked.loop_id is None:
         return None
-    rows = asked.transaction.all(
-        f"""
-        SELECT id, content FROM context
-        WHERE project_id = :project AND run_id = :run AND loop_id = :loop AND superseded_by IS NULL
-            AND type = {SCRATCHPAD}
-        ORDER BY created_at DESC, id DESC LIMIT {_LAST_PADS}
-        """,
-        asked.values,
-    )
+    try:
+        rows = asked.transaction.all(
+            f"""
+            SELECT id, content FROM context
+            WHERE project_id = :project AND run_id = :run AND loop_id = :loop AND superseded_by IS NULL
+                AND type = {SCRATCHPAD}
+            ORDER BY created_at DESC, id DESC LIMIT {_LAST_PADS}
+            """,
+            asked.values,
+        )
+    except UnicodeDecodeError:
+        notes.append("whether the loop is stuck is not known: one of its scratchpads is no text in UTF-8")
+        return None
     pads: list[structured.Scratchpad] = []
     readable(Kind.ENTRY, reversed(rows), lambda _, content: pads.append(structured.scratchpad(content)), notes)
     return attempts.standing(pads)
@@ -213,4 +230,5 @@ def _find(asked: Asked, collected: Collected, query: Query) -> None:
 
 
 def _scores(asked: Asked, query: Query, scope: Scope) -> dict[int, float]:
-    return {hit.document: hit.score for hit in search.rank(asked.transaction, query, scope).hits}
+    ranking = search.rank(asked.transaction, query, scope, small=_SMALL, candidates=_CANDIDATES)
+    return {hit.document: hit.score for hit in ranking.hits}

@@ -26,16 +26,15 @@ _MEDIUM = 2
 _MOST_ERROR_CHARS = 120
 
 _CONSUMERS = "SELECT 1 FROM package_consumers k WHERE k.package_id = c.id"
-_IS_FOR_ROLE = f"EXISTS ({_CONSUMERS} AND k.role = :role)"
-_PACKAGE_PRIORITY = (
-    f"CASE WHEN c.priority < {CRITICAL} AND c.updated_at < :now - {STALE_DAYS * DAY_MS} THEN 1 ELSE c.priority END"
-)
+_IS_FOR_ROLE = "c.id IN (SELECT k.package_id FROM package_consumers k WHERE k.role = :role)"
+_IS_STALE = f"c.updated_at < :now - {STALE_DAYS * DAY_MS}"
+_PACKAGE_PRIORITY = f"CASE WHEN c.priority < {CRITICAL} AND {_IS_STALE} THEN 1 ELSE c.priority END"
 
 
 def packages(asked: Asked) -> Source:
     """Return the live packages of the run: those for this role or any, and every critical one."""
-    is_eligible = f"(c.priority = {CRITICAL} OR {_IS_FOR_ROLE} OR NOT EXISTS ({_CONSUMERS}))"
-    order = base_score_sql(_PACKAGE_PRIORITY, "c.task_id = :task", _IS_FOR_ROLE, "c.updated_at")
+    is_eligible = f"(c.priority = {CRITICAL} OR NOT EXISTS ({_CONSUMERS}) OR {_IS_FOR_ROLE})"
+    rank = base_score_sql(_PACKAGE_PRIORITY, "c.task_id = :task", _IS_FOR_ROLE, "c.updated_at")
     return Source(
         name="packages",
         section="packages",
@@ -46,9 +45,17 @@ def packages(asked: Asked) -> Source:
         if asked.run is None
         else "c.project_id = :project AND c.run_id = :run AND c.superseded_by IS NULL"
         + (f" AND {is_eligible}" if asked.role is not None else ""),
-        orders=((f"CASE WHEN c.priority = {CRITICAL} THEN 0 ELSE 1 END, {order} DESC, c.id DESC", ""),),
+        # what is of no task and for no role ranks by priority, then by age: an index has that order
+        orders=(
+            ("c.updated_at DESC, c.id DESC", f"c.priority = {CRITICAL}"),
+            (f"{rank} DESC, c.id DESC", "c.task_id = :task"),
+            (f"{rank} DESC, c.id DESC", _IS_FOR_ROLE),
+            ("c.priority DESC, c.updated_at DESC, c.id DESC", f"NOT {_IS_STALE}"),
+            ("c.updated_at DESC, c.id DESC", _IS_STALE),
+        ),
         priority=_PACKAGE_PRIORITY,
         load=_load_packages,
+        tokens=24,
     )
 
 
@@ -88,18 +95,21 @@ def _load_packages(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
             changed_at=changed,
             is_of_task=task is not None and task == asked.task_id,
             is_for_role=bool(is_for_role),
+            file=path,
         )
 
     return readable(Kind.PACKAGE, rows, package, notes)
 
 
-_IS_FIX = f"s.pattern_id = c.id AND s.project_id = :project AND s.confidence >= {TENTATIVE}"
-_IS_KNOWN = f"SELECT 1 FROM error_solutions s WHERE s.pattern_id = c.id AND s.confidence >= {KNOWN}"
+# the project stands in the pattern: named for the solution too, it would have to be looked up
+_IS_SOLVED = f"EXISTS (SELECT 1 FROM error_solutions s WHERE s.pattern_id = c.id AND s.confidence >= {TENTATIVE})"
+_IS_KNOWN = f"EXISTS (SELECT 1 FROM error_solutions s WHERE s.pattern_id = c.id AND s.confidence >= {KNOWN})"
 _WAS_MET = """
-    SELECT 1 FROM error_reports r WHERE r.pattern_id = c.id AND r.run_id = :run
-        AND (r.loop_id = :loop OR r.task_id = :task)
+    c.id IN (SELECT r.pattern_id FROM error_reports r WHERE r.run_id = :run
+        AND (r.loop_id = :loop OR r.task_id = :task))
 """
-_PATTERN_PRIORITY = f"CASE WHEN EXISTS ({_IS_KNOWN}) THEN {HIGH} ELSE {_MEDIUM} END"
+_PATTERN_PRIORITY = f"CASE WHEN {_IS_KNOWN} THEN {HIGH} ELSE {_MEDIUM} END"
+_LAST_SEEN = "c.last_seen DESC, c.id DESC"
 
 
 def error_patterns(_asked: Asked) -> Source:
@@ -110,17 +120,12 @@ def error_patterns(_asked: Asked) -> Source:
         kind=Kind.ERROR_PATTERN,
         tool="report_error",
         table="error_patterns c",
-        where=f"c.project_id = :project AND c.expires_at > :now AND EXISTS (SELECT 1 FROM error_solutions s WHERE "
-        f"{_IS_FIX})",
-        orders=(
-            ("c.last_seen DESC, c.id DESC", f"EXISTS ({_WAS_MET})"),
-            (
-                f"(SELECT max(s.confidence) FROM error_solutions s WHERE {_IS_FIX}) DESC, c.last_seen DESC, c.id DESC",
-                "",
-            ),
-        ),
+        where=f"c.project_id = :project AND c.expires_at > :now AND {_IS_SOLVED}",
+        orders=((_LAST_SEEN, _WAS_MET), (_LAST_SEEN, _IS_KNOWN), (_LAST_SEEN, "")),
         priority=_PATTERN_PRIORITY,
+        may_be_critical=False,
         load=_load_patterns,
+        tokens=24,
     )
 
 
@@ -128,7 +133,7 @@ def _load_patterns(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
     fixes = solutions_of(asked.transaction, asked.project_id, numbers, TENTATIVE)
     rows = asked.transaction.all(
         f"""
-        SELECT c.id, c.seq, c.error_type, c.message, c.lang, c.last_seen, EXISTS ({_WAS_MET})
+        SELECT c.id, c.seq, c.error_type, c.message, c.lang, c.last_seen, {_WAS_MET}
         FROM error_patterns c WHERE c.id IN ({listed(numbers)})
         """,
         asked.values,
@@ -165,10 +170,12 @@ def strategies(_asked: Asked) -> Source:
         kind=Kind.STRATEGY,
         tool="search",
         table="strategies c",
-        where="c.project_id = :project AND c.helped >= c.not_helped",
+        where="c.project_id = :project AND c.helped - c.not_helped >= 0",
         orders=(("c.helped - c.not_helped DESC, c.last_seen DESC, c.id DESC", ""),),
         priority=str(_MEDIUM),
+        may_be_critical=False,
         load=_load_strategies,
+        tokens=16,
     )
 
 
@@ -223,6 +230,7 @@ def messages(asked: Asked) -> Source:
         orders=(("c.priority DESC, c.created_at DESC, c.id DESC", ""),),
         priority="c.priority",
         load=_load_messages,
+        tokens=12,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from satchel.base.text import shortened
 from satchel.base.vocabulary import SECTIONS
 from satchel.find.snippets import excerpt
-from satchel.pack.briefing.ranking import is_wanted, score
+from satchel.pack.briefing.ranking import is_answer, is_wanted, score
 from satchel.pack.briefing.records import Candidate
 
 Count = Callable[[str], int]
@@ -17,6 +17,12 @@ Count = Callable[[str], int]
 _CRITICAL_GROUP = "critical"
 _LEAST_COST = 4
 """The tokens of the shortest line."""
+
+_MOST_CHARS_PER_TOKEN = 8
+"""A line that is longer than this for each token of room left is not tried: prose has 4 to 5, paths and code fewer."""
+
+_AT_LENGTH = 0.25
+"""The part of what the sections leave that is filled with texts at length."""
 
 _CRITICAL_CHARS = (400, 200, 100, 60)
 _MOST_FOR_CRITICAL = 0.5
@@ -41,6 +47,7 @@ class Page:
     Attributes:
         room: the tokens that lines and headings may take.
         most_chars: how much of an item's text is shown.
+        short_chars: how much of it where the item is not among the best; None is as much.
         words: those of the query, which a shortened text is cut around.
     """
 
@@ -48,6 +55,7 @@ class Page:
     room: int
     most_chars: int
     words: tuple[str, ...] = ()
+    short_chars: int | None = None
     shown: dict[tuple[int, int], Shown] = field(default_factory=dict)
     used: int = 0
     _lines: dict[tuple[int, int, int], tuple[str, int]] = field(default_factory=dict)
@@ -64,6 +72,8 @@ class Page:
             What it took, or None where it does not fit.
         """
         chars = self.most_chars if chars is None else chars
+        if len(candidate.head) + min(len(candidate.text), chars) > _MOST_CHARS_PER_TOKEN * (self.room - self.used):
+            return None
         line, cost = self.measure(candidate, chars)
         group = _CRITICAL_GROUP if candidate.is_critical else candidate.group
         whole = cost + (0 if group in self._headings else self._cost_of_heading(group))
@@ -127,10 +137,10 @@ class Page:
         Args:
             ordered: every candidate, best first.
         """
-        places = {candidate.key: place for place, candidate in enumerate(ordered)}
+        shown = [self.shown[candidate.key] for candidate in ordered if candidate.key in self.shown]
         groups: dict[str, list[Shown]] = {}
-        for key in sorted(self.shown, key=lambda key: (_place_of(self.shown[key]), places[key])):
-            groups.setdefault(self.shown[key].group, []).append(self.shown[key])
+        for one in sorted(shown, key=_place_of):
+            groups.setdefault(one.group, []).append(one)
         return "\n".join("\n".join((group, *(one.line for one in some))) for group, some in groups.items())
 
 
@@ -151,11 +161,7 @@ def line_of(candidate: Candidate, chars: int, words: Sequence[str] = ()) -> str:
 
 def ranked(candidates: Sequence[Candidate], now: int) -> list[Candidate]:
     """Return candidates best first; of equals what changed last, then by kind and number, so that it is one order."""
-    scores = {candidate.key: score(candidate, now) for candidate in candidates}
-    return sorted(
-        candidates,
-        key=lambda candidate: (-scores[candidate.key], -candidate.changed_at, *candidate.key),
-    )
+    return sorted(candidates, key=lambda candidate: (-score(candidate, now), -candidate.changed_at, *candidate.key))
 
 
 def fill(
@@ -169,6 +175,7 @@ def fill(
 ) -> None:
     """Fill a page: what is critical, then each section's share, then what is left of the budget.
 
+    What gets its section's share, or the first part of what is left, is shown at length; the others are many and short.
     An item that does not fit is skipped, not the end of packing.
 
     Args:
@@ -181,12 +188,12 @@ def fill(
     others = [one for one in ordered if not one.is_critical and one.priority >= least_priority]
     packages = 0
 
-    def take(candidate: Candidate) -> int:
+    def take(candidate: Candidate, chars: int) -> int:
         nonlocal packages
         is_package = candidate.section == "packages"
         if candidate.key in page.shown or (is_package and packages >= most_packages):
             return 0
-        took = page.add(candidate)
+        took = page.add(candidate, chars)
         if took is None:
             return 0
         packages += is_package
@@ -199,12 +206,14 @@ def fill(
         for candidate in wanted:
             # the last may exceed the share: a smaller one in its place would be a less important one
             if candidate.section == section and left > 0:
-                left -= take(candidate)
-    # the rests flow on: first to whatever has a claim, then to anything, in the order of rank
-    for candidate in (*wanted, *others):
+                left -= take(candidate, page.most_chars)
+    # the rests flow on in the order of rank: to what answers the query, to whatever else has a claim, then to anything
+    short = page.most_chars if page.short_chars is None else page.short_chars
+    at_length = page.used + _AT_LENGTH * (page.room - page.used)
+    for candidate in (*filter(is_answer, wanted), *wanted, *others):
         if page.room - page.used < _LEAST_COST:
             break
-        take(candidate)
+        take(candidate, page.most_chars if page.used < at_length else short)
 
 
 def _fill_critical(page: Page, critical: Sequence[Candidate]) -> None:

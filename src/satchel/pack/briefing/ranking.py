@@ -55,8 +55,12 @@ def is_wanted(candidate: Candidate, *, has_query: bool) -> bool:
     With a query that is what answers it, what belongs to the agent's own loop or review, and what is urgent in its own
     task; without one, everything.
     """
-    if not has_query or candidate.is_own or candidate.is_critical:
-        return True
-    if candidate.relevance and (candidate.section == "entries" or candidate.relevance * candidate.weight >= RELEVANT):
+    if not has_query or candidate.is_own or candidate.is_critical or is_answer(candidate):
         return True
     return candidate.priority >= HIGH and (candidate.is_of_task or candidate.is_for_role)
+
+
+def is_answer(candidate: Candidate) -> bool:
+    """Whether an item answers the query: an entry that it finds, or anything else that matches it well."""
+    least = 0.0 if candidate.section == "entries" else RELEVANT
+    return candidate.relevance > 0 and candidate.relevance * candidate.weight >= least

@@ -21,6 +21,7 @@ class Briefed:
         section: one of :data:`satchel.pack.briefing.SECTIONS`.
         priority: low, medium, high or critical.
         is_shortened: whether only the beginning of its text is shown.
+        file: the file it is about, if it is about one.
     """
 
     ref: str
@@ -28,6 +29,7 @@ class Briefed:
     section: str
     priority: str
     is_shortened: bool
+    file: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class Briefing:
         counter: the vocabulary that counted, or estimate.
         budget: the tokens that were asked for.
         zone: how full the agent's window is.
-        items: what it shows, in its order.
+        items: what it shows, the most needed first.
         left_out: what it does not show, by kind.
         notes: what went wrong or should be known, such as that nothing is new; in the text too where there is room.
         is_stuck: whether the loop's last attempts all failed.
@@ -113,6 +115,7 @@ class Candidate:
         is_own: whether it belongs to the agent's own loop or review, and is packed whatever was asked for.
         relevance: how well it matches the query, 0 to 1 of the best match.
         weight: what its relevance counts for, less for what another run knew.
+        file: the file it is about.
     """
 
     section: str
@@ -130,6 +133,14 @@ class Candidate:
     is_own: bool = False
     relevance: float = 0.0
     weight: float = 1.0
+    file: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what another tool may have written: columns have types only as far as those who write keep to them."""
+        if not isinstance(self.text, str):
+            raise TypeError("its text is no text")
+        if not isinstance(self.changed_at, int):
+            raise TypeError("its time is no number")
 
     @property
     def ref(self) -> str:

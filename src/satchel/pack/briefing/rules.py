@@ -26,6 +26,7 @@ def constraints(_asked: Asked) -> Source:
         orders=(("c.priority DESC, c.created_at DESC, c.id DESC", ""),),
         priority="c.priority",
         load=_load_constraints,
+        tokens=12,
     )
 
 
@@ -69,6 +70,7 @@ def decisions(_asked: Asked) -> Source:
         orders=(("c.updated_at DESC, c.id DESC", ""),),
         priority=str(_MEDIUM),
         load=_load_decisions,
+        tokens=10,
     )
 
 

@@ -34,9 +34,12 @@ _OF_RUN = "c.project_id = :project AND c.run_id = :run AND c.superseded_by IS NU
 def entries(asked: Asked) -> Source:
     """Return the notes of the run, the newest first, of the agent's own task before others.
 
-    What the query finds counts whatever run it is of; what stands in other sections is not repeated.
+    What the query finds counts whatever run and type it is of; what other sections offer is not counted again.
     """
     where = f"{_OF_RUN} AND c.type IN ({listed(_NOTES)})"
+    elsewhere = [source.where for source in (attempts(asked), reviews(asked)) if source.where]
+    # not just NOT: without a loop or task that would be null, and nothing would be found
+    found = "".join(f" AND ({other}) IS NOT TRUE" for other in elsewhere)
     own = (("c.created_at DESC, c.id DESC", "c.task_id = :task"),) if asked.task_id is not None else ()
     return Source(
         name="entries",
@@ -48,7 +51,8 @@ def entries(asked: Asked) -> Source:
         orders=(*own, ("c.created_at DESC, c.id DESC", "")),
         priority=str(_MEDIUM),
         load=_load_entries,
-        found_where="c.project_id = :project AND c.superseded_by IS NULL",
+        tokens=8,
+        found_where=f"c.project_id = :project AND c.superseded_by IS NULL{found}",
         counts_found=True,
     )
 
@@ -93,6 +97,7 @@ def _load_entries(asked: Asked, numbers: Sequence[int], notes: list[str]) -> lis
             is_of_task=is_here
             and ((task is not None and task == asked.task_id) or (loop is not None and loop == asked.loop_id)),
             weight=1.0 if is_here else ANOTHER_RUN,
+            file=file,
         )
 
     return readable(Kind.ENTRY, rows, entry, notes)
@@ -112,6 +117,7 @@ def reviews(asked: Asked) -> Source:
         orders=(("c.type DESC, c.created_at DESC, c.id DESC", ""),),
         priority=str(HIGH),
         load=_load_reviews,
+        tokens=12,
     )
 
 
@@ -155,6 +161,7 @@ def _load_reviews(asked: Asked, numbers: Sequence[int], notes: list[str]) -> lis
             changed_at=created,
             is_of_task=True,
             is_own=True,
+            file=file,
         )
 
     return readable(Kind.ENTRY, rows, review, notes)
@@ -174,6 +181,7 @@ def attempts(asked: Asked) -> Source:
         orders=(("c.created_at DESC, c.id DESC", ""),),
         priority=str(HIGH),
         load=_load_attempts,
+        tokens=12,
     )
 
 

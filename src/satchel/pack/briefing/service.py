@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from satchel.base.config import Config
-from satchel.base.errors import Busy, InvalidInput, ReadOnly
+from satchel.base.errors import Busy, InvalidInput, ReadOnly, StoreFull
 from satchel.base.paging import check_whole
 from satchel.base.text import fold
 from satchel.base.tokens import TokenCounter, token_counter
@@ -30,8 +30,6 @@ MARGIN = 1.3
 MAX_BUDGET = 1_000_000
 _MAX_ITERATION = 2**31 - 1
 _MAX_QUERY_CHARS = 2_000
-_TOKENS_PER_ITEM = 8
-_MOST_CANDIDATES = 500
 _RECORD_WAIT_MS = 250
 
 
@@ -104,13 +102,13 @@ class Packing:
             query=_check_query(query),
             run_id=None if run_id is None else check_identifier(run_id, "run_id"),
             agent=None if agent is None else check_identifier(agent, "agent"),
-            most=min(_MOST_CANDIDATES, budget // _TOKENS_PER_ITEM + 1),
+            budget=budget,
             again=again,
         )
         collected = collect(work, request, config.pack_deadline_ms)
         composed = compose(
             collected,
-            self._count,
+            self.count,
             budget,
             zone,
             shares_of(request.role, self._chosen_shares),
@@ -125,7 +123,7 @@ class Packing:
         chosen = {section: getattr(self._config, f"pack_share_{section}") for section in SECTIONS}
         return {section: weight for section, weight in chosen.items() if weight is not None}
 
-    def _count(self, text: str) -> int:
+    def count(self, text: str) -> int:
         """Count tokens as budgets mean them: those of the client's model, with a margin where they are estimated."""
         if not text:
             return 0
@@ -168,7 +166,7 @@ class Packing:
                 deliveries.record(
                     transaction, receiver, [(*one.candidate.key, one.candidate.seq) for one in shown], now
                 )
-        except (Busy, ReadOnly) as error:
+        except (Busy, ReadOnly, StoreFull) as error:
             note = f"the delivery was not recorded: {error.problem}. The next briefing may repeat it"
             return replace(briefing, notes=(*briefing.notes, note))
         return replace(briefing, is_recorded=True)
@@ -182,6 +180,7 @@ def _briefed(shown: Shown) -> Briefed:
         section=candidate.section,
         priority=PRIORITIES[candidate.priority - 1],
         is_shortened=shown.is_shortened,
+        file=candidate.file,
     )
 
 

@@ -12,6 +12,13 @@ from satchel.keep.runs import RunChoice
 from satchel.pack.briefing.records import CRITICAL, Candidate
 from satchel.store.transaction import Transaction
 
+MOST_CANDIDATES = 500
+"""So many of one kind are enough for a budget of any size."""
+
+
+_FOR_WHAT_IS_NOT_FOUND = 4
+"""With a query, candidates that it does not find are gathered for this part of the budget."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -22,7 +29,8 @@ class Asked:
         role: folded, or None.
         agent: the agent's number; None for nobody, -1 for a name that nobody has.
         delivered: what this receiver has got, as :func:`satchel.keep.deliveries.delivered` returns it.
-        most: how many candidates of a kind there is any use for.
+        budget: the briefing's tokens.
+        has_query: whether what a query finds will be added.
         now: milliseconds UTC.
     """
 
@@ -35,7 +43,8 @@ class Asked:
     role: str | None
     agent: int | None
     delivered: Mapping[int, Mapping[int, int]]
-    most: int
+    budget: int
+    has_query: bool
     now: int
 
     @property
@@ -65,7 +74,9 @@ class Source:
         orders: in which order they are needed, critical ones first; several where one index cannot serve them, each an
             order and a condition of its own.
         priority: their priority, in SQL.
+        may_be_critical: whether any of them can be.
         load: makes candidates of them, by their numbers; what cannot be read is left out and told.
+        tokens: what a short one takes; decides how many candidates there is use for.
         seq: the number of their last change, in SQL.
         counts_found: whether what is eligible is what the query found, where there is a query.
     """
@@ -79,9 +90,15 @@ class Source:
     orders: tuple[tuple[str, str], ...]
     priority: str
     load: Callable[[Asked, Sequence[int], list[str]], list[Candidate]]
+    tokens: int
     found_where: str | None = None
+    may_be_critical: bool = True
     seq: str = "c.seq"
     counts_found: bool = False
+
+    def most(self, budget: int) -> int:
+        """Return how many candidates there is use for in so many tokens."""
+        return min(MOST_CANDIDATES, budget // self.tokens + 1)
 
 
 @dataclass(slots=True)
@@ -114,8 +131,8 @@ def gather(asked: Asked, source: Source, notes: list[str]) -> Gathered:
     transaction, values = asked.transaction, asked.values
     counted = transaction.one(
         f"""
-        SELECT count(*), count(*) FILTER (WHERE {source.priority} = {CRITICAL}) FROM {source.table}
-        WHERE {source.where}
+        SELECT count(*), {f"count(*) FILTER (WHERE {source.priority} = {CRITICAL})" if source.may_be_critical else 0}
+        FROM {source.table} WHERE {source.where}
         """,
         values,
     )
@@ -126,7 +143,11 @@ def gather(asked: Asked, source: Source, notes: list[str]) -> Gathered:
     gathered.total -= len(known)
     gathered.critical -= sum(priority == CRITICAL for priority in known.values())
     if gathered.total:
-        most = asked.most + len(known)
+        most = source.most(asked.budget)
+        if asked.has_query:
+            # what it does not find only fills what is left, but for what is critical
+            most = max(source.most(asked.budget // _FOR_WHAT_IS_NOT_FOUND), min(most, gathered.critical))
+        most += len(known)
         chosen: dict[int, None] = {}
         for order, condition in source.orders:
             rows = transaction.all(
@@ -160,7 +181,12 @@ def gather_found(asked: Asked, gathered: Gathered, relevance: Mapping[int, float
     if source.counts_found and eligible:
         gathered.total, gathered.critical, gathered.only_found = len(fresh), 0, True
         gathered.repeated = len(eligible) - len(fresh)
-    _add(asked, gathered, [number for number in fresh[: asked.most] if number not in gathered.candidates], notes)
+    _add(
+        asked,
+        gathered,
+        [number for number in fresh[: source.most(asked.budget)] if number not in gathered.candidates],
+        notes,
+    )
     for number in fresh:
         candidate = gathered.candidates.get(number)
         if candidate is not None:
@@ -169,8 +195,19 @@ def gather_found(asked: Asked, gathered: Gathered, relevance: Mapping[int, float
 
 def _add(asked: Asked, gathered: Gathered, numbers: Sequence[int], notes: list[str]) -> None:
     if numbers:
-        loaded = {candidate.number: candidate for candidate in gathered.source.load(asked, numbers, notes)}
+        loaded = {candidate.number: candidate for candidate in _load(asked, gathered.source, numbers, notes)}
         gathered.candidates |= {number: loaded[number] for number in numbers if number in loaded}
+
+
+def _load(asked: Asked, source: Source, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
+    """Load candidates, one by one where another tool has written what is no text: reading that fails for all."""
+    try:
+        return source.load(asked, numbers, notes)
+    except UnicodeDecodeError as error:
+        if len(numbers) == 1:
+            notes.append(f"{source.kind.ref(numbers[0])} could not be read: it is no text in UTF-8 ({error.reason})")
+            return []
+        return [one for number in numbers for one in _load(asked, source, [number], notes)]
 
 
 def _unchanged(asked: Asked, source: Source, where: str) -> dict[int, int]:

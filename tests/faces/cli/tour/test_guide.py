@@ -48,7 +48,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
 
 
 def test_the_steps_are_numbered_without_a_gap(shown: str) -> None:
-    assert re.findall(r"^(\d)\. ", shown, re.MULTILINE) == list("1234567")
+    assert re.findall(r"^(\d)\. ", shown, re.MULTILINE) == list("12345678")
 
 
 def test_a_person_sees_the_team_at_work(shown: str) -> None:
@@ -56,6 +56,14 @@ def test_a_person_sees_the_team_at_work(shown: str) -> None:
     assert re.findall(r"test_timeout_seconds is (\d+)", team) == ["60", "30", "45"]
     assert "error [conflict]: nothing was claimed: " in team
     assert "notice: 1 unread critical message waits for reviewer" in team
+
+
+def test_a_person_sees_one_fail_and_the_other_warned(shown: str) -> None:
+    lesson = shown[shown.index("\n7. ") : shown.index("\n8. ")]
+    failed, fixed, warned, helped = (
+        lesson.index(part) for part in ("UnicodeDecodeError", "recorded y1", "y1 tentative 5/10: ", "y1 tentative 6/10")
+    )
+    assert failed < fixed < warned < helped
 
 
 def test_no_line_is_wider_than_a_screen_apart_from_commands(shown: str) -> None:
@@ -69,6 +77,13 @@ def test_the_json_tells_of_the_team(kept: tuple[Path, dict[str, Any]]) -> None:
     assert f"{team['file']} is held by builder" in team["refused"]
     assert "request critical" in team["message"]
     assert team["notice"].startswith("notice: ")
+
+
+def test_the_json_tells_of_the_lesson(kept: tuple[Path, dict[str, Any]]) -> None:
+    lesson = kept[1]["lesson"]
+    assert lesson["error"].startswith("UnicodeDecodeError: ")
+    assert lesson["solution"] in lesson["briefing"]
+    assert (lesson["tries"], lesson["budget"]) == ([2, 1], 300)
 
 
 def test_every_question_was_answered(kept: tuple[Path, dict[str, Any]]) -> None:
@@ -85,6 +100,7 @@ def test_the_store_that_is_kept_holds_it_all(kept: tuple[Path, dict[str, Any]]) 
     assert dict(statistics.entries) == told["written"]
     assert held == [(told["team"]["file"], "builder")]
     assert (statistics.total_decisions, statistics.messages) == (1, 3)
+    assert (statistics.error_patterns, statistics.solutions) == (1, 1)
 
 
 def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:

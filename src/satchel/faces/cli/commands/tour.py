@@ -19,7 +19,8 @@ def command(repository: Path | None, commits: int, keep: Path | None, as_json: b
 
     Takes the git repository you stand in, or REPOSITORY; where there is next to no history, a bundled sample. Two
     servers start over stdio as two agents of one run. They write what the history says, then one finds what the other
-    wrote. Your own store is not touched.
+    wrote; they decide and keep off each other's file; one fails, and the other is warned before it fails the same way.
+    Your own store is not touched.
 
     \b
     Example:

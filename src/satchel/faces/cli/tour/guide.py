@@ -1,4 +1,4 @@
-"""The tour itself: starts the real server twice, has two agents write and find, and says each step."""
+"""The tour itself: starts the real server twice, has two agents write, find, decide and learn, and says each step."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from satchel.base.errors import InvalidInput
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.faces.cli.tour.client import ToolClient, must_call
 from satchel.faces.cli.tour.history import Choice, choose_history
+from satchel.faces.cli.tour.lesson import LessonResult, learn
 from satchel.faces.cli.tour.story import Note, Question, tell
 from satchel.faces.cli.tour.team import Member, TeamResult, busiest_file, work_as_team
 
@@ -53,6 +54,7 @@ class TourResult:
     Attributes:
         source: the repository's name; ``sample_because`` says why it is the bundled sample, if it is.
         team: how they decided and coordinated.
+        lesson: how one failed, and the other was warned.
         written: pairs of entry type and how many were written.
         tokens_kept: what all notes together would cost an agent to read.
         tokens_read: what the answers cost.
@@ -65,6 +67,7 @@ class TourResult:
     sample_because: str | None
     run_id: str
     team: TeamResult
+    lesson: LessonResult
     written: tuple[tuple[str, int], ...]
     answers: tuple[Answer, ...]
     tokens_kept: int
@@ -111,18 +114,21 @@ def guide(repository: Path | None, here: Path, commits: int, keep: Path | None, 
         read.append(_look_up(agents[_REVIEWER], kept, say))
         everything = _read_everything(agents[_REVIEWER])
         say(_step(6, "They work as a team: decisions with their history, a rule, and a file that only one may edit."))
-        team = work_as_team(
-            Member(_BUILDER, agents[_BUILDER]),
-            Member(_REVIEWER, agents[_REVIEWER]),
-            busiest_file(choice.history),
-            lambda name, what, answer: say(f"   {_who(name)}{what}\n{_wrapped(answer)}"),
-        )
+        builder, reviewer = (Member(name, client) for name, client in agents.items())
+
+        def say_step(name: str, what: str, answer: str) -> None:
+            say(f"   {_who(name)}{what}\n{_wrapped(answer)}")
+
+        team = work_as_team(builder, reviewer, busiest_file(choice.history), say_step)
+        say(_step(7, f"The {_BUILDER} fails at something new; the {_REVIEWER} is warned before it fails the same way."))
+        lesson = learn(builder, reviewer, Path(folder), say_step)
         run_id = str(json.loads(must_call(agents[_REVIEWER], "read_context", {"limit": 0, "format": "json"}))["run_id"])
     result = TourResult(
         source=choice.history.name,
         sample_because=choice.sample_because,
         run_id=run_id,
         team=team,
+        lesson=lesson,
         written=tuple(Counter(kept).items()),
         answers=tuple(answers),
         tokens_kept=_tokens(counter, everything),
@@ -215,7 +221,7 @@ def _say_end(result: TourResult, say: Say) -> None:
     total = sum(count for _, count in result.written)
     say(
         _step(
-            7,
+            8,
             f"{total} notes hold {result.tokens_kept:,} tokens; the answers cost {result.tokens_read:,}{exact}. "
             f"It took {result.seconds:.0f} s.",
         )

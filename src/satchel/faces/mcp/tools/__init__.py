@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from satchel.client import Satchel
 from satchel.faces.mcp.registry import Tool
-from satchel.faces.mcp.tools import admin, constraints, context, decisions, errors, files, find, messages, packages
+from satchel.faces.mcp.tools import (
+    admin,
+    constraints,
+    context,
+    decisions,
+    errors,
+    files,
+    find,
+    messages,
+    pack,
+    packages,
+)
 
 ALL_TOOLS: tuple[Tool[Satchel], ...] = (
     *context.TOOLS,
     *find.TOOLS,
     *decisions.TOOLS,
     *constraints.TOOLS,
+    *pack.TOOLS,
     *errors.TOOLS,
     *packages.TOOLS,
     *messages.TOOLS,
@@ -18,5 +30,5 @@ ALL_TOOLS: tuple[Tool[Satchel], ...] = (
     *admin.TOOLS,
 )
 
-DEFAULT_TOOLSETS: tuple[str, ...] = ("context", "find", "decisions", "constraints", "errors")
+DEFAULT_TOOLSETS: tuple[str, ...] = ("context", "find", "decisions", "constraints", "pack", "errors")
 """What is served unless ``--toolsets`` chooses."""

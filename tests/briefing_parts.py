@@ -1,0 +1,70 @@
+"""Parts of briefings made by hand, for tests without a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from satchel.find.documents import Kind
+from satchel.pack.briefing.collecting import Collected
+from satchel.pack.briefing.records import Candidate
+from satchel.pack.briefing.sources import Gathered, Source
+
+NOW = 1_795_000_000_000
+KIND_OF = {
+    "attempts": Kind.ENTRY,
+    "reviews": Kind.ENTRY,
+    "packages": Kind.PACKAGE,
+    "rules": Kind.CONSTRAINT,
+    "errors": Kind.ERROR_PATTERN,
+    "messages": Kind.MESSAGE,
+    "entries": Kind.ENTRY,
+}
+"""A kind for every section."""
+
+
+def candidate(number: int = 1, section: str = "entries", **given: Any) -> Candidate:
+    """A candidate of medium priority that changed just now; its heading is its section."""
+    return Candidate(
+        **{
+            "section": section,
+            "kind": KIND_OF[section],
+            "number": number,
+            "seq": number,
+            "label": section,
+            "group": section,
+            "head": "",
+            "text": f"text {number}",
+            "priority": 2,
+            "changed_at": NOW,
+            **given,
+        }
+    )
+
+
+def words(text: str) -> int:
+    """Count words, as a measure of texts that can be followed by hand."""
+    return len(text.split())
+
+
+def collected(candidates: Iterable[Candidate], **given: Any) -> Collected:
+    """What was collected: one source for each section, in which exactly the candidates are eligible."""
+    gathered: dict[str, Gathered] = {}
+    for one in candidates:
+        source = Source(
+            name=f"{one.section} items" if one.section != "entries" else "entries",
+            section=one.section,
+            kind=one.kind,
+            tool="search",
+            table="",
+            where="",
+            orders=(),
+            priority="2",
+            load=lambda *_: [],
+            tokens=1,
+        )
+        into = gathered.setdefault(one.section, Gathered(source))
+        into.candidates[one.number] = one
+        into.total += 1
+        into.critical += one.is_critical
+    return Collected(**{"project_id": 1, "gathered": list(gathered.values()), **given})
