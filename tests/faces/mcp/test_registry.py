@@ -34,7 +34,7 @@ TOOLS = [
     tool("write", "context", read_only=False),
     tool("search", "find"),
     tool("read", "context"),
-    tool("clear", "admin", read_only=False, destructive=True, idempotent=True),
+    tool("clear", "admin", read_only=False, destructive=True),
 ]
 
 
@@ -72,7 +72,7 @@ def test_a_listing_shows_what_a_host_needs_and_nothing_more() -> None:
 
 def test_a_destructive_tool_says_so() -> None:
     (listed,) = Registry(TOOLS, ["admin"]).listing()
-    assert listed["annotations"] == {"destructiveHint": True, "idempotentHint": True}
+    assert listed["annotations"] == {"destructiveHint": True}
 
 
 def listed(*schemas: dict[str, Any], name: str = "p") -> list[dict[str, Any] | None]:

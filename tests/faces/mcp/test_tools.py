@@ -54,13 +54,9 @@ DESTRUCTIVE = {"clear_old_data"}
 
 
 def cost(*toolsets: str) -> int:
-    """Tokens of what agents read about the tools: name, description and input schema."""
-    shown = [
-        {"name": tool["name"], "description": tool["description"], "inputSchema": tool["inputSchema"]}
-        for tool in Registry(ALL_TOOLS, toolsets).listing()
-    ]
-    counter = token_counter("o200k_base")
-    return sum(counter.count(json.dumps(tool, ensure_ascii=False, separators=(",", ":")), "json") for tool in shown)
+    """Tokens of `tools/list`: all that agents and their hosts read about the tools."""
+    listing = {"tools": Registry(ALL_TOOLS, toolsets).listing()}
+    return token_counter("o200k_base").count(json.dumps(listing, ensure_ascii=False, separators=(",", ":")), "json")
 
 
 def choices(tool: str, parameter: str) -> tuple[str, ...]:

@@ -34,7 +34,6 @@ CASES = [
     Case("report_error", "hints", KNOWN | {"hints": ["pip", "install"]}, solutions, ["y1", "y2"]),
     reported("lang", "Python", field("pattern", "lang"), "python"),
     reported("solution", "give it a default", recorded, "give it a default"),
-    reported("ttl_days", 7, field("pattern", "ttl_days"), 7),
     Case(
         "report_error",
         "agent",
@@ -161,8 +160,6 @@ def test_hints_may_be_a_list_or_its_json_text(empty: Asker, hints: object) -> No
         ({"error_type": "E", "message": " "}, "message is empty"),
         ({**NEW, "hints": "{not json"}, "hints must be a list"),
         ({**NEW, "hints": {"a": 1}}, "hints must be a list"),
-        ({**NEW, "ttl_days": 0}, "ttl_days 0 is out of range"),
-        ({**NEW, "ttl_days": 1.5}, "ttl_days must be a whole number"),
         ({**NEW, "lang": ""}, "lang is empty"),
         ({**NEW, "solution": " "}, "solution is empty"),
         ({**NEW, "loop_id": "{{loopId}}"}, "unresolved placeholder"),

@@ -61,7 +61,7 @@ PAGE: Mapping[str, Schema] = {"limit": WHOLE, "offset": WHOLE, "format": FORMAT}
 
 CHANGES: Mapping[str, Schema] = {
     "since": said(TEXT, "2d or ISO 8601"),
-    "after_seq": WHOLE,
+    "after_seq": said(WHOLE, "Every list takes since, after_seq, order"),
     "order": choice(*ORDERS),
     **PAGE,
 }

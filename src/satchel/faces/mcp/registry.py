@@ -31,7 +31,6 @@ class Tool(Generic[ServiceT]):
             answer's text.
         read_only: it changes nothing.
         destructive: it may delete or overwrite.
-        idempotent: a repetition with the same arguments changes nothing more.
     """
 
     name: str
@@ -41,14 +40,13 @@ class Tool(Generic[ServiceT]):
     handler: Callable[Concatenate[Call[ServiceT], ...], str]
     read_only: bool
     destructive: bool = False
-    idempotent: bool = False
 
     def listing(self, told: dict[str, object]) -> dict[str, Any]:
         """Return the tool as ``tools/list`` shows it.
 
-        Hints are given where they differ from what the protocol assumes: not read-only, destructive, not
-        idempotent (ToolAnnotations, revisions 2025-03-26 and later). That other arguments are refused is left out:
-        our own refusal names the nearest.
+        Of the hints of ToolAnnotations (revisions 2025-03-26 and later) those are given that hosts decide by: whether
+        a tool only reads, else whether it destroys. That other arguments are refused is left out: our own refusal names
+        the nearest.
 
         Args:
             told: what the tools before it said of the parameters they share, which is said once; kept up to date.
@@ -64,8 +62,6 @@ class Tool(Generic[ServiceT]):
             hints["readOnlyHint"] = True
         else:
             hints["destructiveHint"] = self.destructive
-            if self.idempotent:
-                hints["idempotentHint"] = True
         return {
             "name": self.name,
             "description": self.description,
@@ -186,7 +182,7 @@ def _python_name(name: str) -> str:
 _TOLD = frozenset({"description", "default"})
 """The parts of a parameter's schema that a reader of the whole list need not see twice; choices of names do stand."""
 
-_SHOWN_ONCE = frozenset({"format"})
+_SHOWN_ONCE = frozenset({"format", "since", "after_seq", "order"})
 """Parameters that mean the same in every tool and are best left out: one that a tool showed, no other shows again."""
 
 

@@ -110,7 +110,7 @@ TOOLS: tuple[Tool[Satchel], ...] = (
     Tool(
         name="add_constraint",
         toolset="constraints",
-        description="Add a rule that all must respect.",
+        description="Add a rule for all.",
         parameters=takes(
             {
                 "text": TEXT,
@@ -129,7 +129,7 @@ TOOLS: tuple[Tool[Satchel], ...] = (
     Tool(
         name="get_constraints",
         toolset="constraints",
-        description="Rules to respect, most urgent first or by search.",
+        description="Rules, most urgent first or by search.",
         parameters=takes(
             {
                 "search": TEXT,
@@ -150,9 +150,8 @@ TOOLS: tuple[Tool[Satchel], ...] = (
         name="deactivate_constraint",
         toolset="constraints",
         description="A rule no longer holds.",
-        parameters=takes({"id": said(TEXT, "As c7"), "reason": TEXT, "agent": TEXT, "format": FORMAT}, "id"),
+        parameters=takes({"id": TEXT, "reason": TEXT, "agent": TEXT, "format": FORMAT}, "id"),
         handler=deactivate_constraint,
         read_only=False,
-        idempotent=True,
     ),
 )

@@ -138,7 +138,7 @@ TOOLS: tuple[Tool[Satchel], ...] = (
     Tool(
         name="write_context",
         toolset="context",
-        description="Keep a note (type, content, ...) or several such (entries) for the run's agents.",
+        description="Keep a note (type, content, ...) or several (entries) for the run's agents.",
         parameters=takes({**_NOTE, "entries": SEVERAL, "run_id": TEXT, "agent": ACTOR, "format": FORMAT}),
         handler=write_context,
         read_only=False,

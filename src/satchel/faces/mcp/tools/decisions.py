@@ -33,11 +33,11 @@ _DECISION: Mapping[str, Schema] = {
     "value": {"type": ["string", "number"]},
     "tags": clearable(TEXTS),
     "scopes": clearable(TEXTS),
-    "layer": said(clearable(TEXT), "presentation, business, data, infrastructure, cross-cutting"),
+    "layer": clearable(TEXT),
     "version": clearable(TEXT),
     "status": _STATUS,
     "rationale": clearable(TEXT),
-    "expected_revision": said(WHOLE, "Else refuse; 0: new"),
+    "expected_revision": said(WHOLE, "0: new"),
 }
 _DECISION_SCHEMA = takes(_DECISION, "key")
 
@@ -144,12 +144,11 @@ TOOLS: tuple[Tool[Satchel], ...] = (
     Tool(
         name="set_decision",
         toolset="decisions",
-        description="Set what the project decides (key, value, ...) or several such (decisions). Omitted stays, null "
+        description="Set what the project decides (key, value, ...) or several (decisions). Omitted stays, null "
         "clears.",
         parameters=takes({**_DECISION, "decisions": SEVERAL, "agent": TEXT, "format": FORMAT}),
         handler=set_decision,
         read_only=False,
-        idempotent=True,
     ),
     Tool(
         name="get_decision",
@@ -162,7 +161,7 @@ TOOLS: tuple[Tool[Satchel], ...] = (
     Tool(
         name="find_decisions",
         toolset="decisions",
-        description="What is decided, newest first or by search.",
+        description="Decisions, newest first or by search.",
         parameters=takes(
             {
                 "search": TEXT,

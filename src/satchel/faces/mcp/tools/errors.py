@@ -8,7 +8,7 @@ from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.faces.mcp.answer import answer
 from satchel.faces.mcp.call import Call
-from satchel.faces.mcp.parameters import FLAG, FORMAT, TEXT, TEXTS, WHOLE, said, takes
+from satchel.faces.mcp.parameters import FLAG, FORMAT, TEXT, TEXTS, said, takes
 from satchel.faces.mcp.registry import Tool
 
 
@@ -25,7 +25,6 @@ def report_error(
     task_id: str | None = None,
     loop_id: str | None = None,
     run_id: str | None = None,
-    ttl_days: int | None = None,
     agent: str | None = None,
     format: str = "text",  # noqa: A002 -- the field's own name
 ) -> str:
@@ -44,7 +43,6 @@ def report_error(
             task_id=task_id,
             loop_id=loop_id,
             run_id=run_id,
-            ttl_days=ttl_days,
             agent=agent,
         )
     return answer(call, format, lambda: reported_text(reported), lambda: reported_fields(reported), agent=agent)
@@ -112,7 +110,6 @@ TOOLS: tuple[Tool[Satchel], ...] = (
                 "task_id": TEXT,
                 "loop_id": TEXT,
                 "run_id": TEXT,
-                "ttl_days": WHOLE,
                 "agent": TEXT,
                 "format": FORMAT,
             },

@@ -215,6 +215,5 @@ TOOLS: tuple[Tool[Satchel], ...] = (
         parameters=takes({"paths": TEXTS, "agent": ACTOR, "format": FORMAT}),
         handler=release_files,
         read_only=False,
-        idempotent=True,
     ),
 )

@@ -67,7 +67,7 @@ TOOLS: tuple[Tool[Satchel], ...] = (
     Tool(
         name="search",
         toolset="find",
-        description="What is known about X? Searches all that is kept, of all runs.",
+        description="Search all that is kept, of all runs.",
         parameters=takes(
             {
                 "query": TEXT,

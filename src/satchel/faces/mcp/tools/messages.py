@@ -155,6 +155,5 @@ TOOLS: tuple[Tool[Satchel], ...] = (
         parameters=takes({"ids": said(TEXTS, "Such as m12"), "all": FLAG, "agent": ACTOR, "format": FORMAT}),
         handler=mark_read,
         read_only=False,
-        idempotent=True,
     ),
 )

@@ -60,7 +60,7 @@ TOOLS: tuple[Tool[Satchel], ...] = (
     Tool(
         name="pack",
         toolset="pack",
-        description="Your briefing: what is new and matters most, in budget tokens.",
+        description="Your briefing: what is new and matters, in budget tokens.",
         parameters=takes(
             {
                 "role": TEXT,
