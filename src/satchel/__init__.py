@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from satchel.base.errors import (
+        AssistantFailed,
         Busy,
         Conflict,
         Interrupted,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "satchel.base.errors": (
+        "AssistantFailed",
         "Busy",
         "Conflict",
         "Interrupted",
@@ -94,6 +96,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "KEEP",
     "Agent",
+    "AssistantFailed",
     "Busy",
     "Claim",
     "Claimed",
