@@ -23,6 +23,7 @@ FAMILIES = {
     "search-quality": "finding the right thing in public data sets (needs --data)",
     "signatures": "grouping log lines and errors of five languages by their signatures (needs --data)",
     "ledger": "decisions, messages and file changes, alone and by the hundred thousand",
+    "consult": "30 commits as 30 turns of one conversation, gathering, and an unchanged turn",
     "index-cost": "what the index takes in bytes and time beside a bare FTS5 table",
     "redaction": "finding secrets in clean and in hostile text",
     "kill": "killing a writer again and again",

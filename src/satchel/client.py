@@ -42,9 +42,9 @@ class Satchel:
     """One opened store, working for one project, with defaults for the run and the agent.
 
     Its rooms: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
-    ``patterns``, ``learning``, ``runs``, ``agents``, ``finding``, ``packing``, ``consulting``, ``notices``, ``housekeeping``,
-    ``importing``. Nothing is opened or made before it is used. Safe to share between threads. Use it as a context
-    manager, or call :meth:`close`.
+    ``patterns``, ``runs``, ``agents``, ``finding``, ``packing``, ``learning``, ``consulting``, ``notices``,
+    ``housekeeping``, ``importing``. Nothing is opened or made before it is used. Safe to share between threads. Use it
+    as a context manager, or call :meth:`close`.
     """
 
     def __init__(

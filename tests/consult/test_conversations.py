@@ -126,7 +126,7 @@ def test_a_conversation_of_another_project_is_apart(open_in: Callable[..., Satch
     take_turn(one, known("a.py"), contents=("text",))
     held = other.acquire(KEY)
     assert held.state == ConversationState()
-    assert other.reader(held)(digest("text")) is None
+    assert other.reader()(digest("text")) is None
     other.release(held)
     assert other.list().total == 0
     with pytest.raises(NotFound):
@@ -180,7 +180,7 @@ def test_secrets_are_stored_in_no_part_of_a_turn(conversations: Conversations, s
     )
     notes = conversations.commit(held, answered).notes
     assert SECRET not in repr(conversations.history(KEY))
-    assert conversations.reader(held)(digest(secret)) is None
+    assert conversations.reader()(digest(secret)) is None
     assert stored(satchel)["blobs"] == []
     assert notes == (
         "a secret was redacted in what is stored of the prompt (github-token)",
@@ -203,7 +203,7 @@ def test_a_turn_that_cannot_be_read_is_said(conversations: Conversations, satche
 
 def test_an_earlier_content_is_read_by_its_digest(conversations: Conversations) -> None:
     take_turn(conversations, known("a.py", "old\r\n"), contents=("old\r\n",))
-    read_old = conversations.reader(conversations.acquire(KEY))
+    read_old = conversations.reader()
     assert read_old(digest("old\r\n")) == "old\r\n"
     assert read_old(digest("never sent")) is None
 

@@ -213,14 +213,27 @@ class Conversations:
             assert row is not None
             return conversation_tables.load_turns(transaction, number, row[0])
 
-    def reader(self, conversation: Conversation) -> Callable[[bytes], str | None]:
-        """Return what reads an earlier content of the conversation's files by its digest; None where it is gone."""
+    def reader(self) -> Callable[[bytes], str | None]:
+        """Return what reads an earlier content of the conversations' files by its digest; None where it is gone."""
 
         def read_old(digest: bytes) -> str | None:
             with self._workplace.engine.read() as transaction:
-                return blobs.read(transaction, conversation.project_id, digest)
+                project = projects.find(transaction, self._workplace)
+                return None if project is None else blobs.read(transaction, project.id, digest)
 
         return read_old
+
+    def sessions(self, key: ConversationKey) -> frozenset[str]:
+        """Return the session ids that are in use with the assistant and by the owner of a key."""
+        key = _checked(key)
+        with self._workplace.engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            rows = transaction.all(
+                "SELECT session_id FROM conversations "
+                "WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND turns > 0",
+                {"project": project.id if project else None, "owner": key.owner, "assistant": key.assistant},
+            )
+        return frozenset(row[0] for row in rows)
 
     def list(
         self,

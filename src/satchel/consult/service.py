@@ -173,12 +173,12 @@ class Consulting:
         question = replace(question, key=replace(question.key, assistant=model.name))
         if dry_run:
             state = self.conversations.state(question.key)
-            plan = self._plan(state, question, model, lambda _: None)
+            plan = self._plan(state, question, model, self.conversations.reader())
             return self._told(question, model, state, plan, None, ())
         swept = self._sweep(model)
         lease_ms = int((self.timing.silence + _LEASE_BEYOND_SILENCE_S) * 1_000)
         with self.conversations.holding(question.key, lease_ms) as conversation:
-            read_old = self.conversations.reader(conversation)
+            read_old = self.conversations.reader()
             plan = self._plan(conversation.state, question, model, read_old)
             ask = Ask(
                 plan.prompt,
@@ -187,7 +187,7 @@ class Consulting:
                 plan.overflow,
                 conversation.state.held_tokens + plan.tokens,
                 self._renewing(conversation, lease_ms, on_text),
-                on_progress or (lambda _: None),
+                self._renewing(conversation, lease_ms, on_progress),
                 is_cancelled or (lambda: False),
                 _Stores(VectorStores(self._workplace), conversation.id),
             )
@@ -245,7 +245,6 @@ class Consulting:
         priority = self._gather(question.priority, state, force=question.force)
         context = self._gather((*question.context, *question.priority), state, force=question.force)
         attachments = self._gather(question.attachments, state, force=question.force)
-        taken = self.conversations.list(assistant=model.name, owner=question.key.owner, limit=500)
         request = TurnRequest(
             session_id=question.key.session_id,
             instructions=question.instructions,
@@ -254,7 +253,7 @@ class Consulting:
             attachments=attachments,
             briefing=question.briefing,
             is_stable=self._config.consult_stable_inline_list,
-            taken=frozenset(one.key.session_id for one in taken),
+            taken=self.conversations.sessions(question.key),
         )
 
         def read(found: FoundFile) -> Content | HeldBack:
@@ -284,8 +283,18 @@ class Consulting:
             return Gathering((), ())
         if base is None:
             raise Refused("there is no project here to take files from", "Call it in a project, or give no paths")
-        there = [path for path in paths if os.path.normpath(path) not in state.files or not self._is_gone(path)]
+        there = [path for path in paths if self._known_as(path) not in state.files or not self._is_gone(path)]
         return gather(there, [base], base=base, force=force)
+
+    def _known_as(self, path: str) -> str:
+        """Return what a path that is gone was called in the conversation."""
+        base = self._workplace.files_root or "/"
+        # a link to the base itself is resolved in the names that gathering gives
+        for root in (base, os.path.realpath(base)):
+            name = os.path.relpath(os.path.join(root, path), root)  # noqa: PTH118 -- a Path keeps `..`
+            if not name.startswith(".."):
+                return name
+        return path
 
     def _is_gone(self, path: str) -> bool:
         try:
@@ -301,21 +310,21 @@ class Consulting:
         return tuple(Exchange(turn.prompt, turn.answer) for turn in self.conversations.history(key))
 
     def _renewing(
-        self, conversation: Conversation, lease_ms: int, on_text: Callable[[str], None] | None
+        self, conversation: Conversation, lease_ms: int, listener: Callable[[str], None] | None
     ) -> Callable[[str], None]:
-        """Return what passes on the answer as it arrives, and holds the conversation for as long as it does."""
+        """Return what passes on what is heard of a call, and holds the conversation for as long as something is."""
         clock = self._workplace.clock
         renewed_at = clock()
 
-        def arrived(text: str) -> None:
+        def heard(text: str) -> None:
             nonlocal renewed_at
             if clock() - renewed_at > lease_ms / _RENEWALS:
                 self.conversations.renew(conversation, lease_ms)
                 renewed_at = clock()
-            if on_text is not None:
-                on_text(text)
+            if listener is not None:
+                listener(text)
 
-        return arrived
+        return heard
 
     def _sweep(self, model: Assistant) -> tuple[str, ...]:
         """Delete what a crash has left at the provider; a provider without stores of its own has nothing."""

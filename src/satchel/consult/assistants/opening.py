@@ -18,6 +18,13 @@ from satchel.consult.assistants.retrying import Patience
 OLLAMA_URL = "http://127.0.0.1:11434/v1"
 """Where a server of Ollama's listens unless told otherwise."""
 
+_URL_VARIABLES = {
+    "openai": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "gemini": "GOOGLE_GEMINI_BASE_URL",
+}
+"""Each vendor's own variable for another address. The configured one is for others: no vendor's key goes there."""
+
 _VARIABLES = {
     "openai": openai_client.KEY_VARIABLE,
     "anthropic": anthropic.KEY_VARIABLE,
@@ -30,7 +37,7 @@ class AssistantSettings:
     """What is configured for assistants; None where it is not.
 
     Attributes:
-        base_url: of the endpoint: needed for ``compatible``, taken by every other.
+        base_url: of the endpoint of ``compatible`` and ``ollama`` models; a vendor's key is never sent there.
         window: tokens of input and output together.
         output: the most tokens of an answer.
     """
@@ -84,6 +91,7 @@ def open_assistant(
             patience=patience,
         )
     variable = _VARIABLES[model.provider]
+    url = environ.get(_URL_VARIABLES[model.provider], "").strip() or None
     key = environ.get(variable, "").strip()
     if not key:
         raise failing.missing_key(f"{model.provider}:{model.name}", variable)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from satchel.client import Satchel
 from satchel.faces.mcp.registry import Tool
-from satchel.faces.mcp.tools import admin, constraints, context, decisions, errors, files, find, messages, packages
+from satchel.faces.mcp.tools import (
+    admin,
+    constraints,
+    consult,
+    context,
+    decisions,
+    errors,
+    files,
+    find,
+    messages,
+    packages,
+)
 
 ALL_TOOLS: tuple[Tool[Satchel], ...] = (
     *context.TOOLS,
@@ -15,6 +26,7 @@ ALL_TOOLS: tuple[Tool[Satchel], ...] = (
     *packages.TOOLS,
     *messages.TOOLS,
     *files.TOOLS,
+    *consult.TOOLS,
     *admin.TOOLS,
 )
 
