@@ -12,8 +12,11 @@ from pathlib import Path
 import click
 import pytest
 
+from consult.providers.chat_completions import ChatCompletions, Said
 from satchel.base.config_keys import KEYS
 from satchel.base.errors import ERROR_KINDS
+from satchel.consult.assistants import openai_compatible
+from satchel.consult.assistants.opening import providers
 from satchel.faces.cli.group import COMMANDS, satchel_command
 from satchel.faces.mcp.guidance import PROMPTS
 from satchel.faces.mcp.tools import ALL_TOOLS
@@ -138,10 +141,9 @@ def test_every_relative_link_leads_somewhere(path: Path) -> None:
         assert not anchor or anchor in anchors(file), link
 
 
-def runnable() -> list[tuple[str, str]]:
-    return [
-        (found["language"], found["text"]) for found in _RUN.finditer((ROOT / "README.md").read_text(encoding="utf-8"))
-    ]
+def runnable(document: str = "README.md") -> list[tuple[str, str]]:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    return [(found["language"], found["text"]) for found in _RUN.finditer(text)]
 
 
 def test_the_readme_has_examples_that_run() -> None:
@@ -167,3 +169,36 @@ def test_an_example_of_the_readme_runs(language: str, text: str, tmp_path: Path)
     complaints = [line for line in done.stderr.splitlines() if not re.match(r"\d+ of \d+ ", line)]
     assert (done.returncode, complaints) == (0, [])
     assert done.stdout
+
+
+def test_the_example_of_a_second_opinion_runs(tmp_path: Path) -> None:
+    ((_, text),) = runnable("docs/consulting.md")
+    source = tmp_path / "project" / "src"
+    source.mkdir(parents=True)
+    (source.parent / ".git").mkdir()
+    (source / "auth.py").write_text("def refresh(token):\n    return token\n")
+    own = {name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
+    path = os.pathsep.join([str(Path(sys.executable).parent), own.get("PATH", "")])
+    with ChatCompletions(Said(("It is ", "safe."))) as ollama:
+        done = subprocess.run(
+            ["sh", "-eu", "-c", text],
+            check=False,
+            cwd=source.parent,
+            env=own | {"PATH": path, "HOME": str(tmp_path), "NO_PROXY": "*", "SATCHEL_CONSULT_BASE_URL": ollama.url},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        asked = [request.json for request in ollama.seen("chat")]
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("nothing was sent; ollama:qwen3:8b auth turn 1 would send ")
+    assert done.stdout.count("It is safe.\n") == 2
+    assert [body["model"] for body in asked] == ["qwen3:8b", "qwen3:8b"]
+    assert [body["messages"][-1]["content"].count("def refresh") for body in asked] == [1, 0]
+    assert "kept as decision d1 clock" in done.stderr
+    assert re.search(r"src/auth.py +inline", done.stdout)
+
+
+def test_the_variables_of_all_providers_are_documented() -> None:
+    missing = {str(one.missing).split()[0] for one in providers({})} - {"None"}
+    assert {*missing, openai_compatible.KEY_VARIABLE} <= backticked([ROOT / "docs" / "consulting.md"])

@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from satchel.base.errors import (
+        AssistantFailed,
         Busy,
         Conflict,
         Interrupted,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "satchel.base.errors": (
+        "AssistantFailed",
         "Busy",
         "Conflict",
         "Interrupted",
@@ -96,6 +98,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "KEEP",
     "Agent",
+    "AssistantFailed",
     "Briefed",
     "Briefing",
     "Busy",

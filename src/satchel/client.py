@@ -19,6 +19,7 @@ from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
 
 if TYPE_CHECKING:
+    from satchel.consult.service import Consulting
     from satchel.keep.constraints import Constraints
     from satchel.keep.decisions import Decisions
     from satchel.keep.entries import Entries
@@ -41,15 +42,18 @@ class Satchel:
     """One opened store, working for one project, with defaults for the run and the agent.
 
     Its rooms: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
-    ``patterns``, ``learning``, ``runs``, ``agents``, ``finding``, ``packing``, ``notices``, ``housekeeping``,
-    ``importing``. Nothing is opened or made before it is used. Safe to share between threads. Use it as a context
-    manager, or call :meth:`close`.
+    ``patterns``, ``runs``, ``agents``, ``finding``, ``packing``, ``learning``, ``consulting``, ``notices``,
+    ``housekeeping``, ``importing``. Nothing is opened or made before it is used. Safe to share between threads. Use it
+    as a context manager, or call :meth:`close`.
     """
 
-    def __init__(self, workplace: Workplace, place: StorePlace, config: Config) -> None:
+    def __init__(
+        self, workplace: Workplace, place: StorePlace, config: Config, environ: Mapping[str, str] = os.environ
+    ) -> None:
         self.workplace = workplace
         self.place = place
         self.config = config
+        self.environ = environ
 
     @cached_property
     def entries(self) -> Entries:
@@ -136,6 +140,13 @@ class Satchel:
         from satchel.pack.notices import Notices
 
         return Notices(self.workplace)
+
+    @cached_property
+    def consulting(self) -> Consulting:
+        """Conversations with other models."""
+        from satchel.consult.service import Consulting
+
+        return Consulting(self.workplace, self.config, self.environ)
 
     @cached_property
     def packing(self) -> Packing:
@@ -287,4 +298,4 @@ def open_satchel(
             config.retention_zone,
         ),
     )
-    return Satchel(workplace, place, config)
+    return Satchel(workplace, place, config, environ)

@@ -68,6 +68,10 @@ class Config:
     pack_share_errors: int | None
     pack_share_messages: int | None
     pack_share_entries: int | None
+    consult_stable_inline_list: bool
+    consult_base_url: str | None
+    consult_window_tokens: int | None
+    consult_output_tokens: int | None
     tokens_encoding: str
     project_name: str | None
     settings: tuple[Setting, ...]

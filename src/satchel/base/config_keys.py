@@ -194,6 +194,37 @@ KEYS: tuple[Key, ...] = (
         for section in SECTIONS
     ),
     Key(
+        "consult.stable_inline_list",
+        bool,
+        True,
+        "Whether a file is sent to an assistant once; otherwise every turn sends all files of its prompt again.",
+    ),
+    Key(
+        "consult.base_url",
+        str,
+        None,
+        "Address of an endpoint that speaks OpenAI's chat completions, for models named compatible: or ollama:.",
+        example="http://127.0.0.1:11434/v1",
+    ),
+    Key(
+        "consult.window_tokens",
+        int,
+        None,
+        "Tokens that the assistant's window holds, input and output together. Not set: as its model is known.",
+        minimum=1_024,
+        maximum=100_000_000,
+        example=128_000,
+    ),
+    Key(
+        "consult.output_tokens",
+        int,
+        None,
+        "The most tokens of an answer. Not set: as the model is known, at most a fourth of the window.",
+        minimum=1,
+        maximum=10_000_000,
+        example=16_000,
+    ),
+    Key(
         "tokens.encoding",
         str,
         "o200k_base",

@@ -37,6 +37,7 @@ ERROR_KINDS: dict[str, ErrorKind] = {
         ErrorKind("store_newer", 11, 409, "the store needs a newer Satchel"),
         ErrorKind("store_full", 12, 507, "the disk or quota is full, or the device failed"),
         ErrorKind("unavailable", 13, 501, "an optional part is not installed or not built yet"),
+        ErrorKind("assistant_failed", 14, 502, "the provider of an assistant refused, failed or was cut off"),
         ErrorKind("interrupted", 130, 499, "the caller cancelled the request"),
     )
 }
@@ -133,6 +134,32 @@ class Unavailable(SatchelError):
     """An optional part is not installed or not built yet."""
 
     code = "unavailable"
+
+
+class AssistantFailed(SatchelError):
+    """The provider of an assistant refused, failed or was cut off; nothing of the consultation was recorded.
+
+    Attributes:
+        reason: a short name of what happened, such as ``rate_limited``.
+        is_passing: whether the same request may succeed a little later.
+        retry_after: how long the provider asks to wait, in seconds; None when it does not say.
+    """
+
+    code = "assistant_failed"
+
+    def __init__(
+        self,
+        problem: str,
+        remedy: str | None = None,
+        *,
+        reason: str = "failed",
+        is_passing: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        self.reason = reason
+        self.is_passing = is_passing
+        self.retry_after = retry_after
+        super().__init__(problem, remedy)
 
 
 class Interrupted(SatchelError):

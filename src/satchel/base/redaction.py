@@ -65,8 +65,14 @@ def redact(text: str) -> Redacted:
 
 def finds_secret(text: str) -> str | None:
     """Return the kind of the first secret in a name, key or path, which is refused rather than redacted."""
+    first = first_secret(text)
+    return first[2] if first else None
+
+
+def first_secret(text: str) -> Span | None:
+    """Return where the first secret of a text stands and what kind it is; takes time linear in the length."""
     spans = _spans(text)
-    return spans[0][2] if spans else None
+    return spans[0] if spans else None
 
 
 def _spans(text: str) -> list[Span]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from satchel.store.schema_consult import CONSULT
 from satchel.store.schema_learning import LEARNING
 from satchel.store.schema_ledger import LEDGER
 from satchel.store.schema_pack import PACK
@@ -148,6 +149,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     ),
     Migration("packages, error patterns, strategies and deliveries", PACK, min_reader=3, min_writer=3),
     Migration("learning: where errors were met, who confirmed a fix, what a delivery showed", LEARNING, 3, 3),
+    Migration("consultations: conversations, their contents, and vector stores to sweep", CONSULT, 3, 3),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 import pytest
 
+from consult.answered_turns import take_turn
+from satchel import open_satchel
 from satchel.faces.cli.group import COMMANDS, satchel_command
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -48,6 +50,12 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "package list": ((), "p1   medium     research   Sessions", {"run_id", "packages", "by_priority", "total", "seq"}),
     "package show": (("p1",), "They live in src", {"packages"}),
     "package priority": (("p1", "low"), "p1 is low", {"id", "priority", "updated_at"}),
+    "consult": (
+        ("ollama:tiny", "Why?", "--dry-run"),
+        "nothing was sent; ollama:tiny default turn 1 would send ",
+        {"assistant", "session_id", "answer", "inline", "overflow", "held_back", "sent_tokens", "window_tokens"},
+    ),
+    "conversations": ((), "review    gpt     1 ", {"conversations", "total", "next_offset", "assistants"}),
     "clear": (("--messages-hours", "0", "--preview"), "would remove 1 message, 0 file ch", {"messages", "done"}),
     "rebuild": ((), "9 items indexed", {"indexed"}),
     "stats": ((), "2 entries, 0 of them superseded", {"project", "entries", "size_bytes", "runs"}),
@@ -74,8 +82,9 @@ GROUPS = sorted({name.split()[0] for name in all_commands() if " " in name})
 
 
 @pytest.fixture
-def store(cli: Cli, folder: Path) -> None:
+def store(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run r1 with a discovery and an error, one of each thing that the ledger keeps, and a backup of it all."""
+    monkeypatch.setenv("SATCHEL_CONSULT_WINDOW_TOKENS", "16000")
     assert cli("run", "start", "r1")[0] == 0
     assert cli("write", "discovery", "Sessions live in src/auth.py", "--agent", "planner")[0] == 0
     assert cli("write", "error", "pytest cannot find tests", "--agent", "builder")[0] == 0
@@ -87,6 +96,8 @@ def store(cli: Cli, folder: Path) -> None:
     assert cli("learn", "error", "TypeError", "x is undefined", "--solution", "import it")[0] == 0
     assert cli("learn", "strategy", "retries", "Wait longer")[0] == 0
     assert cli("package", "save", "Sessions", "--content", "They live in src")[0] == 0
+    with open_satchel(cwd=folder, environ={}) as satchel:
+        take_turn(satchel.consulting.conversations)
     assert cli("backup", "copy.db")[0] == 0
 
 

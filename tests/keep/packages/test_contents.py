@@ -160,7 +160,7 @@ def test_a_file_that_cannot_be_opened_is_a_reason(
     def failing(base: str, real: str) -> int:
         raise error
 
-    monkeypatch.setattr(contents, "_open", failing)
+    monkeypatch.setattr(contents, "open_inside", failing)
     assert reason(satchel, ref) == f"docs/a.md cannot be read ({error.strerror})"
 
 

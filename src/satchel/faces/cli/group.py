@@ -25,6 +25,8 @@ COMMANDS: dict[str, str] = {
     "file": "Record edits, claim and check files",
     "learn": "Report errors and what fixed them, save strategies",
     "package": "Save, list and show packages",
+    "consult": "Ask another model, with files that are sent once",
+    "conversations": "List and reset conversations with other models",
     "stats": "Count what is kept",
     "clear": "Remove old messages and file changes",
     "prune": "Remove the oldest notes of a run",

@@ -1,22 +1,14 @@
-"""The file of a package: inside the project when it is saved, and again when it is read, whatever links say by then.
-
-A path is resolved first, so that links inside the project work; what it leads to is then opened step by step without
-following any link, so that a link put there in between is met as a link and never followed.
-"""
+"""The file of a package: inside the project when it is saved, and again when it is read, whatever links say by then."""
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from dataclasses import dataclass
 
+from satchel.base.contained import is_inside, open_inside, why_unreadable
 from satchel.base.errors import InvalidInput, Refused
 from satchel.keep.texts import storable
-
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# without waiting, since opening a pipe would wait for whoever writes to it
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +38,12 @@ def check_saved(path: str, root: str | None, most_bytes: int) -> tuple[str, ...]
     if root is None:
         raise InvalidInput(f"path {path!r} starts from no folder: the project has none here", "Give content instead")
     base, real = _resolved(path, root)
-    if not _is_inside(real, base):
+    if not is_inside(real, base):
         raise Refused(f"path {path!r} leads out of the project through a link", "Give content instead, or a copy")
     try:
         found = os.lstat(real)
     except OSError as error:
-        return (f"{path} {_said(error)}: readers get the summary alone until it can be read",)
+        return (f"{path} {why_unreadable(error)}: readers get the summary alone until it can be read",)
     if not stat.S_ISREG(found.st_mode):
         what = "a folder" if stat.S_ISDIR(found.st_mode) else "no ordinary file"
         raise InvalidInput(f"path {path!r} is {what}", "Name one file, or give content instead")
@@ -71,12 +63,12 @@ def read_file(path: str, root: str | None, most_bytes: int) -> FileText:
     if root is None:
         return FileText(None, f"{path} starts from no folder: the project has none here")
     base, real = _resolved(path, root)
-    if not _is_inside(real, base):
+    if not is_inside(real, base):
         return FileText(None, f"{path} leads out of the project through a link")
     try:
-        descriptor = _open(base, real)
+        descriptor = open_inside(base, real)
     except OSError as error:
-        return FileText(None, f"{path} {_said(error)}")
+        return FileText(None, f"{path} {why_unreadable(error)}")
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
@@ -86,7 +78,7 @@ def read_file(path: str, root: str | None, most_bytes: int) -> FileText:
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             data = file.read(most_bytes + 1)
     except OSError as error:
-        return FileText(None, f"{path} {_said(error)}")
+        return FileText(None, f"{path} {why_unreadable(error)}")
     finally:
         os.close(descriptor)
     if len(data) > most_bytes:
@@ -110,12 +102,12 @@ def unreadable(path: str, root: str | None, most_bytes: int) -> str | None:
     if root is None:
         return "starts from no folder: the project has none here"
     base, real = _resolved(path, root)
-    if not _is_inside(real, base):
+    if not is_inside(real, base):
         return "leads out of the project through a link"
     try:
         found = os.lstat(real)
     except OSError as error:
-        return _said(error)
+        return why_unreadable(error)
     if not stat.S_ISREG(found.st_mode):
         return "is no ordinary file"
     return too_large(found.st_size, most_bytes) if found.st_size > most_bytes else None
@@ -125,34 +117,6 @@ def _resolved(path: str, root: str) -> tuple[str, str]:
     """Return the root and the file as they are behind every link."""
     base = os.path.realpath(root)
     return base, os.path.realpath(f"{base}/{path}")
-
-
-def _is_inside(real: str, base: str) -> bool:
-    return real.startswith(f"{base.rstrip('/')}/")
-
-
-def _open(base: str, real: str) -> int:
-    """Open a file below a folder, each step from the one before, following no link."""
-    *above, name = real[len(base) :].strip("/").split("/")
-    folder = os.open(base, _FOLDER)
-    try:
-        for step in above:
-            inner = os.open(step, _FOLDER, dir_fd=folder)
-            os.close(folder)
-            folder = inner
-        return os.open(name, _FILE, dir_fd=folder)
-    finally:
-        os.close(folder)
-
-
-def _said(error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "is not there"
-    if isinstance(error, NotADirectoryError):
-        return "is not there: something on the way is no folder"
-    if error.errno == errno.ELOOP:
-        return "leads through a link that cannot be followed"
-    return f"cannot be read ({error.strerror or error})"
 
 
 def too_large(size: int, most_bytes: int) -> str:

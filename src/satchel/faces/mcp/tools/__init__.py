@@ -7,6 +7,7 @@ from satchel.faces.mcp.registry import Tool
 from satchel.faces.mcp.tools import (
     admin,
     constraints,
+    consult,
     context,
     decisions,
     errors,
@@ -27,6 +28,7 @@ ALL_TOOLS: tuple[Tool[Satchel], ...] = (
     *packages.TOOLS,
     *messages.TOOLS,
     *files.TOOLS,
+    *consult.TOOLS,
     *admin.TOOLS,
 )
 

@@ -1,0 +1,1 @@
+"""Consulting: questions to other models, with files that are sent once and never jump."""

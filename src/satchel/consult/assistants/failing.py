@@ -1,0 +1,146 @@
+"""What went wrong at a provider, in our words: the same whoever the vendor is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from satchel.base.errors import AssistantFailed, Unavailable
+from satchel.base.redaction import redact
+from satchel.consult.assistants.retrying import retry_after
+
+NONSENSE = (ValueError, TypeError, AttributeError, LookupError, RuntimeError)
+"""What an SDK, or reading what it gives, raises over an answer that is not what the provider's protocol says."""
+
+_SHOWN_CHARS = 300
+_TOO_LONG_CODES = frozenset({"context_length_exceeded", "string_above_max_length", "request_too_large"})
+_TOO_LONG_WORDS = ("context length", "context window", "prompt is too long", "input token count", "maximum context")
+_PASSING_CODES = frozenset(
+    {"server_error", "rate_limit_exceeded", "overloaded_error", "api_error", "rate_limit_error", "vector_store_timeout"}
+)
+_NO_CREDIT_CODES = frozenset({"insufficient_quota", "billing_error"})
+
+
+def missing_key(name: str, variable: str) -> Unavailable:
+    """Return the error for an assistant whose key is not set."""
+    return Unavailable(
+        f"there is no key for {name}",
+        f"Set {variable} in the environment, or ask a local model such as ollama:NAME, which needs none",
+    )
+
+
+def missing_sdk(name: str, extra: str, error: ImportError) -> Unavailable:
+    """Return the error for an assistant whose vendor's SDK cannot be imported."""
+    return Unavailable(f"{name} needs its vendor's SDK ({error})", f"Install satchel[{extra}]")
+
+
+def shown(message: object) -> str:
+    """Return what a provider said, on one line, without secrets and not too long."""
+    text = " ".join(redact(str(message)).text.split())
+    return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
+
+
+def from_status(
+    name: str, variable: str, status: int, code: str, message: str, headers: Mapping[str, str]
+) -> AssistantFailed:
+    """Return the error for an answer with an HTTP status that says no.
+
+    Args:
+        name: the assistant.
+        variable: the environment variable with its key.
+        code: the provider's own name for the error, or empty.
+        message: the provider's words.
+        headers: of the answer.
+    """
+    said = f"{name} answered {status}: {shown(message)}"
+    if status in {401, 403}:
+        return AssistantFailed(
+            said,
+            f"Check that {variable} holds a valid key that may use this model",
+            reason="unauthorized" if status == 401 else "forbidden",
+        )
+    if is_too_long(code, message) or status == 413:
+        return too_long(said)
+    if code in _NO_CREDIT_CODES:
+        return AssistantFailed(said, "Check the plan and the budget at the provider", reason="no_credit")
+    if status == 429:
+        return AssistantFailed(
+            said,
+            "Wait a little, then ask again",
+            reason="rate_limited",
+            is_passing=True,
+            retry_after=retry_after(headers),
+        )
+    if status in {408, 409} or status >= 500:
+        return AssistantFailed(
+            said,
+            "The fault is the provider's: ask again later",
+            reason="failing",
+            is_passing=True,
+            retry_after=retry_after(headers),
+        )
+    if status == 404:
+        return AssistantFailed(said, "Check the name of the model and the address of the endpoint", reason="not_found")
+    return AssistantFailed(said, reason="refused")
+
+
+def from_code(name: str, code: str, message: object) -> AssistantFailed:
+    """Return the error for a failure that is reported inside an answer that began well."""
+    said = f"{name} failed: {shown(message)}"
+    if is_too_long(code, str(message)):
+        return too_long(said)
+    return AssistantFailed(said, "Ask again later", reason="failing", is_passing=code in _PASSING_CODES)
+
+
+def is_too_long(code: str, message: str) -> bool:
+    """Whether a provider says that the input does not fit."""
+    lowered = message.lower()
+    return code in _TOO_LONG_CODES or any(words in lowered for words in _TOO_LONG_WORDS)
+
+
+def too_long(said: str) -> AssistantFailed:
+    """Return the error for input that the provider finds too long."""
+    return AssistantFailed(
+        said, "Continue under another session id, or configure the model's true window", reason="too_long"
+    )
+
+
+def unreachable(name: str, address: str, error: BaseException) -> AssistantFailed:
+    """Return the error for a provider that no connection could be made to."""
+    return AssistantFailed(
+        f"{name} cannot be reached at {address}: {shown(error)}",
+        "Check the network and the address; a local model's server has to be running",
+        reason="unreachable",
+        is_passing=True,
+    )
+
+
+def silent(name: str, seconds: float) -> AssistantFailed:
+    """Return the error for a provider that did not say a word for too long."""
+    return AssistantFailed(
+        f"{name} did not send anything for {seconds:g} seconds", "Ask again later", reason="timed_out"
+    )
+
+
+def cut(name: str) -> AssistantFailed:
+    """Return the error for an answer that ended before it was whole."""
+    return AssistantFailed(
+        f"{name} cut the connection before its answer was whole", "Ask again", reason="cut", is_passing=True
+    )
+
+
+def nonsense(name: str, error: BaseException | str) -> AssistantFailed:
+    """Return the error for an answer that is not what the provider's protocol says."""
+    return AssistantFailed(
+        f"{name} answered what its protocol does not know: {shown(error)}",
+        "Check that the address is one of this kind of provider",
+        reason="nonsense",
+    )
+
+
+def empty(name: str, *, is_cut: bool) -> AssistantFailed:
+    """Return the error for an answer without a word in it."""
+    if is_cut:
+        return AssistantFailed(
+            f"{name} used up its output limit before it said a word", "Configure a higher output limit", reason="empty"
+        )
+    return AssistantFailed(f"{name} answered without a word", "Ask again, or ask differently", reason="empty")

@@ -1,0 +1,217 @@
+"""Google's Gemini models, through the Gemini API. The history is ours: every request holds all of it.
+
+Format: https://ai.google.dev/api/generate-content
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Any
+
+from satchel.base.errors import AssistantFailed
+from satchel.consult.assistants import failing, searching
+from satchel.consult.assistants.protocol import Ask, Reply, Timing
+from satchel.consult.assistants.retrying import Patience
+from satchel.consult.assistants.rounds import Call, Round, converse
+from satchel.consult.assistants.sdk_client import SdkClient, count_of
+from satchel.consult.assistants.wire import Wire
+from satchel.consult.records import Window
+
+if TYPE_CHECKING:
+    from google.genai import Client
+
+PROVIDER = "gemini"
+KEY_VARIABLE = "GEMINI_API_KEY"
+
+_ADDRESS = "https://generativelanguage.googleapis.com"
+_WRONG_KEY = "API_KEY_INVALID"
+_WELL = frozenset({"STOP", "MAX_TOKENS"})
+
+
+class GeminiClient(SdkClient):
+    """A client for one call."""
+
+    def __init__(self, name: str, wire: Wire, *, key: str, base_url: str | None) -> None:
+        """Make a client.
+
+        Raises:
+            Unavailable: the SDK is missing.
+        """
+        try:
+            from google import genai
+            from google.genai import errors, types
+        except ImportError as error:
+            raise failing.missing_sdk(name, PROVIDER, error) from error
+        super().__init__(name, wire, KEY_VARIABLE, (errors.APIError,))
+        self._base_url = base_url
+        self.types = types
+        self.sdk: Client = genai.Client(
+            api_key=key,
+            vertexai=False,
+            http_options=types.HttpOptions(
+                base_url=base_url,
+                timeout=round(wire.timing.total * 1_000),
+                client_args={"event_hooks": wire.event_hooks()},
+            ),
+        )
+
+    @property
+    def address(self) -> str:
+        """Where requests go."""
+        return self._base_url or _ADDRESS
+
+    def failure(self, error: Any) -> AssistantFailed:
+        """Tell what one of the SDK's own errors means."""
+        status = error.code if isinstance(error.code, int) else 0
+        message = str(error.message or error)
+        if _WRONG_KEY in str(error.details):
+            status = 401
+        if status < 400:
+            return failing.from_code(self.name, str(error.status or ""), message)
+        headers = dict(getattr(error.response, "headers", None) or {})
+        headers.update(_delay(error.details))
+        return failing.from_status(self.name, self.variable, status, str(error.status or ""), message, headers)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.sdk.close()
+
+
+class GeminiContents:
+    """An assistant at Google. Overflow is searched in a store of our own."""
+
+    keeps_history = False
+
+    def __init__(
+        self,
+        model: str,
+        window: Window,
+        *,
+        key: str,
+        base_url: str | None = None,
+        timing: Timing | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        """Name a model; nothing is sent yet.
+
+        Args:
+            base_url: of another address that speaks the same; None is Google's.
+        """
+        self.model = model
+        self.window = window
+        self.name = f"{PROVIDER}:{model}"
+        self._key = key
+        self._base_url = base_url
+        self._timing = timing or Timing()
+        self._patience = patience or Patience()
+
+    def ask(self, ask: Ask) -> Reply:
+        """Answer one turn; see :class:`satchel.consult.assistants.protocol.Assistant`."""
+        with ExitStack() as stack:
+            wire = stack.enter_context(Wire(self._timing, ask.is_cancelled))
+            client = stack.enter_context(closing(GeminiClient(self.name, wire, key=self._key, base_url=self._base_url)))
+            searches = stack.enter_context(searching.searches(ask, self.window))
+            types = client.types
+            contents: list[Any] = []
+            for past in ask.history:
+                contents.append(types.Content(role="user", parts=[types.Part(text=past.prompt)]))
+                contents.append(types.Content(role="model", parts=[types.Part(text=past.answer)]))
+            contents.append(types.Content(role="user", parts=[types.Part(text=ask.prompt)]))
+            parts: list[Any] = []
+
+            def send(may_search: bool) -> Generator[str, None, Round]:
+                return self._send(client, contents, parts, may_search, searches is not None)
+
+            def remember(one: Round, results: Sequence[str]) -> None:
+                answers = [
+                    types.Part(
+                        function_response=types.FunctionResponse(
+                            id=call.id or None, name=call.tool, response={"output": result}
+                        )
+                    )
+                    for call, result in zip(one.calls, results, strict=True)
+                ]
+                contents.append(types.Content(role="model", parts=list(parts)))
+                contents.append(types.Content(role="user", parts=answers))
+
+            ask.on_progress(f"asking {self.name}")
+            return converse(self.name, ask, wire, self._patience, send, searches, remember)
+
+    def _config(self, types: Any, may_search: bool, has_tool: bool) -> Any:
+        options: dict[str, Any] = {}
+        if has_tool:
+            function = types.FunctionDeclaration(
+                name=searching.NAME,
+                description=searching.DESCRIPTION,
+                parameters_json_schema=searching.SCHEMA,
+            )
+            mode = "AUTO" if may_search else "NONE"
+            options["tools"] = [types.Tool(function_declarations=[function])]
+            options["tool_config"] = types.ToolConfig(function_calling_config=types.FunctionCallingConfig(mode=mode))
+        return types.GenerateContentConfig(
+            max_output_tokens=self.window.output,
+            automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+            **options,
+        )
+
+    def _send(
+        self, client: GeminiClient, contents: list[Any], parts: list[Any], may_search: bool, has_tool: bool
+    ) -> Generator[str, None, Round]:
+        parts.clear()
+        texts: list[str] = []
+        calls: list[Call] = []
+        reason: str | None = None
+        usage: Any = None
+        has_begun = False
+        with client.explained():
+            for chunk in client.sdk.models.generate_content_stream(
+                model=self.model, contents=contents, config=self._config(client.types, may_search, has_tool)
+            ):
+                usage = chunk.usage_metadata or usage
+                blocked = chunk.prompt_feedback.block_reason if chunk.prompt_feedback else None
+                if blocked:
+                    raise AssistantFailed(f"{self.name} blocked the question: {_value(blocked)}", reason="refused")
+                for candidate in chunk.candidates or ():
+                    has_begun = True
+                    reason = _value(candidate.finish_reason) or reason
+                    for part in (candidate.content.parts if candidate.content else None) or ():
+                        # thoughts' signatures go back as they came
+                        parts.append(part)
+                        if part.function_call is not None:
+                            call = part.function_call
+                            calls.append(Call(call.id or "", call.name or "", searching.as_json(call.args)))
+                        elif part.text and not part.thought:
+                            texts.append(part.text)
+                            yield part.text
+            if not has_begun:
+                raise failing.nonsense(self.name, "no candidate in the answer")
+            if reason is None:
+                raise failing.cut(self.name)
+        return Round(
+            text="".join(texts),
+            calls=tuple(calls),
+            is_cut=reason == "MAX_TOKENS",
+            input_tokens=count_of(usage, "prompt_token_count"),
+            output_tokens=_sum(count_of(usage, "candidates_token_count"), count_of(usage, "thoughts_token_count")),
+            notes=() if reason in _WELL else (f"the provider ended the answer: {reason}",),
+        )
+
+
+def _value(name: Any) -> str | None:
+    """Return the text of one of the SDK's enumerations."""
+    return None if name is None else str(getattr(name, "value", name))
+
+
+def _sum(*counts: int | None) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _delay(details: Any) -> dict[str, str]:
+    """Return how long to wait, which this provider says in the body, as the header that others send."""
+    try:
+        rows = details["error"]["details"]
+        return {"retry-after": next(row["retryDelay"] for row in rows if "retryDelay" in row).removesuffix("s")}
+    except (LookupError, TypeError, AttributeError, StopIteration):
+        return {}

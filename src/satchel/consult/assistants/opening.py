@@ -1,0 +1,115 @@
+"""From the name of a model to the assistant that answers for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from satchel.base.errors import InvalidInput
+from satchel.consult.assistants import anthropic, failing, gemini, openai_client, openai_compatible
+from satchel.consult.assistants.anthropic import AnthropicMessages
+from satchel.consult.assistants.gemini import GeminiContents
+from satchel.consult.assistants.models import find_model
+from satchel.consult.assistants.openai_compatible import OpenAICompatible
+from satchel.consult.assistants.openai_responses import OpenAIResponses
+from satchel.consult.assistants.protocol import Assistant, Timing
+from satchel.consult.assistants.retrying import Patience
+
+OLLAMA_URL = "http://127.0.0.1:11434/v1"
+"""Where a server of Ollama's listens unless told otherwise."""
+
+_URL_VARIABLES = {
+    "openai": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "gemini": "GOOGLE_GEMINI_BASE_URL",
+}
+"""Each vendor's own variable for another address. The configured one is for others: no vendor's key goes there."""
+
+_VARIABLES = {
+    "openai": openai_client.KEY_VARIABLE,
+    "anthropic": anthropic.KEY_VARIABLE,
+    "gemini": gemini.KEY_VARIABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantSettings:
+    """What is configured for assistants; None where it is not.
+
+    Attributes:
+        base_url: of the endpoint of ``compatible`` and ``ollama`` models; a vendor's key is never sent there.
+        window: tokens of input and output together.
+        output: the most tokens of an answer.
+    """
+
+    base_url: str | None = None
+    window: int | None = None
+    output: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderState:
+    """Whether a provider can be asked: its name, and what is missing for it, in words, or None."""
+
+    provider: str
+    missing: str | None
+
+
+def open_assistant(
+    name: str,
+    environ: Mapping[str, str],
+    settings: AssistantSettings | None = None,
+    *,
+    timing: Timing | None = None,
+    patience: Patience | None = None,
+) -> Assistant:
+    """Return the assistant of a model; nothing is sent and no SDK is imported yet.
+
+    Args:
+        name: as :func:`satchel.consult.assistants.models.find_model` takes it.
+        environ: the environment variables; keys are read from nowhere else.
+
+    Raises:
+        InvalidInput: the model is unknown, or its endpoint is not configured.
+        Unavailable: its key is not set.
+    """
+    settings = settings or AssistantSettings()
+    model = find_model(name, window=settings.window, output=settings.output)
+    url = settings.base_url
+    if model.provider in {"ollama", "compatible"}:
+        if url is None and model.provider == "compatible":
+            raise InvalidInput(
+                f"the address of {name} is not configured", "Set consult.base_url to the endpoint, up to and with /v1"
+            )
+        return OpenAICompatible(
+            model.name,
+            model.window,
+            base_url=url or OLLAMA_URL,
+            provider=model.provider,
+            key=environ.get(openai_compatible.KEY_VARIABLE) or None,
+            timing=timing,
+            patience=patience,
+        )
+    variable = _VARIABLES[model.provider]
+    url = environ.get(_URL_VARIABLES[model.provider], "").strip() or None
+    key = environ.get(variable, "").strip()
+    if not key:
+        raise failing.missing_key(f"{model.provider}:{model.name}", variable)
+    if model.provider == "openai":
+        return OpenAIResponses(model.name, model.window, key=key, base_url=url, timing=timing, patience=patience)
+    if model.provider == "anthropic":
+        return AnthropicMessages(model.name, model.window, key=key, base_url=url, timing=timing, patience=patience)
+    return GeminiContents(model.name, model.window, key=key, base_url=url, timing=timing, patience=patience)
+
+
+def providers(environ: Mapping[str, str], settings: AssistantSettings | None = None) -> tuple[ProviderState, ...]:
+    """Return who could be asked here, and what is missing for the others."""
+    base_url = settings.base_url if settings else None
+    return (
+        *(
+            ProviderState(provider, None if environ.get(variable, "").strip() else f"{variable} is not set")
+            for provider, variable in _VARIABLES.items()
+        ),
+        ProviderState("ollama", None),
+        ProviderState("compatible", None if base_url else "consult.base_url is not set"),
+    )

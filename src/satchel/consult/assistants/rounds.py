@@ -1,0 +1,145 @@
+"""One turn with a model that may search in between: rounds of asking and answering, up to a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+
+from satchel.base.errors import AssistantFailed
+from satchel.consult.assistants import failing
+from satchel.consult.assistants.protocol import Ask, Reply
+from satchel.consult.assistants.retrying import Patience, persist
+from satchel.consult.assistants.searching import Searches
+from satchel.consult.assistants.wire import Wire
+
+MOST_ROUNDS = 8
+"""How often a model may search before it has to answer with what it has."""
+
+_BETWEEN = "\n\n"
+_TOLD_SHARE = 0.5
+_LEAST_TOLD = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool that the model calls: the provider's name for the call, the tool's name, and its arguments as JSON."""
+
+    id: str
+    tool: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a model answered to one request.
+
+    Attributes:
+        calls: the tools that it wants to be called before it goes on.
+        is_cut: whether it ended at the output limit.
+        others: as in :class:`satchel.consult.assistants.protocol.Reply`.
+    """
+
+    text: str
+    calls: tuple[Call, ...] = ()
+    is_cut: bool = False
+    provider_ref: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    queries: tuple[str, ...] = ()
+    cited: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+Send = Callable[[bool], Generator[str, None, Round]]
+"""Sends what there is to send, yields the text as it arrives and returns the round; told whether it may search."""
+
+Remember = Callable[[Round, Sequence[str]], None]
+"""Takes a round with calls, and their results, into what is sent next."""
+
+
+def converse(
+    name: str,
+    ask: Ask,
+    wire: Wire,
+    patience: Patience,
+    send: Send,
+    searches: Searches | None = None,
+    remember: Remember | None = None,
+) -> Reply:
+    """Ask until there is an answer.
+
+    Args:
+        name: the assistant, for errors.
+        send: makes one request.
+        searches: what the model may search with; None where the provider searches by itself, or nobody does.
+        remember: needed with ``searches``.
+
+    Raises:
+        AssistantFailed: the provider failed in a way that did not pass, or gave no answer.
+        Interrupted: the call was cancelled.
+    """
+    texts: list[str] = []
+    output_tokens: int | None = None
+    notes: list[str] = []
+    for number in range(MOST_ROUNDS + 1):
+        may_search = searches is not None and number < MOST_ROUNDS and searches.has_room
+        one = _round(ask, wire, patience, send, may_search, _BETWEEN if texts else "")
+        if number == 0 and _is_cut_short(ask.tokens, one.input_tokens):
+            notes.append(
+                f"{name} took {one.input_tokens:,} tokens of about {ask.tokens:,}: it may have cut what was sent; "
+                "give its server a larger context, or configure a smaller window here"
+            )
+        if one.text:
+            texts.append(one.text)
+        if one.output_tokens is not None:
+            output_tokens = one.output_tokens + (output_tokens or 0)
+        if not one.calls:
+            break
+        if not may_search or searches is None or remember is None:
+            raise AssistantFailed(
+                f"{name} called {one.calls[0].tool!r} where it was to answer",
+                "Ask again, or ask another model",
+                reason="nonsense",
+            )
+        results = []
+        for call in one.calls:
+            ask.on_progress(f"searching: {failing.shown(call.arguments)}")
+            results.append(searches.answer(call.tool, call.arguments))
+        remember(one, results)
+    text = _BETWEEN.join(texts)
+    if not text.strip():
+        raise failing.empty(name, is_cut=one.is_cut)
+    if one.is_cut:
+        notes.append("the answer ends at the output limit and is not whole")
+    return Reply(
+        text=text,
+        provider_ref=one.provider_ref,
+        input_tokens=one.input_tokens,
+        output_tokens=output_tokens,
+        queries=one.queries if searches is None else tuple(searches.queries),
+        cited=one.cited,
+        notes=(*notes, *one.notes),
+    )
+
+
+def _round(ask: Ask, wire: Wire, patience: Patience, send: Send, may_search: bool, before: str) -> Round:
+    delivered = False
+
+    def attempt() -> Round:
+        nonlocal delivered
+        pieces = send(may_search)
+        while True:
+            try:
+                piece = next(pieces)
+            except StopIteration as end:
+                done: Round = end.value
+                return done
+            if piece:
+                ask.on_text(piece if delivered else before + piece)
+                delivered = True
+
+    return persist(wire, attempt, patience, lambda: not delivered)
+
+
+def _is_cut_short(sent: int, taken: int | None) -> bool:
+    return taken is not None and sent >= _LEAST_TOLD and taken < _TOLD_SHARE * sent

@@ -1,0 +1,117 @@
+"""A vendor's SDK as the adapters use it: whatever it raises is told in our words."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from satchel.base.errors import AssistantFailed
+from satchel.consult.assistants import failing
+from satchel.consult.assistants.wire import Wire
+
+
+class SdkClient:
+    """What the clients of all vendors have in common: one for each call, and for what is cleaned up after it."""
+
+    def __init__(self, name: str, wire: Wire, variable: str, errors: tuple[type[Exception], ...]) -> None:
+        """Remember what errors are explained with.
+
+        Args:
+            name: the assistant.
+            variable: the environment variable that holds its key.
+            errors: what the SDK raises of its own.
+        """
+        self.name = name
+        self.wire = wire
+        self.variable = variable
+        self._errors = errors
+
+    @property
+    def address(self) -> str:
+        """Where requests go."""
+        raise NotImplementedError
+
+    def failure(self, error: Any) -> AssistantFailed:
+        """Tell what one of the SDK's own errors means."""
+        raise NotImplementedError
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn the SDK's errors, and those of reading an answer that is not what it should be, into ours.
+
+        Raises:
+            AssistantFailed: as the provider failed.
+            Interrupted: the call was cancelled, which looks like a failure of the provider.
+        """
+        try:
+            yield
+        except self._errors as error:
+            self.wire.check()
+            raise self.failure(error) from error
+        except _transport_errors() as error:
+            self.wire.check()
+            raise self.transport_failure(error) from error
+        except failing.NONSENSE as error:
+            self.wire.check()
+            raise failing.nonsense(self.name, error) from error
+
+    def transport_failure(self, error: BaseException) -> AssistantFailed:
+        """Tell what an error of httpx means, whichever httpx the SDK uses."""
+        kinds = {kind.__name__ for kind in type(error).__mro__}
+        if kinds & {"ConnectError", "ConnectTimeout"}:
+            return failing.unreachable(self.name, self.address, error)
+        if "TimeoutException" in kinds:
+            return failing.silent(self.name, self.wire.timing.silence)
+        return failing.cut(self.name)
+
+
+class StainlessClient(SdkClient):
+    """A client of one of the SDKs that are generated alike: OpenAI's and Anthropic's."""
+
+    def __init__(self, name: str, wire: Wire, variable: str, module: Any, own_error: type[Exception]) -> None:
+        """Take the SDK.
+
+        Args:
+            module: the SDK.
+            own_error: the base of everything it raises.
+        """
+        super().__init__(name, wire, variable, (own_error,))
+        self._module = module
+
+    def failure(self, error: Any) -> AssistantFailed:
+        """Tell what one of the SDK's own errors means."""
+        module = self._module
+        if isinstance(error, module.APIConnectionError):
+            return self.transport_failure(error.__cause__ or error)
+        if not isinstance(error, module.APIError):
+            return failing.nonsense(self.name, error)
+        code, message = self.said(error)
+        if isinstance(error, module.APIStatusError) and error.status_code >= 400:
+            return failing.from_status(
+                self.name, self.variable, error.status_code, code, message, error.response.headers
+            )
+        return failing.from_code(self.name, code, message)
+
+    def said(self, error: Any) -> tuple[str, str]:
+        """Return the provider's own name for an error, and its words."""
+        body = error.body
+        if isinstance(body, dict) and isinstance(body.get("error"), dict):
+            body = body["error"]
+        if not isinstance(body, dict):
+            return "", str(error.message)
+        code = body.get("code") or body.get("type") or ""
+        return str(code), str(body.get("message") or error.message)
+
+
+def _transport_errors() -> tuple[type[BaseException], ...]:
+    """Return what httpx raises, in each of its two distributions that an SDK has loaded."""
+    loaded = [module for module in map(sys.modules.get, ("httpx", "httpx2")) if module is not None]
+    return tuple(error for module in loaded for error in (module.HTTPError, module.StreamError))
+
+
+def count_of(value: Any, field: str) -> int | None:
+    """Return a count from what a provider says of usage; endpoints differ in what they say."""
+    count = getattr(value, field, None)
+    return count if isinstance(count, int) else None

@@ -1,0 +1,147 @@
+"""Contents that diffs are made from: compressed, limited in size, the least recently used go first, never indexed.
+
+They are a convenience and no part of the state: where one is missing, its file is sent whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from satchel.base.redaction import finds_secret
+from satchel.store.transaction import Transaction
+
+MOST_BYTES = 64 * 1024 * 1024
+"""How much the contents of a whole store take, compressed, unless configured."""
+
+_LEVEL = 6
+_TOUCH_MS = 3_600_000
+_FILLED_TENTHS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A compressed content, ready to be kept; digest is the SHA-256 of the content itself."""
+
+    digest: bytes
+    compressed: bytes
+
+
+def pack(contents: Mapping[bytes, str]) -> list[Packed]:
+    """Compress contents, outside any transaction. One with a secret is left out: it is never stored.
+
+    Args:
+        contents: by digest.
+    """
+    return [Packed(digest, compress(text)) for digest, text in sorted(contents.items()) if finds_secret(text) is None]
+
+
+def compress(text: str) -> bytes:
+    """Return a text as it is stored; lone surrogates survive."""
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), _LEVEL)
+
+
+def decompress(data: bytes) -> str | None:
+    """Return the text that was compressed, or None where the data is damaged."""
+    try:
+        return zlib.decompress(data).decode("utf-8", "surrogatepass")
+    except (zlib.error, UnicodeDecodeError):
+        return None
+
+
+def keep(transaction: Transaction, project_id: int, contents: list[Packed], now: int) -> None:
+    """Keep contents; one that is there already counts as used."""
+    transaction.many(
+        """
+        INSERT INTO blobs (project_id, digest, last_used, size, bytes) VALUES (:project, :digest, :now, :size, :bytes)
+        ON CONFLICT (project_id, digest) DO UPDATE SET last_used = excluded.last_used
+        """,
+        [
+            {
+                "project": project_id,
+                "digest": content.digest,
+                "now": now,
+                "size": len(content.compressed),
+                "bytes": content.compressed,
+            }
+            for content in contents
+        ],
+    )
+
+
+def touch(transaction: Transaction, project_id: int, conversation_id: int, now: int) -> None:
+    """Mark what a conversation may need as used; by the hour, so that most turns write nothing for it."""
+    transaction.execute(
+        """
+        UPDATE blobs SET last_used = :now
+        WHERE project_id = :project AND last_used < :before
+            AND digest IN (
+                SELECT f.digest FROM conversation_folders d JOIN conversation_files f ON f.folder_id = d.id
+                WHERE d.conversation_id = :conversation
+            )
+        """,
+        {"project": project_id, "conversation": conversation_id, "now": now, "before": now - _TOUCH_MS},
+    )
+
+
+def read(transaction: Transaction, project_id: int, digest: bytes) -> str | None:
+    """Return the content of a digest; None where it is not kept, or not what it should be."""
+    row = transaction.one(
+        "SELECT bytes FROM blobs WHERE project_id = :project AND digest = :digest",
+        {"project": project_id, "digest": digest},
+    )
+    text = None if row is None else decompress(row[0])
+    if text is None or hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() != digest:
+        return None
+    return text
+
+
+def trim(transaction: Transaction, most_bytes: int) -> int:
+    """Remove what is too much in a whole store: what no conversation needs, then the least recently used.
+
+    Args:
+        most_bytes: of compressed contents. Where they are more, nine tenths of it are left, so that not every turn
+            has something to remove.
+
+    Returns:
+        How many were removed.
+    """
+    if _total(transaction) <= most_bytes:
+        return 0
+    removed = remove_unneeded(transaction)
+    excess = _total(transaction) - most_bytes * _FILLED_TENTHS // 10
+    leaving: list[int] = []
+    for number, size in transaction.all("SELECT id, size FROM blobs ORDER BY last_used, id"):
+        if excess <= 0:
+            break
+        leaving.append(number)
+        excess -= size
+    transaction.many("DELETE FROM blobs WHERE id = :id", [{"id": number} for number in leaving])
+    return removed + len(leaving)
+
+
+def remove_unneeded(transaction: Transaction, project_id: int | None = None) -> int:
+    """Remove the contents that no file of a conversation of their project refers to, and return how many those were.
+
+    Args:
+        project_id: only of this project; None is every one of the store.
+    """
+    return transaction.execute(
+        """
+        DELETE FROM blobs
+        WHERE (CAST(:project AS BIGINT) IS NULL OR project_id = :project) AND (project_id, digest) NOT IN (
+            SELECT c.project_id, f.digest FROM conversations c
+            JOIN conversation_folders d ON d.conversation_id = c.id JOIN conversation_files f ON f.folder_id = d.id
+            WHERE f.digest IS NOT NULL
+        )
+        """,
+        {"project": project_id},
+    )
+
+
+def _total(transaction: Transaction) -> int:
+    row = transaction.one("SELECT COALESCE(sum(size), 0) FROM blobs")
+    assert row is not None
+    return int(row[0])

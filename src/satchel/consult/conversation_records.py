@@ -1,0 +1,172 @@
+"""The records of stored conversations: how one is named, held, continued and listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from satchel.consult.records import ConversationState, TurnPlan
+
+LOCAL = "local"
+"""The owner of every conversation on stdio and on the command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationKey:
+    """What tells one conversation of a project from every other.
+
+    Attributes:
+        assistant: the name of the assistant that answers.
+        session_id: the caller's name for the thread.
+        owner: whose it is; nobody else's call ever finds it.
+    """
+
+    assistant: str
+    session_id: str
+    owner: str = LOCAL
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to continue a conversation, which one call at a time has.
+
+    Attributes:
+        token: tells this call from any other.
+        holder: who calls, in words.
+        since: when it was granted; with ``until``, when it ends, in milliseconds UTC.
+    """
+
+    token: bytes
+    holder: str
+    since: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation that a call holds, as it was after its last successful turn.
+
+    Attributes:
+        id: its number in the store.
+    """
+
+    id: int
+    project_id: int
+    key: ConversationKey
+    lease: Lease
+    state: ConversationState
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """A turn that the assistant has answered.
+
+    Attributes:
+        plan: what was sent.
+        answer: the whole answer.
+        answer_tokens: what the answer adds to the conversation.
+        provider_ref: the provider's new name for the thread, or None.
+        starts_over: whether the thread began anew with this turn, since the provider had lost the earlier ones.
+    """
+
+    plan: TurnPlan
+    answer: str
+    answer_tokens: int
+    provider_ref: str | None = None
+    starts_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What a successful turn left.
+
+    Attributes:
+        state: what the conversation holds now.
+        notes: what was redacted in what is stored of the turn; the assistant had it unaltered.
+    """
+
+    state: ConversationState
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A past turn.
+
+    Attributes:
+        n: the how-manieth of its conversation, from 1.
+        prompt, answer: as they were, but for secrets.
+        sent_tokens: what the prompt added to the conversation.
+        resent_tokens: what it would have added with every inline file.
+        created_at: when it was answered, in milliseconds UTC.
+    """
+
+    n: int
+    prompt: str
+    answer: str
+    provider_ref: str | None
+    sent_tokens: int
+    resent_tokens: int
+    answer_tokens: int
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    """A file of a conversation.
+
+    Attributes:
+        tokens: of the content when it was last counted.
+        is_removed: whether the assistant was told that it is gone; it would come back to the same place.
+        why: for a file in a vector store, why it is there; None for one in the prompt.
+    """
+
+    path: str
+    tokens: int
+    is_removed: bool
+    why: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedConversation:
+    """A conversation, as a list shows it.
+
+    Attributes:
+        inline: the files that go into the prompt, by path.
+        overflow: the files that go into a vector store, by path.
+        held_tokens: what the thread holds: prompts and answers.
+        sent_tokens: of all prompts; in all turns, forgotten threads included.
+        resent_tokens: of all prompts, had every inline file been sent with each.
+        answer_tokens: of all answers.
+        lease: of the call that is under way, or None.
+        created_at: when it began, with ``updated_at``, when its last turn succeeded, in milliseconds UTC.
+    """
+
+    id: int
+    uid: str
+    seq: int
+    key: ConversationKey
+    turns: int
+    inline: tuple[ListedFile, ...]
+    overflow: tuple[ListedFile, ...]
+    held_tokens: int
+    sent_tokens: int
+    resent_tokens: int
+    answer_tokens: int
+    lease: Lease | None
+    created_at: int
+    updated_at: int
+
+    @property
+    def saved_tokens(self) -> int:
+        """What was not sent again."""
+        return max(0, self.resent_tokens - self.sent_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenConversation:
+    """What a reset forgot: so many turns, placements of files, and contents that nothing else needed."""
+
+    key: ConversationKey
+    turns: int
+    files: int
+    contents: int

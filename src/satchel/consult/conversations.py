@@ -1,0 +1,374 @@
+"""Conversations: who continues one, what it holds after its last successful turn, and forgetting it.
+
+A call acquires a conversation, and either commits its turn or releases it: in between, nothing of the turn is stored.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from satchel.base.errors import NotFound, SatchelError, nearest
+from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
+from satchel.base.redaction import redact
+from satchel.consult import blobs, conversation_tables, leases
+from satchel.consult.conversation_records import (
+    LOCAL,
+    Committed,
+    Conversation,
+    ConversationKey,
+    ForgottenConversation,
+    Lease,
+    ListedConversation,
+    Turn,
+    TurnResult,
+)
+from satchel.consult.leases import LEASE_MS, LONGEST_LEASE_MS
+from satchel.consult.records import ConversationState
+from satchel.keep import names, projects
+from satchel.keep.projects import Project, Workplace
+from satchel.keep.texts import storable
+from satchel.store.transaction import Row, Transaction
+
+_COLUMNS = f"""
+    id, uid, seq, assistant, session_id, owner, turns, held_tokens, sent_tokens, resent_tokens, answer_tokens,
+    created_at, updated_at, {leases.COLUMNS}
+"""
+_OF_KEY = "project_id = :project AND owner = :owner AND assistant = :assistant AND session_id = :session"
+
+
+class Conversations:
+    """The conversations of a project."""
+
+    def __init__(self, workplace: Workplace, *, most_blob_bytes: int = blobs.MOST_BYTES) -> None:
+        self._workplace = workplace
+        self._most_blob_bytes = most_blob_bytes
+
+    def acquire(self, key: ConversationKey, lease_ms: int = LEASE_MS, holder: str | None = None) -> Conversation:
+        """Keep every other call out of a conversation, and return what it holds; begin it where there is none.
+
+        Args:
+            lease_ms: for how long, unless renewed; 1 to 3,600,000.
+            holder: who calls, for whoever is kept out; None names the default agent and this process.
+
+        Raises:
+            Conflict: another call holds it; who, since when and until when is said.
+            InvalidInput: a part of the key, or the holder, is not acceptable.
+        """
+        check_whole("lease_ms", lease_ms, LONGEST_LEASE_MS, smallest=1)
+        key, work = _checked(key), self._workplace
+        holder = _caller(work) if holder is None else names.check_identifier(holder, "holder")
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            row = transaction.one(
+                f"SELECT id, {leases.COLUMNS} FROM conversations WHERE {_OF_KEY}", _values(project, key)
+            )
+            held = leases.live(row[1:], now) if row else None
+            if held is not None:
+                raise leases.refusal(key, held)
+            number = int(row[0]) if row else _begin(transaction, project, key, now)
+            lease = leases.grant(transaction, number, holder, now, lease_ms)
+            leases.remove_unbegun(transaction, project.id, now)
+            state = conversation_tables.load_state(transaction, number)
+        return Conversation(number, project.id, key, lease, state)
+
+    @contextmanager
+    def holding(
+        self, key: ConversationKey, lease_ms: int = LEASE_MS, holder: str | None = None
+    ) -> Iterator[Conversation]:
+        """Acquire a conversation for the length of a block, and release it whichever way the block is left.
+
+        Args:
+            key, lease_ms, holder: as for :meth:`acquire`.
+        """
+        conversation = self.acquire(key, lease_ms, holder)
+        try:
+            yield conversation
+        except BaseException as error:
+            try:
+                self.release(conversation)
+            except SatchelError as second:
+                error.add_note(f"the lease on the conversation was not released, it ends by itself: {second}")
+            raise
+        self.release(conversation)
+
+    def renew(self, conversation: Conversation, lease_ms: int = LEASE_MS) -> Lease:
+        """Hold a conversation for longer, counted from now.
+
+        Raises:
+            Conflict: the lease had ended and another call has taken the conversation over, or it was reset.
+        """
+        check_whole("lease_ms", lease_ms, LONGEST_LEASE_MS, smallest=1)
+        with self._workplace.engine.write() as transaction:
+            return leases.extend(transaction, conversation, self._workplace.clock(), lease_ms)
+
+    def release(self, conversation: Conversation) -> bool:
+        """Let others continue a conversation, as after a call that failed. Nothing else of it changes.
+
+        Returns:
+            False where there was nothing to release: the turn was committed, or another call has taken over.
+        """
+        engine = self._workplace.engine
+        with engine.read() as transaction:
+            if not leases.is_held(transaction, conversation):
+                return False
+        with engine.write() as transaction:
+            return leases.release(transaction, conversation)
+
+    def commit(self, conversation: Conversation, result: TurnResult) -> Committed:
+        """Record a turn that was answered, and release the conversation: both or neither.
+
+        Secrets are redacted in what is stored of prompt and answer, and a content that holds one is not kept.
+
+        Args:
+            conversation: as it was acquired.
+
+        Raises:
+            Conflict: the lease had ended and another call has taken the conversation over, or it was reset; nothing
+                was recorded.
+        """
+        work, plan = self._workplace, result.plan
+        prompt = redact(plan.prompt)
+        answer = storable(result.answer)
+        compressed = blobs.compress(prompt.text)
+        contents = blobs.pack(plan.new_contents)
+        before = conversation.state
+        turn = before.turns + 1
+        held_before = 0 if result.starts_over else before.held_tokens
+        with work.engine.write() as transaction:
+            now = work.clock()
+            if not transaction.execute(
+                f"""
+                UPDATE conversations
+                SET turns = :turn, held_tokens = :held, has_overflowed = :overflowed, provider_ref = :ref,
+                    thread_start = CASE WHEN :starts_over THEN :turn ELSE thread_start END,
+                    sent_tokens = sent_tokens + :sent, resent_tokens = resent_tokens + :resent,
+                    answer_tokens = answer_tokens + :answered, updated_at = :now, seq = :seq,
+                    {leases.END}
+                WHERE id = :id AND lease_token = :token
+                """,
+                {
+                    "turn": turn,
+                    "held": held_before + plan.tokens + result.answer_tokens,
+                    "overflowed": int(plan.has_overflowed),
+                    "ref": result.provider_ref,
+                    "starts_over": result.starts_over,
+                    "sent": plan.tokens,
+                    "resent": plan.resent_tokens,
+                    "answered": result.answer_tokens,
+                    "now": now,
+                    "seq": projects.next_seq(transaction, conversation.project_id),
+                    "id": conversation.id,
+                    "token": conversation.lease.token,
+                },
+            ):
+                raise leases.lost(conversation)
+            transaction.execute(
+                """
+                INSERT INTO conversation_turns (conversation_id, n, prompt, answer, provider_ref, sent_tokens,
+                    resent_tokens, answer_tokens, created_at)
+                VALUES (:id, :turn, :prompt, :answer, :ref, :sent, :resent, :answered, :now)
+                """,
+                {
+                    "id": conversation.id,
+                    "turn": turn,
+                    "prompt": compressed,
+                    "answer": answer.text,
+                    "ref": result.provider_ref,
+                    "sent": plan.tokens,
+                    "resent": plan.resent_tokens,
+                    "answered": result.answer_tokens,
+                    "now": now,
+                },
+            )
+            conversation_tables.write_files(transaction, conversation.id, before.files, plan.files, turn)
+            blobs.keep(transaction, conversation.project_id, contents, now)
+            blobs.touch(transaction, conversation.project_id, conversation.id, now)
+            blobs.trim(transaction, self._most_blob_bytes)
+            state = conversation_tables.load_state(transaction, conversation.id)
+        hidden = (f"a secret was redacted in what is stored of the prompt ({kind})" for kind in prompt.found)
+        return Committed(state, (*dict.fromkeys(hidden), *(f"stored answer: {note}" for note in answer.notes)))
+
+    def state(self, key: ConversationKey) -> ConversationState:
+        """Return what a conversation holds after its last successful turn, without holding it; empty where none is."""
+        key = _checked(key)
+        with self._workplace.engine.read() as transaction:
+            number = self._number(transaction, key)
+            return ConversationState() if number is None else conversation_tables.load_state(transaction, number)
+
+    def history(self, key: ConversationKey) -> tuple[Turn, ...]:
+        """Return the turns that the assistant remembers, the oldest first: those of the current thread.
+
+        Raises:
+            StoreDamaged: the text of one cannot be read.
+        """
+        key = _checked(key)
+        with self._workplace.engine.read() as transaction:
+            number = self._number(transaction, key)
+            if number is None:
+                return ()
+            row = transaction.one("SELECT thread_start FROM conversations WHERE id = :id", {"id": number})
+            assert row is not None
+            return conversation_tables.load_turns(transaction, number, row[0])
+
+    def reader(self) -> Callable[[bytes], str | None]:
+        """Return what reads an earlier content of the conversations' files by its digest; None where it is gone."""
+
+        def read_old(digest: bytes) -> str | None:
+            with self._workplace.engine.read() as transaction:
+                project = projects.find(transaction, self._workplace)
+                return None if project is None else blobs.read(transaction, project.id, digest)
+
+        return read_old
+
+    def sessions(self, key: ConversationKey) -> frozenset[str]:
+        """Return the session ids that are in use with the assistant and by the owner of a key."""
+        key = _checked(key)
+        with self._workplace.engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            rows = transaction.all(
+                "SELECT session_id FROM conversations "
+                "WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND turns > 0",
+                {"project": project.id if project else None, "owner": key.owner, "assistant": key.assistant},
+            )
+        return frozenset(row[0] for row in rows)
+
+    def list(
+        self,
+        *,
+        assistant: str | None = None,
+        session_id: str | None = None,
+        owner: str = LOCAL,
+        limit: int = DEFAULT_LIMIT,
+        offset: int = 0,
+    ) -> Page[ListedConversation]:
+        """Return an owner's conversations that had a turn, the newest first.
+
+        Args:
+            assistant: only those with this assistant.
+            session_id: only those that the caller named so.
+            limit: how many at most; 0 asks for the total alone.
+            offset: how many to skip.
+
+        Raises:
+            InvalidInput: limit or offset is out of range.
+        """
+        check_page(limit, offset)
+        work = self._workplace
+        with work.engine.read() as transaction:
+            now, project = work.clock(), projects.find(transaction, work)
+            where = "project_id = :project AND owner = :owner AND turns > 0"
+            values: dict[str, object] = {"project": project.id if project else None, "owner": owner}
+            for column, wanted in (("assistant", assistant), ("session_id", session_id)):
+                if wanted is not None:
+                    where += f" AND {column} = :{column}"
+                    values[column] = wanted
+            total = transaction.one(f"SELECT count(*) FROM conversations WHERE {where}", values)
+            rows = transaction.all(
+                f"SELECT {_COLUMNS} FROM conversations WHERE {where} "
+                "ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset",
+                {**values, "limit": limit, "offset": offset},
+            )
+            items = tuple(_listed(transaction, row, now) for row in rows)
+        assert total is not None
+        return Page(items, int(total[0]), offset, limit)
+
+    def reset(self, key: ConversationKey) -> ForgottenConversation:
+        """Forget a conversation: its turns, the placements of its files, and the contents that nothing else needs.
+
+        The next call of that name begins anew. Vector stores that are still to be deleted stay recorded.
+
+        Raises:
+            NotFound: there is none of this name.
+            Conflict: a call holds it.
+        """
+        key, work = _checked(key), self._workplace
+        with work.engine.write() as transaction:
+            project = projects.find(transaction, work)
+            found = f"SELECT id, turns, {leases.COLUMNS} FROM conversations WHERE {_OF_KEY}"
+            row = None if project is None else transaction.one(found, _values(project, key))
+            if project is None or row is None:
+                raise _unknown(transaction, project, key)
+            number, turns, *lease = row
+            held = leases.live(lease, work.clock())
+            if held is not None:
+                raise leases.refusal(key, held)
+            files = sum(map(len, conversation_tables.list_files(transaction, number)))
+            transaction.execute("DELETE FROM conversations WHERE id = :id", {"id": number})
+            contents = blobs.remove_unneeded(transaction, project.id)
+        return ForgottenConversation(key, turns, files, contents)
+
+    def _number(self, transaction: Transaction, key: ConversationKey) -> int | None:
+        project = projects.find(transaction, self._workplace)
+        if project is None:
+            return None
+        row = transaction.one(f"SELECT id FROM conversations WHERE {_OF_KEY}", _values(project, key))
+        return int(row[0]) if row else None
+
+
+def _checked(key: ConversationKey) -> ConversationKey:
+    return ConversationKey(
+        names.check_identifier(key.assistant, "assistant"),
+        names.check_identifier(key.session_id, "session_id"),
+        names.check_identifier(key.owner, "owner"),
+    )
+
+
+def _values(project: Project, key: ConversationKey) -> dict[str, object]:
+    return {"project": project.id, "owner": key.owner, "assistant": key.assistant, "session": key.session_id}
+
+
+def _caller(work: Workplace) -> str:
+    return f"{work.agent or 'a call'} (process {os.getpid()})"
+
+
+def _begin(transaction: Transaction, project: Project, key: ConversationKey, now: int) -> int:
+    return transaction.insert(
+        """
+        INSERT INTO conversations (uid, seq, project_id, owner, assistant, session_id, created_at, updated_at)
+        VALUES (:uid, 0, :project, :owner, :assistant, :session, :now, :now)
+        """,
+        {**_values(project, key), "uid": os.urandom(16), "now": now},
+    )
+
+
+def _unknown(transaction: Transaction, project: Project | None, key: ConversationKey) -> NotFound:
+    known = [
+        row[0]
+        for row in transaction.all(
+            """
+            SELECT session_id FROM conversations
+            WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND turns > 0
+            ORDER BY updated_at DESC, id DESC LIMIT 200
+            """,
+            {"project": project.id if project else None, "owner": key.owner, "assistant": key.assistant},
+        )
+    ]
+    close = nearest(key.session_id, known)
+    return NotFound(
+        f"there is no conversation {key.session_id!r} with {key.assistant}",
+        f"Did you mean {close!r}?" if close else "list_conversations shows those there are",
+    )
+
+
+def _listed(transaction: Transaction, row: Row, now: int) -> ListedConversation:
+    number, uid, seq, assistant, session, owner, turns, held, sent, resent, answered, created, updated, *lease = row
+    inline, overflow = conversation_tables.list_files(transaction, number)
+    return ListedConversation(
+        number,
+        uid.hex(),
+        seq,
+        ConversationKey(assistant, session, owner),
+        turns,
+        inline,
+        overflow,
+        held,
+        sent,
+        resent,
+        answered,
+        leases.live(lease, now),
+        created,
+        updated,
+    )

@@ -1,0 +1,135 @@
+"""Which lines of two texts belong together, in bounded time whatever the texts are."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+_MOST_WORK = 3_000_000
+"""Steps spent on one pair of texts, less than a second; what is left unmatched then counts as replaced."""
+
+
+def matching_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Pair equal lines of two texts, both in rising order.
+
+    Lines that occur once in each text are anchors (Bram Cohen's patience diff); where there are none, the shortest
+    edit is searched (Myers, "An O(ND) Difference Algorithm and Its Variations", 1986). difflib is no choice for any
+    file that comes: 16,000 lines that change places in pairs took it 18 s, here 0.1, and four times as much for
+    twice the lines; of 20,000 lines that all repeat it called every one changed when three were. Here the work is
+    counted: the worst of a million lines took 2 s, of 20,000 0.3.
+
+    Returns:
+        Pairs of indexes; a line in no pair was removed or added.
+    """
+    numbers: dict[str, int] = {}
+    before = [numbers.setdefault(line, len(numbers)) for line in old]
+    after = [numbers.setdefault(line, len(numbers)) for line in new]
+    pairs: list[tuple[int, int]] = []
+    work = _MOST_WORK
+    waiting = [(0, len(before), 0, len(after))]
+    while waiting:
+        low, high, new_low, new_high = waiting.pop()
+        while low < high and new_low < new_high and before[low] == after[new_low]:
+            pairs.append((low, new_low))
+            low, new_low = low + 1, new_low + 1
+        while low < high and new_low < new_high and before[high - 1] == after[new_high - 1]:
+            high, new_high = high - 1, new_high - 1
+            pairs.append((high, new_high))
+        work -= high - low + new_high - new_low
+        if low == high or new_low == new_high or work <= 0:
+            continue
+        anchors = _anchors(before, low, high, after, new_low, new_high)
+        if anchors:
+            pairs += anchors
+            for at, new_at in [*anchors, (high, new_high)]:
+                waiting.append((low, at, new_low, new_at))
+                low, new_low = at + 1, new_at + 1
+        else:
+            found, spent = _shortest_edit(before[low:high], after[new_low:new_high], work)
+            pairs += [(low + at, new_low + new_at) for at, new_at in found]
+            work -= spent
+    pairs.sort()
+    return pairs
+
+
+def _anchors(
+    before: list[int], low: int, high: int, after: list[int], new_low: int, new_high: int
+) -> list[tuple[int, int]]:
+    """Return the longest rising run of lines that occur once in each of two stretches."""
+    places: dict[int, int] = {}
+    for at in range(new_low, new_high):
+        places[after[at]] = -1 if after[at] in places else at
+    seen: dict[int, int] = {}
+    for at in range(low, high):
+        seen[before[at]] = -1 if before[at] in seen else at
+    unique = [(at, places[line]) for line, at in seen.items() if at >= 0 and places.get(line, -1) >= 0]
+    # the longest rising subsequence, by patience sorting: piles of the smallest ends, with links back
+    ends: list[int] = []
+    tops: list[int] = []
+    links: list[int] = []
+    for number, (_, new_at) in enumerate(unique):
+        pile = bisect_left(ends, new_at)
+        links.append(tops[pile - 1] if pile else -1)
+        if pile == len(ends):
+            ends.append(new_at)
+            tops.append(number)
+        else:
+            ends[pile] = new_at
+            tops[pile] = number
+    run: list[tuple[int, int]] = []
+    number = tops[-1] if tops else -1
+    while number >= 0:
+        run.append(unique[number])
+        number = links[number]
+    run.reverse()
+    return run
+
+
+def _shortest_edit(before: list[int], after: list[int], most: int) -> tuple[list[tuple[int, int]], int]:
+    """Return the pairs that the shortest edit leaves in place, none if it is not found in time, and the work."""
+    size, new_size = len(before), len(after)
+    reached = {1: 0}  # by diagonal, how far down the old text the best edit of so many steps comes
+    history: list[dict[int, int]] = []
+    spent = 0
+    for steps in range(size + new_size + 1):
+        history.append(dict(reached))
+        spent += len(reached)
+        # diagonals beyond the edges of the texts hold nothing
+        for diagonal in range(2 * max(0, steps - new_size) - steps, steps - 2 * max(0, steps - size) + 1, 2):
+            at = _step(reached, diagonal, steps)
+            new_at = at - diagonal
+            start = at
+            while at < size and new_at < new_size and before[at] == after[new_at]:
+                at, new_at = at + 1, new_at + 1
+            reached[diagonal] = at
+            spent += 1 + at - start
+            if at >= size and new_at >= new_size:
+                return _walk_back(history, size, new_size), spent
+        if spent > most:
+            return [], spent
+    raise AssertionError("removing every line and adding every other is always an edit")
+
+
+def _step(reached: dict[int, int], diagonal: int, steps: int) -> int:
+    """Return where the old text is entered on a diagonal: below its upper neighbour, or right of its lower one."""
+    above, below = reached.get(diagonal - 1), reached.get(diagonal + 1)
+    if steps == 0 or above is None or (below is not None and diagonal != steps and above < below):
+        assert below is not None
+        return below
+    return above + 1
+
+
+def _walk_back(history: list[dict[int, int]], at: int, new_at: int) -> list[tuple[int, int]]:
+    """Follow the edit from the ends of both texts to their beginnings."""
+    pairs: list[tuple[int, int]] = []
+    for steps in range(len(history) - 1, -1, -1):
+        diagonal = at - new_at
+        start = _step(history[steps], diagonal, steps)
+        while at > start:
+            at, new_at = at - 1, new_at - 1
+            pairs.append((at, new_at))
+        if steps:
+            above, below = history[steps].get(diagonal - 1), history[steps].get(diagonal + 1)
+            came_down = above is None or (below is not None and diagonal != steps and above < below)
+            at, new_at = (at, new_at - 1) if came_down else (at - 1, new_at)
+    return pairs

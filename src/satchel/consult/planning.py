@@ -1,0 +1,357 @@
+"""What one turn of a conversation sends: the stable split, what changed since, and whether it fits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+
+from satchel.base.tokens import TokenCounter
+from satchel.consult.changes import is_surely_unchanged, unified_diff
+from satchel.consult.fences import fenced
+from satchel.consult.partition import NewFile, check_partition, give_back, place_new
+from satchel.consult.prompts import Parts, Piece, render
+from satchel.consult.records import (
+    Content,
+    ConversationState,
+    FoundFile,
+    Gathering,
+    HeldBack,
+    KnownFile,
+    Placement,
+    TurnPlan,
+    Window,
+)
+from satchel.consult.window import INLINE_SHARE, check_fits, room
+
+CLEARLY_SHORTER = 0.6
+"""Which share of a file's tokens its diff may take; above it the whole file is sent, which is easier to read."""
+
+_LIST_SHARE = 0.04
+"""Which share of the room each list of the file map may take."""
+
+_NOTHING = Gathering((), ())
+_MOST_NAMED = 5
+_ANY_MARK = "123456789"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """What one turn asks, beside the files of its context.
+
+    Attributes:
+        session_id: the caller's name for the conversation.
+        instructions: what the assistant is asked.
+        now: milliseconds UTC, taken before the files were looked at.
+        priority: paths, as gathering named them, that are placed first.
+        attachments: files to search in this turn only.
+        briefing: what the store knows, or None.
+        is_stable: whether files are sent once; else every file in the prompt is sent whole in every turn.
+        taken: session ids in use with this assistant, for the name of the next one.
+    """
+
+    session_id: str
+    instructions: str
+    now: int
+    priority: Collection[str] = frozenset()
+    attachments: Gathering = _NOTHING
+    briefing: str | None = None
+    is_stable: bool = True
+    taken: Collection[str] = frozenset()
+
+
+def plan_turn(
+    state: ConversationState,
+    gathering: Gathering,
+    read: Callable[[FoundFile], Content | HeldBack],
+    counter: TokenCounter,
+    window: Window,
+    request: TurnRequest,
+    *,
+    read_old: Callable[[bytes], str | None],
+    is_gone: Callable[[str], bool],
+) -> TurnPlan:
+    """Decide what a turn sends, without sending or recording anything.
+
+    A file is placed in the first turn that it is in and never moves. In the prompt are the files with priority, then
+    the smallest, while they fit into the inline share of the window and nothing ever overflowed; the others overflow.
+    Of files in the prompt only changes are sent; an attachment that the conversation knows counts as context.
+
+    Args:
+        state: after the last successful turn.
+        gathering: the files of the turn's context, priority files included.
+        read: reads a file, or says why it is held back; called for files that are new, searched or may have changed.
+        counter: of the assistant's model.
+        window: of the assistant's model.
+        request: what else the turn asks.
+        read_old: returns a content that was sent, by digest, or None if it was not kept.
+        is_gone: tells whether a path that the conversation knows exists no longer; called for paths not gathered.
+
+    Raises:
+        WindowFull: what must be sent does not fit; names the session to continue under.
+        TooLarge: instructions, briefing and file map fit into no session.
+        InvalidInput: the window leaves no room for input.
+    """
+    most = room(window, counter)
+    draft = _Draft(state, counter, read, read_old, request)
+    held = {one.path: one for one in gathering.held_back}
+    context = list(gathering.files)
+    asked = {found.path for found in context}
+    attached: list[FoundFile] = []
+    for found in request.attachments.files:
+        if found.path not in asked and found.path not in held:
+            (context if found.path in state.files else attached).append(found)
+    asked.update(found.path for found in context)
+    for one in request.attachments.held_back:
+        if one.path not in asked:
+            held.setdefault(one.path, one)
+    for found in context:
+        draft.take(found)
+    for found in attached:
+        draft.attach(found)
+    draft.miss((path for path in state.files if path not in asked), held, is_gone)
+    held |= draft.held
+
+    inline, overflow = draft.place(most)
+    most_listed = int(_LIST_SHARE * most)
+    while True:
+        prompt = render(draft.parts(inline, overflow), counter, most_listed)
+        tokens = counter.count(prompt)
+        excess = state.held_tokens + tokens - int(INLINE_SHARE * most)
+        if excess <= 0 or not inline:
+            break
+        give_back(inline, overflow, excess)
+    least = tokens if state.turns == 0 else counter.count(request.instructions) + counter.count(request.briefing or "")
+    warnings = check_fits(state.held_tokens, tokens, least, most, request.session_id, request.taken)
+
+    draft.settle(inline, overflow)
+    check_partition(state.files, draft.files, asked, draft.overflow, list(held))
+    in_prompt = (draft.files[path] for path in asked if path in draft.files)
+    whole = sum(file.tokens for file in in_prompt if file.placement is Placement.INLINE and file.digest is not None)
+    return TurnPlan(
+        prompt=prompt,
+        tokens=tokens,
+        overflow=dict(sorted(draft.overflow.items())),
+        files=draft.files,
+        new_contents=draft.contents,
+        held_back=tuple(one for _, one in sorted(held.items())),
+        resent_tokens=tokens + whole - sum(piece.tokens for piece in draft.pieces),
+        notes=(*draft.notes(overflow), *warnings),
+        has_overflowed=state.has_overflowed or bool(overflow),
+    )
+
+
+def forgotten(state: ConversationState) -> ConversationState:
+    """Return what a conversation still knows once the provider has lost its thread: where each file belongs.
+
+    A turn planned from it opens the conversation anew and sends every file of its context whole, each in its place.
+    """
+    files = {path: replace(known, digest=None) for path, known in state.files.items()}
+    return replace(state, files=files, held_tokens=0, provider_ref=None)
+
+
+class _Draft:
+    """A turn under way: what it does with each file."""
+
+    __slots__ = (
+        "_announced",
+        "_counter",
+        "_new",
+        "_read",
+        "_read_old",
+        "_removed",
+        "_request",
+        "_state",
+        "_withheld",
+        "contents",
+        "files",
+        "held",
+        "overflow",
+        "pieces",
+    )
+
+    def __init__(
+        self,
+        state: ConversationState,
+        counter: TokenCounter,
+        read: Callable[[FoundFile], Content | HeldBack],
+        read_old: Callable[[bytes], str | None],
+        request: TurnRequest,
+    ) -> None:
+        self._state = state
+        self._counter = counter
+        self._read = read
+        self._read_old = read_old
+        self._request = request
+        self._new: list[NewFile] = []
+        self._removed: list[str] = []
+        self._withheld: list[str] = []
+        self._announced: set[str] = set()
+        self.files = dict(state.files)
+        self.held: dict[str, HeldBack] = {}
+        self.overflow: dict[str, Content] = {}
+        self.contents: dict[bytes, str] = {}
+        self.pieces: list[Piece] = []
+
+    def take(self, found: FoundFile) -> None:
+        """Take a file of the context."""
+        known = self._state.files.get(found.path)
+        in_prompt = known is not None and known.placement is Placement.INLINE
+        may_hold = in_prompt and self._request.is_stable
+        if may_hold and known is not None and known.digest is not None and is_surely_unchanged(known, found.stat):
+            return
+        content = self._read(found)
+        if isinstance(content, HeldBack):
+            self.held[found.path] = content
+            if known is not None:
+                self._withhold(found.path, known)
+        elif known is None:
+            self._meet(found.path, content)
+        elif in_prompt:
+            self._refresh(known, content)
+        else:
+            self._search(known, content)
+
+    def attach(self, found: FoundFile) -> None:
+        """Take a file that is searched in this turn only."""
+        content = self._read(found)
+        if isinstance(content, HeldBack):
+            self.held[found.path] = content
+        else:
+            self.overflow[found.path] = content
+            self._announced.add(found.path)
+
+    def miss(self, paths: Iterable[str], held: Collection[str], is_gone: Callable[[str], bool]) -> None:
+        """Tell once of files that were not gathered because they cannot be: what else was not asked for stays."""
+        for path in paths:
+            known = self._state.files[path]
+            if known.digest is None:
+                continue
+            if path in held:
+                self._withhold(path, known)
+            elif is_gone(path):
+                self._removed.append(path)
+                self.files[path] = replace(known, digest=None)
+
+    def place(self, most: int) -> tuple[list[NewFile], list[NewFile]]:
+        """Split the new files, by their own tokens, into those in the prompt and those that overflow."""
+        if self._state.has_overflowed or not self._new:
+            return [], list(self._new)
+        without = render(self.parts([], self._new), self._counter, int(_LIST_SHARE * most))
+        left = int(INLINE_SHARE * most) - self._state.held_tokens - self._counter.count(without)
+        return place_new(self._new, self._request.priority, left)
+
+    def parts(self, inline: Iterable[NewFile], overflow: Iterable[NewFile]) -> Parts:
+        """Return what the turn says if its new files are split like this."""
+        is_opening = self._state.held_tokens == 0
+        new_pieces = [_piece(new) for new in inline]
+        more = {new.path: new.content for new in overflow}
+        searched = self.overflow | more
+        announced = searched.keys() if is_opening else self._announced | more.keys()
+        return Parts(
+            is_opening=is_opening,
+            instructions=self._request.instructions,
+            briefing=self._request.briefing,
+            pieces=sorted((*self.pieces, *new_pieces), key=lambda piece: piece.path),
+            searchable=sorted(announced),
+            searchable_count=len(searched),
+            searched_texts=[content.text for content in searched.values()],
+            removed=sorted(self._removed),
+            withheld=sorted(self._withheld),
+        )
+
+    def settle(self, inline: Iterable[NewFile], overflow: Iterable[NewFile]) -> None:
+        """Make the split of the new files final."""
+        for new in inline:
+            self.pieces.append(_piece(new))
+            self.contents[new.content.digest] = new.content.text
+            self.files[new.path] = self._known(new.path, Placement.INLINE, new.content, new.tokens)
+        for new in overflow:
+            self.overflow[new.path] = new.content
+            self.files[new.path] = self._known(new.path, Placement.OVERFLOW, new.content, new.tokens)
+
+    def notes(self, overflow: Collection[NewFile]) -> list[str]:
+        """Say what the caller may not expect of the split."""
+        notes: list[str] = []
+        if overflow and self._state.has_overflowed:
+            notes.append(
+                f"{_named([new.path for new in overflow])} can be searched, not read whole: "
+                "files overflowed before, so that no room is left to promise"
+            )
+        elif overflow:
+            notes.append(
+                f"{_named([new.path for new in overflow])} can be searched, not read whole: "
+                "the part of the window that files may take is full"
+            )
+        outside = [path for path in sorted(self._request.priority) if path in self.overflow and path in self.files]
+        if outside:
+            notes.append(f"{_named(outside)} has priority but is not in the prompt: it did not fit when it was placed")
+        return notes
+
+    def _meet(self, path: str, content: Content) -> None:
+        tokens = self._count(path, content.text)
+        around = self._counter.count(fenced("file", _ANY_MARK, "", path=path))
+        self._new.append(NewFile(path, content, tokens, tokens + around))
+
+    def _refresh(self, known: KnownFile, content: Content) -> None:
+        """Send what changed of a file in the prompt, or note that it is the same after all."""
+        path = known.path
+        if content.digest == known.digest and self._request.is_stable:
+            self.files[path] = replace(known, stat=content.stat, sent_at=self._request.now)
+            return
+        tokens = self._count(path, content.text)
+        text = self._diff(known, content, tokens) if self._request.is_stable else None
+        is_diff = text is not None
+        sent = content.text if text is None else text
+        self.pieces.append(
+            Piece(
+                path,
+                content.digest,
+                sent,
+                is_diff,
+                replaces=known.digest is not None,
+                tokens=self._count(path, sent) if is_diff else tokens,
+            )
+        )
+        self.contents[content.digest] = content.text
+        self.files[path] = self._known(path, Placement.INLINE, content, tokens)
+
+    def _diff(self, known: KnownFile, content: Content, tokens: int) -> str | None:
+        """Return the diff from what the model holds, if that is known and the diff clearly shorter than the file."""
+        old = None if known.digest is None else self._read_old(known.digest)
+        if old is None or hashlib.sha256(old.encode()).digest() != known.digest:
+            return None
+        diff = unified_diff(old, content.text)
+        return diff if self._count(known.path, diff) <= CLEARLY_SHORTER * tokens else None
+
+    def _search(self, known: KnownFile, content: Content) -> None:
+        """Take a file that overflowed before."""
+        self.overflow[known.path] = content
+        if known.digest is None:
+            self._announced.add(known.path)
+        if content.digest != known.digest:
+            tokens = self._count(known.path, content.text)
+            self.files[known.path] = self._known(known.path, Placement.OVERFLOW, content, tokens)
+        elif content.stat != known.stat:
+            self.files[known.path] = replace(known, stat=content.stat, sent_at=self._request.now)
+
+    def _withhold(self, path: str, known: KnownFile) -> None:
+        if known.digest is not None:
+            self._withheld.append(path)
+            self.files[path] = replace(known, digest=None)
+
+    def _known(self, path: str, placement: Placement, content: Content, tokens: int) -> KnownFile:
+        return KnownFile(path, placement, content.stat, content.digest, self._request.now, tokens)
+
+    def _count(self, path: str, text: str) -> int:
+        name = path.rpartition("/")[2]
+        return self._counter.count(text, name.rpartition(".")[2] if "." in name else None)
+
+
+def _piece(new: NewFile) -> Piece:
+    return Piece(new.path, new.content.digest, new.content.text, is_diff=False, replaces=False, tokens=new.tokens)
+
+
+def _named(paths: list[str]) -> str:
+    shown = ", ".join(paths[:_MOST_NAMED])
+    return shown if len(paths) <= _MOST_NAMED else f"{shown} and {len(paths) - _MOST_NAMED} more"

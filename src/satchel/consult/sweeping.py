@@ -1,0 +1,246 @@
+"""Vector stores at providers: recorded before they are made, so that what a crash leaves is deleted by a later call.
+
+A store lives as long as one call. The call announces it, says when it was made, and says when it was deleted; what is
+still recorded once its time has passed is swept by whichever call comes next.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from satchel.base.errors import Interrupted, SatchelError
+from satchel.base.paging import check_whole
+from satchel.keep import names, projects
+from satchel.keep.projects import Workplace
+from satchel.store.transaction import Row
+
+LIFE_MS = 3_600_000
+"""How long a call may need its vector store without saying so again."""
+
+LONGEST_LIFE_MS = 86_400_000
+
+MOST_SWEPT = 5
+"""How many stores one call sweeps at most, so that it is not kept from its own work."""
+
+_ANNOUNCED, _MADE, _LEAVING = 1, 2, 3
+_PAUSE_MS = 300_000
+_LONGEST_PAUSE_MS = 86_400_000
+_COLUMNS = "uid, provider, external_id, conversation_id, state, attempts, expires_at, created_at"
+_STATES = {_ANNOUNCED: "announced", _MADE: "made", _LEAVING: "leaving"}
+
+
+@dataclass(frozen=True, slots=True)
+class VectorStore:
+    """A vector store at a provider, as it is recorded here.
+
+    Attributes:
+        name: what the provider is told to call it; no other store has the same.
+        provider: the account that it is made in, as the assistant's adapter names it.
+        external_id: the provider's name for it; None until it is known.
+        conversation_id: the number of the conversation it was made for; None when that was reset.
+        state: announced, made, or leaving once a sweep has tried to delete it.
+        attempts: how often that was tried.
+        expires_at: when it is swept, or tried again, in milliseconds UTC.
+    """
+
+    name: str
+    provider: str
+    external_id: str | None
+    conversation_id: int | None
+    state: str
+    attempts: int
+    expires_at: int
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep did: how many stores are gone, and what could not be deleted, in words."""
+
+    deleted: int
+    failures: tuple[str, ...]
+
+
+Remover = Callable[[VectorStore], None]
+"""Deletes a store at its provider, by its external id or, where that is None, whichever has its name.
+
+It succeeds where there is none any more, and raises a :class:`SatchelError` where it cannot tell.
+"""
+
+
+class VectorStores:
+    """The vector stores that a project has at providers, or may have."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        self._workplace = workplace
+
+    def announce(self, provider: str, conversation_id: int | None = None, life_ms: int = LIFE_MS) -> VectorStore:
+        """Record a store before it is made; this is durable when it returns.
+
+        Args:
+            provider: the account that it will be made in.
+            conversation_id: the number of the conversation it is for.
+            life_ms: after what time without a word it counts as left over; 1 to 86,400,000.
+
+        Returns:
+            The record, whose name the provider has to be told.
+        """
+        check_whole("life_ms", life_ms, LONGEST_LIFE_MS, smallest=1)
+        provider, work = names.check_identifier(provider, "provider"), self._workplace
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            row = transaction.one(
+                f"""
+                INSERT INTO vector_stores (uid, project_id, conversation_id, provider, state, expires_at, created_at)
+                VALUES (:uid, :project, (SELECT id FROM conversations WHERE id = :conversation), :provider, :state,
+                    :expires, :now)
+                RETURNING {_COLUMNS}
+                """,
+                {
+                    "uid": os.urandom(16),
+                    "project": project.id,
+                    "conversation": conversation_id,
+                    "provider": provider,
+                    "state": _ANNOUNCED,
+                    "expires": now + life_ms,
+                    "now": now,
+                },
+            )
+        assert row is not None
+        return _store(row)
+
+    def made(self, store: VectorStore, external_id: str, life_ms: int = LIFE_MS) -> VectorStore:
+        """Record the provider's name for a store, once known; again, to say that it is still in use.
+
+        A store that was swept in the meantime, before it was there, is recorded anew.
+
+        Args:
+            store: as it was announced.
+            life_ms: as for :meth:`announce`, from now.
+        """
+        check_whole("life_ms", life_ms, LONGEST_LIFE_MS, smallest=1)
+        work = self._workplace
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            row = transaction.one(
+                f"""
+                INSERT INTO vector_stores
+                    (uid, project_id, conversation_id, provider, external_id, state, expires_at, created_at)
+                VALUES
+                    (:uid, :project, (SELECT id FROM conversations WHERE id = :conversation), :provider, :external,
+                    :state, :expires, :created)
+                ON CONFLICT (uid) DO UPDATE
+                SET external_id = excluded.external_id, state = excluded.state, expires_at = excluded.expires_at
+                RETURNING {_COLUMNS}
+                """,
+                {
+                    "uid": _uid(store),
+                    "project": project.id,
+                    "conversation": store.conversation_id,
+                    "provider": store.provider,
+                    "external": external_id,
+                    "state": _MADE,
+                    "expires": now + life_ms,
+                    "created": store.created_at,
+                },
+            )
+        assert row is not None
+        return _store(row)
+
+    def deleted(self, store: VectorStore) -> None:
+        """Record that a store is gone at its provider, or was never made."""
+        with self._workplace.engine.write() as transaction:
+            transaction.execute("DELETE FROM vector_stores WHERE uid = :uid", {"uid": _uid(store)})
+
+    def recorded(self, provider: str | None = None) -> tuple[VectorStore, ...]:
+        """Return the stores that are in use, or left over, the oldest first.
+
+        Args:
+            provider: only those of this account.
+        """
+        work = self._workplace
+        with work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            rows = transaction.all(
+                f"""
+                SELECT {_COLUMNS} FROM vector_stores
+                WHERE project_id = :project AND (CAST(:provider AS TEXT) IS NULL OR provider = :provider)
+                ORDER BY created_at, id
+                """,
+                {"project": project.id if project else None, "provider": provider},
+            )
+        return tuple(map(_store, rows))
+
+    def sweep(self, provider: str, remove: Remover, most: int = MOST_SWEPT) -> Swept:
+        """Delete at a provider what earlier calls left there.
+
+        What cannot be deleted is tried again after a pause, of five minutes first, then twice as long each time.
+
+        Args:
+            provider: the account that ``remove`` deletes from.
+            most: how many at most.
+
+        Raises:
+            Interrupted: the caller cancelled; what was not deleted stays recorded.
+        """
+        deleted, failures = 0, []
+        for store in self._claim(provider, most):
+            try:
+                remove(store)
+            except Interrupted:
+                raise
+            except SatchelError as error:
+                failures.append(f"the vector store {store.external_id or store.name} was not deleted: {error.problem}")
+            else:
+                self.deleted(store)
+                deleted += 1
+        return Swept(deleted, tuple(failures))
+
+    def _claim(self, provider: str, most: int) -> list[VectorStore]:
+        """Return stores that are left over, after keeping other sweeps from them for a while."""
+        work = self._workplace
+        due = f"""
+            SELECT {_COLUMNS} FROM vector_stores
+            WHERE project_id = :project AND provider = :provider AND expires_at <= :now
+            ORDER BY expires_at, id LIMIT :most
+        """
+        with work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            values = {"project": project.id if project else None, "provider": provider, "most": most}
+            if transaction.one(due, {**values, "now": work.clock()}) is None:
+                return []
+        with work.engine.write() as transaction:
+            now = work.clock()
+            claimed = [_claimed(_store(row), now) for row in transaction.all(due, {**values, "now": now})]
+            transaction.many(
+                "UPDATE vector_stores SET state = :state, attempts = :attempts, expires_at = :expires WHERE uid = :uid",
+                [
+                    {
+                        "state": _LEAVING,
+                        "attempts": store.attempts,
+                        "expires": store.expires_at,
+                        "uid": _uid(store),
+                    }
+                    for store in claimed
+                ],
+            )
+        return claimed
+
+
+def _claimed(store: VectorStore, now: int) -> VectorStore:
+    pause = min(_PAUSE_MS << min(store.attempts, 20), _LONGEST_PAUSE_MS)
+    return replace(store, state=_STATES[_LEAVING], attempts=store.attempts + 1, expires_at=now + pause)
+
+
+def _store(row: Row) -> VectorStore:
+    uid, provider, external_id, conversation, state, attempts, expires_at, created_at = row
+    name = f"satchel-{uid.hex()}"
+    return VectorStore(name, provider, external_id, conversation, _STATES[state], attempts, expires_at, created_at)
+
+
+def _uid(store: VectorStore) -> bytes:
+    return bytes.fromhex(store.name.removeprefix("satchel-"))

@@ -1,0 +1,378 @@
+"""A vector store at OpenAI that lives as long as one call.
+
+It is recorded before it is made, and deleted with its files however the call ends. Whatever may have been made without
+our learning its id is found by its name, which nothing else bears; what even that misses expires by itself.
+
+Formats and limits: https://developers.openai.com/api/docs/guides/tools-file-search and its reference of vector stores.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from satchel.base.errors import AssistantFailed, SatchelError
+from satchel.consult.assistants import failing
+from satchel.consult.assistants.openai_client import OpenAIClient
+from satchel.consult.assistants.protocol import StoreLog, Timing
+from satchel.consult.assistants.retrying import Patience, persist
+from satchel.consult.assistants.wire import Wire
+from satchel.consult.records import Content, HeldBack
+
+if TYPE_CHECKING:
+    from openai.types.vector_stores import VectorStoreFileBatch
+
+    from satchel.consult.sweeping import VectorStore
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MOST_FILES = 10_000
+BATCH_FILES = 500
+ACCEPTED = frozenset(
+    ".c .cpp .cs .css .go .html .java .js .json .md .php .py .rb .sh .tex .ts .txt".split()  # text only, as ours are
+)
+"""The endings of text files that are taken as they are; any other file is uploaded with ``.txt`` behind its name."""
+
+_MOST_BYTES = 512 * 1024 * 1024
+_AT_ONCE = 8
+_TAG_CHARS = 20
+_NAME_CHARS = 180
+_FILE_LIFE_SECONDS = 7_200
+_CLEANUP_SECONDS_PER_FILE = 0.05
+_CLOCK_SKEW_SECONDS = 600
+# after these the provider may have done what it was asked for
+_UNCERTAIN = frozenset({"cut", "timed_out", "failing", "nonsense"})
+_NOT_THIS_FILE = frozenset({"refused", "too_long"})
+
+OpenClient = Callable[[Wire], OpenAIClient]
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A store that can be searched.
+
+    Attributes:
+        external_id: the provider's name for it; None where there was nothing to put into one.
+        paths: of its files, by the provider's names for them.
+        dropped: files that it did not take, by path.
+    """
+
+    external_id: str | None
+    paths: Mapping[str, str]
+    dropped: tuple[HeldBack, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """How far the provider is with a batch: its name for it, and how many files can be searched."""
+
+    id: str
+    is_under_way: bool
+    done: int
+
+
+class HostedStore:
+    """One call's store; a context manager that leaves nothing at the provider."""
+
+    def __init__(
+        self,
+        client: OpenAIClient,
+        wire: Wire,
+        open_client: OpenClient,
+        log: StoreLog,
+        provider: str,
+        timing: Timing,
+        patience: Patience,
+        on_progress: Callable[[str], None],
+    ) -> None:
+        """Prepare a store; nothing is recorded or made yet.
+
+        Args:
+            client: of the call, on its wire.
+            open_client: makes another one, for cleaning up after a call that was cut.
+            log: where the store is recorded.
+            provider: the account, for the record.
+        """
+        self._client = client
+        self._wire = wire
+        self._open_client = open_client
+        self._log = log
+        self._provider = provider
+        self._timing = timing
+        self._patience = patience
+        self._on_progress = on_progress
+        self._store: VectorStore | None = None
+        self._external_id: str | None = None
+        self._paths: dict[str, str] = {}
+        self._dropped: list[HeldBack] = []
+        self._is_uncertain = threading.Event()
+        self.notes: tuple[str, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._store is None:
+            return
+        try:
+            self._clean_up(self._store)
+        except SatchelError as failure:
+            # the answer is worth more; what is left stays recorded
+            self.notes = (
+                f"the vector store {self._external_id or self._store.name} could not be deleted yet and will be later: "
+                f"{failure.problem}",
+            )
+
+    def fill(self, contents: Mapping[str, Content]) -> Filled:
+        """Make the store with files in it, and wait until they can be searched.
+
+        Args:
+            contents: by path; beyond 10,000 the last in order of their paths are dropped.
+
+        Raises:
+            AssistantFailed: the provider failed, was too slow, or took none of the files.
+            Interrupted: the call was cancelled.
+        """
+        taken = self._checked(contents)
+        if not taken:
+            return Filled(None, {}, tuple(self._dropped))
+        self._store = store = self._log.announce(self._provider)
+        self._on_progress("making a vector store")
+        self._external_id = external_id = self._do(
+            lambda: (
+                self._client.sdk.vector_stores.create(
+                    name=store.name, expires_after={"anchor": "last_active_at", "days": 1}
+                ).id
+            )
+        )
+        self._store = self._log.made(store, external_id)
+        self._upload(taken, _tag(store.name))
+        files = sorted(self._paths, key=self._paths.__getitem__)
+        for start in range(0, len(files), BATCH_FILES):
+            self._add(external_id, files[start : start + BATCH_FILES])
+        in_store = len(files) - sum(held.reason == "not_indexed" for held in self._dropped)
+        if in_store < 1:
+            why = self._dropped[0].detail if self._dropped else "there was none"
+            raise AssistantFailed(f"{self._client.name} took none of the files: {why}", reason="not_indexed")
+        return Filled(external_id, dict(self._paths), tuple(sorted(self._dropped, key=lambda held: held.path)))
+
+    def _checked(self, contents: Mapping[str, Content]) -> list[tuple[str, bytes]]:
+        taken: list[tuple[str, bytes]] = []
+        for path in sorted(contents):
+            raw = contents[path].text.encode()
+            if not raw.strip():
+                self._dropped.append(HeldBack(path, "empty", "nothing but blanks, which a vector store does not take"))
+            elif len(raw) > _MOST_BYTES:
+                self._dropped.append(HeldBack(path, "too_large", f"over {_MOST_BYTES:,} bytes"))
+            elif len(taken) >= MOST_FILES:
+                self._dropped.append(HeldBack(path, "too_many", f"a vector store takes {MOST_FILES:,} files"))
+            else:
+                taken.append((path, raw))
+        return taken
+
+    def _upload(self, files: Sequence[tuple[str, bytes]], tag: str) -> None:
+        def upload(one: tuple[str, bytes]) -> HeldBack | None:
+            path, raw = one
+            try:
+                number = self._do(
+                    lambda: (
+                        self._client.sdk.files.create(
+                            file=(_upload_name(tag, path), raw, "text/plain"),
+                            purpose="assistants",
+                            expires_after={"anchor": "created_at", "seconds": _FILE_LIFE_SECONDS},
+                        ).id
+                    )
+                )
+            except AssistantFailed as failure:
+                if failure.reason in _NOT_THIS_FILE:
+                    return HeldBack(path, "not_taken", failure.problem)
+                raise
+            self._paths[number] = path
+            return None
+
+        for done, dropped in enumerate(_all(upload, files), 1):
+            if dropped is not None:
+                self._dropped.append(dropped)
+            if done % BATCH_FILES == 0 or done == len(files):
+                self._on_progress(f"uploaded {done:,} of {len(files):,} files")
+
+    def _add(self, external_id: str, files: Sequence[str]) -> None:
+        """Add one batch and wait for it; files of it that fail are dropped."""
+        batches = self._client.sdk.vector_stores.file_batches
+        batch = self._do(lambda: _seen(batches.create(external_id, file_ids=list(files))))
+        number = batch.id
+        until = self._timing.clock() + self._timing.indexing
+        while batch.is_under_way:
+            if self._timing.clock() >= until:
+                raise AssistantFailed(
+                    f"{self._client.name} was not done indexing within {self._timing.indexing:g} seconds",
+                    "Give fewer files, or ask later",
+                    reason="timed_out",
+                )
+            self._on_progress(f"indexed {batch.done:,} of {len(files):,} files")
+            self._wire.pause(self._timing.poll)
+            batch = self._do(lambda: _seen(batches.retrieve(number, vector_store_id=external_id)))
+        if batch.done == len(files):
+            return
+        indexed = self._do(
+            lambda: {
+                file.id
+                for file in batches.list_files(number, vector_store_id=external_id, filter="completed", limit=100)
+            }
+        )
+        failed = self._do(
+            lambda: {
+                file.id: file.last_error.message if file.last_error else "no reason was given"
+                for file in batches.list_files(number, vector_store_id=external_id, filter="failed", limit=100)
+            }
+        )
+        for file in files:
+            if file not in indexed:
+                detail = failing.shown(failed.get(file, "the provider did not index it"))
+                self._dropped.append(HeldBack(self._paths[file], "not_indexed", detail))
+
+    def _do(self, work: Callable[[], T]) -> T:
+        """Do something at the provider, again if it fails in passing; remember when it may be done though it failed."""
+
+        def attempt() -> T:
+            try:
+                with self._client.explained():
+                    return work()
+            except AssistantFailed as failure:
+                if failure.reason in _UNCERTAIN:
+                    self._is_uncertain.set()
+                raise
+            except BaseException:
+                self._is_uncertain.set()
+                raise
+
+        return persist(self._wire, attempt, self._patience)
+
+    def _clean_up(self, store: VectorStore) -> None:
+        with _cleaning(self._timing, self._open_client, len(self._paths)) as (client, wire):
+            stores = [] if self._external_id is None else [self._external_id]
+            is_all_known = not self._is_uncertain.is_set()
+            if not is_all_known:
+                stores += _stores_named(client, wire, self._patience, store.name)
+            _delete_stores(client, wire, self._patience, stores)
+            files = set(self._paths)
+            if not is_all_known:
+                files |= _files_tagged(client, wire, self._patience, store)
+            _delete_files(client, wire, self._patience, files)
+        if stores or is_all_known:
+            # a store that may still be in the making stays recorded, for a sweep to look again
+            self._log.deleted(store)
+
+
+def remove(store: VectorStore, open_client: OpenClient, timing: Timing, patience: Patience) -> None:
+    """Delete what a call has left: a store by its id or its name, and the files that were uploaded for it.
+
+    Raises:
+        AssistantFailed, Unavailable: it could not be deleted, or it is not known whether it is there.
+    """
+    with _cleaning(timing, open_client, 0) as (client, wire):
+        stores = [] if store.external_id is None else [store.external_id]
+        _delete_stores(client, wire, patience, [*stores, *_stores_named(client, wire, patience, store.name)])
+        _delete_files(client, wire, patience, _files_tagged(client, wire, patience, store))
+
+
+@contextmanager
+def _cleaning(timing: Timing, open_client: OpenClient, files: int) -> Iterator[tuple[OpenAIClient, Wire]]:
+    """Hand out a client that no cancellation cuts, for a bounded time."""
+    total = timing.cleanup + files * _CLEANUP_SECONDS_PER_FILE
+    with Wire(timing, lambda: False, total) as wire, closing(open_client(wire)) as client:
+        yield client, wire
+
+
+def _stores_named(client: OpenAIClient, wire: Wire, patience: Patience, name: str) -> list[str]:
+    def work() -> list[str]:
+        with client.explained():
+            return [store.id for store in client.sdk.vector_stores.list(limit=100) if store.name == name]
+
+    return persist(wire, work, patience)
+
+
+def _files_tagged(client: OpenAIClient, wire: Wire, patience: Patience, store: VectorStore) -> set[str]:
+    tag, since = _tag(store.name), store.created_at / 1_000 - _CLOCK_SKEW_SECONDS
+
+    def work() -> set[str]:
+        found: set[str] = set()
+        with client.explained():
+            for file in client.sdk.files.list(purpose="assistants", order="desc", limit=1_000):
+                if file.created_at < since:
+                    break
+                if file.filename.startswith(tag):
+                    found.add(file.id)
+        return found
+
+    return persist(wire, work, patience)
+
+
+def _delete_stores(client: OpenAIClient, wire: Wire, patience: Patience, stores: Iterable[str]) -> None:
+    for number in dict.fromkeys(stores):
+        _delete(client, wire, patience, client.sdk.vector_stores.delete, number)
+
+
+def _delete_files(client: OpenAIClient, wire: Wire, patience: Patience, files: Iterable[str]) -> None:
+    for _ in _all(lambda number: _delete(client, wire, patience, client.sdk.files.delete, number), sorted(files)):
+        pass
+
+
+def _delete(client: OpenAIClient, wire: Wire, patience: Patience, delete: Callable[[str], object], number: str) -> None:
+    def attempt() -> None:
+        with client.explained():
+            delete(number)
+
+    try:
+        persist(wire, attempt, patience)
+    except AssistantFailed as failure:
+        # what is gone already is what was asked for
+        if failure.reason != "not_found":
+            raise
+
+
+def _all(work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+    """Do something with each item, several at once; yield the results as they come, and stop at the first failure."""
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="satchel-store") as pool:
+        waiting = [pool.submit(work, item) for item in items]
+        try:
+            for future in as_completed(waiting):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _seen(batch: VectorStoreFileBatch) -> _Batch:
+    """Read what an endpoint says of a batch, which the SDK does not check."""
+    return _Batch(_known(batch.id), batch.status == "in_progress", int(batch.file_counts.completed))
+
+
+def _known(number: object) -> str:
+    """Return a provider's name for something, which the SDK does not check.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(number, str) or not number:
+        raise TypeError(f"{number!r} is no id")
+    return number
+
+
+def _tag(name: str) -> str:
+    """Return what the names of all files of a store begin with."""
+    return f"{name[:_TAG_CHARS]}--"
+
+
+def _upload_name(tag: str, path: str) -> str:
+    """Return the name of a file at the provider, which keeps no folders and takes only some endings."""
+    flat = path.strip("/").replace("/", "--")[-_NAME_CHARS:]
+    ending = flat[flat.rfind(".") :].lower() if "." in flat else ""
+    return f"{tag}{flat}" if ending in ACCEPTED else f"{tag}{flat}.txt"

@@ -1,0 +1,115 @@
+"""What a conversation may hold: a running total that is compared with the model's window before anything is sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from satchel.base.errors import InvalidInput, TooLarge
+from satchel.base.text import MAX_NAME_CHARS
+from satchel.base.tokens import TokenCounter
+from satchel.consult.records import Window
+
+INLINE_SHARE = 0.5
+"""How much of the room may be filled when files are placed inline. The rest is for what a conversation grows by:
+answers, questions and changed files. A room filled to the brim by its first turn would have none for a second; with
+files for 85 % of the share, 30 commits of encode/httpx fit as 30 turns, where a share of 0.65 was full after 19."""
+
+WARN_SHARE = 0.85
+"""From which share of the room on each turn says how full the window is."""
+
+ESTIMATE_MARGIN = 1.15
+"""By how much estimated tokens may be too few: 12 % at p95 for whole files, as :func:`satchel.base.tokens.estimate`
+was measured, and errors of files that are added up even out."""
+
+_FRAME_TOKENS = 64
+"""Kept for what a provider puts around messages."""
+
+_NUMBERED = re.compile(r"(.+)-([1-9][0-9]{0,8})")
+
+
+class WindowFull(TooLarge):
+    """What the turn must send does not fit into what is left of the window; nothing was sent or recorded.
+
+    Attributes:
+        continue_as: the session id to continue under.
+    """
+
+    def __init__(self, problem: str, continue_as: str) -> None:
+        self.continue_as = continue_as
+        super().__init__(problem, f"Continue under session {continue_as!r}, which begins with all files again")
+
+
+def room(window: Window, counter: TokenCounter) -> int:
+    """Return how many tokens prompts and answers may take before the next answer, as the counter counts.
+
+    Raises:
+        InvalidInput: the window leaves no room for input.
+    """
+    left = window.tokens - window.output - _FRAME_TOKENS
+    if window.output < 1 or left < 1:
+        raise InvalidInput(
+            f"a window of {window.tokens:,} tokens with {window.output:,} kept for the answer leaves no room",
+            "Configure a larger window or a smaller output limit for this model",
+        )
+    return left if counter.exact else int(left / ESTIMATE_MARGIN)
+
+
+def check_fits(
+    held: int, added: int, least: int, most: int, session_id: str, taken: Collection[str]
+) -> tuple[str, ...]:
+    """Refuse a turn that does not fit, and warn of one that nearly fills the window.
+
+    Args:
+        held: tokens that the conversation holds.
+        added: tokens that the turn adds.
+        least: tokens that the turn would add to any conversation, whatever its files.
+        most: what :func:`room` returned.
+        session_id: of the conversation.
+        taken: the session ids that are in use with this assistant.
+
+    Returns:
+        The warning, or nothing.
+
+    Raises:
+        TooLarge: the question and the briefing alone do not fit, so that no other session would help.
+        WindowFull: they would in another session.
+    """
+    if least > most:
+        raise TooLarge(
+            f"instructions and briefing take {least:,} tokens, and the model has room for {most:,}",
+            "Shorten them, or ask a model with a larger window",
+        )
+    next_id = next_session(session_id, taken)
+    if held + added > most:
+        raise WindowFull(
+            f"the conversation holds {held:,} of {most:,} tokens and this turn would add {added:,}", next_id
+        )
+    if held + added < WARN_SHARE * most:
+        return ()
+    percent = 100 * (held + added) // most
+    return (
+        f"the window is {percent} % full: {held + added:,} of {most:,} tokens with this question, before its answer; "
+        f"when it is full, continue under session {next_id!r}",
+    )
+
+
+def next_session(session_id: str, taken: Collection[str]) -> str:
+    """Name the session that a full one is continued under: ``auth``, ``auth-2``, ``auth-3``.
+
+    A number at the end is counted on only if the session without it exists; else it is part of the name.
+
+    Args:
+        session_id: of the full conversation.
+        taken: the session ids that are in use.
+    """
+    stem, number = session_id, 1
+    numbered = _NUMBERED.fullmatch(session_id)
+    if numbered and numbered[1] in taken:
+        stem, number = numbered[1], int(numbered[2])
+    while True:
+        number += 1
+        ending = f"-{number}"
+        name = stem[: MAX_NAME_CHARS - len(ending)] + ending
+        if name != session_id and name not in taken:
+            return name

@@ -1,0 +1,147 @@
+"""``satchel consult``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from satchel.base.errors import InvalidInput
+from satchel.faces.cli.common import (
+    agent_option,
+    given_or_read,
+    json_option,
+    opened,
+    run_option,
+    show_json,
+    store_options,
+    tell,
+    warn_notes,
+)
+from satchel.faces.consulting.asking import KEPT_TYPES
+
+
+@click.command()
+@click.argument("model")
+@click.argument("question", required=False)
+@click.option("--file", "context", multiple=True, metavar="PATH", help="A file or folder it is about; repeatable.")
+@click.option("--priority", multiple=True, metavar="PATH", help="One to put into the prompt first; repeatable.")
+@click.option("--attach", "attachments", multiple=True, metavar="PATH", help="One to search this time; repeatable.")
+@click.option("--session", "session_id", metavar="NAME", help="The conversation. Default: default.")
+@click.option("--briefing", is_flag=True, help="Put what the store knows before the files.")
+@click.option("--role", metavar="NAME", help="Whose briefing, as for packages.")
+@click.option("--task", "task_id", metavar="ID", help="The task of the briefing.")
+@click.option("--force", is_flag=True, help="Send files that hold secrets too.")
+@click.option("--dry-run", is_flag=True, help="Send nothing: show the split, the tokens and what is held back.")
+@click.option("--keep", type=click.Choice(KEPT_TYPES), help="Keep the answer as a note of this type.")
+@click.option("--decide", "key", metavar="KEY", help="Keep the answer as the decision of this key.")
+@run_option
+@agent_option
+@store_options
+@json_option
+def command(
+    model: str,
+    question: str | None,
+    context: tuple[str, ...],
+    priority: tuple[str, ...],
+    attachments: tuple[str, ...],
+    session_id: str | None,
+    briefing: bool,
+    role: str | None,
+    task_id: str | None,
+    force: bool,
+    dry_run: bool,
+    keep: str | None,
+    key: str | None,
+    run_id: str | None,
+    agent: str | None,
+    db: str | None,
+    project: str | None,
+    as_json: bool,
+) -> int | None:
+    """Ask MODEL a question; without QUESTION, or with -, it is read from standard input.
+
+    The answer is printed as it arrives; what it cost goes to stderr. A conversation remembers which files the model
+    has: the next question sends only what changed.
+
+    \b
+    Examples:
+      satchel consult gpt-6 "Is the refresh of tokens safe?" --file src/auth --dry-run
+      satchel consult ollama:qwen3:8b "Is the refresh of tokens safe?" --file src/auth --session auth
+    """
+    from satchel.consult.service import DEFAULT_SESSION
+    from satchel.faces.consulting.asking import briefing_for, check_keeping, keep_answer
+    from satchel.faces.consulting.consultations_text import consultation_text, cost_line, rest_lines
+    from satchel.faces.consulting.plain import consultation_fields
+
+    if keep is not None and key is not None:
+        raise InvalidInput("--keep and --decide were given", "Leave one of them out")
+    if not briefing and (role is not None or task_id is not None):
+        raise InvalidInput("--role and --task are for a briefing", "Give --briefing, or leave them out")
+    keeping = check_keeping(keep if key is None else f"decision:{key}", dry_run=dry_run)
+    instructions = given_or_read(question, "question")
+    printer = _Printer()
+    with opened(db, project, run_id=run_id, agent=agent) as satchel:
+        base = satchel.workplace.files_root
+        done = satchel.consulting.consult(
+            model,
+            instructions,
+            session_id=DEFAULT_SESSION if session_id is None else session_id,
+            context=_from_project(context, base),
+            priority=_from_project(priority, base),
+            attachments=_from_project(attachments, base),
+            briefing=briefing_for(satchel, instructions, role=role, task_id=task_id) if briefing else None,
+            force=force,
+            dry_run=dry_run,
+            on_text=None if as_json else printer.arrived,
+            on_progress=None if as_json else printer.step,
+        )
+        kept = keep_answer(satchel, done, instructions, keeping)
+        if as_json:
+            show_json(consultation_fields(done, kept))
+        elif done.answer is None:
+            click.echo(consultation_text(done))
+        else:
+            printer.end()
+            warn_notes([cost_line(done), *rest_lines(done, kept)])
+        tell(satchel, [*done.inline, *done.overflow])
+    return None if kept is None or kept.failure is None else kept.failure.kind.exit_status
+
+
+class _Printer:
+    """Prints an answer as it arrives, and above it on a terminal what is being done."""
+
+    def __init__(self) -> None:
+        self._has_begun = False
+
+    def step(self, what: str) -> None:
+        if not self._has_begun and sys.stderr.isatty():
+            click.echo(click.style(f"{_clean(what)} ...", dim=True), err=True)
+
+    def arrived(self, text: str) -> None:
+        self._has_begun = True
+        click.echo(_clean(text), nl=False)
+
+    def end(self) -> None:
+        click.echo()
+
+
+def _clean(text: str) -> str:
+    """Take out what could steer a terminal."""
+    from satchel.base.text import clean_content
+
+    return clean_content(text).text
+
+
+def _from_project(paths: Iterable[str], base: str | None) -> tuple[str, ...]:
+    """Name paths from the project's folder, where a shell's are from its own; one outside of it stays absolute."""
+    named = []
+    for path in paths:
+        # normalised as text: links are resolved, and what leads out is refused, where files are gathered
+        full = os.path.abspath(path)  # noqa: PTH100 -- Path.absolute would leave the steps upwards in
+        inside = base is not None and Path(full).is_relative_to(base)
+        named.append(os.path.relpath(full, base) if inside else full)
+    return tuple(named)

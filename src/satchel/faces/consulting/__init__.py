@@ -1,0 +1,1 @@
+"""Consultations, for agents as compact text and for machines as plain JSON."""

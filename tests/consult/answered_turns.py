@@ -1,0 +1,69 @@
+"""Turns that were planned and answered, made by hand for tests of what is stored of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from satchel import Satchel
+from satchel.consult.conversation_records import ConversationKey, TurnResult
+from satchel.consult.conversations import Conversations
+from satchel.consult.records import ConversationState, KnownFile, Placement, Stat, TurnPlan
+
+KEY = ConversationKey("gpt", "review")
+TABLES = ("conversations", "conversation_turns", "conversation_folders", "conversation_files", "blobs", "vector_stores")
+
+
+def digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def known(path: str, text: str | None = "text", placement: Placement = Placement.INLINE, **changes: Any) -> KnownFile:
+    """A file that was sent with a text, or is removed; where more is told of it, that."""
+    stat = Stat(len(text or ""), 1_795_000_000_123_456_789)
+    one = KnownFile(path, placement, stat, None if text is None else digest(text), 1_795_000_000_000, 7)
+    return replace(one, **changes)
+
+
+def plan(*files: KnownFile, contents: tuple[str, ...] = (), **changes: Any) -> TurnPlan:
+    """A plan of 100 tokens for these files; where more is told of it, that."""
+    whole = TurnPlan(
+        prompt="What of it?",
+        tokens=100,
+        overflow={},
+        files={one.path: one for one in files},
+        new_contents={digest(text): text for text in contents},
+        held_back=(),
+        resent_tokens=400,
+        notes=(),
+        has_overflowed=any(one.placement is Placement.OVERFLOW for one in files),
+    )
+    return replace(whole, **changes)
+
+
+def result(*files: KnownFile, contents: tuple[str, ...] = (), starts_over: bool = False, **changes: Any) -> TurnResult:
+    """The same, answered in 20 tokens."""
+    answer = changes.pop("answer", "Nothing.")
+    ref = changes.pop("ref", "thread-1")
+    return TurnResult(plan(*files, contents=contents, **changes), answer, 20, ref, starts_over)
+
+
+def take_turn(
+    conversations: Conversations, *files: KnownFile, key: ConversationKey = KEY, **changes: Any
+) -> ConversationState:
+    """Acquire a conversation and commit a turn of it."""
+    return conversations.commit(conversations.acquire(key), result(*files, **changes)).state
+
+
+def stored(satchel: Satchel) -> Mapping[str, list[tuple[Any, ...]]]:
+    """Return everything that stands in the tables of consultations, but for leases."""
+    leases = {"lease_token", "lease_holder", "lease_since", "lease_until"}
+    found = {}
+    with satchel.workplace.engine.read() as transaction:
+        for table in TABLES:
+            names = [row[1] for row in transaction.all(f"PRAGMA table_info({table})")]
+            columns = ", ".join(name for name in names if name not in leases)
+            found[table] = transaction.all(f"SELECT {columns} FROM {table} ORDER BY 1, 2, 3")
+    return found

@@ -1,0 +1,1 @@
+"""Local servers that speak the wire protocols of the providers of assistants, and fail on demand."""

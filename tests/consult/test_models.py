@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+
+import pytest
+
+from satchel.base.errors import InvalidInput, Unavailable
+from satchel.consult.assistants.models import FAMILIES, PROVIDERS, find_model
+from satchel.consult.assistants.opening import AssistantSettings, open_assistant, providers
+from satchel.consult.assistants.searching import search_reserve
+from satchel.consult.records import Window
+
+KEYS = {"OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b", "GEMINI_API_KEY": "c"}
+
+
+@pytest.mark.parametrize(
+    ("name", "provider", "model", "window"),
+    [
+        ("gpt-6-astra", "openai", "gpt-6-astra", Window(1_050_000, 128_000)),
+        ("openai:gpt-6-astra", "openai", "gpt-6-astra", Window(1_050_000, 128_000)),
+        ("gpt-5", "openai", "gpt-5", Window(400_000, 100_000)),
+        ("gpt-5-chat-latest", "openai", "gpt-5-chat-latest", Window(128_000, 16_384)),
+        ("o3-2025-04-16", "openai", "o3-2025-04-16", Window(200_000, 50_000)),
+        ("claude-haiku-4-5-20251001", "anthropic", "claude-haiku-4-5-20251001", Window(200_000, 50_000)),
+        ("gemini-4-argon", "gemini", "gemini-4-argon", Window(1_048_576, 65_536)),
+    ],
+)
+def test_a_model_is_known_with_its_window(name: str, provider: str, model: str, window: Window) -> None:
+    found = find_model(name)
+    assert (found.provider, found.name, found.window) == (provider, model, window)
+
+
+@pytest.mark.parametrize(
+    ("name", "provider", "model"),
+    [("ollama:qwen3:8b", "ollama", "qwen3:8b"), ("compatible:org/model", "compatible", "org/model")],
+)
+def test_any_model_of_a_named_provider_can_be_asked_with_a_configured_window(
+    name: str, provider: str, model: str
+) -> None:
+    found = find_model(name, window=8_192)
+    assert (found.provider, found.name, found.window) == (provider, model, Window(8_192, 2_048))
+
+
+def test_configuration_overrides_the_table() -> None:
+    assert find_model("gpt-5", window=50_000).window == Window(50_000, 12_500)
+    assert find_model("gpt-5", output=1_000).window == Window(400_000, 1_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("gtp-5", "unknown model 'gtp-5'. Did you mean 'gpt-5'?"),
+        ("llama", "give provider:model"),
+        ("opnai:gpt-5", "unknown provider 'opnai'. Did you mean 'openai'?"),
+        ("ollama:qwen3", "`ollama ps` shows it as CONTEXT"),
+        ("openai:gpt-9", "how much openai:gpt-9 can hold is not known"),
+        ("gpt-55", "unknown model 'gpt-55'"),
+        ("", "model"),
+        ("openai:", "model"),
+        (7, "model"),
+    ],
+)
+def test_an_unknown_model_is_refused_with_what_would_be_right(name: object, problem: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        find_model(name)
+    assert problem in str(refused.value)
+
+
+@pytest.mark.parametrize(("window", "output"), [(100, None), (10**9, None), (8_192, 8_192), (8_192, 0)])
+def test_limits_that_make_no_sense_are_refused(window: int, output: int | None) -> None:
+    with pytest.raises(InvalidInput, match=r"out of range|does not fit"):
+        find_model("ollama:qwen3", window=window, output=output)
+
+
+def test_every_family_finds_itself() -> None:
+    assert {find_model(family.name).provider for family in FAMILIES} <= set(PROVIDERS)
+    assert len({family.name for family in FAMILIES}) == len(FAMILIES)
+
+
+@pytest.mark.parametrize("name", ["gpt-5", "claude-opus-5", "gemini-4-argon", "ollama:qwen3", "compatible:x"])
+def test_an_assistant_is_named_by_provider_and_model(name: str) -> None:
+    settings = AssistantSettings(base_url="http://127.0.0.1:1/v1", window=32_000)
+    assistant = open_assistant(name, KEYS, settings)
+    assert assistant.name.partition(":")[2] == name.rpartition(":")[2]
+    assert assistant.window == Window(32_000, 8_000)
+    assert assistant.keeps_history == (name == "gpt-5")
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [("gpt-5", "OPENAI_API_KEY"), ("claude-opus-5", "ANTHROPIC_API_KEY"), ("gemini-4-argon", "GEMINI_API_KEY")],
+)
+@pytest.mark.parametrize("value", [None, "", " "])
+def test_a_missing_key_is_named(name: str, variable: str, value: str | None) -> None:
+    environ: Mapping[str, str] = {} if value is None else {variable: value}
+    with pytest.raises(Unavailable, match=f"Set {variable} in the environment"):
+        open_assistant(name, environ)
+
+
+def test_an_endpoint_without_an_address_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"Set consult\.base_url"):
+        open_assistant("compatible:x", {}, AssistantSettings(window=8_192))
+
+
+def test_who_could_be_asked_is_listed_with_what_is_missing() -> None:
+    states = {state.provider: state.missing for state in providers({"OPENAI_API_KEY": "a"})}
+    assert states == {
+        "openai": None,
+        "anthropic": "ANTHROPIC_API_KEY is not set",
+        "gemini": "GEMINI_API_KEY is not set",
+        "ollama": None,
+        "compatible": "consult.base_url is not set",
+    }
+
+
+def test_no_sdk_is_imported_before_it_is_needed() -> None:
+    code = (
+        "import sys, satchel.consult.assistants.opening; "
+        "print([name for name in ('openai', 'anthropic', 'google.genai', 'httpx', 'httpx2') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_room_is_left_for_searching() -> None:
+    assert (search_reserve(Window(8_000, 2_000)), search_reserve(Window(1_000_000, 1))) == (1_000, 16_000)

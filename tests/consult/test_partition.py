@@ -1,0 +1,78 @@
+"""The split of new files: priority, then the smallest, then by path; nothing moves and nothing is in two parts."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from satchel.consult.partition import NewFile, check_partition, give_back, place_new
+from satchel.consult.records import Content, KnownFile, Placement, Stat
+
+
+def new(path: str, tokens: int) -> NewFile:
+    return NewFile(path, Content("", b"", Stat(0, 0)), tokens, tokens + 1)
+
+
+def names(files: list[NewFile]) -> str:
+    return "".join(file.path for file in files)
+
+
+def test_the_smallest_come_first_and_paths_break_ties_whatever_the_order_given() -> None:
+    files = [new("a", 30), new("b", 10), new("c", 20), new("d", 10), new("e", 20)]
+    random.Random(5).shuffle(files)
+    inline, overflow = place_new(files, (), 11 + 11 + 21)
+    assert (names(inline), names(overflow)) == ("bdc", "ea")
+
+
+def test_priority_comes_before_size() -> None:
+    inline, overflow = place_new([new("a", 30), new("b", 10), new("c", 20)], {"a"}, 31 + 11)
+    assert (names(inline), names(overflow)) == ("ab", "c")
+
+
+def test_a_priority_file_larger_than_the_budget_does_not_keep_others_out() -> None:
+    inline, overflow = place_new([new("a", 300), new("b", 10), new("c", 20)], {"a"}, 40)
+    assert (names(inline), names(overflow)) == ("bc", "a")
+
+
+def test_a_file_fits_exactly_with_what_is_around_it() -> None:
+    assert names(place_new([new("a", 10)], (), 11)[0]) == "a"
+    assert names(place_new([new("a", 10)], (), 10)[0]) == ""
+
+
+def test_what_was_chosen_last_is_given_back_until_enough_is_free() -> None:
+    inline, overflow = place_new([new("a", 10), new("b", 20), new("c", 30)], (), 100)
+    give_back(inline, overflow, 32)
+    assert (names(inline), names(overflow)) == ("a", "cb")
+    give_back(inline, overflow, 1_000)
+    assert inline == []
+
+
+INLINE = KnownFile("a", Placement.INLINE, Stat(1, 1), b"x", 1, 1)
+OVERFLOW = replace(INLINE, placement=Placement.OVERFLOW)
+
+
+def test_each_part_alone_is_accepted() -> None:
+    check_partition({"a": INLINE}, {"a": INLINE}, ["a"], [], [])
+    check_partition({}, {"a": OVERFLOW}, ["a"], ["a"], [])
+    check_partition({}, {}, ["a"], [], ["a"])
+    check_partition({"a": INLINE}, {"a": replace(INLINE, digest=None)}, ["a"], [], ["a"])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "searchable", "held_back", "said"),
+    [
+        ({"a": INLINE}, {"a": OVERFLOW}, ["a"], [], "a file moved"),
+        ({}, {"a": INLINE}, ["a"], [], "exactly one part"),
+        ({}, {"a": INLINE}, [], ["a"], "exactly one part"),
+        ({}, {}, [], [], "exactly one part"),
+        ({}, {"a": OVERFLOW}, ["a"], ["a"], "both held back and searchable"),
+        ({}, {}, [], ["a", "a"], "held back twice"),
+    ],
+)
+def test_anything_else_is_a_fault(
+    before: dict[str, KnownFile], after: dict[str, KnownFile], searchable: list[str], held_back: list[str], said: str
+) -> None:
+    with pytest.raises(AssertionError, match=said):
+        check_partition(before, after, ["a"], searchable, held_back)

@@ -1,0 +1,36 @@
+"""Names that say that a file holds secrets, and names that only look alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from satchel.consult.secret_names import is_secret_folder, is_secret_name
+
+
+@pytest.mark.parametrize(
+    "name",
+    """
+    .env .ENV .env.local .env.production .env.example.local .env-prod prod.env id_rsa id_ed25519 id_ecdsa_sk
+    id_rsa.bak id_rsa_work server.pem Server.KEY store.p12 store.pfx vault.kdbx .netrc _netrc .npmrc .pypirc
+    .pgpass .git-credentials credentials credentials.json client_secret_123.json service-account-prod.json
+    terraform.tfstate prod.tfvars secrets.yaml
+    """.split(),
+)
+def test_a_name_that_says_secret_is_one(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    """
+    .env.example .env.sample .env.template .env.local.example example.env env.py environment.ts .envoy.yaml
+    id_rsa.pub id_rsa_parser.py secrets.py credentials.py credentials.ts keys.json monkey.py key.go client_secret.py
+    service-account.ts public.crt tokenizer.json README.md
+    """.split(),
+)
+def test_a_name_that_only_looks_alike_is_none(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+def test_folders_of_keys_are_secret() -> None:
+    assert [is_secret_folder(name) for name in (".ssh", ".GnuPG", "ssh", "src")] == [True, True, False, False]

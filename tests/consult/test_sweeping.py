@@ -1,0 +1,290 @@
+"""Vector stores: recorded before they are made, gone when a call has ended, swept when it could not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from threading import Barrier, Lock, Thread
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from consult.answered_turns import KEY
+from satchel import Satchel
+from satchel.base.errors import Interrupted, InvalidInput, Unavailable
+from satchel.consult.conversations import Conversations
+from satchel.consult.sweeping import LIFE_MS, LONGEST_LIFE_MS, MOST_SWEPT, VectorStore, VectorStores
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
+
+MINUTE = 60_000
+
+
+class Provider:
+    """Stores at a provider, by name; None is an external id that was never told."""
+
+    def __init__(self) -> None:
+        self.stores: dict[str, str] = {}
+        self.asked: list[VectorStore] = []
+        self.fails = False
+
+    def make(self, store: VectorStore) -> str:
+        self.stores[store.name] = f"vs_{len(self.stores)}"
+        return self.stores[store.name]
+
+    def remove(self, store: VectorStore) -> None:
+        self.asked.append(store)
+        if self.fails:
+            raise Unavailable("the provider answered 503", "Try again later")
+        for name, external_id in list(self.stores.items()):
+            if external_id == store.external_id or (store.external_id is None and name == store.name):
+                del self.stores[name]
+
+
+@pytest.fixture
+def stores(satchel: Satchel) -> VectorStores:
+    return VectorStores(satchel.workplace)
+
+
+@pytest.fixture
+def provider() -> Provider:
+    return Provider()
+
+
+def test_a_store_is_recorded_before_it_is_made(stores: VectorStores, satchel: Satchel, clock: ManualClock) -> None:
+    held = Conversations(satchel.workplace).acquire(KEY)
+    announced = stores.announce("openai", held.id, 10 * MINUTE)
+    assert stores.recorded() == (announced,)
+    assert (announced.provider, announced.external_id, announced.conversation_id) == ("openai", None, held.id)
+    assert (announced.state, announced.attempts, announced.created_at) == ("announced", 0, clock.now)
+    assert announced.expires_at == clock.now + 10 * MINUTE
+
+
+def test_names_differ(stores: VectorStores) -> None:
+    assert stores.announce("openai").name != stores.announce("openai").name
+
+
+def test_its_external_id_is_recorded_once_known(stores: VectorStores, clock: ManualClock) -> None:
+    announced = stores.announce("openai", life_ms=MINUTE)
+    clock.advance(30_000)
+    made = stores.made(announced, "vs_1", 2 * MINUTE)
+    assert (made.name, made.external_id, made.state) == (announced.name, "vs_1", "made")
+    assert made.expires_at == clock.now + 2 * MINUTE
+    assert stores.recorded() == (made,)
+
+
+def test_a_call_that_ends_as_it_should_leaves_nothing(stores: VectorStores, provider: Provider) -> None:
+    made = stores.made(stores.announce("openai"), "vs_1")
+    stores.deleted(made)
+    stores.deleted(made)
+    assert stores.recorded() == ()
+
+
+def test_a_store_in_use_is_not_swept(stores: VectorStores, provider: Provider, clock: ManualClock) -> None:
+    stores.made(stores.announce("openai"), "vs_1")
+    clock.advance(LIFE_MS - 1)
+    assert stores.sweep("openai", provider.remove).deleted == 0
+    assert provider.asked == []
+
+
+def test_a_store_that_is_said_to_be_in_use_again_lives_on(
+    stores: VectorStores, provider: Provider, clock: ManualClock
+) -> None:
+    made = stores.made(stores.announce("openai"), "vs_1")
+    clock.advance(LIFE_MS - 1)
+    stores.made(made, "vs_1")
+    clock.advance(LIFE_MS - 1)
+    assert stores.sweep("openai", provider.remove).deleted == 0
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["made", "only announced"])
+def test_what_a_crash_left_is_swept(
+    stores: VectorStores, provider: Provider, clock: ManualClock, is_known: bool
+) -> None:
+    announced = stores.announce("openai")
+    external_id = provider.make(announced)
+    if is_known:
+        stores.made(announced, external_id)
+    clock.advance(LIFE_MS)
+    swept = stores.sweep("openai", provider.remove)
+    assert (swept.deleted, swept.failures) == (1, ())
+    assert provider.stores == {}
+    assert stores.recorded() == ()
+
+
+def test_a_sweep_deletes_from_its_own_account_and_project_only(
+    open_in: Callable[..., Satchel], project: Path, provider: Provider, clock: ManualClock
+) -> None:
+    one, other = (VectorStores(open_in(project, project=name).workplace) for name in ("one", "other"))
+    for stores, account in ((one, "openai"), (one, "azure"), (other, "openai")):
+        stores.announce(account)
+    clock.advance(LIFE_MS)
+    assert one.sweep("openai", provider.remove).deleted == 1
+    assert [store.provider for store in one.recorded()] == ["azure"]
+    assert len(other.recorded("openai")) == 1
+
+
+def test_what_cannot_be_deleted_is_said_and_tried_again_later_and_later(
+    stores: VectorStores, provider: Provider, clock: ManualClock
+) -> None:
+    stores.made(stores.announce("openai"), "vs_1")
+    clock.advance(LIFE_MS)
+    provider.fails = True
+    for pause in (5, 10, 20, 40):
+        assert stores.sweep("openai", provider.remove).failures == (
+            "the vector store vs_1 was not deleted: the provider answered 503",
+        )
+        clock.advance(pause * MINUTE - 1)
+        assert stores.sweep("openai", provider.remove).failures == ()
+        clock.advance(1)
+    (left,) = stores.recorded()
+    assert (left.state, left.attempts) == ("leaving", 4)
+    provider.fails = False
+    assert stores.sweep("openai", provider.remove).deleted == 1
+
+
+def test_one_that_never_can_be_deleted_is_tried_every_day(
+    stores: VectorStores, provider: Provider, clock: ManualClock
+) -> None:
+    stores.announce("openai")
+    provider.fails = True
+    for _ in range(40):
+        clock.advance(86_400_000)
+        assert len(stores.sweep("openai", provider.remove).failures) == 1
+
+
+def test_one_failure_does_not_keep_the_others_from_being_deleted(
+    stores: VectorStores, provider: Provider, clock: ManualClock
+) -> None:
+    bad, good = (stores.made(stores.announce("openai"), external_id) for external_id in ("bad", "good"))
+    clock.advance(LIFE_MS)
+
+    def remove(store: VectorStore) -> None:
+        provider.fails = store.external_id == bad.external_id
+        provider.remove(store)
+
+    swept = stores.sweep("openai", remove)
+    assert (swept.deleted, len(swept.failures)) == (1, 1)
+    assert [store.external_id for store in stores.recorded()] == ["bad"]
+    assert good.external_id in {store.external_id for store in provider.asked}
+
+
+@pytest.mark.parametrize("error", [Interrupted("cancelled"), KeyboardInterrupt()])
+def test_a_sweep_that_is_cancelled_forgets_nothing(
+    stores: VectorStores, clock: ManualClock, error: BaseException
+) -> None:
+    for _ in range(2):
+        stores.announce("openai")
+    clock.advance(LIFE_MS)
+
+    def cancel(_: VectorStore) -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        stores.sweep("openai", cancel)
+    assert len(stores.recorded()) == 2
+
+
+def test_one_call_sweeps_a_few_at_most_the_oldest_first(
+    stores: VectorStores, provider: Provider, clock: ManualClock
+) -> None:
+    names = []
+    for _ in range(MOST_SWEPT + 2):
+        names.append(stores.announce("openai").name)
+        clock.advance(1)
+    clock.advance(LIFE_MS)
+    assert stores.sweep("openai", provider.remove).deleted == MOST_SWEPT
+    assert [store.name for store in provider.asked] == names[:MOST_SWEPT]
+    assert stores.sweep("openai", provider.remove).deleted == 2
+
+
+def test_a_store_that_was_made_after_it_was_swept_is_recorded_anew(
+    stores: VectorStores, provider: Provider, clock: ManualClock
+) -> None:
+    announced = stores.announce("openai")
+    clock.advance(LIFE_MS)
+    stores.sweep("openai", provider.remove)
+    made = stores.made(announced, provider.make(announced))
+    assert stores.recorded() == (made,)
+    clock.advance(LIFE_MS)
+    stores.sweep("openai", provider.remove)
+    assert provider.stores == {}
+
+
+def test_a_conversation_that_is_gone_keeps_no_store_from_being_recorded(stores: VectorStores, satchel: Satchel) -> None:
+    conversations = Conversations(satchel.workplace)
+    held = conversations.acquire(KEY)
+    conversations.release(held)
+    assert stores.announce("openai", held.id).conversation_id is None
+
+
+def test_where_nothing_is_left_over_a_sweep_writes_nothing(
+    stores: VectorStores, satchel: Satchel, provider: Provider
+) -> None:
+    assert stores.sweep("openai", provider.remove).deleted == 0
+    assert not satchel.workplace.engine.file.exists()
+
+
+@pytest.mark.parametrize("life_ms", [0, LONGEST_LIFE_MS + 1, 1.5, None])
+def test_a_life_of_no_acceptable_length_is_refused(stores: VectorStores, life_ms: Any) -> None:
+    with pytest.raises(InvalidInput, match="life_ms"):
+        stores.announce("openai", life_ms=life_ms)
+
+
+def test_of_sweeps_at_once_each_store_is_deleted_by_one(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    every = [VectorStores(open_in(project).workplace) for _ in range(3)]
+    names = {every[0].announce("openai").name for _ in range(12)}
+    clock.advance(LIFE_MS)
+    barrier, lock, asked = Barrier(3), Lock(), list[str]()
+
+    def remove(store: VectorStore) -> None:
+        with lock:
+            asked.append(store.name)
+
+    def sweep(stores: VectorStores) -> None:
+        barrier.wait()
+        stores.sweep("openai", remove)
+
+    threads = [Thread(target=sweep, args=(stores,)) for stores in every]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(asked) == sorted(names)
+
+
+_CRASH = """
+import os, sys
+from pathlib import Path
+from satchel import open_satchel
+from satchel.consult.sweeping import VectorStores
+
+store, now = Path(sys.argv[1]), int(sys.argv[2])
+with open_satchel(store, "p", cwd=store.parent, environ={}, clock=lambda: now) as satchel:
+    print(VectorStores(satchel.workplace).announce("openai").name, flush=True)
+    os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+def test_what_a_killed_process_left_is_swept_by_another(
+    tmp_path: Path, open_in: Callable[..., Satchel], provider: Provider, clock: ManualClock
+) -> None:
+    file = tmp_path / "s.db"
+    killed = subprocess.run(
+        [sys.executable, "-c", _CRASH, str(file), str(clock.now)], stdout=subprocess.PIPE, text=True, check=False
+    )
+    assert killed.returncode == -9
+    stores = VectorStores(open_in(tmp_path, db=file, project="p").workplace)
+    (left,) = stores.recorded()
+    assert left.name == killed.stdout.strip()
+    provider.make(left)
+    clock.advance(LIFE_MS)
+    assert stores.sweep("openai", provider.remove).deleted == 1
+    assert provider.stores == {}

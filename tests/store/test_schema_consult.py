@@ -1,0 +1,156 @@
+"""The tables of consultations: how an older store gets them, and what they refuse."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import apsw
+import pytest
+
+from satchel.client import Satchel
+from satchel.store import migrations
+from satchel.store.schema import MIGRATIONS
+from satchel.store.sqlite import SqliteEngine
+from satchel.store.transaction import Transaction
+
+OpenEngine = Callable[..., SqliteEngine]
+OpenStore = Callable[..., Satchel]
+
+TABLES = ("blobs", "conversation_files", "conversation_folders", "conversation_turns", "conversations", "vector_stores")
+
+
+def insert(transaction: Transaction, table: str, **values: object) -> int:
+    """Insert a row below all rules, and return its number."""
+    columns = ", ".join(values)
+    places = ", ".join(f":{name}" for name in values)
+    return transaction.insert(f"INSERT INTO {table} ({columns}) VALUES ({places})", values)
+
+
+@pytest.fixture
+def version_4(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a store of version 4 with an entry and a decision."""
+    with monkeypatch.context() as older:
+        older.setattr(migrations, "MIGRATIONS", MIGRATIONS[:4])
+        older.setattr(migrations, "SCHEMA_VERSION", 4)
+        satchel = open_store()
+        satchel.entries.write("discovery", "alpha")
+        satchel.decisions.set("ttl", 300)
+        satchel.close()
+
+
+def _schema(engine: SqliteEngine) -> set[tuple[str, str]]:
+    with engine.read() as transaction:
+        return set(transaction.all("SELECT name, COALESCE(sql, '') FROM sqlite_schema"))
+
+
+@pytest.mark.usefixtures("version_4")
+def test_an_older_store_gets_them_and_nothing_else_changes(open_engine: OpenEngine, open_store: OpenStore) -> None:
+    with pytest.MonkeyPatch.context() as older:
+        older.setattr(migrations, "MIGRATIONS", MIGRATIONS[:4])
+        older.setattr(migrations, "SCHEMA_VERSION", 4)
+        before = open_engine()
+        old = _schema(before)
+        before.close()
+    new = _schema(open_engine())
+    assert old <= new
+    tables = {name for name, sql in new - old if sql.lstrip().startswith("CREATE TABLE")}
+    assert tables == set(TABLES)
+    satchel = open_store()
+    assert [entry.content for entry in satchel.entries.read(search="alpha")] == ["alpha"]
+    assert satchel.decisions.get("ttl").decision.value == 300
+
+
+@pytest.mark.usefixtures("version_4")
+def test_a_program_of_version_4_goes_on_with_the_store(open_engine: OpenEngine, open_store: OpenStore) -> None:
+    with open_engine().write() as transaction:
+        row = transaction.one("SELECT max(version), min_reader, min_writer FROM migrations, store")
+    assert row is not None
+    assert row[0] >= 5
+    assert max(row[1:]) <= 4
+
+
+@pytest.fixture
+def engine(open_engine: OpenEngine) -> SqliteEngine:
+    """A store with projects 1 and 2, and in project 1 conversation 1 with a turn, a file, a content and a store."""
+    engine = open_engine()
+    with engine.write() as transaction:
+        for name in ("one", "two"):
+            insert(transaction, "projects", uid=os.urandom(16), name=name, created_at=0)
+        insert(transaction, "conversations", **CONVERSATION)
+        insert(transaction, "conversation_turns", **TURN)
+        insert(transaction, "conversation_folders", conversation_id=1, path="src/")
+        insert(transaction, "conversation_files", **FILE)
+        insert(transaction, "blobs", **BLOB)
+        insert(transaction, "vector_stores", **STORE)
+    return engine
+
+
+CONVERSATION = {
+    "uid": b"c", "seq": 1, "project_id": 1, "owner": "local", "assistant": "gpt", "session_id": "s", "created_at": 0,
+    "updated_at": 0,
+}  # fmt: skip
+TURN = {
+    "conversation_id": 1, "n": 1, "prompt": b"", "answer": "", "sent_tokens": 0, "resent_tokens": 0,
+    "answer_tokens": 0, "created_at": 0,
+}  # fmt: skip
+FILE = {
+    "folder_id": 1, "name": "a.py", "placement": 1, "first_turn": 1, "size": 0, "mtime_ns": 0, "sent_at": 0,
+    "tokens": 0,
+}  # fmt: skip
+BLOB = {"project_id": 1, "digest": b"d", "last_used": 0, "size": 0, "bytes": b""}
+STORE = {
+    "uid": b"v", "project_id": 1, "conversation_id": 1, "provider": "openai", "state": 1, "expires_at": 0,
+    "created_at": 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("table", "row"),
+    [
+        ("conversations", CONVERSATION),
+        ("conversations", {**CONVERSATION, "session_id": "new", "project_id": 3}),
+        ("conversations", {**CONVERSATION, "session_id": "new", "turns": -1}),
+        ("conversations", {**CONVERSATION, "session_id": "new", "has_overflowed": 2}),
+        ("conversation_turns", TURN),
+        ("conversation_turns", {**TURN, "n": 0}),
+        ("conversation_turns", {**TURN, "conversation_id": 2}),
+        ("conversation_folders", {"conversation_id": 2, "path": ""}),
+        ("conversation_files", FILE),
+        ("conversation_files", {**FILE, "name": "b.py", "folder_id": 2}),
+        ("conversation_files", {**FILE, "name": "b.py", "placement": 3}),
+        ("blobs", BLOB),
+        ("vector_stores", STORE),
+        ("vector_stores", {**STORE, "uid": b"new", "state": 4}),
+    ],
+)
+def test_a_row_that_cannot_be_is_refused(engine: SqliteEngine, table: str, row: dict[str, object]) -> None:
+    with pytest.raises(apsw.ConstraintError), engine.write() as transaction:
+        insert(transaction, table, **row)
+
+
+@pytest.mark.parametrize("part", ["project_id", "owner", "assistant", "session_id"])
+def test_a_conversation_that_differs_in_one_part_of_its_key_is_another(engine: SqliteEngine, part: str) -> None:
+    other = 2 if part == "project_id" else "other"
+    with engine.write() as transaction:
+        assert insert(transaction, "conversations", **{**CONVERSATION, part: other}) == 2
+
+
+def _rows(engine: SqliteEngine) -> dict[str, int]:
+    with engine.read() as transaction:
+        return {table: len(transaction.all(f"SELECT 1 FROM {table}")) for table in TABLES}
+
+
+def test_with_a_conversation_all_of_it_goes_but_its_vector_stores(engine: SqliteEngine) -> None:
+    with engine.write() as transaction:
+        transaction.execute("DELETE FROM conversations")
+    left = {table for table, count in _rows(engine).items() if count}
+    assert left == {"blobs", "vector_stores"}
+    with engine.read() as transaction:
+        assert transaction.all("SELECT conversation_id FROM vector_stores") == [(None,)]
+
+
+def test_with_a_project_all_of_its_rows_go(engine: SqliteEngine) -> None:
+    with engine.write() as transaction:
+        transaction.execute("DELETE FROM projects WHERE id = 1")
+    assert set(_rows(engine).values()) == {0}
