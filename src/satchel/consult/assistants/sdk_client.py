@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +13,7 @@ from satchel.consult.assistants import failing
 from satchel.consult.assistants.wire import Wire
 
 
-class SdkClient:
+class SdkClient(ABC):
     """What the clients of all vendors have in common: one for each call, and for what is cleaned up after it."""
 
     def __init__(self, name: str, wire: Wire, variable: str, errors: tuple[type[Exception], ...]) -> None:
@@ -29,13 +30,13 @@ class SdkClient:
         self._errors = errors
 
     @property
+    @abstractmethod
     def address(self) -> str:
         """Where requests go."""
-        raise NotImplementedError
 
+    @abstractmethod
     def failure(self, error: Any) -> AssistantFailed:
         """Tell what one of the SDK's own errors means."""
-        raise NotImplementedError
 
     @contextmanager
     def explained(self) -> Iterator[None]:
