@@ -158,6 +158,12 @@ class TestTurns:
         consulted.ask(context=["a.py"])
         assert names(consulted)[-1] == ["file", "request"]
 
+    def test_a_secret_in_the_question_is_redacted_and_that_is_said(self, consulted: Consulted) -> None:
+        token = "ghp_" + "a1B2" * 9
+        done = consulted.ask(f"Is {token} still valid?")
+        assert any(note.startswith("question: ") for note in done.notes)
+        assert token not in str(consulted.provider.requests)
+
     def test_a_secret_that_was_forced_reaches_the_model_and_no_table(self, consulted: Consulted) -> None:
         token = "ghp_" + "a1B2" * 9
         consulted.write("a.py", f'TOKEN = "{token}"\n')

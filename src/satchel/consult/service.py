@@ -79,6 +79,7 @@ class _Question:
 
     key: ConversationKey
     instructions: str
+    notes: tuple[str, ...]
     context: tuple[str, ...]
     priority: tuple[str, ...]
     attachments: tuple[str, ...]
@@ -225,6 +226,7 @@ class Consulting:
         return _Question(
             key=ConversationKey("", check_identifier(session_id, "session_id"), check_name(owner, "owner")),
             instructions=asked.text,
+            notes=tuple(f"question: {note}" for note in asked.notes),
             context=tuple(context),
             priority=tuple(priority),
             attachments=tuple(attachments),
@@ -362,7 +364,7 @@ class Consulting:
             window_tokens=model.window.tokens,
             queries=reply.queries if reply else (),
             cited=reply.cited if reply else (),
-            notes=(*plan.notes, *(reply.notes if reply else ()), *notes),
+            notes=(*question.notes, *plan.notes, *(reply.notes if reply else ()), *notes),
         )
 
 

@@ -15,14 +15,13 @@ from satchel.keep.packages.records import TYPES
 from satchel.keep.packages.service import MAX_BYTES
 from satchel.keep.patterns.records import KNOWN, TENTATIVE
 from satchel.keep.patterns.writing import solutions_of
-from satchel.pack.briefing.ranking import HIGH, base_score_sql
+from satchel.pack.briefing.ranking import HIGH, MEDIUM, base_score_sql
 from satchel.pack.briefing.records import CRITICAL, Candidate
 from satchel.pack.briefing.sources import Asked, Source, listed, readable
 
 STALE_DAYS = 30
 """A package that was not touched for so long ranks as low, unless it is critical."""
 
-_MEDIUM = 2
 _MOST_ERROR_CHARS = 120
 
 _CONSUMERS = "SELECT 1 FROM package_consumers k WHERE k.package_id = c.id"
@@ -108,7 +107,7 @@ _WAS_MET = """
     c.id IN (SELECT r.pattern_id FROM error_reports r WHERE r.run_id = :run
         AND (r.loop_id = :loop OR r.task_id = :task))
 """
-_PATTERN_PRIORITY = f"CASE WHEN {_IS_KNOWN} THEN {HIGH} ELSE {_MEDIUM} END"
+_PATTERN_PRIORITY = f"CASE WHEN {_IS_KNOWN} THEN {HIGH} ELSE {MEDIUM} END"
 _LAST_SEEN = "c.last_seen DESC, c.id DESC"
 
 
@@ -154,7 +153,7 @@ def _load_patterns(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
             head=joined(lang, f"{error_type}: {shortened(message, _MOST_ERROR_CHARS)}")
             + f" -> {best.ref} {best.standing} {best.confidence}/10",
             text=best.text,
-            priority=HIGH if is_known else _MEDIUM,
+            priority=HIGH if is_known else MEDIUM,
             changed_at=seen,
             is_of_task=bool(was_met),
         )
@@ -172,7 +171,7 @@ def strategies(_asked: Asked) -> Source:
         table="strategies c",
         where="c.project_id = :project AND c.helped - c.not_helped >= 0",
         orders=(("c.helped - c.not_helped DESC, c.last_seen DESC, c.id DESC", ""),),
-        priority=str(_MEDIUM),
+        priority=str(MEDIUM),
         may_be_critical=False,
         load=_load_strategies,
         tokens=16,
@@ -209,7 +208,7 @@ def _load_strategies(asked: Asked, numbers: Sequence[int], notes: list[str]) -> 
             group="strategies",
             head=joined(topic, lang, framework, by(agent), f"helped {helped} of {tried}" if tried else None),
             text=insight,
-            priority=_MEDIUM,
+            priority=MEDIUM,
             changed_at=seen,
         )
 
@@ -288,7 +287,7 @@ def by(agent: str | None) -> str | None:
 
 def priority_said(priority: int) -> str | None:
     """Return how a priority is shown: medium goes without saying, and critical items stand under a heading."""
-    return None if priority in {_MEDIUM, CRITICAL} else PRIORITIES[priority - 1]
+    return None if priority in {MEDIUM, CRITICAL} else PRIORITIES[priority - 1]
 
 
 def other_task(asked: Asked, task: str | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from satchel.base.clock import DAY_MS
+from satchel.base.vocabulary import priority_number
 from satchel.pack.briefing.records import Candidate
 
 PRIORITY, SAME_TASK, FOR_ROLE = 4.0, 2.0, 1.5
@@ -14,7 +15,7 @@ RELEVANCE = 8.0
 RELEVANT = 0.5
 """From this share of the best match on, an item that is no entry counts as an answer to the query."""
 
-HIGH = 3
+MEDIUM, HIGH = priority_number("medium"), priority_number("high")
 
 
 def score(candidate: Candidate, now: int) -> float:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from satchel.find.documents import Kind
 from satchel.keep.decisions.state import value_of
 from satchel.pack.briefing.handed import by, joined, priority_said
+from satchel.pack.briefing.ranking import MEDIUM
 from satchel.pack.briefing.records import Candidate
 from satchel.pack.briefing.sources import Asked, Source, listed, readable
 
-_MEDIUM = 2
 _MOST_RATIONALE_CHARS = 100
 
 
@@ -68,7 +68,7 @@ def decisions(_asked: Asked) -> Source:
         table="decisions c",
         where="c.project_id = :project AND c.status = 1",
         orders=(("c.updated_at DESC, c.id DESC", ""),),
-        priority=str(_MEDIUM),
+        priority=str(MEDIUM),
         load=_load_decisions,
         tokens=10,
     )
@@ -101,7 +101,7 @@ def _load_decisions(asked: Asked, numbers: Sequence[int], notes: list[str]) -> l
             group="decisions",
             head=joined(by(agent), key),
             text=f"{value_of(text, value)}{f' (since {rationale})' if rationale else ''}",
-            priority=_MEDIUM,
+            priority=MEDIUM,
             changed_at=changed,
         )
 

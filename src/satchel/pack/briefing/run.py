@@ -14,11 +14,10 @@ from satchel.keep.entries.records import (
     SCRATCHPAD,
 )
 from satchel.pack.briefing.handed import by, joined, other_task
-from satchel.pack.briefing.ranking import HIGH
+from satchel.pack.briefing.ranking import HIGH, MEDIUM
 from satchel.pack.briefing.records import Candidate
 from satchel.pack.briefing.sources import Asked, Source, listed, readable
 
-_MEDIUM = 2
 _NOTES = tuple(
     number
     for number in range(1, len(ENTRY_TYPES) + 1)
@@ -49,7 +48,7 @@ def entries(asked: Asked) -> Source:
         table="context c",
         where="" if asked.run is None else where,
         orders=(*own, ("c.created_at DESC, c.id DESC", "")),
-        priority=str(_MEDIUM),
+        priority=str(MEDIUM),
         load=_load_entries,
         tokens=8,
         found_where=f"c.project_id = :project AND c.superseded_by IS NULL{found}",
@@ -92,7 +91,7 @@ def _load_entries(asked: Asked, numbers: Sequence[int], notes: list[str]) -> lis
             group=joined(name, by(agent), None if is_here else f"of run {run_id}"),
             head=joined(other_task(asked, task), place(file, line)),
             text=text,
-            priority=_MEDIUM,
+            priority=MEDIUM,
             changed_at=created,
             is_of_task=is_here
             and ((task is not None and task == asked.task_id) or (loop is not None and loop == asked.loop_id)),
