@@ -173,15 +173,15 @@ def test_files_that_the_provider_does_not_take_are_named_with_the_reason(
     provider: OpenAIApi, pauses: Pauses, log: Log
 ) -> None:
     provider.unreadable = {"odd"}
-    provider.refused_files = {"bad"}
-    files = {name: content(text) for name, text in [("a.py", "x"), ("bad.py", "x"), ("odd.py", "x"), ("z.py", " \n")]}
+    provider.refused_files = {"worst"}
+    files = {name: content(text) for name, text in [("a.py", "x"), ("worst.py", "x"), ("odd.py", "x"), ("z.py", " \n")]}
     reply = assistant(provider, pauses).ask(Ask("Why?", searchable=files, stores=log))
     assert [(held.path, held.reason) for held in reply.dropped] == [
-        ("bad.py", "not_taken"),
         ("odd.py", "not_indexed"),
+        ("worst.py", "not_taken"),
         ("z.py", "empty"),
     ]
-    assert reply.dropped[1].detail == "the file cannot be read"
+    assert reply.dropped[0].detail == "the file cannot be read"
     assert_nothing_is_left(provider, log)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import email
 import email.policy
+import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -85,7 +86,7 @@ class OpenAIApi(FakeProvider):
         self.pieces: tuple[str, ...] = ("It ", "is ", "so.")
         self.ending: tuple[str, str] = ("completed", "")
         self.searched: dict[str, bytes] = {}
-        self._count = 0
+        self._numbers = itertools.count(1)
 
     def step_of(self, method: str, path: str) -> str:
         for verb, pattern, step in _STEPS:
@@ -106,8 +107,8 @@ class OpenAIApi(FakeProvider):
         return answer
 
     def _id(self, kind: str) -> str:
-        self._count += 1
-        return f"{kind}_{self._count:06d}"
+        # requests are answered in threads: one step, or two files get one name
+        return f"{kind}_{next(self._numbers):06d}"
 
     def _upload(self, request: Request) -> Answer:
         fields = _form(request)
