@@ -27,7 +27,7 @@ from satchel.base.errors import (
 )
 from satchel.client import Satchel
 from satchel.keep.entries import NewEntry
-from satchel.store.opening import check_header
+from satchel.store.opening import check_header, wal_bytes
 from satchel.store.schema import APPLICATION_ID
 from satchel.store.sqlite import SqliteEngine
 
@@ -156,16 +156,16 @@ def test_a_store_that_another_process_compacts_while_it_is_looked_at_is_not_take
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     larger = store_file.stat().st_size
     looked: list[int] = []
-    really_exists = Path.exists
+    really_stat = Path.stat
 
-    def exists(path: Path) -> bool:
+    def stat(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
         if path.name == "s.db-wal" and not looked:
             looked.append(larger)
             satchel.entries.prune(keep=1)
             satchel.housekeeping.compact()
-        return really_exists(path)
+        return really_stat(path, follow_symlinks=follow_symlinks)
 
-    monkeypatch.setattr(Path, "exists", exists)
+    monkeypatch.setattr(Path, "stat", stat)
     check_header(store_file)
     assert looked
     assert store_file.stat().st_size < larger
@@ -456,3 +456,9 @@ def test_two_first_looks_at_a_store_that_is_being_made_agree_that_it_is_ours(
     add(engine, "mine")
     assert made
     assert names(engine)[-1] == "mine"
+
+
+def test_a_log_that_is_gone_counts_as_empty(store_file: Path) -> None:
+    assert wal_bytes(store_file) == 0
+    Path(f"{store_file}-wal").write_bytes(b"12345")
+    assert wal_bytes(store_file) == 5

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import apsw
 
 from satchel.base.errors import Busy, NotFound, Refused, SatchelError, StoreDamaged, StoreForeign
-from satchel.store.opening import is_database
+from satchel.store.opening import is_database, wal_bytes
 
 _WAIT_MS = 5_000
 _WAL_FORMAT = 2
@@ -103,10 +103,8 @@ def opened_foreign(file: Path) -> Iterator[ForeignDatabase]:
 
 @contextmanager
 def _snapshot(file: Path) -> Iterator[ForeignDatabase]:
-    wal = Path(f"{file}-wal")
-    immutable = not wal.exists() and _in_wal_mode(file)
-    if not immutable and wal.exists() and not wal.stat().st_size and not os.access(file.parent, os.W_OK):
-        immutable = True
+    has_wal = Path(f"{file}-wal").exists()
+    immutable = not wal_bytes(file) and not os.access(file.parent, os.W_OK) if has_wal else _in_wal_mode(file)
     before = _stamp(file)
     name = f"file:{quote(str(file))}?{'immutable=1' if immutable else 'mode=ro'}"
     connection = apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
@@ -119,7 +117,7 @@ def _snapshot(file: Path) -> Iterator[ForeignDatabase]:
         yield ForeignDatabase(connection)
     finally:
         connection.close()
-    if immutable and (_stamp(file) != before or (wal.exists() and wal.stat().st_size)):
+    if immutable and (_stamp(file) != before or wal_bytes(file)):
         raise Busy(f"another program wrote to {file} while it was read", "Nothing was taken from it; try again")
 
 

@@ -114,14 +114,21 @@ def check_header(file: Path) -> None:
             f"{file} belongs to another application (id {application:#x})",
             "It was left untouched; name another file",
         )
-    wal = Path(f"{file}-wal")
-    if not (wal.exists() and wal.stat().st_size):
+    if not wal_bytes(file):
         page_size = int.from_bytes(header[16:18], "big")
         pages = int.from_bytes(header[28:32], "big")
         too_short = file.stat().st_size < (65536 if page_size == 1 else page_size) * pages
         # a header that changed since means that another process has just made the file smaller
         if too_short and _header(file) == header:
             raise _truncated(file)
+
+
+def wal_bytes(file: Path) -> int:
+    """Return the size of the write-ahead log beside a file; 0 where there is none, as after the last close."""
+    try:
+        return Path(f"{file}-wal").stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _header(file: Path) -> bytes:

@@ -35,6 +35,7 @@ class Fix:
     confidence: int = 5
     confirmed: int = 0
     failed: int = 0
+    found_by: set[str] = field(default_factory=set)
 
     @property
     def state(self) -> str:
@@ -157,7 +158,8 @@ class Lessons(RuleBasedStateMachine):
         if fix is None:
             fix = Fix(told.id, told.seq, met.id, text, agent, self.now, self.now)
             met.fixes.append(fix)
-        elif None not in {agent, fix.agent} and agent != fix.agent:
+        elif agent is not None and fix.agent not in {None, agent} and agent not in fix.found_by:
+            fix.found_by.add(agent)
             assert told.seq > fix.seq
             fix.judge(True, self.now, told.seq)
         met.seq = max(met.seq, fix.seq)
