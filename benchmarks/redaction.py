@@ -17,12 +17,15 @@ def run(bench: Bench) -> Section:
     """Time clean prose and code in several sizes, then every hostile piece repeated to a size and to ten times that."""
     bench.progress.say("clean text")
     figures = _clean(bench.choose(50, 10))
+    bench.progress.say("a text of several megabytes")
+    figures.append(_several_megabytes(bench.choose(10, 3)))
     return Section(
         "Redaction",
         (*figures, *_hostile(bench.choose(5, 3), bench.choose(100, 10), bench)),
         (
             "Prose is Python's own help topics, code its standard library's sources. Hostile texts are the pieces "
-            "that the tests try, each repeated to its size.",
+            "that the tests try, each repeated to its size. The text of several megabytes is random base 64 in lines: "
+            "the longer it is, the more formats have a short literal in it by chance.",
         ),
     )
 
@@ -49,9 +52,18 @@ def _clean(rounds: int) -> list[Figure]:
     return figures
 
 
+def _several_megabytes(rounds: int) -> Figure:
+    from base64 import urlsafe_b64encode
+    from random import Random
+
+    encoded = urlsafe_b64encode(Random("text").randbytes(3_000 * _KB)).decode()
+    text = "\n".join([encoded[start : start + 99] for start in range(0, len(encoded), 99)])[: 4_000 * _KB]
+    taken = interleave({"large": _redacter(text), "small": _redacter(text[: 400 * _KB])}, rounds, warm_up=1)
+    return _growth("base 64, 4,000 KB", taken["large"], taken["small"], 400)
+
+
 def _hostile(rounds: int, size: int, bench: Bench) -> list[Figure]:
-    tests = _load_tests()
-    pieces: tuple[str, ...] = tests.ADVERSARIAL
+    pieces: tuple[str, ...] = _load_samples().ADVERSARIAL
     taken: dict[str, tuple[Samples, Samples]] = {}
     for piece in pieces:
         bench.progress.say(f"hostile text: {piece!r}")
@@ -105,8 +117,8 @@ def _code(length: int) -> str:
     return (whole * (length // len(whole) + 1))[:length]
 
 
-def _load_tests() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("redaction_tests", ROOT / "tests" / "base" / "test_redaction.py")
+def _load_samples() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("secret_samples", ROOT / "tests" / "base" / "secret_samples.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -13,17 +13,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 
 from satchel.base.redaction_patterns import (
     JUDGED_CHARS,
     LITERALS,
-    compiled,
     is_password,
     is_placeholder,
     is_reference,
     is_sample,
     long_words,
     looks_random,
+    matches,
 )
 
 _MARK = "[redacted:"
@@ -119,12 +121,9 @@ def _tokens(text: str) -> Iterator[Span]:
     words = long_words(text)
     if not words:
         return
-    tried = None
-    for literal, entry in LITERALS:
-        if entry is tried or literal not in words:
-            continue
-        tried = entry
-        for match in compiled(entry).finditer(text):
+    present = [pair for pair in LITERALS if pair[0] in words]
+    for entry, pairs in groupby(present, itemgetter(1)):
+        for match in matches(entry, [literal for literal, _ in pairs], text):
             start, end = match.span(match.lastindex or 0)
             if not is_sample(text[start:end]):
                 yield start, end, entry.kind
@@ -308,7 +307,5 @@ def _assigned(text: str, lowered: str, root: str, at: int) -> Span | None:
 
 def _lower(text: str) -> str:
     """Return the text in lower case with every character in its place."""
-    lowered = text.lower()
-    if len(lowered) == len(text):
-        return lowered
-    return "".join(low if len(low := char.lower()) == 1 else char for char in text)
+    # the only character of Unicode that is two in lower case
+    return "\u0130".join([part.lower() for part in text.split("\u0130")])

@@ -11,6 +11,7 @@ Every pattern is linear: repeats are bounded or take a whole run at once, none i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -29,12 +30,15 @@ class TokenFormat:
         literals: ASCII text of which at least one occurs in every such token; tried before the pattern.
         pattern: the regular expression; a capturing group marks the secret part when the rest should stay.
         anywhere: the prefix is so telling that it counts in the middle of a word.
+        before: the fewest and the most characters of a match in front of its literal; None where the literal is
+            not part of the match.
     """
 
     kind: str
     literals: tuple[str, ...]
     pattern: str
     anywhere: bool = False
+    before: tuple[int, int] | None = (0, 0)
 
 
 TOKEN_FORMATS: tuple[TokenFormat, ...] = (
@@ -44,7 +48,7 @@ TOKEN_FORMATS: tuple[TokenFormat, ...] = (
     TokenFormat("atlassian-token", ("ATATT3", "ATCTT3"), r"AT[AC]TT3[A-Za-z0-9_=-]{50,}", anywhere=True),
     TokenFormat("aws-access-key", ("AKIA", "ASIA"), r"A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])"),
     TokenFormat("aws-bedrock-key", ("ABSK",), r"ABSK[A-Za-z0-9+/]{100,}={0,2}"),
-    TokenFormat("azure-client-secret", ("Q~",), r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
+    TokenFormat("azure-client-secret", ("Q~",), r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}", before=(4, 4)),
     TokenFormat(
         "azure-storage-key",
         ("AccountKey=", "SharedAccessKey="),
@@ -55,13 +59,14 @@ TOKEN_FORMATS: tuple[TokenFormat, ...] = (
     TokenFormat("circleci-token", ("CCIPAT_",), r"CCIPAT_[A-Za-z0-9]{20,}_[a-f0-9]{40}", anywhere=True),
     TokenFormat("cloudflare-token", ("cfk_", "cfut_", "cfat_"), r"cf(?:k|ut|at)_[A-Za-z0-9]{40,}"),
     TokenFormat("databricks-token", ("dapi",), r"dapi[a-f0-9]{32}"),
-    TokenFormat("digitalocean-token", ("_v1_",), r"do[opr]_v1_[a-f0-9]{64}", anywhere=True),
-    TokenFormat("discord-token", ("iscord", "ISCORD"), r"[MNO][A-Za-z0-9_-]{23,27}\.[\w-]{6}\.[\w-]{27,}"),
+    TokenFormat("digitalocean-token", ("_v1_",), r"do[opr]_v1_[a-f0-9]{64}", anywhere=True, before=(3, 3)),
+    TokenFormat("discord-token", ("iscord", "ISCORD"), r"[MNO][A-Za-z0-9_-]{23,27}\.[\w-]{6}\.[\w-]{27,}", before=None),
     TokenFormat(
         "discord-webhook",
         ("/api/webhooks/",),
         r"discord(?:app)?\.com/api/webhooks/\d{16,20}/([\w-]{60,})",
         anywhere=True,
+        before=(11, 14),
     ),
     TokenFormat("docker-token", ("dckr_",), r"dckr_[op]at_[A-Za-z0-9_-]{27,}", anywhere=True),
     TokenFormat(
@@ -99,7 +104,7 @@ TOKEN_FORMATS: tuple[TokenFormat, ...] = (
     TokenFormat("jwt", ("eyJ",), r"(?<!-)eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?"),
     TokenFormat("langsmith-key", ("lsv2_",), r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}", anywhere=True),
     TokenFormat("linear-key", ("lin_api_", "lin_oauth_"), r"lin_(?:api|oauth)_[A-Za-z0-9]{40,}", anywhere=True),
-    TokenFormat("mailchimp-key", ("-us",), r"[a-f0-9]{32}-us\d{1,2}(?![A-Za-z0-9])"),
+    TokenFormat("mailchimp-key", ("-us",), r"[a-f0-9]{32}-us\d{1,2}(?![A-Za-z0-9])", before=(32, 32)),
     TokenFormat("mailgun-key", ("key-",), r"key-[a-f0-9]{32}"),
     TokenFormat("netlify-token", ("nfp_",), r"nfp_[A-Za-z0-9]{36,}"),
     TokenFormat("new-relic-key", ("NRAK-", "NRII-"), r"NR(?:AK-[A-Z0-9]{27}|II-[A-Za-z0-9-]{32})"),
@@ -144,11 +149,13 @@ TOKEN_FORMATS: tuple[TokenFormat, ...] = (
         anywhere=True,
     ),
     TokenFormat("square-token", ("EAAA", "sq0"), r"(?:EAAA[A-Za-z0-9_-]{56,60}|sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,})"),
-    TokenFormat("stripe-key", ("k_live_", "k_test_"), r"[rs]k_(?:live|test)_[A-Za-z0-9]{10,}", anywhere=True),
+    TokenFormat(
+        "stripe-key", ("k_live_", "k_test_"), r"[rs]k_(?:live|test)_[A-Za-z0-9]{10,}", anywhere=True, before=(1, 1)
+    ),
     TokenFormat("stripe-webhook-secret", ("whsec_",), r"whsec_[A-Za-z0-9+/]{32,}={0,2}", anywhere=True),
     TokenFormat("supabase-token", ("sbp_", "sb_secret_"), r"(?:sbp_(?:v0_)?[a-f0-9]{40}|sb_secret_[A-Za-z0-9_-]{30,})"),
-    TokenFormat("telegram-token", (":AA",), r"\d{8,10}:AA[A-Za-z0-9_-]{33}"),
-    TokenFormat("terraform-token", (".atlasv1.",), r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}"),
+    TokenFormat("telegram-token", (":AA",), r"\d{8,10}:AA[A-Za-z0-9_-]{33}", before=(8, 10)),
+    TokenFormat("terraform-token", (".atlasv1.",), r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}", before=(14, 14)),
     TokenFormat("twilio-key", ("SK",), r"SK[a-f0-9]{32}"),
     TokenFormat("vault-token", ("hvs.", "hvb.", "hvr."), r"hv[bsr]\.[A-Za-z0-9_-]{24,}"),
     TokenFormat("xai-key", ("xai-",), r"xai-[A-Za-z0-9]{60,}"),
@@ -166,6 +173,43 @@ def compiled(entry: TokenFormat) -> re.Pattern[str]:
     start = "" if entry.anywhere else _START
     rest = "" if re.compile(entry.pattern).groups else _REST
     return re.compile(f"{start}(?:{entry.pattern}){rest}", re.ASCII)
+
+
+_DENSE = 16
+"""Characters to a literal under which one search of the whole text costs less than a call for each literal."""
+
+
+def matches(entry: TokenFormat, literals: list[str], text: str) -> Iterator[re.Match[str]]:
+    """Yield what one pattern finds in a text, as ``finditer`` does, but looking only where a literal stands.
+
+    A long text holds a short literal such as ``SK`` by chance, so that whole searches would grow with the length
+    and with the number of formats that occur in it.
+
+    Args:
+        entry: the format.
+        literals: those of its literals that may be part of a match; the others are not looked for.
+        text: where to look.
+    """
+    pattern = compiled(entry)
+    if entry.before is None or sum(map(text.count, literals)) > len(text) // _DENSE:
+        yield from pattern.finditer(text)
+        return
+    fewest, most = entry.before
+    after = 0
+    for place in sorted([at for literal in literals for at in _places(literal, text)]):
+        for start in range(max(after, place - most), place - fewest + 1):
+            match = pattern.match(text, start)
+            if match is not None:
+                yield match
+                after = match.end()
+                break
+
+
+def _places(literal: str, text: str) -> Iterator[int]:
+    at = text.find(literal)
+    while at >= 0:
+        yield at
+        at = text.find(literal, at + 1)
 
 
 _WORD_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=+~"
