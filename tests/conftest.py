@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,16 @@ class ManualClock:
         """Move the clock, and return the new time."""
         self.now += milliseconds
         return self.now
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nobodys_git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing that the developer has told git, or has it ignore, counts in a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+        patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("nobody")))
+        yield
 
 
 @pytest.fixture

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from satchel.base.tokens import TokenCounter
-from satchel.consult.planning import TurnRequest, plan_turn
+from satchel.consult.digests import digest_of_text
+from satchel.consult.planning import plan_turn
 from satchel.consult.prompts import FOLLOWING, OPENING
 from satchel.consult.records import (
     Content,
@@ -19,6 +19,7 @@ from satchel.consult.records import (
     HeldBack,
     Stat,
     TurnPlan,
+    TurnRequest,
     Window,
 )
 
@@ -136,8 +137,9 @@ class Reader:
         self.sent = []
         self.diffs = []
         blocks = blocks_of(prompt)
-        order = ["briefing", "map", "files", "removed", "withheld", "request"]
-        places = [order.index("files" if block.name in {"file", "diff"} else block.name) for block in blocks]
+        order = ["briefing", "map", "files", "removed", "withheld", "said", "request"]
+        kinds = {"file": "files", "diff": "files", "asked": "said", "answered": "said"}
+        places = [order.index(kinds.get(block.name, block.name)) for block in blocks]
         assert places == sorted(places)
         for block in blocks:
             if block.name in {"file", "diff"}:
@@ -192,7 +194,8 @@ class Desk:
     def gathered(self, paths: Iterable[str] | None = None) -> Gathering:
         """Look at files: all, or those that are named and there."""
         asked = sorted(self.disk if paths is None else set(paths) & self.disk.keys())
-        files = [FoundFile(path, f"/p/{path}", "/p", self.disk[path].stat) for path in asked]
+        stats = [(path, self.disk[path].stat) for path in asked]
+        files = [FoundFile(path, f"/p/{path}", "/p", stat.size, stat.mtime_ns) for path, stat in stats]
         # names are held back when they are looked at, contents when they are read
         early = [file for file in files if self.disk[file.path].reason == "secret_name"]
         held = tuple(HeldBack(file.path, "secret_name", "its name says so") for file in early)
@@ -204,16 +207,21 @@ class Desk:
         file = self.disk[found.path]
         if file.reason is not None:
             return HeldBack(found.path, file.reason, "it is held back")
-        return Content(file.text, hashlib.sha256(file.text.encode()).digest(), file.stat)
+        return Content(file.text, digest_of_text(file.text), file.stat)
 
-    def plan(self, paths: Iterable[str] | None = None, request: TurnRequest | None = None) -> TurnPlan:
+    def plan(
+        self,
+        paths: Iterable[str] | None = None,
+        request: TurnRequest | None = None,
+        read: Callable[[FoundFile], Content | HeldBack] | None = None,
+    ) -> TurnPlan:
         """Plan a turn over all files, or those that are named."""
         self.reads.clear()
         request = request or TurnRequest("s", "What is wrong here?", self.now)
         return plan_turn(
             self.state,
             self.gathered(paths),
-            self.read,
+            read or self.read,
             self.counter,
             self.window,
             replace(request, now=self.now),
@@ -239,3 +247,20 @@ class Desk:
         plan = self.commit(self.plan(paths, request))
         self.now += 10_000
         return plan
+
+
+LONG = "".join(f"line {n} of a file that is long enough\n" for n in range(60))
+"""A text of about 580 tokens."""
+
+
+def desk_with(*paths: str, text: str = LONG) -> Desk:
+    """Make a desk with files that hold their own path and a text."""
+    desk = Desk()
+    for path in paths:
+        desk.write(path, f"{path}\n{text}")
+    return desk
+
+
+def named(plan: TurnPlan, name: str) -> list[str]:
+    """Return the paths of the parts of a prompt that have a name."""
+    return [block.attributes["path"] for block in blocks_of(plan.prompt) if block.name == name]

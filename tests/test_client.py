@@ -131,12 +131,13 @@ def test_the_configuration_of_layers_claims_and_retention_reaches_the_rooms(
         "retention.messages_hours": 1,
         "retention.unread_messages_hours": 2,
         "retention.file_changes_hours": 3,
+        "retention.conversations_days": 4,
         "retention.skip_weekends": True,
         "retention.zone": "Europe/Berlin",
     }
     work = open_in(project, settings=settings).workplace
     assert (work.open_layers, work.claim_minutes) == (True, 5)
-    assert work.retention == Retention(1, 2, 3, skip_weekends=True, zone="Europe/Berlin")
+    assert work.retention == Retention(1, 2, 3, 4, skip_weekends=True, zone="Europe/Berlin")
 
 
 def test_rooms_are_made_once(satchel: Satchel) -> None:

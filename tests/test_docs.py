@@ -153,50 +153,47 @@ def test_the_readme_has_examples_that_run() -> None:
 @pytest.mark.parametrize(("language", "text"), runnable(), ids=lambda value: value if len(value) < 10 else "block")
 def test_an_example_of_the_readme_runs(language: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "project" / ".git").mkdir(parents=True)
-    own = {name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
-    path = os.pathsep.join([str(Path(sys.executable).parent), own.get("PATH", "")])
-    command = ["sh", "-eu", "-c", text] if language == "sh" else [sys.executable, "-W", "error", "-c", text]
-    done = subprocess.run(
-        command,
-        check=False,
-        cwd=tmp_path / "project",
-        env=own | {"PATH": path, "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = run_example(language, text, tmp_path)
     # lists say on stderr how much of them was shown
     complaints = [line for line in done.stderr.splitlines() if not re.match(r"\d+ of \d+ ", line)]
     assert (done.returncode, complaints) == (0, [])
     assert done.stdout
 
 
-def test_the_example_of_a_second_opinion_runs(tmp_path: Path) -> None:
-    ((_, text),) = runnable("docs/consulting.md")
+def run_example(language: str, text: str, home: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run what a document shows, in the folder ``project`` of somebody's home."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
+    path = os.pathsep.join([str(Path(sys.executable).parent), own.get("PATH", "")])
+    return subprocess.run(
+        ["sh", "-eu", "-c", text] if language == "sh" else [sys.executable, "-W", "error", "-c", text],
+        check=False,
+        cwd=home / "project",
+        env=own | {"PATH": path, "HOME": str(home), **environ},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_the_examples_of_a_second_opinion_run(tmp_path: Path) -> None:
+    (_, in_shell), (_, in_python) = runnable("docs/consulting.md")
     source = tmp_path / "project" / "src"
     source.mkdir(parents=True)
     (source.parent / ".git").mkdir()
     (source / "auth.py").write_text("def refresh(token):\n    return token\n")
-    own = {name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
-    path = os.pathsep.join([str(Path(sys.executable).parent), own.get("PATH", "")])
     with ChatCompletions(Said(("It is ", "safe."))) as ollama:
-        done = subprocess.run(
-            ["sh", "-eu", "-c", text],
-            check=False,
-            cwd=source.parent,
-            env=own | {"PATH": path, "HOME": str(tmp_path), "NO_PROXY": "*", "SATCHEL_CONSULT_BASE_URL": ollama.url},
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        to_ollama = {"NO_PROXY": "*", "SATCHEL_CONSULT_BASE_URL": ollama.url}
+        shell = run_example("sh", in_shell, tmp_path, **to_ollama)
+        python = run_example("python", in_python, tmp_path, **to_ollama, SATCHEL_CONSULT_WINDOW_TOKENS="32768")
         asked = [request.json for request in ollama.seen("chat")]
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("nothing was sent; ollama:qwen3:8b auth turn 1 would send ")
-    assert done.stdout.count("It is safe.\n") == 2
-    assert [body["model"] for body in asked] == ["qwen3:8b", "qwen3:8b"]
-    assert [body["messages"][-1]["content"].count("def refresh") for body in asked] == [1, 0]
-    assert "kept as decision d1 clock" in done.stderr
-    assert re.search(r"src/auth.py +inline", done.stdout)
+    assert (shell.returncode, python.returncode, python.stderr) == (0, 0, ""), shell.stderr + python.stderr
+    assert shell.stdout.startswith("nothing was sent; ollama:qwen3:8b auth turn 1 would send ")
+    assert shell.stdout.count("It is safe.\n") == 2
+    assert [body["model"] for body in asked] == ["qwen3:8b"] * 3
+    assert [body["messages"][-1]["content"].count("def refresh") for body in asked] == [1, 0, 0]
+    assert "kept as decision d1 clock" in shell.stderr
+    assert re.search(r"src/auth.py +inline", shell.stdout)
+    assert "kept as decision d2 token-refresh" in python.stdout
 
 
 def test_the_variables_of_all_providers_are_documented() -> None:

@@ -144,9 +144,12 @@ class Satchel:
     @cached_property
     def consulting(self) -> Consulting:
         """Conversations with other models."""
+        from satchel.consult.keeping import AnswerKeeper
         from satchel.consult.service import Consulting
 
-        return Consulting(self.workplace, self.config, self.environ)
+        return Consulting(
+            self.workplace, self.config, self.pack, lambda: AnswerKeeper(self.entries, self.decisions), self.environ
+        )
 
     @cached_property
     def packing(self) -> Packing:
@@ -195,9 +198,10 @@ class Satchel:
     @cached_property
     def housekeeping(self) -> Housekeeping:
         """Statistics, backups, checks, and forgetting."""
+        from satchel.consult.upkeep import EXAMINATIONS
         from satchel.keep.housekeeping import Housekeeping
 
-        return Housekeeping(self.workplace)
+        return Housekeeping(self.workplace, EXAMINATIONS)
 
     @cached_property
     def importing(self) -> Importing:
@@ -294,6 +298,7 @@ def open_satchel(
             config.retention_messages_hours,
             config.retention_unread_messages_hours,
             config.retention_file_changes_hours,
+            config.retention_conversations_days,
             config.retention_skip_weekends,
             config.retention_zone,
         ),

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from satchel.base.errors import InvalidInput
-from satchel.base.tokens import TokenCount, estimate, token_counter
+from satchel.base.tokens import TokenCount, TokenCounter, estimate, token_counter
 
 PROSE = (
     "The session middleware keeps a refresh token for each device. When the gateway rotates its key, every "
@@ -136,3 +136,11 @@ def test_only_an_empty_text_is_estimated_at_nothing(text: str, tokens: int) -> N
 def test_importing_the_module_does_not_load_the_tokenizer() -> None:
     program = "import sys, satchel.base.tokens; sys.exit('splintr' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_counter_for_a_model_with_smaller_tokens_counts_more_and_rounds_up() -> None:
+    counter = TokenCounter("length", True, None, lambda text, _: len(text))
+    larger = counter.times(1.15)
+    assert [larger.count("x" * size) for size in (0, 1, 10, 100)] == [0, 2, 12, 115]
+    assert (larger.name, larger.exact) == ("length", True)
+    assert counter.times(1) is counter

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,29 +9,32 @@ from typing import Any
 from satchel import Satchel
 from satchel.consult.conversation_records import ConversationKey, TurnResult
 from satchel.consult.conversations import Conversations
-from satchel.consult.records import ConversationState, KnownFile, Placement, Stat, TurnPlan
+from satchel.consult.digests import digest_of_text
+from satchel.consult.records import ConversationState, KnownFile, Overflow, Placement, TurnPlan
 
 KEY = ConversationKey("gpt", "review")
+digest = digest_of_text
 TABLES = ("conversations", "conversation_turns", "conversation_folders", "conversation_files", "blobs", "vector_stores")
 
 
-def digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
 def known(path: str, text: str | None = "text", placement: Placement = Placement.INLINE, **changes: Any) -> KnownFile:
-    """A file that was sent with a text, or is removed; where more is told of it, that."""
-    stat = Stat(len(text or ""), 1_795_000_000_123_456_789)
-    one = KnownFile(path, placement, stat, None if text is None else digest(text), 1_795_000_000_000, 7)
-    return replace(one, **changes)
+    """A file that was sent with a text in turn 1, or is removed; where more is told of it, that."""
+    why = None if placement is Placement.INLINE else Overflow.NO_ROOM
+    if text is None:
+        one = KnownFile(path, 0, None, None, 7, 1, why)
+    else:
+        one = KnownFile(path, len(text), 1_795_000_000_123_456_789, digest(text), 7, 1, why)
+    return one._replace(**changes)
 
 
 def plan(*files: KnownFile, contents: tuple[str, ...] = (), **changes: Any) -> TurnPlan:
     """A plan of 100 tokens for these files; where more is told of it, that."""
     whole = TurnPlan(
+        question="What of it?",
         prompt="What of it?",
         tokens=100,
         overflow={},
+        attachments=(),
         files={one.path: one for one in files},
         new_contents={digest(text): text for text in contents},
         held_back=(),

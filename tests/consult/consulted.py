@@ -13,7 +13,7 @@ from consult.providers.asking import Pauses, quick
 from consult.providers.server import FakeProvider
 from consulting import Reader, blocks_of
 from satchel import Satchel
-from satchel.consult.service import Consultation
+from satchel.consult.consultation import Consultation
 
 MODELS = {"compatible": "compatible:tiny", "openai": "openai:gpt-test"}
 ENVIRON = {"OPENAI_API_KEY": "sk-test"}
@@ -94,3 +94,8 @@ class Consulted:
 def names(consulted: Consulted) -> list[list[str]]:
     """Return the names of the parts of each prompt."""
     return [[block.name for block in blocks_of(prompt)] for prompt in consulted.prompts()]
+
+
+def split_of(done: Consultation) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the paths in the prompts and those that are searched."""
+    return tuple(file.path for file in done.inline), tuple(file.path for file in done.overflow)

@@ -10,6 +10,7 @@ from consult.providers.anthropic_api import SIGNATURE, AnthropicApi, Said
 from consult.providers.asking import LASTING, PASSING, Details, Pauses, content, quick
 from satchel.base.errors import AssistantFailed, Interrupted, Unavailable
 from satchel.consult.assistants.anthropic import AnthropicMessages
+from satchel.consult.assistants.models import Model
 from satchel.consult.assistants.protocol import Ask, Exchange
 from satchel.consult.assistants.retrying import Patience
 from satchel.consult.records import Window
@@ -29,9 +30,8 @@ def provider() -> Iterator[AnthropicApi]:
 
 def assistant(provider: AnthropicApi, pauses: Pauses, attempts: int = 3, **times: float) -> AnthropicMessages:
     timing, patience = quick(pauses, **times), Patience(attempts=attempts)
-    return AnthropicMessages(
-        "claude-test", WINDOW, key="sk-ant-test", base_url=provider.url, timing=timing, patience=patience
-    )
+    model = Model("anthropic", "claude-test", WINDOW)
+    return AnthropicMessages(model, key="sk-ant-test", base_url=provider.url, timing=timing, patience=patience)
 
 
 def test_an_answer_arrives_in_pieces_and_whole(provider: AnthropicApi, pauses: Pauses) -> None:

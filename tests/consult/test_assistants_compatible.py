@@ -14,8 +14,9 @@ from consult.providers.chat_completions import ChatCompletions, Said
 from consult.providers.server import Answer, Request, as_events
 from satchel.base.errors import AssistantFailed, Interrupted, Unavailable
 from satchel.base.tokens import estimate
+from satchel.consult.assistants.models import Model
 from satchel.consult.assistants.openai_compatible import OpenAICompatible
-from satchel.consult.assistants.protocol import Ask, Exchange, Timing
+from satchel.consult.assistants.protocol import Ask, Exchange
 from satchel.consult.assistants.retrying import Patience
 from satchel.consult.records import Window
 
@@ -40,7 +41,7 @@ def provider() -> Iterator[ChatCompletions]:
 def assistant(provider: ChatCompletions, pauses: Pauses, **options: Any) -> OpenAICompatible:
     timing = quick(pauses, **options.pop("timing", {}))
     settings: dict[str, Any] = {"base_url": provider.url, "timing": timing, **options}
-    return OpenAICompatible("tiny", settings.pop("window", WINDOW), **settings)
+    return OpenAICompatible(Model("compatible", "tiny", settings.pop("window", WINDOW)), **settings)
 
 
 def test_an_answer_arrives_in_pieces_and_whole(provider: ChatCompletions, pauses: Pauses) -> None:
@@ -209,7 +210,7 @@ def test_a_stream_that_was_cut_before_any_text_is_asked_for_again(pauses: Pauses
 def test_a_wait_in_milliseconds_is_understood(provider: ChatCompletions, pauses: Pauses) -> None:
     provider.fail("chat", "status", status=429, headers={"retry-after-ms": "250"})
     assistant(provider, pauses).ask(Ask("Why?"))
-    assert pauses.seconds == [0.25]
+    assert pauses.seconds == [0.25 + 0.25]
 
 
 def test_waiting_grows_and_ends(provider: ChatCompletions, pauses: Pauses) -> None:
@@ -296,11 +297,9 @@ def test_a_provider_that_does_not_listen_is_named(pauses: Pauses) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     nobody = OpenAICompatible(
-        "tiny",
-        WINDOW,
+        Model("ollama", "tiny", WINDOW),
         base_url=f"http://127.0.0.1:{port}/v1",
-        provider="ollama",
-        timing=Timing(sleep=pauses),
+        timing=quick(pauses),
         patience=Patience(attempts=2),
     )
     with pytest.raises(
@@ -315,8 +314,8 @@ def test_a_wrong_key_is_told_with_its_variable_and_never_repeated(pauses: Pauses
     with ChatCompletions() as provider:
         said = {"error": {"message": f"Incorrect API key provided: {key}", "code": "invalid_api_key"}}
         provider.fail("chat", "status", status=401, body=said)
-        with pytest.raises(AssistantFailed, match="Check that MY_KEY holds a valid key") as failed:
-            assistant(provider, pauses, key=key, variable="MY_KEY").ask(Ask("Why?"))
+        with pytest.raises(AssistantFailed, match="Check that SATCHEL_CONSULT_KEY holds a valid key") as failed:
+            assistant(provider, pauses, key=key).ask(Ask("Why?"))
     assert key not in str(failed.value)
 
 
@@ -355,7 +354,7 @@ def test_a_call_cancelled_before_it_begins_sends_nothing(provider: ChatCompletio
 def test_a_call_cancelled_while_it_waits_ends_at_once(provider: ChatCompletions) -> None:
     cancelled = threading.Event()
     provider.fail("chat", "status", status=429, headers={"retry-after": "50"})
-    patient = OpenAICompatible("tiny", WINDOW, base_url=provider.url)
+    patient = OpenAICompatible(Model("compatible", "tiny", WINDOW), base_url=provider.url)
     timer = threading.Timer(0.2, cancelled.set)
     timer.start()
     with pytest.raises(Interrupted):

@@ -10,6 +10,7 @@ from consult.providers.asking import LASTING, PASSING, Details, Pauses, content,
 from consult.providers.gemini_api import SIGNATURE, GeminiApi, Said
 from satchel.base.errors import AssistantFailed, Interrupted, Unavailable
 from satchel.consult.assistants.gemini import GeminiContents
+from satchel.consult.assistants.models import Model
 from satchel.consult.assistants.protocol import Ask, Exchange
 from satchel.consult.assistants.retrying import Patience
 from satchel.consult.records import Window
@@ -29,9 +30,8 @@ def provider() -> Iterator[GeminiApi]:
 
 def assistant(provider: GeminiApi, pauses: Pauses, attempts: int = 3, **times: float) -> GeminiContents:
     timing, patience = quick(pauses, **times), Patience(attempts=attempts)
-    return GeminiContents(
-        "gemini-test", WINDOW, key="gemini-test-key", base_url=provider.url, timing=timing, patience=patience
-    )
+    model = Model("gemini", "gemini-test", WINDOW)
+    return GeminiContents(model, key="gemini-test-key", base_url=provider.url, timing=timing, patience=patience)
 
 
 def test_an_answer_arrives_in_pieces_and_whole(provider: GeminiApi, pauses: Pauses) -> None:
@@ -113,7 +113,7 @@ def test_a_wait_that_is_asked_for_in_the_body_is_kept(provider: GeminiApi, pause
     error = {"code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED", "details": details}
     provider.fail("chat", "status", status=429, body={"error": error})
     assistant(provider, pauses).ask(Ask("Why?"))
-    assert pauses.seconds == [14.0]
+    assert pauses.seconds == [14.25]
 
 
 @pytest.mark.parametrize("said", [Said(), Said((" ",)), Said(thoughts="hmm")], ids=["none", "blank", "thoughts"])

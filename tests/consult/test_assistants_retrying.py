@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,21 +19,30 @@ def failure(*, is_passing: bool = True, retry_after: float | None = None) -> Ass
 
 
 @pytest.mark.parametrize(
-    ("attempt", "failed", "pause"),
+    ("attempt", "failed", "least", "most"),
     [
-        (1, failure(), 0.5),
-        (2, failure(), 1.0),
-        (5, failure(), 8.0),
-        (6, failure(), 8.0),
-        (7, failure(), None),
-        (1, failure(is_passing=False), None),
-        (1, failure(retry_after=0.0), 0.0),
-        (1, failure(retry_after=60.0), 60.0),
-        (1, failure(retry_after=60.5), None),
+        (1, failure(), 0.25, 0.5),
+        (2, failure(), 0.5, 1.0),
+        (5, failure(), 4.0, 8.0),
+        (6, failure(), 4.0, 8.0),
+        (7, failure(), None, None),
+        (1, failure(is_passing=False), None, None),
+        (1, failure(retry_after=0.0), 0.0, 0.25),
+        (2, failure(retry_after=60.0), 60.0, 60.5),
+        (1, failure(retry_after=60.5), None, None),
     ],
 )
-def test_pauses_grow_up_to_a_limit_and_end(attempt: int, failed: AssistantFailed, pause: float | None) -> None:
-    assert Patience(attempts=7).pause(attempt, failed) == pause
+def test_pauses_grow_up_to_a_limit_and_end_and_are_partly_left_to_chance(
+    attempt: int, failed: AssistantFailed, least: float | None, most: float | None
+) -> None:
+    patience = Patience(attempts=7)
+    assert (patience.pause(attempt, failed, 0.0), patience.pause(attempt, failed, 1.0)) == (least, most)
+
+
+def test_those_who_failed_together_do_not_come_back_together() -> None:
+    pauses = {Patience().pause(3, failure(), Timing().chance()) for _ in range(20)}
+    assert len(pauses) > 15
+    assert all(pause is not None and 1.0 <= pause <= 2.0 for pause in pauses)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +114,7 @@ def test_a_connection_that_opens_after_the_end_is_shut() -> None:
     class Request:
         def __init__(self) -> None:
             self.extensions: dict[str, object] = {}
+            self.url = SimpleNamespace(scheme="http", raw_host=b"localhost", port=None)
 
     ours, theirs = socket.socketpair()
     with ours, theirs:

@@ -15,7 +15,7 @@ from satchel import Satchel
 from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError, StoreDamaged
 from satchel.consult.conversation_records import ConversationKey
 from satchel.consult.conversations import Conversations
-from satchel.consult.records import ConversationState, KnownFile, Placement
+from satchel.consult.records import ConversationState, KnownFile, Overflow, Placement
 from satchel.consult.sweeping import VectorStores
 
 if TYPE_CHECKING:
@@ -210,24 +210,24 @@ def test_an_earlier_content_is_read_by_its_digest(conversations: Conversations) 
 
 class TestListing:
     def test_what_is_where_and_why(self, conversations: Conversations) -> None:
-        overflow = Placement.OVERFLOW
-        first = [known("b.py"), known("a.py"), known("big.py", placement=overflow, tokens=900)]
+        first = [known("b.py"), known("a.py"), known("big.py", why=Overflow.TOO_LARGE, tokens=900)]
         take_turn(conversations, *first)
-        take_turn(conversations, *first[1:], known("b.py", None), known("late.py", placement=overflow))
+        take_turn(conversations, *first[1:], known("b.py", None), known("late.py", why=Overflow.LATE, first_turn=2))
         (listed,) = conversations.list()
         assert [(one.path, one.tokens, one.is_removed, one.why) for one in listed.inline] == [
             ("a.py", 7, False, None),
             ("b.py", 7, True, None),
         ]
         assert [(one.path, one.tokens, one.why) for one in listed.overflow] == [
-            ("big.py", 900, "did not fit beside the files that go first"),
+            ("big.py", 900, "larger alone than the part of the window that files may take"),
             ("late.py", 7, "new in turn 2, after others had overflowed in turn 1"),
         ]
 
     def test_a_new_file_that_did_not_fit_is_told_from_one_that_came_after_it(
         self, conversations: Conversations
     ) -> None:
-        late, later = (known(f"{name}.py", placement=Placement.OVERFLOW) for name in ("late", "later"))
+        late = known("late.py", why=Overflow.NO_ROOM, first_turn=2)
+        later = known("later.py", why=Overflow.LATE, first_turn=3)
         take_turn(conversations, known("a.py"))
         take_turn(conversations, late)
         take_turn(conversations, late, later)
@@ -355,31 +355,6 @@ class TestResetting:
         conversations.reset(KEY)
         (left,) = stores.recorded()
         assert (left.name, left.conversation_id) == (store.name, None)
-
-
-def test_a_thousand_files_take_less_than_100_kb(conversations: Conversations, satchel: Satchel) -> None:
-    # names about as long as those of CPython's library, and every file changed once
-    paths = [f"Lib/area_{number // 20:02}/subject/thing_{number:04}.py" for number in range(1_000)]
-
-    def pages() -> int:
-        with satchel.workplace.engine.read() as transaction:
-            row = transaction.one(
-                """
-                SELECT sum(pgsize) FROM dbstat WHERE name IN (
-                    SELECT name FROM sqlite_schema
-                    WHERE tbl_name IN ('conversations', 'conversation_folders', 'conversation_files')
-                )
-                """
-            )
-        assert row is not None
-        return int(row[0])
-
-    take_turn(conversations, key=ConversationKey("gpt", "without files"))
-    empty = pages()
-    take_turn(conversations, *(known(path, path, tokens=3_000) for path in paths))
-    for turn in range(10):
-        take_turn(conversations, *(known(path, f"{path}{turn}", tokens=3_100 + turn) for path in paths[turn::10]))
-    assert 60_000 < pages() - empty < 100_000
 
 
 _TURN = st.dictionaries(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from satchel import InvalidInput, NotFound
 from satchel.base.errors import Refused, TooLarge
 from satchel.consult.gathering import Limits, gather
-from satchel.consult.records import Gathering, Stat
+from satchel.consult.records import Gathering
 
 
 @pytest.fixture
@@ -53,13 +53,16 @@ def test_a_file_is_described_without_being_opened(project: Path, monkeypatch: py
     write(project, "src/a.py", text="four")
     status = (project / "src" / "a.py").stat()
 
-    def refused(*given: Any, **named: Any) -> int:
-        raise AssertionError("opened")
+    opened = os.open
 
-    monkeypatch.setattr(os, "open", refused)
+    def refusing(path: str, *given: Any, **named: Any) -> int:
+        assert not str(path).endswith("a.py"), "opened"
+        return opened(path, *given, **named)
+
+    monkeypatch.setattr(os, "open", refusing)
     (file,) = gathered(project, "src/a.py").files
     assert (file.path, file.real_path, file.root) == ("src/a.py", str(project / "src" / "a.py"), str(project))
-    assert file.stat == Stat(4, status.st_mtime_ns)
+    assert (file.size, file.mtime_ns) == (4, status.st_mtime_ns)
 
 
 @pytest.mark.parametrize(
@@ -270,14 +273,14 @@ class TestHeldBack:
 
     def test_a_folder_that_cannot_be_listed(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         write(project, "src/a.py", "closed/b.py")
-        scandir = os.scandir
+        opened = os.open
 
-        def closed(path: str) -> Any:
+        def closed(path: str, *given: Any, **named: Any) -> int:
             if path.endswith("closed"):
                 raise PermissionError(13, "Permission denied", path)
-            return scandir(path)
+            return opened(path, *given, **named)
 
-        monkeypatch.setattr(os, "scandir", closed)
+        monkeypatch.setattr(os, "open", closed)
         found = gathered(project)
         assert [file.path for file in found.files] == ["src/a.py"]
         (held,) = found.held_back
@@ -310,13 +313,13 @@ class TestHeldBack:
         class Gone:
             """A listing from before the files went."""
 
-            def __init__(self, path: str) -> None:
-                with scandir(path) as listing:
+            def __init__(self, folder: int) -> None:
+                with scandir(folder) as listing:
                     self.entries = list(listing)
                 (project / "a.py").unlink()
 
-            def __enter__(self) -> list[os.DirEntry[str]]:
-                return self.entries
+            def __enter__(self) -> Iterator[os.DirEntry[str]]:
+                return iter(self.entries)
 
             def __exit__(self, *_: object) -> None:
                 return None

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from consult.asking_git import AS_SOMEBODY, at_home, git, write_all
 from satchel.consult.ignoring import Folders, Rules
 
 FILES = ("a", "b/a", "b/foo.c", "b/c/foo.o", "b/c/d/x y", "foo/a", "foo/b/a", "foo.c", ".x/foo.c", "x y/#a", "c/!a")
@@ -21,11 +21,11 @@ PIECES = tuple("a b foo * ? / /**/ **/ foo.c *.c *.o . f* [ab] [!a] [^b]o \\*".s
 WHOLE = tuple("/* */ ** /** a/** b/**/a **/c b/* foo/ /foo/ b/c/ * \\#a \\!a #a / x\\ y".split())
 
 
-def git(folder: Path, *arguments: str) -> str:
-    """Run git there, untouched by what is configured on this machine."""
-    environ = {"PATH": os.environ["PATH"], "HOME": str(folder / "home"), "GIT_CONFIG_NOSYSTEM": "1"}
-    done = subprocess.run(["git", "-C", str(folder), *arguments], env=environ, capture_output=True, check=True)
-    return done.stdout.decode()
+@pytest.fixture(scope="module", autouse=True)
+def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home where nothing is configured, for git and for us."""
+    with at_home(tmp_path_factory.mktemp("home")) as home:
+        yield home
 
 
 def make(folder: Path, ignore_files: Mapping[str, str]) -> None:
@@ -34,9 +34,7 @@ def make(folder: Path, ignore_files: Mapping[str, str]) -> None:
     for path in FILES:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).touch()
-    for path, text in ignore_files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(text.encode())
+    write_all(folder, dict(ignore_files))
 
 
 def left_by_git(folder: Path) -> set[str]:
@@ -117,8 +115,7 @@ def test_a_linked_worktree_obeys_the_exclude_file_of_its_repository(tmp_path: Pa
     main = tmp_path / "main"
     main.mkdir()
     make(main, {".git/info/exclude": "foo.c\n"})
-    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
-    git(main, *identity, "commit", "--quiet", "--allow-empty", "-m", "x")
+    git(main, *AS_SOMEBODY, "commit", "--quiet", "--allow-empty", "-m", "x")
     git(main, "worktree", "add", "--quiet", str(tmp_path / "linked"))
     linked = tmp_path / "linked"
     (linked / "foo.c").touch()
@@ -143,10 +140,19 @@ def test_a_root_is_never_left_out_itself(tmp_path: Path) -> None:
 def test_rules_end_where_another_repository_begins_but_what_they_ignore_stays_ignored(tmp_path: Path) -> None:
     make(tmp_path, {".gitignore": "*.c\n/foo\n"})
     for inner in ("b", "foo"):
-        (tmp_path / inner / ".git").mkdir()
+        git(tmp_path / inner, "init", "--quiet", "--template=")
     rules = Folders([str(tmp_path)])
     assert not rules.leaves_out(str(tmp_path / "b" / "foo.c"), is_folder=False)
     assert rules.leaves_out(str(tmp_path / "foo" / "a"), is_folder=False)
+
+
+def test_an_empty_folder_called_as_gits_own_makes_no_repository(tmp_path: Path) -> None:
+    make(tmp_path, {".gitignore": "*.c\n"})
+    (tmp_path / "b" / ".git").mkdir()
+    (tmp_path / "foo" / ".git").write_text("gitdir: nowhere\n")
+    for root in (tmp_path, tmp_path / "b"):
+        assert Folders([str(root)]).leaves_out(str(tmp_path / "b" / "foo.c"), is_folder=False)
+    assert left_by_us(tmp_path) - {"foo/.git"} == left_by_git(tmp_path)
 
 
 def test_a_range_that_ends_before_it_begins_spoils_no_other_rule() -> None:
@@ -176,3 +182,80 @@ def test_an_ignore_file_that_is_no_utf_8_still_holds(tmp_path: Path) -> None:
     make(tmp_path, {})
     (tmp_path / ".gitignore").write_bytes(b"# caf\xe9\nfoo.c\n")
     assert "foo.c" not in left_by_us(tmp_path)
+
+
+_PLACES: Mapping[str, tuple[str, Mapping[str, str], str | None]] = {
+    "the usual file": ("home/.config/git/ignore", {}, None),
+    "the usual file of XDG": ("xdg/git/ignore", {"XDG_CONFIG_HOME": "xdg"}, None),
+    "below the home": ("home/rules", {}, "~/rules"),
+    "absolute": ("rules", {}, "{folder}/rules"),
+    "relative to the top": ("repository/.git/rules", {}, ".git/rules"),
+    "no file": ("home/.config/git/ignore", {}, ""),
+}
+
+
+@pytest.mark.parametrize("is_link", [False, True], ids=["file", "link"])
+@pytest.mark.parametrize("place", _PLACES)
+def test_rules_for_all_repositories_hold_wherever_they_are_kept(tmp_path: Path, place: str, is_link: bool) -> None:
+    file, variables, value = _PLACES[place]
+    repository = tmp_path / "repository"
+    (tmp_path / "home").mkdir()
+    repository.mkdir()
+    with at_home(tmp_path / "home", **{name: str(tmp_path / folder) for name, folder in variables.items()}):
+        make(repository, {".gitignore": "!/c/\n"})
+        write_all(tmp_path, {"elsewhere" if is_link else file: "*.c\n/b/c\nc/\n"})
+        if is_link:
+            (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / file).symlink_to(tmp_path / "elsewhere")
+        if value is not None:
+            git(repository, "config", "core.excludesFile", value.format(folder=tmp_path))
+        left = left_by_us(repository)
+        assert left == left_by_git(repository)
+        assert ("foo.c" in left) == (value == "")
+
+
+def in_capitals(text: str) -> str:
+    """Return rules in capitals, but for sets: git compares those with the small letter alone."""
+    return "\n".join(line if "[" in line else line.upper() for line in text.split("\n"))
+
+
+_EVERYWHERE = ("home/.config/git/ignore", "here/.git/info/exclude", "here/.gitignore", "here/b/.gitignore")
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(st.dictionaries(st.sampled_from(_EVERYWHERE), _TEXTS), st.booleans())
+def test_rules_from_everywhere_together_leave_what_git_leaves(texts: dict[str, str], any_case: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder, at_home(Path(folder).resolve() / "home") as home:
+        here = home.parent / "here"
+        here.mkdir()
+        make(here, {"b/A": "", "Foo.C": "", "B/c/d": ""})
+        write_all(home.parent, {path: in_capitals(text) if any_case else text for path, text in texts.items()})
+        git(here, "config", "core.ignoreCase", "true" if any_case else "false")
+        assert left_by_us(here) == left_by_git(here)
+
+
+@pytest.mark.parametrize("inner", ["", "inner"])
+def test_outside_of_a_repository_the_rules_for_all_hold_from_the_root(tmp_path: Path, inner: str) -> None:
+    with at_home(tmp_path / "home"):
+        write_all(
+            tmp_path, {"home/.config/git/ignore": "/a\n*.c\n", "root/a": "", "root/inner/b.c": "", "root/inner/a": ""}
+        )
+        rules = Folders([str(tmp_path / "root" / inner)])
+        assert rules.leaves_out(str(tmp_path / "root" / "inner" / "b.c"), is_folder=False)
+        assert rules.leaves_out(str(tmp_path / "root" / "inner" / "a"), is_folder=False) is (inner == "inner")
+
+
+def test_a_submodule_has_rules_of_its_own_and_those_for_all(tmp_path: Path, nobodys_home: Path) -> None:
+    for name in ("outer", "library"):
+        (tmp_path / name).mkdir()
+        make(tmp_path / name, {".gitignore": "foo.c\n"} if name == "outer" else {})
+        git(tmp_path / name, *AS_SOMEBODY, "commit", "--quiet", "--allow-empty", "-m", "x")
+    git(tmp_path / "outer", *AS_SOMEBODY, "submodule", "--quiet", "add", str(tmp_path / "library"), "lib")
+    write_all(
+        tmp_path / "outer", {".git/modules/lib/info/exclude": "/kept\n", "lib/kept": "", "lib/foo.c": "", "lib/x.o": ""}
+    )
+    with at_home(tmp_path / "home"):
+        write_all(tmp_path / "home", {".config/git/ignore": "*.o\n"})
+        lib = tmp_path / "outer" / "lib"
+        assert left_by_us(lib) - {".git"} == left_by_git(lib) == {"foo.c"}
+        assert not Folders([str(tmp_path / "outer")]).leaves_out(str(lib / "foo.c"), is_folder=False)

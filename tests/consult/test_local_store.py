@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consult.providers.asking import content
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import Interrupted, InvalidInput
 from satchel.consult.vector_stores.local import CHUNK_CHARS, LocalStore, passages
 
 FILES = {
@@ -46,6 +46,19 @@ def test_no_more_is_returned_than_was_asked_for() -> None:
         assert len(store.search("token", 4)) == 4
         with pytest.raises(InvalidInput, match="limit 0"):
             store.search("token", 0)
+
+
+def test_indexing_ends_when_it_is_told_to() -> None:
+    asked: list[None] = []
+
+    def check() -> None:
+        asked.append(None)
+        if len(asked) == 2:
+            raise Interrupted("cancelled")
+
+    with pytest.raises(Interrupted):
+        LocalStore(FILES, check)
+    assert len(asked) == 2
 
 
 def test_a_passage_names_its_lines() -> None:

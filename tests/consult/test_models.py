@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +24,10 @@ KEYS = {"OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b", "GEMINI_API_KEY": "c"}
         ("gpt-6-astra", "openai", "gpt-6-astra", Window(1_050_000, 128_000)),
         ("openai:gpt-6-astra", "openai", "gpt-6-astra", Window(1_050_000, 128_000)),
         ("gpt-5", "openai", "gpt-5", Window(400_000, 100_000)),
-        ("gpt-5-chat-latest", "openai", "gpt-5-chat-latest", Window(128_000, 16_384)),
+        ("gpt-5.4-2026-03-05", "openai", "gpt-5.4-2026-03-05", Window(1_050_000, 128_000)),
+        ("gpt-5.4-mini-2026-03-17", "openai", "gpt-5.4-mini-2026-03-17", Window(400_000, 100_000)),
+        ("claude-haiku-5-5", "anthropic", "claude-haiku-5-5", Window(1_000_000, 128_000)),
+        ("gemini-3.5-flash-lite", "gemini", "gemini-3.5-flash-lite", Window(1_048_576, 65_536)),
         ("o3-2025-04-16", "openai", "o3-2025-04-16", Window(200_000, 50_000)),
         ("claude-haiku-4-5-20251001", "anthropic", "claude-haiku-4-5-20251001", Window(200_000, 50_000)),
         ("gemini-4-argon", "gemini", "gemini-4-argon", Window(1_048_576, 65_536)),
@@ -29,7 +35,8 @@ KEYS = {"OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b", "GEMINI_API_KEY": "c"}
 )
 def test_a_model_is_known_with_its_window(name: str, provider: str, model: str, window: Window) -> None:
     found = find_model(name)
-    assert (found.provider, found.name, found.window) == (provider, model, window)
+    assert (found.provider, found.name) == (provider, model)
+    assert (found.window.tokens, found.window.output) == (window.tokens, window.output)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +47,8 @@ def test_any_model_of_a_named_provider_can_be_asked_with_a_configured_window(
     name: str, provider: str, model: str
 ) -> None:
     found = find_model(name, window=8_192)
-    assert (found.provider, found.name, found.window) == (provider, model, Window(8_192, 2_048))
+    assert (found.provider, found.name) == (provider, model)
+    assert (found.window.tokens, found.window.output) == (8_192, 2_048)
 
 
 def test_configuration_overrides_the_table() -> None:
@@ -74,6 +82,22 @@ def test_limits_that_make_no_sense_are_refused(window: int, output: int | None) 
         find_model("ollama:qwen3", window=window, output=output)
 
 
+@pytest.mark.parametrize(
+    ("provider", "package", "module"),
+    [
+        ("openai", "openai", "types/shared/chat_model.py"),
+        ("anthropic", "anthropic", "types/model.py"),
+    ],
+)
+def test_every_name_is_one_that_the_vendors_sdk_knows_or_what_some_begin_with(
+    provider: str, package: str, module: str
+) -> None:
+    source = Path(str(files(package).joinpath(module))).read_text(encoding="utf-8")
+    known = {name + "-" for name in re.findall(r'"([a-z0-9.-]+)"', source)}
+    ours = {family.name for family in FAMILIES if family.provider == provider}
+    assert {name for name in ours if not any(one.startswith(f"{name}-") for one in known)} == set()
+
+
 def test_every_family_finds_itself() -> None:
     assert {find_model(family.name).provider for family in FAMILIES} <= set(PROVIDERS)
     assert len({family.name for family in FAMILIES}) == len(FAMILIES)
@@ -84,7 +108,7 @@ def test_an_assistant_is_named_by_provider_and_model(name: str) -> None:
     settings = AssistantSettings(base_url="http://127.0.0.1:1/v1", window=32_000)
     assistant = open_assistant(name, KEYS, settings)
     assert assistant.name.partition(":")[2] == name.rpartition(":")[2]
-    assert assistant.window == Window(32_000, 8_000)
+    assert (assistant.window.tokens, assistant.window.output) == (32_000, 8_000)
     assert assistant.keeps_history == (name == "gpt-5")
 
 
@@ -126,3 +150,18 @@ def test_no_sdk_is_imported_before_it_is_needed() -> None:
 
 def test_room_is_left_for_searching() -> None:
     assert (search_reserve(Window(8_000, 2_000)), search_reserve(Window(1_000_000, 1))) == (1_000, 16_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "factor"),
+    [
+        ("gpt-6-sol", 1.0),
+        ("claude-opus-4-6", 1.3),
+        ("claude-opus-5-5", 1.75),
+        ("anthropic:claude-of-tomorrow", 1.75),
+        ("gemini-3.8-flash", 1.15),
+        ("ollama:qwen3:8b", 1.15),
+    ],
+)
+def test_tokens_of_a_model_are_counted_as_many_as_they_may_be(name: str, factor: float) -> None:
+    assert find_model(name, window=100_000).window.token_factor == factor

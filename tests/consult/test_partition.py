@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
 
 from satchel.consult.partition import NewFile, check_partition, give_back, place_new
-from satchel.consult.records import Content, KnownFile, Placement, Stat
+from satchel.consult.records import Content, KnownFile, Overflow, Stat
 
 
 def new(path: str, tokens: int) -> NewFile:
@@ -49,24 +48,25 @@ def test_what_was_chosen_last_is_given_back_until_enough_is_free() -> None:
     assert inline == []
 
 
-INLINE = KnownFile("a", Placement.INLINE, Stat(1, 1), b"x", 1, 1)
-OVERFLOW = replace(INLINE, placement=Placement.OVERFLOW)
+INLINE = KnownFile("a", 1, 1, b"x", 10, 1, None)
+OVERFLOW = INLINE._replace(why=Overflow.NO_ROOM)
 
 
-def test_each_part_alone_is_accepted() -> None:
-    check_partition({"a": INLINE}, {"a": INLINE}, ["a"], [], [])
-    check_partition({}, {"a": OVERFLOW}, ["a"], ["a"], [])
-    check_partition({}, {}, ["a"], [], ["a"])
-    check_partition({"a": INLINE}, {"a": replace(INLINE, digest=None)}, ["a"], [], ["a"])
+def test_each_part_alone_is_accepted_and_the_prompt_s_is_returned() -> None:
+    assert check_partition({"a": INLINE}, {"a": INLINE}, ["a"], [], []) == [INLINE]
+    assert check_partition({}, {"a": OVERFLOW}, ["a"], ["a"], []) == []
+    assert check_partition({}, {}, ["a"], [], ["a"]) == []
+    assert check_partition({"a": INLINE}, {"a": INLINE._replace(digest=None)}, ["a"], [], ["a"]) == []
 
 
 @pytest.mark.parametrize(
     ("before", "after", "searchable", "held_back", "said"),
     [
         ({"a": INLINE}, {"a": OVERFLOW}, ["a"], [], "a file moved"),
-        ({}, {"a": INLINE}, ["a"], [], "exactly one part"),
-        ({}, {"a": INLINE}, [], ["a"], "exactly one part"),
-        ({}, {}, [], [], "exactly one part"),
+        ({}, {"a": INLINE}, ["a"], [], "in two parts"),
+        ({}, {"a": INLINE}, [], ["a"], "in two parts"),
+        ({}, {}, [], [], "in no part"),
+        ({}, {"a": OVERFLOW}, [], [], "in no part"),
         ({}, {"a": OVERFLOW}, ["a"], ["a"], "both held back and searchable"),
         ({}, {}, [], ["a", "a"], "held back twice"),
     ],

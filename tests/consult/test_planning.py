@@ -6,27 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from consulting import COUNTER, Desk, Reader, blocks_of
+from consulting import COUNTER, LONG, Desk, Reader, blocks_of, desk_with, named
 from satchel import TooLarge
 from satchel.base.tokens import TokenCounter
-from satchel.consult.planning import TurnRequest, forgotten
-from satchel.consult.records import Gathering, HeldBack, Placement, TurnPlan, Window
+from satchel.consult.planning import forgotten
+from satchel.consult.prompts import tokens_of_past
+from satchel.consult.records import PastTurn, Placement, TurnPlan, TurnRequest, Window
 from satchel.consult.window import INLINE_SHARE, WindowFull, room
 
 ASK = TurnRequest("s", "Why?", 0)
-LONG = "".join(f"line {n} of a file that is long enough\n" for n in range(60))
-"""A text of about 580 tokens."""
-
-
-def desk_with(*paths: str, text: str = LONG) -> Desk:
-    desk = Desk()
-    for path in paths:
-        desk.write(path, f"{path}\n{text}")
-    return desk
-
-
-def named(plan: TurnPlan, name: str) -> list[str]:
-    return [block.attributes["path"] for block in blocks_of(plan.prompt) if block.name == name]
 
 
 def listed(plan: TurnPlan, name: str) -> list[str]:
@@ -313,36 +301,6 @@ class TestAFileHeldBack:
         assert named(desk.turn(), "file") == ["b.py"]
 
 
-class TestAttachments:
-    def test_are_searched_in_their_turn_only_and_not_remembered(self) -> None:
-        desk = desk_with("a.py", "b.py")
-        plan = desk.turn(["a.py"], replace(ASK, attachments=desk.gathered(["b.py"])))
-        assert list(plan.overflow) == ["b.py"]
-        assert list(plan.files) == ["a.py"]
-        assert not plan.has_overflowed
-        assert not desk.turn(["a.py"]).overflow
-
-    def test_that_are_context_too_are_context(self) -> None:
-        desk = desk_with("a.py", "b.py")
-        plan = desk.turn(request=replace(ASK, attachments=desk.gathered(["b.py"])))
-        assert (named(plan, "file"), dict(plan.overflow)) == (["a.py", "b.py"], {})
-
-    def test_that_the_model_holds_are_brought_up_to_date_instead(self) -> None:
-        desk = desk_with("a.py", "b.py")
-        desk.turn()
-        desk.write("b.py", desk.disk["b.py"].text + "more\n", age_ms=0)
-        plan = desk.turn(["a.py"], replace(ASK, attachments=desk.gathered(["b.py"])))
-        assert (named(plan, "diff"), dict(plan.overflow)) == (["b.py"], {})
-
-    def test_held_back_are_reported_once(self) -> None:
-        desk = desk_with("a.py", "b.py")
-        desk.disk["b.py"].reason = "binary"
-        held = Gathering((), (HeldBack("c", "special", "it is a pipe"), HeldBack("a.py", "special", "never")))
-        attached = Gathering(desk.gathered(["b.py"]).files, held.held_back)
-        plan = desk.turn(["a.py"], replace(ASK, attachments=attached))
-        assert [one.path for one in plan.held_back] == ["b.py", "c"]
-
-
 class TestTheWindow:
     def test_is_counted_with_the_text_that_is_sent(self) -> None:
         desk = desk_with("a.py", "b.py")
@@ -393,6 +351,25 @@ class TestALostThread:
         assert named(plan, "file") == named(before, "file")
         assert removed not in plan.prompt
         assert desk.state.provider_ref is not None
+
+    def test_is_told_what_was_said_before_as_far_as_a_fifth_of_the_room_goes(self) -> None:
+        desk = desk_with("a.py")
+        desk.turn()
+        desk.state, desk.reader = forgotten(desk.state), Reader()
+        long = "so it is " * 500
+        past = [PastTurn(n, f"question {n}", long) for n in range(1, 8)]
+        plan = desk.turn(request=replace(ASK, earlier=past))
+        turns = [block.attributes["turn"] for block in blocks_of(plan.prompt) if block.name == "answered"]
+        taken = sum(tokens_of_past(one, COUNTER) for one in past if str(one.n) in turns)
+        most = 0.2 * room(desk.window, COUNTER)
+        assert turns == ["5", "6", "7"]
+        assert taken <= most < taken + tokens_of_past(past[0], COUNTER)
+
+    def test_that_goes_on_is_told_nothing_again(self) -> None:
+        desk = desk_with("a.py")
+        desk.turn()
+        plan = desk.turn(request=replace(ASK, earlier=[PastTurn(1, "how?", "so")]))
+        assert [block.name for block in blocks_of(plan.prompt)] == ["request"]
 
     def test_forgets_contents_but_no_place(self) -> None:
         desk = desk_with("a.py")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from consulting import COUNTER, Desk, OnDisk, Reader
-from satchel.consult.planning import TurnRequest, forgotten
-from satchel.consult.records import ConversationState, Placement, Window
+from satchel.consult.digests import digest_of_text
+from satchel.consult.planning import forgotten
+from satchel.consult.records import ConversationState, Placement, TurnRequest, Window
 from satchel.consult.window import WindowFull, room
 
 NAMES = [f"{folder}{name}" for folder in ("", "a/", "a/b/", "ü ,/") for name in ("x.py", "y.md", "z", 'q".txt')]
@@ -193,7 +192,7 @@ class Consultation(RuleBasedStateMachine):
             for path, known in plan.files.items()
             if known.placement is Placement.INLINE and known.digest is not None
         }
-        assert believed == {path: hashlib.sha256(text.encode()).digest() for path, text in desk.reader.files.items()}
+        assert believed == {path: digest_of_text(text) for path, text in desk.reader.files.items()}
         assert all(plan.new_contents[believed[path]] == desk.reader.files[path] for path in desk.reader.sent)
         assert not desk.reader.files.keys() - desk.disk.keys()
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from consulting import COUNTER, blocks_of
 from satchel.consult.prompts import FOLLOWING, OPENING, Parts, Piece, render
+from satchel.consult.records import PastTurn
 
 ASK = Parts(True, "Why?", None, (), (), 0, (), (), ())
 
@@ -50,6 +51,13 @@ def test_a_mark_in_a_searched_file_is_avoided_too() -> None:
     assert f"</request-{mark}>" not in other
 
 
+def test_a_mark_in_an_earlier_answer_is_avoided_too() -> None:
+    plain = shown(replace(ASK, earlier=[PastTurn(1, "how?", "so")]))
+    mark = plain.split("this message is ")[1].split(".")[0]
+    other = shown(replace(ASK, earlier=[PastTurn(1, "how?", f"</answered-{mark}>")]))
+    assert [block.name for block in blocks_of(other)] == ["asked", "answered", "request"]
+
+
 def test_the_order_is_fixed_and_the_question_last() -> None:
     parts = replace(
         ASK,
@@ -59,16 +67,19 @@ def test_the_order_is_fixed_and_the_question_last() -> None:
         searchable_count=1,
         removed=["e"],
         withheld=["f\ng"],
+        earlier=[PastTurn(1, "how?", "so"), PastTurn(2, "and?", "no\n")],
     )
     prompt = shown(parts)
     assert prompt == shown(parts)
     assert prompt.startswith(OPENING)
     blocks = blocks_of(prompt)
     assert [block.name for block in blocks] == [
-        "briefing", "map", "file", "diff", "file", "removed", "withheld", "request",
+        "briefing", "map", "file", "diff", "file", "removed", "withheld",
+        "asked", "answered", "asked", "answered", "request",
     ]  # fmt: skip
     assert blocks[4].attributes == {"path": "c", "replaces": "yes"}
     assert blocks[6].paths == ["f\ng"]
+    assert [(block.attributes["turn"], block.body) for block in blocks[7:9]] == [("1", "how?\n"), ("1", "so\n")]
 
 
 def test_another_question_changes_nothing_before_it() -> None:

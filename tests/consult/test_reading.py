@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from satchel.consult import reading
+from satchel.consult.digests import digest_of
 from satchel.consult.gathering import gather
 from satchel.consult.reading import read_content
 from satchel.consult.records import Content, FoundFile, HeldBack, Stat
@@ -48,8 +48,10 @@ def test_the_text_encodes_to_the_bytes_of_the_file(project: Path, text: str) -> 
     found = found_in(project, data)
     read = content(found, force=True)
     assert read.text.encode() == data
-    assert read.digest == hashlib.sha256(data).digest()
-    assert read.stat == found.stat == Stat(len(data), (project / "src" / "a.py").stat().st_mtime_ns)
+    assert read.digest == digest_of(data)
+    assert (
+        read.stat == Stat(found.size, found.mtime_ns) == Stat(len(data), (project / "src" / "a.py").stat().st_mtime_ns)
+    )
 
 
 @pytest.mark.parametrize("data", [b"", b"a\r\nb\rc\n", b"\xef\xbb\xbfa", b"\x1b[1ma\x07\x0c", "\u2028\u202e".encode()])

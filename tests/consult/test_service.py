@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from consult.answered_turns import stored
-from consult.consulted import ENVIRON, HUGE, LONG, SMALL, Consulted, names
+from consult.consulted import ENVIRON, HUGE, LONG, SMALL, Consulted, names, split_of
 from consult.providers.chat_completions import ChatCompletions, Said
 from consult.providers.openai_api import OpenAIApi
 from consulting import blocks_of
@@ -37,7 +37,7 @@ class TestTurns:
         done = consulted.ask("Is it right?", context=["src", "README.md"], on_text=pieces.append)
         assert done.answer == "".join(pieces)
         assert done.answer
-        assert (done.turn, done.inline, done.overflow, done.held_back) == (1, ("README.md", "src/a.py"), (), ())
+        assert (done.turn, split_of(done), done.held_back) == (1, (("README.md", "src/a.py"), ()), ())
         assert consulted.heard().files == {"README.md": "# Read\n", "src/a.py": SMALL}
         assert blocks_of(consulted.prompts()[0])[-1].body == "Is it right?\n"
 
@@ -49,7 +49,7 @@ class TestTurns:
         assert second.turn == 2
         assert second.sent_tokens < first.sent_tokens
         assert second.saved_tokens > first.sent_tokens // 2
-        assert second.inline == ("src/a.py",)
+        assert split_of(second) == (("src/a.py",), ())
 
     def test_a_changed_file_goes_as_a_diff(self, consulted: Consulted) -> None:
         consulted.write("src/a.py", LONG)
@@ -81,7 +81,7 @@ class TestTurns:
         done = consulted.ask(context=["src", *named])
         consulted.ask(context=["src", *named])
         assert names(consulted)[1:] == [["removed", "request"], ["request"]]
-        assert done.inline == ("src/b.py",)
+        assert split_of(done) == (("src/b.py",), ())
         assert consulted.heard().files == {"src/b.py": SMALL}
 
     def test_what_does_not_fit_is_searched_in_every_turn_and_never_moves(self, consulted: Consulted) -> None:
@@ -90,7 +90,7 @@ class TestTurns:
         first = consulted.ask(context=["."])
         consulted.write("huge.py", SMALL)
         second = consulted.ask(context=["."])
-        assert [(one.inline, one.overflow) for one in (first, second)] == [(("small.py",), ("huge.py",))] * 2
+        assert [split_of(one) for one in (first, second)] == [(("small.py",), ("huge.py",))] * 2
         if isinstance(consulted.provider, OpenAIApi):
             assert list(consulted.provider.searched.values()) == [SMALL.encode()]
             assert (consulted.provider.stores, consulted.provider.files) == ({}, {})
@@ -99,7 +99,7 @@ class TestTurns:
         consulted.write("log.txt", "a line of a log\n")
         consulted.ask(attachments=["log.txt"])
         done = consulted.ask()
-        assert (done.inline, done.overflow) == ((), ())
+        assert split_of(done) == ((), ())
         assert consulted.satchel.consulting.conversations.list().items[0].overflow == ()
 
     @COMPATIBLE
@@ -120,7 +120,7 @@ class TestTurns:
             Said(("Found.",)),
         ]
         done = consulted.ask(context=["."])
-        assert (done.answer, done.queries, done.overflow) == ("Found.", ("other_7",), ("huge.py",))
+        assert (done.answer, done.queries, split_of(done)[1]) == ("Found.", ("other_7",), ("huge.py",))
         result = consulted.provider.requests[-1].json["messages"][-1]
         assert "def other_7():" in result["content"]
 
@@ -197,7 +197,7 @@ class TestDryRuns:
         before = stored(consulted.satchel)
         planned = consulted.ask(context=["."], dry_run=True)
         assert (planned.answer, planned.turn) == (None, 1)
-        assert (planned.inline, planned.overflow) == (("small.py",), ("huge.py",))
+        assert split_of(planned) == (("small.py",), ("huge.py",))
         assert [(held.path, held.reason) for held in planned.held_back] == [(".env", "secret_name")]
         assert consulted.provider.requests == []
         assert stored(consulted.satchel) == before

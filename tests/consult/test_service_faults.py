@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import pytest
@@ -12,14 +12,14 @@ from consult.consulted import HUGE, SMALL, Consulted
 from consult.providers.asking import LASTING, PASSING, Details
 from consult.providers.chat_completions import ChatCompletions, Said
 from consult.providers.openai_api import OpenAIApi
-from consulting import Reader
+from consulting import Reader, blocks_of
 from satchel.base.errors import AssistantFailed, Interrupted
 from satchel.consult.sweeping import LIFE_MS, VectorStores
 
 if TYPE_CHECKING:
     from conftest import ManualClock
 
-STEPS = {"compatible": ("chat",), "openai": ("create_store", "upload", "add_batch", "poll", "respond")}
+STEPS = {"compatible": ("chat",), "openai": ("create_store", "upload", "add_batch", "poll", "list_batch", "respond")}
 AT_EACH_STEP = [pytest.param(kind, step, id=f"{kind}-{step}") for kind, steps in STEPS.items() for step in steps]
 BOTH = pytest.mark.parametrize(("consulted", "step"), AT_EACH_STEP, indirect=["consulted"])
 # every step in a later turn, which has more to lose; in a first one the last
@@ -54,6 +54,14 @@ def prepare(consulted: Consulted, turn: int) -> None:
         consulted.provider.model.script = [Said(("It is so.",) * 8)]
 
 
+def fail(consulted: Consulted, step: str, kind: str, times: int = 1, **details: Any) -> None:
+    """Let a step fail; which files of a batch failed is asked for only where one does."""
+    if isinstance(consulted.provider, OpenAIApi) and step == "list_batch":
+        consulted.write("src/broken.py", HUGE)
+        consulted.provider.unreadable = {"broken"}
+    consulted.provider.fail(step, kind, times=times, **details)
+
+
 def assert_nothing_happened(consulted: Consulted, before: object, *, may_be_sought: bool = False) -> None:
     """Check the conversation, its turns and contents, the lease, and what is left at the provider."""
     assert consulted.snapshot() == before
@@ -82,7 +90,7 @@ def test_after_a_fault_that_lasts_all_is_as_before(
     prepare(consulted, turn)
     before = consulted.snapshot()
     consulted.be_quick(silence=0.3)
-    consulted.provider.fail(step, kind, times=1_000, **details)
+    fail(consulted, step, kind, times=1_000, **details)
     with pytest.raises(AssistantFailed) as failed:
         consulted.ask(context=["src"])
     # a file that is refused is dropped; it is none left that fails the call
@@ -98,7 +106,7 @@ def test_a_fault_that_passes_costs_a_pause_and_no_more(
     consulted: Consulted, step: str, kind: str, details: Details, pause: float
 ) -> None:
     prepare(consulted, 2)
-    consulted.provider.fail(step, kind, **details)
+    fail(consulted, step, kind, **details)
     done = consulted.ask(context=["src"])
     assert (done.turn, done.answer) == (2, "It is so." * 8)
     assert pause in consulted.pauses.seconds
@@ -110,7 +118,7 @@ def test_a_fault_that_passes_costs_a_pause_and_no_more(
 def test_a_call_cancelled_at_any_step_leaves_all_as_before(consulted: Consulted, step: str, turn: int) -> None:
     prepare(consulted, turn)
     before = consulted.snapshot()
-    consulted.provider.fail(step, "cancel")
+    fail(consulted, step, "cancel")
     with pytest.raises(Interrupted):
         consulted.ask(context=["src"], is_cancelled=consulted.provider.cancelled.is_set)
     assert_nothing_happened(consulted, before, may_be_sought=step == "create_store")
@@ -206,6 +214,8 @@ def test_a_lost_thread_begins_anew_with_all_its_files(consulted: Consulted) -> N
     reader = Reader()
     reader.hear(consulted.prompts()[-1], ())
     assert reader.files == {"src/small.py": SMALL + SMALL}
+    said = [block for block in blocks_of(consulted.prompts()[-1]) if block.name in {"asked", "answered"}]
+    assert [(block.attributes["turn"], block.body) for block in said] == [("1", "Why?\n"), ("1", "It is so.\n")]
     assert {name.partition("--")[2] for name in consulted.provider.searched} == {"src--huge.py", "src--new.py"}
     assert_nothing_happened(consulted, consulted.snapshot())
 
@@ -241,17 +251,25 @@ def test_a_lost_thread_whose_new_beginning_fails_is_as_before(
 
 
 @OPENAI
-def test_a_store_that_could_not_be_deleted_is_swept_by_a_later_call(consulted: Consulted, clock: ManualClock) -> None:
+@pytest.mark.parametrize("status", [400, 401, 429, 500])
+@pytest.mark.parametrize("step", ["list_stores", "list_files", "delete_store", "delete_file"])
+def test_what_fails_once_the_answer_is_there_is_recorded_and_swept_by_a_later_call(
+    consulted: Consulted, clock: ManualClock, step: str, status: int
+) -> None:
     prepare(consulted, 1)
-    consulted.provider.fail("delete_store", "status", times=1_000)
-    consulted.provider.fail("delete_file", "status", times=1_000)
+    if step.startswith("list"):
+        # a store and files whose names were lost have to be looked for
+        consulted.provider.fail("create_store", "lose")
+        consulted.provider.fail("upload", "lose")
+    consulted.provider.fail(step, "status", status=status, times=1_000)
     done = consulted.ask(context=["src"])
-    assert isinstance(consulted.provider, OpenAIApi)
-    assert [note for note in done.notes if "will be later" in note]
-    assert len(consulted.provider.stores) == 1
+    assert (done.turn, done.answer) == (1, "It is so." * 8)
+    assert len([note for note in done.notes if "will be later" in note]) == 1
+    assert len(VectorStores(consulted.satchel.workplace).recorded()) == 1
     consulted.provider.faults.clear()
     clock.advance(2 * LIFE_MS)
     consulted.ask("A question without files", session_id="other")
+    assert isinstance(consulted.provider, OpenAIApi)
     assert (consulted.provider.stores, consulted.provider.files) == ({}, {})
     assert VectorStores(consulted.satchel.workplace).recorded() == ()
 

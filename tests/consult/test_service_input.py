@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from consult.answered_turns import stored
-from consult.consulted import ENVIRON, HUGE, LONG, SMALL, Consulted, names
+from consult.consulted import ENVIRON, HUGE, LONG, SMALL, Consulted, names, split_of
 from satchel import Satchel
 from satchel.base.errors import (
     InvalidInput,
@@ -108,8 +108,22 @@ class TestRefusals:
     def test_a_question_larger_than_the_window(self, consulted: Consulted) -> None:
         self.refused(consulted, TooLarge, "Shorten them", question="word " * 30_000)
 
-    def test_a_briefing_larger_than_the_window(self, consulted: Consulted) -> None:
-        self.refused(consulted, TooLarge, "Shorten them", briefing="word " * 30_000)
+    @pytest.mark.parametrize(
+        ("options", "match"),
+        [
+            ({"role": "developer"}, "role was given without briefing"),
+            ({"task_id": "T1"}, "task_id was given without briefing"),
+            ({"run_id": "r1"}, "run_id was given without briefing or a note"),
+            ({"run_id": "r1", "keep_as": "decision:k"}, "run_id was given without briefing or a note"),
+            ({"run_id": "a\nb", "briefing": True}, "run_id"),
+            ({"agent": ""}, "agent"),
+            ({"keep_as": "scratchpad"}, "unknown keep_as"),
+            ({"keep_as": "decision:"}, "key"),
+            ({"keep_as": "discovery", "dry_run": True}, "a dry run has no answer to keep"),
+        ],
+    )
+    def test_what_is_for_nothing(self, consulted: Consulted, options: dict[str, object], match: str) -> None:
+        self.refused(consulted, SatchelError, match, **options)
 
     def test_files_without_a_project(
         self, consulted: Consulted, open_in: Callable[..., Satchel], tmp_path: Path
@@ -149,7 +163,7 @@ class TestHeldBack:
             "secret.py": "secret",
         }
         assert consulted.heard().files == {"a.py": SMALL}
-        assert done.inline == ("a.py",)
+        assert split_of(done)[0] == ("a.py",)
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
     def test_a_file_that_may_not_be_read_is_named(self, consulted: Consulted) -> None:
@@ -172,7 +186,7 @@ class TestHeldBack:
         consulted.write("huge.py", HUGE)
         consulted.write("small.py", SMALL)
         done = consulted.ask(context=["."], priority=["huge.py"])
-        assert (done.inline, done.overflow) == (("small.py",), ("huge.py",))
+        assert split_of(done) == (("small.py",), ("huge.py",))
         assert [note for note in done.notes if "huge.py has priority but is not in the prompt" in note]
 
     def test_a_file_with_priority_goes_before_smaller_ones(self, consulted: Consulted) -> None:
@@ -180,5 +194,5 @@ class TestHeldBack:
             consulted.write(f"{name}.py", LONG * 3)
         consulted.write("z.py", LONG * 4)
         done = consulted.ask(context=["."], priority=["z.py"])
-        assert "z.py" in done.inline
+        assert "z.py" in split_of(done)[0]
         assert done.overflow

@@ -16,7 +16,7 @@ from consult.answered_turns import KEY
 from satchel import Satchel
 from satchel.base.errors import Interrupted, InvalidInput, Unavailable
 from satchel.consult.conversations import Conversations
-from satchel.consult.sweeping import LIFE_MS, LONGEST_LIFE_MS, MOST_SWEPT, VectorStore, VectorStores
+from satchel.consult.sweeping import LIFE_MS, LONGEST_LIFE_MS, MOST_SWEPT, Sweeper, VectorStore, VectorStores
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -31,13 +31,16 @@ class Provider:
         self.stores: dict[str, str] = {}
         self.asked: list[VectorStore] = []
         self.fails = False
+        self.sweeper = Sweeper("openai", self.remove)
 
     def make(self, store: VectorStore) -> str:
         self.stores[store.name] = f"vs_{len(self.stores)}"
         return self.stores[store.name]
 
-    def remove(self, store: VectorStore) -> None:
+    def remove(self, store: VectorStore, is_cancelled: Callable[[], bool]) -> None:
         self.asked.append(store)
+        if is_cancelled():
+            raise Interrupted("cancelled")
         if self.fails:
             raise Unavailable("the provider answered 503", "Try again later")
         for name, external_id in list(self.stores.items()):
@@ -87,7 +90,7 @@ def test_a_call_that_ends_as_it_should_leaves_nothing(stores: VectorStores, prov
 def test_a_store_in_use_is_not_swept(stores: VectorStores, provider: Provider, clock: ManualClock) -> None:
     stores.made(stores.announce("openai"), "vs_1")
     clock.advance(LIFE_MS - 1)
-    assert stores.sweep("openai", provider.remove).deleted == 0
+    assert stores.sweep(provider.sweeper).deleted == 0
     assert provider.asked == []
 
 
@@ -98,7 +101,7 @@ def test_a_store_that_is_said_to_be_in_use_again_lives_on(
     clock.advance(LIFE_MS - 1)
     stores.made(made, "vs_1")
     clock.advance(LIFE_MS - 1)
-    assert stores.sweep("openai", provider.remove).deleted == 0
+    assert stores.sweep(provider.sweeper).deleted == 0
 
 
 @pytest.mark.parametrize("is_known", [True, False], ids=["made", "only announced"])
@@ -110,7 +113,7 @@ def test_what_a_crash_left_is_swept(
     if is_known:
         stores.made(announced, external_id)
     clock.advance(LIFE_MS)
-    swept = stores.sweep("openai", provider.remove)
+    swept = stores.sweep(provider.sweeper)
     assert (swept.deleted, swept.failures) == (1, ())
     assert provider.stores == {}
     assert stores.recorded() == ()
@@ -123,7 +126,7 @@ def test_a_sweep_deletes_from_its_own_account_and_project_only(
     for stores, account in ((one, "openai"), (one, "azure"), (other, "openai")):
         stores.announce(account)
     clock.advance(LIFE_MS)
-    assert one.sweep("openai", provider.remove).deleted == 1
+    assert one.sweep(provider.sweeper).deleted == 1
     assert [store.provider for store in one.recorded()] == ["azure"]
     assert len(other.recorded("openai")) == 1
 
@@ -135,16 +138,16 @@ def test_what_cannot_be_deleted_is_said_and_tried_again_later_and_later(
     clock.advance(LIFE_MS)
     provider.fails = True
     for pause in (5, 10, 20, 40):
-        assert stores.sweep("openai", provider.remove).failures == (
+        assert stores.sweep(provider.sweeper).failures == (
             "the vector store vs_1 was not deleted: the provider answered 503",
         )
         clock.advance(pause * MINUTE - 1)
-        assert stores.sweep("openai", provider.remove).failures == ()
+        assert stores.sweep(provider.sweeper).failures == ()
         clock.advance(1)
     (left,) = stores.recorded()
     assert (left.state, left.attempts) == ("leaving", 4)
     provider.fails = False
-    assert stores.sweep("openai", provider.remove).deleted == 1
+    assert stores.sweep(provider.sweeper).deleted == 1
 
 
 def test_one_that_never_can_be_deleted_is_tried_every_day(
@@ -154,7 +157,7 @@ def test_one_that_never_can_be_deleted_is_tried_every_day(
     provider.fails = True
     for _ in range(40):
         clock.advance(86_400_000)
-        assert len(stores.sweep("openai", provider.remove).failures) == 1
+        assert len(stores.sweep(provider.sweeper).failures) == 1
 
 
 def test_one_failure_does_not_keep_the_others_from_being_deleted(
@@ -163,30 +166,39 @@ def test_one_failure_does_not_keep_the_others_from_being_deleted(
     bad, good = (stores.made(stores.announce("openai"), external_id) for external_id in ("bad", "good"))
     clock.advance(LIFE_MS)
 
-    def remove(store: VectorStore) -> None:
+    def remove(store: VectorStore, is_cancelled: Callable[[], bool]) -> None:
         provider.fails = store.external_id == bad.external_id
-        provider.remove(store)
+        provider.remove(store, is_cancelled)
 
-    swept = stores.sweep("openai", remove)
+    swept = stores.sweep(Sweeper("openai", remove))
     assert (swept.deleted, len(swept.failures)) == (1, 1)
     assert [store.external_id for store in stores.recorded()] == ["bad"]
     assert good.external_id in {store.external_id for store in provider.asked}
 
 
 @pytest.mark.parametrize("error", [Interrupted("cancelled"), KeyboardInterrupt()])
-def test_a_sweep_that_is_cancelled_forgets_nothing(
-    stores: VectorStores, clock: ManualClock, error: BaseException
+def test_a_sweep_that_is_cancelled_forgets_nothing_and_leaves_the_rest_to_the_next(
+    stores: VectorStores, provider: Provider, clock: ManualClock, error: BaseException
 ) -> None:
     for _ in range(2):
         stores.announce("openai")
     clock.advance(LIFE_MS)
 
-    def cancel(_: VectorStore) -> None:
+    def cancel(_: VectorStore, is_cancelled: Callable[[], bool]) -> None:
         raise error
 
     with pytest.raises(type(error)):
-        stores.sweep("openai", cancel)
-    assert len(stores.recorded()) == 2
+        stores.sweep(Sweeper("openai", cancel))
+    assert [store.attempts for store in stores.recorded()] == [1, 0]
+    assert stores.sweep(provider.sweeper).deleted == 1
+
+
+def test_a_sweep_asks_whether_it_is_cancelled(stores: VectorStores, provider: Provider, clock: ManualClock) -> None:
+    stores.announce("openai")
+    clock.advance(LIFE_MS)
+    with pytest.raises(Interrupted):
+        stores.sweep(provider.sweeper, is_cancelled=lambda: True)
+    assert len(stores.recorded()) == 1
 
 
 def test_one_call_sweeps_a_few_at_most_the_oldest_first(
@@ -197,9 +209,9 @@ def test_one_call_sweeps_a_few_at_most_the_oldest_first(
         names.append(stores.announce("openai").name)
         clock.advance(1)
     clock.advance(LIFE_MS)
-    assert stores.sweep("openai", provider.remove).deleted == MOST_SWEPT
+    assert stores.sweep(provider.sweeper).deleted == MOST_SWEPT
     assert [store.name for store in provider.asked] == names[:MOST_SWEPT]
-    assert stores.sweep("openai", provider.remove).deleted == 2
+    assert stores.sweep(provider.sweeper).deleted == 2
 
 
 def test_a_store_that_was_made_after_it_was_swept_is_recorded_anew(
@@ -207,11 +219,11 @@ def test_a_store_that_was_made_after_it_was_swept_is_recorded_anew(
 ) -> None:
     announced = stores.announce("openai")
     clock.advance(LIFE_MS)
-    stores.sweep("openai", provider.remove)
+    stores.sweep(provider.sweeper)
     made = stores.made(announced, provider.make(announced))
     assert stores.recorded() == (made,)
     clock.advance(LIFE_MS)
-    stores.sweep("openai", provider.remove)
+    stores.sweep(provider.sweeper)
     assert provider.stores == {}
 
 
@@ -225,7 +237,7 @@ def test_a_conversation_that_is_gone_keeps_no_store_from_being_recorded(stores: 
 def test_where_nothing_is_left_over_a_sweep_writes_nothing(
     stores: VectorStores, satchel: Satchel, provider: Provider
 ) -> None:
-    assert stores.sweep("openai", provider.remove).deleted == 0
+    assert stores.sweep(provider.sweeper).deleted == 0
     assert not satchel.workplace.engine.file.exists()
 
 
@@ -243,13 +255,13 @@ def test_of_sweeps_at_once_each_store_is_deleted_by_one(
     clock.advance(LIFE_MS)
     barrier, lock, asked = Barrier(3), Lock(), list[str]()
 
-    def remove(store: VectorStore) -> None:
+    def remove(store: VectorStore, is_cancelled: Callable[[], bool]) -> None:
         with lock:
             asked.append(store.name)
 
     def sweep(stores: VectorStores) -> None:
         barrier.wait()
-        stores.sweep("openai", remove)
+        stores.sweep(Sweeper("openai", remove))
 
     threads = [Thread(target=sweep, args=(stores,)) for stores in every]
     for thread in threads:
@@ -286,5 +298,5 @@ def test_what_a_killed_process_left_is_swept_by_another(
     assert left.name == killed.stdout.strip()
     provider.make(left)
     clock.advance(LIFE_MS)
-    assert stores.sweep("openai", provider.remove).deleted == 1
+    assert stores.sweep(provider.sweeper).deleted == 1
     assert provider.stores == {}

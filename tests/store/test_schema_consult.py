@@ -91,12 +91,11 @@ CONVERSATION = {
     "updated_at": 0,
 }  # fmt: skip
 TURN = {
-    "conversation_id": 1, "n": 1, "prompt": b"", "answer": "", "sent_tokens": 0, "resent_tokens": 0,
-    "answer_tokens": 0, "created_at": 0,
+    "conversation_id": 1, "n": 1, "question": "", "prompt": b"", "answer": "", "sent_tokens": 0,
+    "resent_tokens": 0, "answer_tokens": 0, "created_at": 0,
 }  # fmt: skip
 FILE = {
-    "folder_id": 1, "name": "a.py", "placement": 1, "first_turn": 1, "size": 0, "mtime_ns": 0, "sent_at": 0,
-    "tokens": 0,
+    "folder_id": 1, "name": "a.py", "size": 0, "tokens": 0, "first_turn": 1, "overflow": 1,
 }  # fmt: skip
 BLOB = {"project_id": 1, "digest": b"d", "last_used": 0, "size": 0, "bytes": b""}
 STORE = {
@@ -118,7 +117,7 @@ STORE = {
         ("conversation_folders", {"conversation_id": 2, "path": ""}),
         ("conversation_files", FILE),
         ("conversation_files", {**FILE, "name": "b.py", "folder_id": 2}),
-        ("conversation_files", {**FILE, "name": "b.py", "placement": 3}),
+        ("conversation_files", {**FILE, "name": "b.py", "overflow": 4}),
         ("blobs", BLOB),
         ("vector_stores", STORE),
         ("vector_stores", {**STORE, "uid": b"new", "state": 4}),

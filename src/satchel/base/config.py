@@ -56,6 +56,7 @@ class Config:
     retention_messages_hours: int
     retention_unread_messages_hours: int
     retention_file_changes_hours: int
+    retention_conversations_days: int
     retention_skip_weekends: bool
     retention_zone: str
     pack_budget: int
@@ -72,6 +73,7 @@ class Config:
     consult_base_url: str | None
     consult_window_tokens: int | None
     consult_output_tokens: int | None
+    consult_blob_mib: int
     tokens_encoding: str
     project_name: str | None
     settings: tuple[Setting, ...]

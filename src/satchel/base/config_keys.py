@@ -145,6 +145,14 @@ KEYS: tuple[Key, ...] = (
         maximum=87_600,
     ),
     Key(
+        "retention.conversations_days",
+        int,
+        90,
+        "Days that a conversation with another model is kept after its last turn.",
+        minimum=1,
+        maximum=3_650,
+    ),
+    Key(
         "retention.skip_weekends",
         bool,
         False,
@@ -223,6 +231,15 @@ KEYS: tuple[Key, ...] = (
         minimum=1,
         maximum=10_000_000,
         example=16_000,
+    ),
+    Key(
+        "consult.blob_mib",
+        int,
+        64,
+        "MiB of compressed contents that all conversations of a store may keep to make diffs from. 0 keeps none: a "
+        "changed file goes whole.",
+        minimum=0,
+        maximum=65_536,
     ),
     Key(
         "tokens.encoding",

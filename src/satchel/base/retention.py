@@ -5,26 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 HOUR_MS = 3_600_000
-_DAY_HOURS = 24
+DAY_HOURS = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long messages and file changes are kept.
+    """How long messages, file changes and conversations are kept.
 
     Attributes:
         messages_hours: a message, once it was read.
         unread_messages_hours: a message that was not.
         file_changes_hours: a file change.
+        conversations_days: a conversation with another model, counted from its last turn.
         skip_weekends: whether Saturdays and Sundays of ``zone`` do not count.
         zone: an IANA time zone, such as ``Europe/Berlin``.
     """
 
     messages_hours: int = 24
-    unread_messages_hours: int = 7 * _DAY_HOURS
-    file_changes_hours: int = 7 * _DAY_HOURS
+    unread_messages_hours: int = 7 * DAY_HOURS
+    file_changes_hours: int = 7 * DAY_HOURS
+    conversations_days: int = 90
     skip_weekends: bool = False
     zone: str = "UTC"
+
+    @property
+    def conversations_hours(self) -> int:
+        """The hours of ``conversations_days``."""
+        return self.conversations_days * DAY_HOURS
 
     def expires_at(self, created_at: int, hours: int) -> int:
         """Return when something expires.

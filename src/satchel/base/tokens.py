@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from satchel.base.errors import unknown_name
 
@@ -57,6 +58,17 @@ class TokenCounter:
             kind: the file's suffix, as in ``py`` or ``.svg``; None for prose. Only an estimate uses it.
         """
         return self._count(text, kind)
+
+    def times(self, factor: float) -> TokenCounter:
+        """Return a counter for a model whose tokens are smaller, or larger, than those of the encoding.
+
+        Args:
+            factor: how many of the model's tokens stand for one of the encoding's, above 0; counts are rounded up.
+        """
+        if factor == 1:
+            return self
+        count = self._count
+        return replace(self, _count=lambda text, kind: math.ceil(count(text, kind) * factor))
 
     def measure(self, text: str, kind: str | None = None) -> TokenCount:
         """Return the number of tokens with its label; the arguments are those of :meth:`count`."""

@@ -5,12 +5,13 @@ They are a convenience and no part of the state: where one is missing, its file 
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from satchel.base.redaction import finds_secret
+from satchel.consult.digests import digest_of_text
+from satchel.keep.past_conversations import remove_contents
 from satchel.store.transaction import Transaction
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -23,7 +24,7 @@ _FILLED_TENTHS = 9
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A compressed content, ready to be kept; digest is the SHA-256 of the content itself."""
+    """A compressed content, ready to be kept; digest is of the content itself."""
 
     digest: bytes
     compressed: bytes
@@ -36,6 +37,14 @@ def pack(contents: Mapping[bytes, str]) -> list[Packed]:
         contents: by digest.
     """
     return [Packed(digest, compress(text)) for digest, text in sorted(contents.items()) if finds_secret(text) is None]
+
+
+def unpack(packed: Packed) -> str | None:
+    """Return a content that was kept, or None where it is damaged or not what its digest says."""
+    text = decompress(packed.compressed)
+    if text is None or digest_of_text(text) != packed.digest:
+        return None
+    return text
 
 
 def compress(text: str) -> bytes:
@@ -52,11 +61,12 @@ def decompress(data: bytes) -> str | None:
 
 
 def keep(transaction: Transaction, project_id: int, contents: list[Packed], now: int) -> None:
-    """Keep contents; one that is there already counts as used."""
+    """Keep contents; one that is there already counts as used, and is written again in case it was damaged."""
     transaction.many(
         """
         INSERT INTO blobs (project_id, digest, last_used, size, bytes) VALUES (:project, :digest, :now, :size, :bytes)
-        ON CONFLICT (project_id, digest) DO UPDATE SET last_used = excluded.last_used
+        ON CONFLICT (project_id, digest) DO UPDATE
+        SET last_used = excluded.last_used, size = excluded.size, bytes = excluded.bytes
         """,
         [
             {
@@ -92,10 +102,7 @@ def read(transaction: Transaction, project_id: int, digest: bytes) -> str | None
         "SELECT bytes FROM blobs WHERE project_id = :project AND digest = :digest",
         {"project": project_id, "digest": digest},
     )
-    text = None if row is None else decompress(row[0])
-    if text is None or hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() != digest:
-        return None
-    return text
+    return None if row is None else unpack(Packed(digest, row[0]))
 
 
 def trim(transaction: Transaction, most_bytes: int) -> int:
@@ -110,7 +117,7 @@ def trim(transaction: Transaction, most_bytes: int) -> int:
     """
     if _total(transaction) <= most_bytes:
         return 0
-    removed = remove_unneeded(transaction)
+    removed = remove_contents(transaction)
     excess = _total(transaction) - most_bytes * _FILLED_TENTHS // 10
     leaving: list[int] = []
     for number, size in transaction.all("SELECT id, size FROM blobs ORDER BY last_used, id"):
@@ -120,25 +127,6 @@ def trim(transaction: Transaction, most_bytes: int) -> int:
         excess -= size
     transaction.many("DELETE FROM blobs WHERE id = :id", [{"id": number} for number in leaving])
     return removed + len(leaving)
-
-
-def remove_unneeded(transaction: Transaction, project_id: int | None = None) -> int:
-    """Remove the contents that no file of a conversation of their project refers to, and return how many those were.
-
-    Args:
-        project_id: only of this project; None is every one of the store.
-    """
-    return transaction.execute(
-        """
-        DELETE FROM blobs
-        WHERE (CAST(:project AS BIGINT) IS NULL OR project_id = :project) AND (project_id, digest) NOT IN (
-            SELECT c.project_id, f.digest FROM conversations c
-            JOIN conversation_folders d ON d.conversation_id = c.id JOIN conversation_files f ON f.folder_id = d.id
-            WHERE f.digest IS NOT NULL
-        )
-        """,
-        {"project": project_id},
-    )
 
 
 def _total(transaction: Transaction) -> int:

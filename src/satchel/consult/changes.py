@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from satchel.consult.matching import matching_lines
-from satchel.consult.records import KnownFile, Stat
+from satchel.consult.records import FoundFile, KnownFile
 
 RACY_MS = 2_000
 """How old a file must be when it is read for its time to show later changes: the coarsest clock of a file
@@ -15,18 +15,23 @@ _CONTEXT_LINES = 3
 _NO_NEWLINE = "\\ No newline at end of file\n"
 
 
-def is_surely_unchanged(known: KnownFile, stat: Stat) -> bool:
-    """Tell whether a file still has the content that a conversation knows, without reading it.
+def is_surely_held(known: KnownFile, found: FoundFile) -> bool:
+    """Tell whether a file is in the prompt with the content that it still has, without reading it."""
+    return known.why is None and found.mtime_ns == known.mtime_ns and found.size == known.size
 
-    A file that was written shortly before it was read may have been written again since within one step of
-    the clock, with the same size and time: only its content can tell, as for git's index
-    (https://git-scm.com/docs/racy-git). So it is for a time in the future.
+
+def telling_time(mtime_ns: int, read_at: int) -> int | None:
+    """Return the time of a file if it will tell whether the file changes, or None.
+
+    A file that was written shortly before it was read may be written again within one step of the clock, with the
+    same size and time: only its content can tell, as for git's index (https://git-scm.com/docs/racy-git). So it is
+    for a time in the future.
 
     Args:
-        known: with the stat and the moment of the read that the digest is from.
-        stat: of the file now.
+        mtime_ns: of the file when it was read.
+        read_at: a moment before that, in milliseconds UTC.
     """
-    return stat == known.stat and stat.mtime_ns < (known.sent_at - RACY_MS) * 1_000_000
+    return mtime_ns if mtime_ns < (read_at - RACY_MS) * 1_000_000 else None
 
 
 def unified_diff(old: str, new: str) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from satchel.base.errors import SatchelError, StoreDamaged
 from satchel.consult import blobs
-from satchel.consult.conversation_records import ListedFile, Turn
-from satchel.consult.records import ConversationState, KnownFile, Placement, Stat
+from satchel.consult.conversation_records import Turn, TurnResult
+from satchel.consult.records import ConversationState, KnownFile, Overflow, PastTurn, known_file
 from satchel.store.transaction import Transaction
 
-_FILES = """
-    SELECT d.path || f.name, f.placement, f.first_turn, f.size, f.mtime_ns, f.digest, f.sent_at, f.tokens
+_FROM_FILES = """
     FROM conversation_folders d JOIN conversation_files f ON f.folder_id = d.id
     WHERE d.conversation_id = :conversation
+"""
+_FILES = f"""
+    SELECT d.path || f.name, f.size, f.mtime_ns, f.digest, f.tokens, f.first_turn, f.overflow {_FROM_FILES}
 """
 
 
@@ -26,30 +27,32 @@ def load_state(transaction: Transaction, conversation_id: int) -> ConversationSt
     )
     assert row is not None
     turns, held, overflowed, provider_ref = row
-    files = {known.path: known for known, _ in _load_files(transaction, conversation_id)}
+    files = load_files(transaction, conversation_id)
     return ConversationState(turns, files, held, bool(overflowed), provider_ref)
 
 
-def _load_files(transaction: Transaction, conversation_id: int) -> Iterator[tuple[KnownFile, int]]:
-    """Yield every file of a conversation by path, and the turn in which it first came."""
-    rows = transaction.all(_FILES, {"conversation": conversation_id})
-    for path, placement, first_turn, size, mtime_ns, digest, sent_at, tokens in sorted(rows):
-        yield KnownFile(path, Placement(placement), Stat(size, mtime_ns), digest, sent_at, tokens), first_turn
+def load_files(transaction: Transaction, conversation_id: int) -> dict[str, KnownFile]:
+    """Return every file of a conversation, in any order, by path."""
+    files: dict[str, KnownFile] = {}
+    for known in map(known_file, transaction.all(_FILES, {"conversation": conversation_id})):
+        files[known.path] = known if known.why is None else known._replace(why=Overflow(known.why))
+    return files
 
 
-def write_files(
-    transaction: Transaction,
-    conversation_id: int,
-    before: Mapping[str, KnownFile],
-    after: Mapping[str, KnownFile],
-    turn: int,
-) -> None:
-    """Write what a turn changed of the files of a conversation; a file that is not named stays as it was.
+def count_files(transaction: Transaction, conversation_id: int) -> int:
+    """Return how many files :func:`load_files` would."""
+    row = transaction.one(f"SELECT count(*) {_FROM_FILES}", {"conversation": conversation_id})
+    assert row is not None
+    return int(row[0])
+
+
+def changed_files(before: Mapping[str, KnownFile], after: Mapping[str, KnownFile]) -> list[KnownFile]:
+    """Return what a turn changed of the files of a conversation, by path; a file that is not named stays as it was.
 
     Raises:
         SatchelError: a file would move, which never happens.
     """
-    changed = [known for path, known in sorted(after.items()) if before.get(path) != known]
+    changed = sorted((known for path, known in after.items() if before.get(path) != known), key=lambda one: one.path)
     for known in changed:
         old = before.get(known.path, known)
         if old.placement is not known.placement or known.path != old.path:
@@ -57,28 +60,29 @@ def write_files(
                 f"{known.path} would move from {old.placement.name.lower()} to {known.placement.name.lower()}",
                 "Nothing was recorded; this is a fault in Satchel, please report it",
             )
+    return changed
+
+
+def write_files(transaction: Transaction, conversation_id: int, changed: Sequence[KnownFile]) -> None:
+    """Write what :func:`changed_files` returned."""
     folders = _ensure_folders(transaction, conversation_id, (_split(known.path)[0] for known in changed))
     transaction.many(
         """
-        INSERT INTO conversation_files
-            (folder_id, name, placement, first_turn, size, mtime_ns, digest, sent_at, tokens)
-        VALUES
-            (:folder, :name, :placement, :turn, :size, :mtime_ns, :digest, :sent_at, :tokens)
+        INSERT INTO conversation_files (folder_id, name, size, mtime_ns, digest, tokens, first_turn, overflow)
+        VALUES (:folder, :name, :size, :mtime_ns, :digest, :tokens, :first_turn, :overflow)
         ON CONFLICT (folder_id, name) DO UPDATE
-        SET size = excluded.size, mtime_ns = excluded.mtime_ns, digest = excluded.digest, sent_at = excluded.sent_at,
-            tokens = excluded.tokens
+        SET size = excluded.size, mtime_ns = excluded.mtime_ns, digest = excluded.digest, tokens = excluded.tokens
         """,
         [
             {
                 "folder": folders[_split(known.path)[0]],
                 "name": _split(known.path)[1],
-                "placement": known.placement.value,
-                "turn": turn,
-                "size": known.stat.size,
-                "mtime_ns": known.stat.mtime_ns,
+                "size": known.size,
+                "mtime_ns": known.mtime_ns,
                 "digest": known.digest,
-                "sent_at": known.sent_at,
                 "tokens": known.tokens,
+                "first_turn": known.first_turn,
+                "overflow": None if known.why is None else known.why.value,
             }
             for known in changed
         ],
@@ -107,6 +111,46 @@ def _ensure_folders(transaction: Transaction, conversation_id: int, wanted: Iter
     return numbers
 
 
+def write_turn(
+    transaction: Transaction, conversation_id: int, said: PastTurn, prompt: bytes, result: TurnResult, now: int
+) -> None:
+    """Write a turn that was answered.
+
+    Args:
+        said: question and answer, as they may be stored.
+        prompt: compressed, as it may be stored.
+        now: in milliseconds UTC.
+    """
+    transaction.execute(
+        """
+        INSERT INTO conversation_turns (conversation_id, n, question, prompt, answer, provider_ref, sent_tokens,
+            resent_tokens, answer_tokens, created_at)
+        VALUES (:id, :turn, :question, :prompt, :answer, :ref, :sent, :resent, :answered, :now)
+        """,
+        {
+            "id": conversation_id,
+            "turn": said.n,
+            "question": said.question,
+            "prompt": prompt,
+            "answer": said.answer,
+            "ref": result.provider_ref,
+            "sent": result.plan.tokens,
+            "resent": result.plan.resent_tokens,
+            "answered": result.answer_tokens,
+            "now": now,
+        },
+    )
+
+
+def load_past(transaction: Transaction, conversation_id: int) -> tuple[PastTurn, ...]:
+    """Return what was asked and answered in the turns of a conversation, in their order."""
+    rows = transaction.all(
+        "SELECT n, question, answer FROM conversation_turns WHERE conversation_id = :conversation ORDER BY n",
+        {"conversation": conversation_id},
+    )
+    return tuple(PastTurn(*row) for row in rows)
+
+
 def load_turns(transaction: Transaction, conversation_id: int, first: int) -> tuple[Turn, ...]:
     """Return the turns of a conversation from one on, in their order.
 
@@ -130,23 +174,3 @@ def load_turns(transaction: Transaction, conversation_id: int, first: int) -> tu
             )
         turns.append(Turn(n, prompt, *rest))
     return tuple(turns)
-
-
-def list_files(transaction: Transaction, conversation_id: int) -> tuple[tuple[ListedFile, ...], tuple[ListedFile, ...]]:
-    """Return the inline and the overflow files of a conversation, each by path."""
-    parts: dict[Placement, list[ListedFile]] = defaultdict(list)
-    files = list(_load_files(transaction, conversation_id))
-    overflowed = min((turn for known, turn in files if known.placement is Placement.OVERFLOW), default=0)
-    for known, turn in files:
-        why = _why(turn, overflowed) if known.placement is Placement.OVERFLOW else None
-        parts[known.placement].append(ListedFile(known.path, known.tokens, known.digest is None, why))
-    return tuple(parts[Placement.INLINE]), tuple(parts[Placement.OVERFLOW])
-
-
-def _why(turn: int, overflowed: int) -> str:
-    """Say why a file that came in a turn is not inline, given the turn in which files overflowed first."""
-    if turn == 1:
-        return "did not fit beside the files that go first"
-    if turn == overflowed:
-        return f"new in turn {turn}, when it did not fit any more"
-    return f"new in turn {turn}, after others had overflowed in turn {overflowed}"

@@ -25,8 +25,9 @@ from satchel.consult.conversation_records import (
     TurnResult,
 )
 from satchel.consult.leases import LEASE_MS, LONGEST_LEASE_MS
-from satchel.consult.records import ConversationState
-from satchel.keep import names, projects
+from satchel.consult.placements import list_placements
+from satchel.consult.records import ConversationState, PastTurn
+from satchel.keep import expiry, names, past_conversations, projects
 from satchel.keep.projects import Project, Workplace
 from satchel.keep.texts import storable
 from satchel.store.transaction import Row, Transaction
@@ -36,6 +37,8 @@ _COLUMNS = f"""
     created_at, updated_at, {leases.COLUMNS}
 """
 _OF_KEY = "project_id = :project AND owner = :owner AND assistant = :assistant AND session_id = :session"
+_HAS_TURNS = f"turns > 0 AND {past_conversations.GOES_ON}"
+"""What is there for readers."""
 
 
 class Conversations:
@@ -63,14 +66,22 @@ class Conversations:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             row = transaction.one(
-                f"SELECT id, {leases.COLUMNS} FROM conversations WHERE {_OF_KEY}", _values(project, key)
+                f"SELECT id, expires_at, {leases.COLUMNS} FROM conversations WHERE {_OF_KEY}", _values(project, key)
             )
-            held = leases.live(row[1:], now) if row else None
+            held = leases.live(row[2:], now) if row else None
             if held is not None:
                 raise leases.refusal(key, held)
+            if row and row[1] is not None and row[1] <= now:
+                past_conversations.remove(transaction, [row[0]], project.id)
+                row = None
             number = int(row[0]) if row else _begin(transaction, project, key, now)
             lease = leases.grant(transaction, number, holder, now, lease_ms)
             leases.remove_unbegun(transaction, project.id, now)
+            expiry.sweep_now_and_then(work.engine, transaction, now)
+        # apart from the lease that protects it: nobody else waits while the files are read
+        with work.engine.read() as transaction:
+            if not leases.is_held(transaction, number, lease):
+                raise leases.lost(key)
             state = conversation_tables.load_state(transaction, number)
         return Conversation(number, project.id, key, lease, state)
 
@@ -112,7 +123,7 @@ class Conversations:
         """
         engine = self._workplace.engine
         with engine.read() as transaction:
-            if not leases.is_held(transaction, conversation):
+            if not leases.is_held(transaction, conversation.id, conversation.lease):
                 return False
         with engine.write() as transaction:
             return leases.release(transaction, conversation)
@@ -131,12 +142,20 @@ class Conversations:
         """
         work, plan = self._workplace, result.plan
         prompt = redact(plan.prompt)
+        question = redact(plan.question).text
         answer = storable(result.answer)
         compressed = blobs.compress(prompt.text)
-        contents = blobs.pack(plan.new_contents)
+        contents = blobs.pack(plan.new_contents) if self._most_blob_bytes else []
         before = conversation.state
-        turn = before.turns + 1
         held_before = 0 if result.starts_over else before.held_tokens
+        after = ConversationState(
+            before.turns + 1,
+            {**before.files, **plan.files},
+            held_before + plan.tokens + result.answer_tokens,
+            plan.has_overflowed,
+            result.provider_ref,
+        )
+        changed = conversation_tables.changed_files(before.files, plan.files)
         with work.engine.write() as transaction:
             now = work.clock()
             if not transaction.execute(
@@ -145,51 +164,35 @@ class Conversations:
                 SET turns = :turn, held_tokens = :held, has_overflowed = :overflowed, provider_ref = :ref,
                     thread_start = CASE WHEN :starts_over THEN :turn ELSE thread_start END,
                     sent_tokens = sent_tokens + :sent, resent_tokens = resent_tokens + :resent,
-                    answer_tokens = answer_tokens + :answered, updated_at = :now, seq = :seq,
+                    answer_tokens = answer_tokens + :answered, updated_at = :now, expires_at = :expires, seq = :seq,
                     {leases.END}
                 WHERE id = :id AND lease_token = :token
                 """,
                 {
-                    "turn": turn,
-                    "held": held_before + plan.tokens + result.answer_tokens,
-                    "overflowed": int(plan.has_overflowed),
-                    "ref": result.provider_ref,
+                    "turn": after.turns,
+                    "held": after.held_tokens,
+                    "overflowed": int(after.has_overflowed),
+                    "ref": after.provider_ref,
                     "starts_over": result.starts_over,
                     "sent": plan.tokens,
                     "resent": plan.resent_tokens,
                     "answered": result.answer_tokens,
                     "now": now,
+                    "expires": work.retention.expires_at(now, work.retention.conversations_hours),
                     "seq": projects.next_seq(transaction, conversation.project_id),
                     "id": conversation.id,
                     "token": conversation.lease.token,
                 },
             ):
-                raise leases.lost(conversation)
-            transaction.execute(
-                """
-                INSERT INTO conversation_turns (conversation_id, n, prompt, answer, provider_ref, sent_tokens,
-                    resent_tokens, answer_tokens, created_at)
-                VALUES (:id, :turn, :prompt, :answer, :ref, :sent, :resent, :answered, :now)
-                """,
-                {
-                    "id": conversation.id,
-                    "turn": turn,
-                    "prompt": compressed,
-                    "answer": answer.text,
-                    "ref": result.provider_ref,
-                    "sent": plan.tokens,
-                    "resent": plan.resent_tokens,
-                    "answered": result.answer_tokens,
-                    "now": now,
-                },
-            )
-            conversation_tables.write_files(transaction, conversation.id, before.files, plan.files, turn)
+                raise leases.lost(conversation.key)
+            said = PastTurn(after.turns, question, answer.text)
+            conversation_tables.write_turn(transaction, conversation.id, said, compressed, result, now)
+            conversation_tables.write_files(transaction, conversation.id, changed)
             blobs.keep(transaction, conversation.project_id, contents, now)
             blobs.touch(transaction, conversation.project_id, conversation.id, now)
             blobs.trim(transaction, self._most_blob_bytes)
-            state = conversation_tables.load_state(transaction, conversation.id)
         hidden = (f"a secret was redacted in what is stored of the prompt ({kind})" for kind in prompt.found)
-        return Committed(state, (*dict.fromkeys(hidden), *(f"stored answer: {note}" for note in answer.notes)))
+        return Committed(after, (*dict.fromkeys(hidden), *(f"stored answer: {note}" for note in answer.notes)))
 
     def state(self, key: ConversationKey) -> ConversationState:
         """Return what a conversation holds after its last successful turn, without holding it; empty where none is."""
@@ -213,6 +216,13 @@ class Conversations:
             assert row is not None
             return conversation_tables.load_turns(transaction, number, row[0])
 
+    def past(self, key: ConversationKey) -> tuple[PastTurn, ...]:
+        """Return what was asked and answered in every turn, the oldest first, whichever thread it was in."""
+        key = _checked(key)
+        with self._workplace.engine.read() as transaction:
+            number = self._number(transaction, key)
+            return () if number is None else conversation_tables.load_past(transaction, number)
+
     def reader(self) -> Callable[[bytes], str | None]:
         """Return what reads an earlier content of the conversations' files by its digest; None where it is gone."""
 
@@ -230,8 +240,13 @@ class Conversations:
             project = projects.find(transaction, self._workplace)
             rows = transaction.all(
                 "SELECT session_id FROM conversations "
-                "WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND turns > 0",
-                {"project": project.id if project else None, "owner": key.owner, "assistant": key.assistant},
+                f"WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {_HAS_TURNS}",
+                {
+                    "project": project.id if project else None,
+                    "owner": key.owner,
+                    "assistant": key.assistant,
+                    "now": self._workplace.clock(),
+                },
             )
         return frozenset(row[0] for row in rows)
 
@@ -259,8 +274,8 @@ class Conversations:
         work = self._workplace
         with work.engine.read() as transaction:
             now, project = work.clock(), projects.find(transaction, work)
-            where = "project_id = :project AND owner = :owner AND turns > 0"
-            values: dict[str, object] = {"project": project.id if project else None, "owner": owner}
+            where = f"project_id = :project AND owner = :owner AND {_HAS_TURNS}"
+            values: dict[str, object] = {"project": project.id if project else None, "owner": owner, "now": now}
             for column, wanted in (("assistant", assistant), ("session_id", session_id)):
                 if wanted is not None:
                     where += f" AND {column} = :{column}"
@@ -290,21 +305,24 @@ class Conversations:
             found = f"SELECT id, turns, {leases.COLUMNS} FROM conversations WHERE {_OF_KEY}"
             row = None if project is None else transaction.one(found, _values(project, key))
             if project is None or row is None:
-                raise _unknown(transaction, project, key)
+                raise _unknown(transaction, project, key, work.clock())
             number, turns, *lease = row
             held = leases.live(lease, work.clock())
             if held is not None:
                 raise leases.refusal(key, held)
-            files = sum(map(len, conversation_tables.list_files(transaction, number)))
+            files = conversation_tables.count_files(transaction, number)
             transaction.execute("DELETE FROM conversations WHERE id = :id", {"id": number})
-            contents = blobs.remove_unneeded(transaction, project.id)
+            contents = past_conversations.remove_contents(transaction, project.id)
         return ForgottenConversation(key, turns, files, contents)
 
     def _number(self, transaction: Transaction, key: ConversationKey) -> int | None:
         project = projects.find(transaction, self._workplace)
         if project is None:
             return None
-        row = transaction.one(f"SELECT id FROM conversations WHERE {_OF_KEY}", _values(project, key))
+        row = transaction.one(
+            f"SELECT id FROM conversations WHERE {_OF_KEY} AND {_HAS_TURNS}",
+            {**_values(project, key), "now": self._workplace.clock()},
+        )
         return int(row[0]) if row else None
 
 
@@ -334,16 +352,21 @@ def _begin(transaction: Transaction, project: Project, key: ConversationKey, now
     )
 
 
-def _unknown(transaction: Transaction, project: Project | None, key: ConversationKey) -> NotFound:
+def _unknown(transaction: Transaction, project: Project | None, key: ConversationKey, now: int) -> NotFound:
     known = [
         row[0]
         for row in transaction.all(
-            """
+            f"""
             SELECT session_id FROM conversations
-            WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND turns > 0
+            WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {_HAS_TURNS}
             ORDER BY updated_at DESC, id DESC LIMIT 200
             """,
-            {"project": project.id if project else None, "owner": key.owner, "assistant": key.assistant},
+            {
+                "project": project.id if project else None,
+                "owner": key.owner,
+                "assistant": key.assistant,
+                "now": now,
+            },
         )
     ]
     close = nearest(key.session_id, known)
@@ -355,7 +378,7 @@ def _unknown(transaction: Transaction, project: Project | None, key: Conversatio
 
 def _listed(transaction: Transaction, row: Row, now: int) -> ListedConversation:
     number, uid, seq, assistant, session, owner, turns, held, sent, resent, answered, created, updated, *lease = row
-    inline, overflow = conversation_tables.list_files(transaction, number)
+    inline, overflow = list_placements(conversation_tables.load_files(transaction, number))
     return ListedConversation(
         number,
         uid.hex(),

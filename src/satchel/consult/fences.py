@@ -13,6 +13,10 @@ _MARK_DIGITS = 9
 _PLAIN_NAME = re.compile(r'[^ "\\,:<>]+')
 
 
+ANY_MARK = "123456789"
+"""A mark like those that are chosen, to count what a part takes around its text."""
+
+
 def choose_mark(seeds: Iterable[bytes], texts: Iterable[str]) -> str:
     """Derive the mark of one message: digits that occur in none of its texts.
 

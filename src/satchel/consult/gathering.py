@@ -12,23 +12,23 @@ named holds nothing but ignored files, or none.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
 
 from satchel.base.contained import is_inside, why_unreadable
 from satchel.base.errors import InvalidInput, NotFound, Refused, TooLarge, nearest
 from satchel.base.text import shortened
-from satchel.consult.ignoring import Chain, Folders, Rules, chain_in, is_ignored
-from satchel.consult.records import FoundFile, Gathering, HeldBack, Stat
+from satchel.consult.cancelling import IsCancelled, go_on, never
+from satchel.consult.ignoring import Chain, Folders, chain_in, is_ignored
+from satchel.consult.plain_names import UNSAYABLE, plain_names
+from satchel.consult.records import FoundFile, Gathering, HeldBack, found_file
 from satchel.consult.secret_names import is_secret_folder, is_secret_name
 
-_UNSAYABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_STRIDE = 500
 _MOST_NAMES = 2_000
-_MOST_PLAIN = 50_000
 _HELD_BY_NAME = "its name says that it holds secrets; it is sent only with force"
 _HELD_BY_FOLDER = "it is in a folder that holds secrets; it is sent only with force"
 _OUTSIDE = "a link leads from it out of the folders that may be sent; send a copy"
@@ -58,6 +58,7 @@ def gather(
     base: str,
     limits: Limits = DEFAULT_LIMITS,
     force: bool = False,
+    is_cancelled: IsCancelled = never,
 ) -> Gathering:
     """Look at every file that paths name and every file in the folders that they name.
 
@@ -71,6 +72,7 @@ def gather(
         base: the absolute folder that relative paths start from and that files inside it are named from.
         limits: how much may be looked at.
         force: whether files are sent whose names say that they hold secrets.
+        is_cancelled: asked before every folder and every few hundred files.
 
     Returns:
         The files in the order of their paths, and what is held back, in that order too.
@@ -80,8 +82,9 @@ def gather(
         NotFound: a path that was named is not there.
         Refused: a path that was named is outside the roots.
         TooLarge: there are more files than the limit.
+        Interrupted: it was cancelled.
     """
-    walk = _Walk(roots, base, limits, force)
+    walk = _Walk(roots, base, limits, force, is_cancelled)
     # in an order that does not depend on the caller's, a folder before what is in it
     for path in sorted({_checked(path) for path in paths}):
         walk.take_named(path)
@@ -94,13 +97,14 @@ def gather(
 class _Walk:
     """One gathering under way; files and what is held back are kept by their names in the conversation."""
 
-    def __init__(self, roots: Sequence[str], base: str, limits: Limits, force: bool) -> None:
+    def __init__(self, roots: Sequence[str], base: str, limits: Limits, force: bool, is_cancelled: IsCancelled) -> None:
         self._from = base
         self._base = os.path.realpath(base)
         self._roots = tuple(sorted({os.path.realpath(root) for root in roots}))
         self._as_named = (*self._roots, *(os.path.normpath(root) for root in roots))
         self._limits = limits
         self._force = force
+        self._is_cancelled = is_cancelled
         self._rules = Folders(self._roots)
         self._seen: set[str] = set()
         self._resolved: dict[str, str] = {}
@@ -134,7 +138,7 @@ class _Walk:
                 self._take_folder(real, root)
         else:
             self._take_file(real, root, status)
-        self._check_limit()
+        self._go_on()
 
     def _take_folder(self, real: str, root: str) -> None:
         """Walk a folder that was named, and say so where that led to nothing."""
@@ -154,59 +158,94 @@ class _Walk:
             Whether anything was found, be it held back, and whether anything was ignored.
         """
         found = ignored = False
-        files, most_bytes, is_regular = self.files, self._limits.file_bytes, stat.S_ISREG
         while waiting:
+            self._go_on()
             folder, root, chain = waiting.pop()
             if folder in self._seen:
                 found = True
                 continue
             self._seen.add(folder)
+            descriptor = -1
             try:
-                with os.scandir(folder) as listing:
-                    entries = {entry.name: entry for entry in listing}
+                # looking at files by their names in it takes less than by their paths
+                descriptor = os.open(folder, _FOLDER)
+                entries = self._listed(descriptor)
             except OSError as error:
                 self._hold(self._name(folder), "unreadable", f"the folder {why_unreadable(error)}")
                 found = True
-                continue
-            is_repository = entries.pop(".git", None) is not None
-            if is_repository or ".gitignore" in entries:
-                chain = chain_in(folder, chain, has_file=".gitignore" in entries, is_repository=is_repository)
-            prefix = "" if folder == self._base else f"{self._name(folder).rstrip('/')}/"
-            plain = _plain_names(tuple([here.rules for here in chain]))
-            is_sayable = not _UNSAYABLE.search(prefix)
-            for name, entry in entries.items():
+            else:
+                found_here, ignored_here = self._look(folder, entries, root, chain, waiting)
+                found, ignored = found or found_here, ignored or ignored_here
+            finally:
+                if descriptor >= 0:
+                    os.close(descriptor)
+        self._go_on()
+        return found, ignored
+
+    def _listed(self, descriptor: int) -> dict[str, os.DirEntry[str]]:
+        entries: dict[str, os.DirEntry[str]] = {}
+        with os.scandir(descriptor) as listing:
+            while some := {entry.name: entry for entry in islice(listing, _STRIDE)}:
+                entries |= some
+                go_on(self._is_cancelled)
+        return entries
+
+    def _look(
+        self,
+        folder: str,
+        entries: dict[str, os.DirEntry[str]],
+        root: str,
+        chain: Chain,
+        waiting: list[tuple[str, str, Chain]],
+    ) -> tuple[bool, bool]:
+        """Take what is in one folder, and let the folders in it wait; returns as :meth:`_walk` does."""
+        found = ignored = False
+        is_repository = entries.pop(".git", None) is not None
+        if is_repository or ".gitignore" in entries:
+            chain = chain_in(folder, chain, has_file=".gitignore" in entries, is_repository=is_repository)
+        prefix = "" if folder == self._base else f"{self._name(folder).rstrip('/')}/"
+        above = folder.rstrip("/")
+        plain = plain_names(tuple([here.rules for here in chain]))
+        is_sayable = not UNSAYABLE.search(prefix)
+        files, most_bytes, is_regular = self.files, self._limits.file_bytes, stat.S_ISREG
+        for count, (name, entry) in enumerate(entries.items(), 1):
+            if not count % _STRIDE:
+                self._go_on()
+            real = f"{above}/{name}"
+            try:
                 is_folder = entry.is_dir(follow_symlinks=False)
-                is_plain = name in plain.known
-                if not is_plain:
-                    if is_ignored(chain, entry.path, name, is_folder):
-                        ignored = True
-                        continue
-                    plain.learn(name)
-                    if not self._force and (is_secret_folder(name) if is_folder else is_secret_name(name)):
-                        found = True
-                        self._hold(prefix + name, "secret_name", _HELD_BY_FOLDER if is_folder else _HELD_BY_NAME)
-                        continue
-                if is_folder:
-                    waiting.append((entry.path, root, chain))
+            except OSError:
+                # the file system names no kinds, and whoever looks at it is told why not
+                is_folder = False
+            is_plain = name in plain.known
+            if not is_plain:
+                if is_ignored(chain, real, name, is_folder):
+                    ignored = True
                     continue
-                found = True
-                path = prefix + name
-                if entry.is_symlink():
-                    self._follow(entry.path, path, waiting)
+                plain.learn(name)
+                if not self._force and (is_secret_folder(name) if is_folder else is_secret_name(name)):
+                    found = True
+                    self._hold(prefix + name, "secret_name", _HELD_BY_FOLDER if is_folder else _HELD_BY_NAME)
                     continue
-                try:
-                    status = entry.stat(follow_symlinks=False)
-                except OSError as error:
-                    gone = isinstance(error, FileNotFoundError)
-                    self._hold(path, "vanished" if gone else "unreadable", f"it {why_unreadable(error)}")
-                    continue
-                size = status.st_size
-                if is_plain and is_sayable and size <= most_bytes and is_regular(status.st_mode):
-                    # the usual case, without a call
-                    files[path] = FoundFile(path, entry.path, root, Stat(size, status.st_mtime_ns))
-                else:
-                    self._take(path, entry.path, root, status)
-            self._check_limit()
+            if is_folder:
+                waiting.append((real, root, chain))
+                continue
+            found = True
+            path = prefix + name
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError as error:
+                gone = isinstance(error, FileNotFoundError)
+                self._hold(path, "vanished" if gone else "unreadable", f"it {why_unreadable(error)}")
+                continue
+            size = status.st_size
+            if is_plain and is_sayable and size <= most_bytes and is_regular(status.st_mode):
+                # the usual case, without a call
+                files[path] = found_file((path, real, root, size, status.st_mtime_ns))
+            elif stat.S_ISLNK(status.st_mode):
+                self._follow(real, path, waiting)
+            else:
+                self._take(path, real, root, status)
         return found, ignored
 
     def _take_file(self, real: str, root: str, status: os.stat_result) -> None:
@@ -230,10 +269,10 @@ class _Walk:
             self._hold(path, "special", "it is no ordinary file")
         elif status.st_size > self._limits.file_bytes:
             self._hold(path, "too_large", too_large(status.st_size, self._limits.file_bytes))
-        elif not path.isprintable() and _UNSAYABLE.search(path):
+        elif not path.isprintable() and UNSAYABLE.search(path):
             self._hold(path, "name", "its name holds a control character or is no text in UTF-8; send a copy")
         else:
-            self.files[path] = FoundFile(path, real, root, Stat(status.st_size, status.st_mtime_ns))
+            self.files[path] = FoundFile(path, real, root, status.st_size, status.st_mtime_ns)
 
     def _follow(self, link: str, path: str, waiting: list[tuple[str, str, Chain]]) -> None:
         """Take what a link leads to, if that is inside a root and not ignored there."""
@@ -268,10 +307,12 @@ class _Walk:
         return False
 
     def _hold(self, path: str, reason: str, detail: str) -> None:
-        path = path if path.isprintable() else _UNSAYABLE.sub(lambda found: ascii(found[0])[1:-1], path)
+        path = path if path.isprintable() else UNSAYABLE.sub(lambda found: ascii(found[0])[1:-1], path)
         self.held[path] = HeldBack(path, reason, detail)
 
-    def _check_limit(self) -> None:
+    def _go_on(self) -> None:
+        """Go on, unless the call is cancelled or there are too many files."""
+        go_on(self._is_cancelled)
         most = self._limits.files
         if len(self.files) + len(self.held) <= most:
             return
@@ -326,29 +367,6 @@ class _Walk:
         return NotFound(f"there is no file or folder {shortened(path)!r}", hint)
 
 
-class _PlainNames:
-    """The names that nothing speaks against under some rules, as far as they were met: few change between turns."""
-
-    __slots__ = ("_rules", "known")
-
-    def __init__(self, rules: tuple[Rules, ...]) -> None:
-        self._rules = rules
-        self.known: set[str] = set()
-
-    def learn(self, name: str) -> None:
-        """Look at a name that was met."""
-        if len(self.known) >= _MOST_PLAIN:
-            self.known.clear()
-        speaks_itself = is_secret_name(name) or is_secret_folder(name) or _UNSAYABLE.search(name)
-        if not speaks_itself and not any(rules.may_speak_of(name) for rules in self._rules):
-            self.known.add(name)
-
-
-@lru_cache(maxsize=16)
-def _plain_names(rules: tuple[Rules, ...]) -> _PlainNames:
-    return _PlainNames(rules)
-
-
 def too_large(size: int, most_bytes: int) -> str:
     """Say of a file that it is too large to be sent."""
     return f"it has {size:,} bytes, more than the {most_bytes:,} that are sent; send a part of it"
@@ -370,7 +388,7 @@ def _steps(real: str, root: str) -> list[str]:
 def _checked(path: object) -> str:
     if not isinstance(path, str) or not path.strip():
         raise InvalidInput(f"{path!r} is no path", "Give the path of a file or folder, such as src/app.py")
-    if not path.isprintable() and _UNSAYABLE.search(path):
+    if not path.isprintable() and UNSAYABLE.search(path):
         raise InvalidInput(
             f"path {shortened(path)!r} holds a control character or a lone surrogate", "Rename it, or send a copy"
         )

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from satchel.consult.git_config import read_config, text_of
+
 _NAME = ".gitignore"
-_MOST_BYTES = 1_048_576
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 # how pathspec translates a star inside a step
 _STAR = "[^/]*"
+_OF_GIT = ("HEAD", "config", "info")
 _NEGATED = re.compile(r"\[\^(?![/\]])")
 _CLASS = re.compile(r"\[:([a-z]+):\]")
 # pathspec takes the bracket that ends a class for the end of the set: https://www.gnu.org/software/libc (fnmatch)
@@ -54,12 +54,18 @@ class _Pattern:
 class Rules:
     """The rules of one ignore file."""
 
-    __slots__ = ("_patterns",)
+    __slots__ = ("_patterns", "any_case")
 
-    def __init__(self, text: str) -> None:
-        """Take them from the text of the file; lines that git would not understand say nothing."""
+    def __init__(self, text: str, *, any_case: bool = False) -> None:
+        """Take them from the text of the file; lines that git would not understand say nothing.
+
+        Args:
+            text: what the file holds.
+            any_case: whether the case of letters makes no difference.
+        """
+        self.any_case = any_case
         lines = [_trimmed(line.removesuffix("\r")) for line in text.removeprefix("\ufeff").split("\n")]
-        patterns = [_compiled(line) for line in lines if line and not line.startswith("#")]
+        patterns = [_compiled(line, any_case) for line in lines if line and not line.startswith("#")]
         # the last that matches decides
         self._patterns = tuple(pattern for pattern in reversed(patterns) if pattern is not None)
 
@@ -128,20 +134,44 @@ def chain_in(folder: str, above: Chain, *, has_file: bool, is_repository: bool) 
         folder: the real path of the folder.
         above: the rules that hold in the folder above; those of another repository end here.
         has_file: whether the folder holds a ``.gitignore``.
-        is_repository: whether it holds a ``.git``, so that it is the top of a repository or worktree.
+        is_repository: whether it holds a ``.git``, so that it may be the top of a repository or worktree.
     """
     skip = len(folder.rstrip("/")) + 1
     if is_repository:
-        excluded = _rules(f"{_git_folder(folder)}/info/exclude")
-        above = (RulesHere(excluded, skip),) if excluded else ()
-    own = _rules(f"{folder}/{_NAME}") if has_file else None
+        git_folder = _git_folder(folder)
+        if git_folder is not None:
+            above = _for_all(folder, git_folder)
+    any_case = bool(above) and above[-1].rules.any_case
+    own = _rules(text_of(f"{folder}/{_NAME}", behind_link=False), any_case) if has_file else None
     return (RulesHere(own, skip), *above) if own else above
+
+
+def _for_all(top: str, git_folder: str | None) -> Chain:
+    """Return the rules that hold in a whole repository, or below a root in none, whatever lies in its folders.
+
+    Args:
+        top: its top folder.
+        git_folder: where it keeps what all its worktrees share; None is no repository.
+    """
+    skip = len(top.rstrip("/")) + 1
+    config = read_config(git_folder)
+    texts: list[str | None] = []
+    if git_folder is not None:
+        texts.append(text_of(f"{git_folder}/info/exclude"))
+    if config.excludes_file is not None:
+        texts.append(text_of(str(Path(top, config.excludes_file))))
+    rules = [found for text in texts if (found := _rules(text, config.any_case))]
+    if config.any_case and not rules:
+        # says to the ignore files of folders how they are meant
+        rules.append(_parsed("", True))
+    return tuple([RulesHere(one, skip) for one in rules])
 
 
 class Folders:
     """The rules in folders that are reached from anywhere inside the allowed roots, each worked out once.
 
-    Rules begin at the top of the repository that a root lies in, else at the root.
+    Rules begin at the top of the repository that a root lies in, else at the root; those for all repositories hold
+    there too.
     """
 
     __slots__ = ("_known", "_roots", "_tops")
@@ -158,7 +188,7 @@ class Folders:
 
     def above(self, folder: str) -> Chain:
         """Return the rules that hold above a folder inside a root, as far as they reach into it."""
-        return () if folder in self._tops or folder == "/" else self.chain(_above(folder))
+        return _at_top(folder) if folder in self._tops or folder == "/" else self.chain(_above(folder))
 
     def leaves_out(self, path: str, is_folder: bool) -> bool:
         """Whether a real path inside a root is ignored, or a folder on the way to it."""
@@ -176,7 +206,7 @@ class Folders:
             if at in self._tops or at == "/":
                 break
             at = _above(at)
-        chain, is_left_out = self._known.get(at, ((), False))
+        chain, is_left_out = self._known[at] if at in self._known else (_at_top(at), False)
         for step in reversed(unknown):
             is_left_out = step not in self._roots and (
                 is_left_out or is_ignored(chain, step, step.rpartition("/")[2], True)
@@ -186,9 +216,14 @@ class Folders:
         return self._known[folder]
 
 
+def _at_top(top: str) -> Chain:
+    """Return the rules that hold above a top folder: for one in no repository those for all, else none."""
+    return _for_all(top, None) if _git_folder(top) is None else ()
+
+
 def _top(root: str) -> str:
     at = root
-    while not _is_repository(at):
+    while _git_folder(at) is None:
         if at == "/":
             return root
         at = _above(at)
@@ -203,40 +238,32 @@ def _above(folder: str) -> str:
     return folder.rpartition("/")[0] or "/"
 
 
-def _rules(file: str) -> Rules | None:
-    text = _text(file)
-    return _parsed(text) if text else None
+def _rules(text: str | None, any_case: bool) -> Rules | None:
+    return _parsed(text, any_case) if text else None
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> Rules:
-    return Rules(text)
+def _parsed(text: str, any_case: bool) -> Rules:
+    return Rules(text, any_case=any_case)
 
 
-def _text(file: str) -> str | None:
-    """Return the text of an ignore file; like git, one behind a link is none."""
-    try:
-        descriptor = os.open(file, _OPEN)
-    except OSError:
-        return None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        with os.fdopen(descriptor, "rb", closefd=False) as opened:
-            return opened.read(_MOST_BYTES).decode("utf-8", "surrogateescape")
-    finally:
-        os.close(descriptor)
+def _git_folder(folder: str) -> str | None:
+    """Return where a repository keeps what all its worktrees share: https://git-scm.com/docs/gitrepository-layout.
+
+    A ``.git`` that holds nothing of what git puts there makes no repository.
+    """
+    own = f"{folder}/.git"
+    pointer = text_of(own)
+    if pointer is not None:
+        own = str(Path(folder, _line(pointer.removeprefix("gitdir:")).lstrip()))
+        common = text_of(f"{own}/commondir")
+        if common is not None:
+            own = str(Path(own, _line(common)))
+    return own if any(os.path.lexists(f"{own}/{name}") for name in _OF_GIT) else None
 
 
-def _git_folder(folder: str) -> str:
-    """Return where a repository keeps what all its worktrees share: https://git-scm.com/docs/gitrepository-layout."""
-    dot_git = f"{folder}/.git"
-    pointer = _text(dot_git)
-    if pointer is None:
-        return dot_git
-    own = Path(folder, pointer.strip().removeprefix("gitdir:").strip())
-    common = _text(f"{own}/commondir")
-    return str(own if common is None else own / common.strip())
+def _line(text: str) -> str:
+    return text.rstrip("\r\n")
 
 
 def _trimmed(line: str) -> str:
@@ -246,7 +273,7 @@ def _trimmed(line: str) -> str:
     return f"{body} " if slashes % 2 and len(body) < len(line) else body
 
 
-def _compiled(line: str) -> _Pattern | None:
+def _compiled(line: str, any_case: bool) -> _Pattern | None:
     """Return the pattern of a line, or None where it means nothing."""
     ignores = not line.startswith("!")
     glob = line if ignores else line[1:]
@@ -260,13 +287,13 @@ def _compiled(line: str) -> _Pattern | None:
     if steps in (["*"], ["**"], ["**", "*"], ["", "**", "*"]):
         return _Pattern(None, None, only_folders, ignores)
     glob = _CLASS.sub(_class, "/".join(steps))
-    whole = _translated(glob)
+    whole = _translated(glob, any_case)
     if whole is None:
         return None
     if len(steps) == 1:
         return _Pattern(whole, None, only_folders, ignores)
     # a set might hold a slash, so that what comes after the last is no step
-    last = None if "[" in glob or steps[-1] == "*" else _translated(steps[-1])
+    last = None if "[" in glob or steps[-1] == "*" else _translated(steps[-1], any_case)
     return _Pattern(last, whole, only_folders, ignores)
 
 
@@ -285,7 +312,7 @@ def _class(found: re.Match[str]) -> str:
     return _CLASSES.get(found[1], found[0])
 
 
-def _translated(glob: str) -> re.Pattern[str] | None:
+def _translated(glob: str, any_case: bool) -> re.Pattern[str] | None:
     """Return the regular expression that matches a whole path; None where the pattern means nothing."""
     import warnings
 
@@ -302,6 +329,6 @@ def _translated(glob: str) -> re.Pattern[str] | None:
         regex = _without_retries(_NEGATED.sub("[^/", regex))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
-            return re.compile(regex, re.DOTALL)
+            return re.compile(regex, re.DOTALL | (re.IGNORECASE | re.ASCII if any_case else 0))
     except (GitIgnorePatternError, re.error):
         return None

@@ -69,7 +69,7 @@ def extend(transaction: Transaction, conversation: Conversation, now: int, lease
         "UPDATE conversations SET lease_until = :until WHERE id = :id AND lease_token = :token",
         {"until": lease.until, "id": conversation.id, "token": lease.token},
     ):
-        raise lost(conversation)
+        raise lost(conversation.key)
     return lease
 
 
@@ -82,11 +82,11 @@ def release(transaction: Transaction, conversation: Conversation) -> bool:
     )
 
 
-def is_held(transaction: Transaction, conversation: Conversation) -> bool:
-    """Whether a call still has its conversation."""
+def is_held(transaction: Transaction, conversation_id: int, lease: Lease) -> bool:
+    """Whether a conversation is still that of the call that was given the lease."""
     row = transaction.one(
         "SELECT 1 FROM conversations WHERE id = :id AND lease_token = :token",
-        {"id": conversation.id, "token": conversation.lease.token},
+        {"id": conversation_id, "token": lease.token},
     )
     return row is not None
 
@@ -108,9 +108,8 @@ def refusal(key: ConversationKey, lease: Lease) -> Conflict:
     )
 
 
-def lost(conversation: Conversation) -> Conflict:
+def lost(key: ConversationKey) -> Conflict:
     """Tell a call that its conversation has become another's."""
-    key = conversation.key
     return Conflict(
         f"the conversation {key.session_id!r} with {key.assistant} is held by this call no longer: "
         "it was taken over once the lease had ended, or was reset",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from satchel.consult.records import Content, KnownFile, Placement
+from satchel.consult.records import Content, KnownFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def check_partition(
     asked: Iterable[str],
     searchable: Collection[str],
     held_back: Sequence[str],
-) -> None:
+) -> list[KnownFile]:
     """Assert the rules of the split: nothing moved, and every path that was asked for is in exactly one part.
 
     Args:
@@ -72,12 +72,23 @@ def check_partition(
         asked: paths of the turn's context.
         searchable: paths in the turn's vector store.
         held_back: paths that are not sent.
+
+    Returns:
+        Those that were asked for and are in the prompt, sent now or before.
     """
-    assert all(after[path].placement is known.placement for path, known in before.items()), "a file moved"
+    assert after is before or all((after[path].why is None) == (known.why is None) for path, known in before.items()), (
+        "a file moved"
+    )
     held = set(held_back)
     assert len(held) == len(held_back), "a file is held back twice"
     assert held.isdisjoint(searchable), "a file is both held back and searchable"
+    elsewhere = held.union(searchable)
+    in_prompt: list[KnownFile] = []
     for path in asked:
         known = after.get(path)
-        inline = known is not None and known.placement is Placement.INLINE and known.digest is not None
-        assert inline + (path in searchable) + (path in held) == 1, f"{path!r} is not in exactly one part"
+        if known is not None and known.why is None and known.digest is not None:
+            assert path not in elsewhere, f"{path!r} is in two parts"
+            in_prompt.append(known)
+        else:
+            assert path in elsewhere, f"{path!r} is in no part"
+    return in_prompt

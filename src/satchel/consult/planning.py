@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 
 from satchel.base.tokens import TokenCounter
-from satchel.consult.changes import is_surely_unchanged, unified_diff
-from satchel.consult.fences import fenced
+from satchel.consult.changes import is_surely_held, telling_time, unified_diff
+from satchel.consult.digests import digest_of_text
+from satchel.consult.fences import ANY_MARK, fenced
 from satchel.consult.partition import NewFile, check_partition, give_back, place_new
-from satchel.consult.prompts import Parts, Piece, render
+from satchel.consult.prompts import Parts, Piece, render, tokens_of_past
 from satchel.consult.records import (
     Content,
     ConversationState,
@@ -18,8 +18,10 @@ from satchel.consult.records import (
     Gathering,
     HeldBack,
     KnownFile,
-    Placement,
+    Overflow,
+    PastTurn,
     TurnPlan,
+    TurnRequest,
     Window,
 )
 from satchel.consult.window import INLINE_SHARE, check_fits, room
@@ -30,34 +32,10 @@ CLEARLY_SHORTER = 0.6
 _LIST_SHARE = 0.04
 """Which share of the room each list of the file map may take."""
 
-_NOTHING = Gathering((), ())
+_EARLIER_SHARE = 0.2
+"""Which share of the room may be taken by what is said again of turns that the provider has forgotten."""
+
 _MOST_NAMED = 5
-_ANY_MARK = "123456789"
-
-
-@dataclass(frozen=True, slots=True)
-class TurnRequest:
-    """What one turn asks, beside the files of its context.
-
-    Attributes:
-        session_id: the caller's name for the conversation.
-        instructions: what the assistant is asked.
-        now: milliseconds UTC, taken before the files were looked at.
-        priority: paths, as gathering named them, that are placed first.
-        attachments: files to search in this turn only.
-        briefing: what the store knows, or None.
-        is_stable: whether files are sent once; else every file in the prompt is sent whole in every turn.
-        taken: session ids in use with this assistant, for the name of the next one.
-    """
-
-    session_id: str
-    instructions: str
-    now: int
-    priority: Collection[str] = frozenset()
-    attachments: Gathering = _NOTHING
-    briefing: str | None = None
-    is_stable: bool = True
-    taken: Collection[str] = frozenset()
 
 
 def plan_turn(
@@ -81,6 +59,7 @@ def plan_turn(
         state: after the last successful turn.
         gathering: the files of the turn's context, priority files included.
         read: reads a file, or says why it is held back; called for files that are new, searched or may have changed.
+            What it raises, as where the call was cancelled, ends the planning.
         counter: of the assistant's model.
         window: of the assistant's model.
         request: what else the turn asks.
@@ -93,7 +72,9 @@ def plan_turn(
         InvalidInput: the window leaves no room for input.
     """
     most = room(window, counter)
-    draft = _Draft(state, counter, read, read_old, request)
+    draft = _Draft(
+        state, counter, read, read_old, request, _newest(request.earlier, counter, int(_EARLIER_SHARE * most))
+    )
     held = {one.path: one for one in gathering.held_back}
     context = list(gathering.files)
     asked = {found.path for found in context}
@@ -106,13 +87,18 @@ def plan_turn(
         if one.path not in asked:
             held.setdefault(one.path, one)
     for found in context:
-        draft.take(found)
+        known = state.files.get(found.path)
+        if known is None or not (request.is_stable and is_surely_held(known, found)):
+            draft.take(found, known)
     for found in attached:
         draft.attach(found)
-    draft.miss((path for path in state.files if path not in asked), held, is_gone)
+    draft.miss(state.files.keys() - asked, held, is_gone)
     held |= draft.held
 
     inline, overflow = draft.place(most)
+    if state.turns == 0 and (overflow or draft.overflow):
+        most = room(replace(window, tokens=window.tokens - request.search_reserve), counter)
+        inline, overflow = draft.place(most)
     most_listed = int(_LIST_SHARE * most)
     while True:
         prompt = render(draft.parts(inline, overflow), counter, most_listed)
@@ -124,15 +110,17 @@ def plan_turn(
     least = tokens if state.turns == 0 else counter.count(request.instructions) + counter.count(request.briefing or "")
     warnings = check_fits(state.held_tokens, tokens, least, most, request.session_id, request.taken)
 
-    draft.settle(inline, overflow)
-    check_partition(state.files, draft.files, asked, draft.overflow, list(held))
-    in_prompt = (draft.files[path] for path in asked if path in draft.files)
-    whole = sum(file.tokens for file in in_prompt if file.placement is Placement.INLINE and file.digest is not None)
+    draft.settle(inline, overflow, most)
+    files = {**state.files, **draft.changed} if draft.changed else state.files
+    in_prompt = check_partition(state.files, files, asked, draft.overflow, list(held))
+    whole = sum([known.tokens for known in in_prompt])
     return TurnPlan(
+        question=request.instructions,
         prompt=prompt,
         tokens=tokens,
         overflow=dict(sorted(draft.overflow.items())),
-        files=draft.files,
+        attachments=tuple(sorted(path for path in draft.overflow if path not in files)),
+        files=files,
         new_contents=draft.contents,
         held_back=tuple(one for _, one in sorted(held.items())),
         resent_tokens=tokens + whole - sum(piece.tokens for piece in draft.pieces),
@@ -146,7 +134,7 @@ def forgotten(state: ConversationState) -> ConversationState:
 
     A turn planned from it opens the conversation anew and sends every file of its context whole, each in its place.
     """
-    files = {path: replace(known, digest=None) for path, known in state.files.items()}
+    files = {path: _let_go(known) for path, known in state.files.items()}
     return replace(state, files=files, held_tokens=0, provider_ref=None)
 
 
@@ -156,6 +144,7 @@ class _Draft:
     __slots__ = (
         "_announced",
         "_counter",
+        "_earlier",
         "_new",
         "_read",
         "_read_old",
@@ -163,8 +152,8 @@ class _Draft:
         "_request",
         "_state",
         "_withheld",
+        "changed",
         "contents",
-        "files",
         "held",
         "overflow",
         "pieces",
@@ -177,8 +166,10 @@ class _Draft:
         read: Callable[[FoundFile], Content | HeldBack],
         read_old: Callable[[bytes], str | None],
         request: TurnRequest,
+        earlier: Sequence[PastTurn],
     ) -> None:
         self._state = state
+        self._earlier = earlier
         self._counter = counter
         self._read = read
         self._read_old = read_old
@@ -187,27 +178,22 @@ class _Draft:
         self._removed: list[str] = []
         self._withheld: list[str] = []
         self._announced: set[str] = set()
-        self.files = dict(state.files)
+        self.changed: dict[str, KnownFile] = {}
         self.held: dict[str, HeldBack] = {}
         self.overflow: dict[str, Content] = {}
         self.contents: dict[bytes, str] = {}
         self.pieces: list[Piece] = []
 
-    def take(self, found: FoundFile) -> None:
-        """Take a file of the context."""
-        known = self._state.files.get(found.path)
-        in_prompt = known is not None and known.placement is Placement.INLINE
-        may_hold = in_prompt and self._request.is_stable
-        if may_hold and known is not None and known.digest is not None and is_surely_unchanged(known, found.stat):
-            return
+    def take(self, found: FoundFile, known: KnownFile | None) -> None:
+        """Take a file of the context that has to be read."""
         content = self._read(found)
         if isinstance(content, HeldBack):
             self.held[found.path] = content
             if known is not None:
-                self._withhold(found.path, known)
+                self._withhold(known)
         elif known is None:
             self._meet(found.path, content)
-        elif in_prompt:
+        elif known.why is None:
             self._refresh(known, content)
         else:
             self._search(known, content)
@@ -228,10 +214,10 @@ class _Draft:
             if known.digest is None:
                 continue
             if path in held:
-                self._withhold(path, known)
+                self._withhold(known)
             elif is_gone(path):
                 self._removed.append(path)
-                self.files[path] = replace(known, digest=None)
+                self.changed[path] = _let_go(known)
 
     def place(self, most: int) -> tuple[list[NewFile], list[NewFile]]:
         """Split the new files, by their own tokens, into those in the prompt and those that overflow."""
@@ -258,17 +244,23 @@ class _Draft:
             searched_texts=[content.text for content in searched.values()],
             removed=sorted(self._removed),
             withheld=sorted(self._withheld),
+            earlier=self._earlier if is_opening else (),
         )
 
-    def settle(self, inline: Iterable[NewFile], overflow: Iterable[NewFile]) -> None:
+    def settle(self, inline: Iterable[NewFile], overflow: Iterable[NewFile], most: int) -> None:
         """Make the split of the new files final."""
+        turn = self._state.turns + 1
         for new in inline:
             self.pieces.append(_piece(new))
             self.contents[new.content.digest] = new.content.text
-            self.files[new.path] = self._known(new.path, Placement.INLINE, new.content, new.tokens)
+            self.changed[new.path] = self._known(new.path, new.content, new.tokens, turn, None)
         for new in overflow:
             self.overflow[new.path] = new.content
-            self.files[new.path] = self._known(new.path, Placement.OVERFLOW, new.content, new.tokens)
+            if self._state.has_overflowed:
+                why = Overflow.LATE
+            else:
+                why = Overflow.TOO_LARGE if new.added > INLINE_SHARE * most else Overflow.NO_ROOM
+            self.changed[new.path] = self._known(new.path, new.content, new.tokens, turn, why)
 
     def notes(self, overflow: Collection[NewFile]) -> list[str]:
         """Say what the caller may not expect of the split."""
@@ -283,21 +275,25 @@ class _Draft:
                 f"{_named([new.path for new in overflow])} can be searched, not read whole: "
                 "the part of the window that files may take is full"
             )
-        outside = [path for path in sorted(self._request.priority) if path in self.overflow and path in self.files]
+        outside = [path for path in sorted(self._request.priority) if path in self.overflow and self._places(path)]
         if outside:
             notes.append(f"{_named(outside)} has priority but is not in the prompt: it did not fit when it was placed")
         return notes
 
+    def _places(self, path: str) -> bool:
+        """Whether a path has a place in the conversation, once the turn has succeeded."""
+        return path in self.changed or path in self._state.files
+
     def _meet(self, path: str, content: Content) -> None:
         tokens = self._count(path, content.text)
-        around = self._counter.count(fenced("file", _ANY_MARK, "", path=path))
+        around = self._counter.count(fenced("file", ANY_MARK, "", path=path))
         self._new.append(NewFile(path, content, tokens, tokens + around))
 
     def _refresh(self, known: KnownFile, content: Content) -> None:
         """Send what changed of a file in the prompt, or note that it is the same after all."""
         path = known.path
         if content.digest == known.digest and self._request.is_stable:
-            self.files[path] = replace(known, stat=content.stat, sent_at=self._request.now)
+            self.changed[path] = known._replace(mtime_ns=self._telling_time(content))
             return
         tokens = self._count(path, content.text)
         text = self._diff(known, content, tokens) if self._request.is_stable else None
@@ -314,12 +310,12 @@ class _Draft:
             )
         )
         self.contents[content.digest] = content.text
-        self.files[path] = self._known(path, Placement.INLINE, content, tokens)
+        self.changed[path] = self._known(path, content, tokens, known.first_turn, None)
 
     def _diff(self, known: KnownFile, content: Content, tokens: int) -> str | None:
         """Return the diff from what the model holds, if that is known and the diff clearly shorter than the file."""
         old = None if known.digest is None else self._read_old(known.digest)
-        if old is None or hashlib.sha256(old.encode()).digest() != known.digest:
+        if old is None or digest_of_text(old) != known.digest:
             return None
         diff = unified_diff(old, content.text)
         return diff if self._count(known.path, diff) <= CLEARLY_SHORTER * tokens else None
@@ -331,21 +327,41 @@ class _Draft:
             self._announced.add(known.path)
         if content.digest != known.digest:
             tokens = self._count(known.path, content.text)
-            self.files[known.path] = self._known(known.path, Placement.OVERFLOW, content, tokens)
-        elif content.stat != known.stat:
-            self.files[known.path] = replace(known, stat=content.stat, sent_at=self._request.now)
+            self.changed[known.path] = self._known(known.path, content, tokens, known.first_turn, known.why)
+        elif self._telling_time(content) != known.mtime_ns:
+            self.changed[known.path] = known._replace(mtime_ns=self._telling_time(content))
 
-    def _withhold(self, path: str, known: KnownFile) -> None:
+    def _withhold(self, known: KnownFile) -> None:
         if known.digest is not None:
-            self._withheld.append(path)
-            self.files[path] = replace(known, digest=None)
+            self._withheld.append(known.path)
+            self.changed[known.path] = _let_go(known)
 
-    def _known(self, path: str, placement: Placement, content: Content, tokens: int) -> KnownFile:
-        return KnownFile(path, placement, content.stat, content.digest, self._request.now, tokens)
+    def _known(self, path: str, content: Content, tokens: int, first_turn: int, why: Overflow | None) -> KnownFile:
+        size, mtime_ns = content.stat.size, self._telling_time(content)
+        return KnownFile(path, size, mtime_ns, content.digest, tokens, first_turn, why)
+
+    def _telling_time(self, content: Content) -> int | None:
+        return telling_time(content.stat.mtime_ns, self._request.now)
 
     def _count(self, path: str, text: str) -> int:
         name = path.rpartition("/")[2]
         return self._counter.count(text, name.rpartition(".")[2] if "." in name else None)
+
+
+def _newest(past: Sequence[PastTurn], counter: TokenCounter, most: int) -> list[PastTurn]:
+    """Return the newest turns that may be said again within so many tokens, the oldest of them first."""
+    kept: list[PastTurn] = []
+    for one in reversed(past):
+        most -= tokens_of_past(one, counter)
+        if most < 0:
+            break
+        kept.append(one)
+    return kept[::-1]
+
+
+def _let_go(known: KnownFile) -> KnownFile:
+    """Return what is known of a file that the model is no longer told of: where it belongs."""
+    return known._replace(mtime_ns=None, digest=None)
 
 
 def _piece(new: NewFile) -> Piece:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from satchel.base.tokens import TokenCounter
-from satchel.consult.fences import choose_mark, fenced, named, quoted
+from satchel.consult.fences import ANY_MARK, choose_mark, fenced, named, quoted
+from satchel.consult.records import PastTurn
 
 OPENING = """\
 You are asked for your opinion on the files below. How to read these messages:
@@ -19,6 +20,7 @@ the version that you hold; with <file-MARK ... replaces="yes">, which replaces t
 files that no longer exist; with <withheld-MARK>, files that are no longer shown to you, so that what you hold may be \
 outdated.
 - Files listed as searchable are not in the messages: look into them with file_search.
+- <asked-MARK> and <answered-MARK> hold what you were asked in this conversation before, and your answers.
 - <request-MARK> holds what you are asked.
 """
 
@@ -63,6 +65,7 @@ class Parts:
         searched_texts: their contents, in which the mark must not occur either.
         removed: files that no longer exist.
         withheld: files that are no longer shown.
+        earlier: what is said again of turns that the model no longer holds, the oldest first.
     """
 
     is_opening: bool
@@ -74,6 +77,7 @@ class Parts:
     searched_texts: Sequence[str]
     removed: Sequence[str]
     withheld: Sequence[str]
+    earlier: Sequence[PastTurn] = ()
 
 
 def render(parts: Parts, counter: TokenCounter, most_listed: int) -> str:
@@ -107,6 +111,7 @@ def render(parts: Parts, counter: TokenCounter, most_listed: int) -> str:
     for name, paths in (("removed", parts.removed), ("withheld", parts.withheld)):
         if paths:
             written.append(fenced(name, mark, "".join(f"{quoted(path)}\n" for path in paths)))
+    written += [part for past in parts.earlier for part in _said(past, mark)]
     written.append(fenced("request", mark, _line(parts.instructions)))
     return "".join(written)
 
@@ -115,11 +120,24 @@ def _texts(parts: Parts) -> Iterator[str]:
     """Yield everything of a turn that comes from outside."""
     yield parts.instructions
     yield parts.briefing or ""
+    for past in parts.earlier:
+        yield past.question
+        yield past.answer
     for piece in parts.pieces:
         yield piece.text
         yield piece.path
     yield from parts.searched_texts
     yield "\n".join((*parts.searchable, *parts.removed, *parts.withheld))
+
+
+def _said(past: PastTurn, mark: str) -> tuple[str, ...]:
+    texts = (("asked", past.question), ("answered", past.answer))
+    return tuple(fenced(name, mark, _line(text), turn=str(past.n)) for name, text in texts)
+
+
+def tokens_of_past(past: PastTurn, counter: TokenCounter) -> int:
+    """Count what it takes to say again what was asked and answered in a turn."""
+    return counter.count("".join(_said(past, ANY_MARK)))
 
 
 def _line(text: str) -> str:

@@ -7,6 +7,7 @@ import stat
 
 from satchel.base.contained import open_inside, why_unreadable
 from satchel.base.redaction import first_secret
+from satchel.consult.digests import digest_of
 from satchel.consult.gathering import DEFAULT_LIMITS, too_large
 from satchel.consult.records import Content, FoundFile, HeldBack, Stat
 
@@ -72,8 +73,6 @@ def _moment(status: os.stat_result) -> tuple[int, int, int]:
 
 
 def _judged(path: str, data: bytes, status: Stat, *, force: bool) -> Content | HeldBack:
-    import hashlib
-
     if b"\0" in data:
         return _binary(path, data)
     try:
@@ -87,7 +86,7 @@ def _judged(path: str, data: bytes, status: Stat, *, force: bool) -> Content | H
             line = text.count("\n", 0, start) + 1
             detail = f"line {line:,} holds what looks like a secret ({kind}); it is sent only with force"
             return HeldBack(path, "secret", detail)
-    return Content(text, hashlib.sha256(data).digest(), status)
+    return Content(text, digest_of(data), status)
 
 
 def _binary(path: str, data: bytes) -> HeldBack:

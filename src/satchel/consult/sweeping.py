@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from satchel.base.errors import Interrupted, SatchelError
 from satchel.base.paging import check_whole
+from satchel.consult.cancelling import IsCancelled, never
 from satchel.keep import names, projects
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row
@@ -63,11 +64,25 @@ class Swept:
     failures: tuple[str, ...]
 
 
-Remover = Callable[[VectorStore], None]
+Remover = Callable[[VectorStore, IsCancelled], None]
 """Deletes a store at its provider, by its external id or, where that is None, whichever has its name.
 
-It succeeds where there is none any more, and raises a :class:`SatchelError` where it cannot tell.
+It succeeds where there is none any more, and raises a :class:`SatchelError` where it cannot tell. Its second argument
+is asked again and again whether to give up, which it does with :class:`Interrupted`.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Sweeper:
+    """Who deletes what was left at a provider.
+
+    Attributes:
+        account: the account that it can delete from, as stores are recorded under it.
+        remove: deletes one store.
+    """
+
+    account: str
+    remove: Remover
 
 
 class VectorStores:
@@ -175,22 +190,26 @@ class VectorStores:
             )
         return tuple(map(_store, rows))
 
-    def sweep(self, provider: str, remove: Remover, most: int = MOST_SWEPT) -> Swept:
+    def sweep(self, sweeper: Sweeper, most: int = MOST_SWEPT, is_cancelled: IsCancelled = never) -> Swept:
         """Delete at a provider what earlier calls left there.
 
         What cannot be deleted is tried again after a pause, of five minutes first, then twice as long each time.
 
         Args:
-            provider: the account that ``remove`` deletes from.
             most: how many at most.
+            is_cancelled: asked several times a second, from another thread too.
 
         Raises:
             Interrupted: the caller cancelled; what was not deleted stays recorded.
         """
         deleted, failures = 0, []
-        for store in self._claim(provider, most):
+        for _ in range(most):
+            # one at a time: what a cancelled sweep did not come to is not kept from the next one
+            store = self._claim(sweeper.account)
+            if store is None:
+                break
             try:
-                remove(store)
+                sweeper.remove(store, is_cancelled)
             except Interrupted:
                 raise
             except SatchelError as error:
@@ -200,33 +219,33 @@ class VectorStores:
                 deleted += 1
         return Swept(deleted, tuple(failures))
 
-    def _claim(self, provider: str, most: int) -> list[VectorStore]:
-        """Return stores that are left over, after keeping other sweeps from them for a while."""
+    def _claim(self, provider: str) -> VectorStore | None:
+        """Return the store that was left over first, after keeping other sweeps from it for a while."""
         work = self._workplace
         due = f"""
             SELECT {_COLUMNS} FROM vector_stores
             WHERE project_id = :project AND provider = :provider AND expires_at <= :now
-            ORDER BY expires_at, id LIMIT :most
+            ORDER BY expires_at, id LIMIT 1
         """
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
-            values = {"project": project.id if project else None, "provider": provider, "most": most}
+            values = {"project": project.id if project else None, "provider": provider}
             if transaction.one(due, {**values, "now": work.clock()}) is None:
-                return []
+                return None
         with work.engine.write() as transaction:
             now = work.clock()
-            claimed = [_claimed(_store(row), now) for row in transaction.all(due, {**values, "now": now})]
-            transaction.many(
+            row = transaction.one(due, {**values, "now": now})
+            if row is None:
+                return None
+            claimed = _claimed(_store(row), now)
+            transaction.execute(
                 "UPDATE vector_stores SET state = :state, attempts = :attempts, expires_at = :expires WHERE uid = :uid",
-                [
-                    {
-                        "state": _LEAVING,
-                        "attempts": store.attempts,
-                        "expires": store.expires_at,
-                        "uid": _uid(store),
-                    }
-                    for store in claimed
-                ],
+                {
+                    "state": _LEAVING,
+                    "attempts": claimed.attempts,
+                    "expires": claimed.expires_at,
+                    "uid": _uid(claimed),
+                },
             )
         return claimed
 

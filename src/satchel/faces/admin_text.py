@@ -44,7 +44,8 @@ def statistics_fields(statistics: Statistics) -> dict[str, object]:
 def cleared_text(cleared: Cleared) -> str:
     """Say what was removed, or would be and how to have it removed."""
     counts = (
-        f"{cleared.messages} messages, {cleared.file_changes} file changes, {cleared.claims} expired claims, "
+        f"{cleared.messages} messages, {cleared.file_changes} file changes, {cleared.conversations} conversations, "
+        f"{cleared.claims} expired claims, "
         f"{cleared.error_patterns} expired error patterns"
     )
     return f"removed {counts}" if cleared.done else f"would remove {counts}; nothing was removed: give confirm=true"

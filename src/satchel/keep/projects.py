@@ -37,7 +37,7 @@ class Workplace:
         worktree: the linked worktree that the work happens in, an absolute path; None is the main one.
         open_layers: whether new layers are registered on first use.
         claim_minutes: how long a claim holds that names no time.
-        retention: how long messages and file changes are kept.
+        retention: how long messages, file changes and conversations are kept.
     """
 
     engine: SqliteEngine

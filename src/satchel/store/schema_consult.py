@@ -4,7 +4,8 @@ from __future__ import annotations
 
 CONSULT = (
     # a row without turns is a first call under way, or what a crash left of one. lease_token names the call that holds
-    # the conversation; thread_start is the turn that the provider's thread begins with
+    # the conversation; thread_start is the turn that the provider's thread begins with; expires_at is null before the
+    # first turn is answered
     """
     CREATE TABLE conversations (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -28,16 +29,18 @@ CONSULT = (
         lease_until BIGINT,
         created_at BIGINT NOT NULL,
         updated_at BIGINT NOT NULL,
+        expires_at BIGINT,
         UNIQUE (project_id, owner, assistant, session_id)
     )
     """,
     "CREATE INDEX conversations_seq ON conversations (project_id, seq)",
-    # prompt is compressed: it holds the files of the turn
+    # prompt is compressed: it holds the files of the turn, and the question, which stands alone too
     """
     CREATE TABLE conversation_turns (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         conversation_id BIGINT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
         n INTEGER NOT NULL CHECK (n >= 1),
+        question TEXT NOT NULL,
         prompt BLOB NOT NULL,
         answer TEXT NOT NULL,
         provider_ref TEXT,
@@ -57,18 +60,18 @@ CONSULT = (
     )
     """,
     "CREATE INDEX conversation_folders_of ON conversation_folders (conversation_id)",
-    # digest null: the file was removed. first_turn says why a file overflowed
+    # mtime_ns null: it tells nothing. digest null: the file was removed. overflow null: the file is in the prompt;
+    # else why not: 1 no room beside others, 2 too large alone, 3 others had overflowed before
     """
     CREATE TABLE conversation_files (
         folder_id BIGINT NOT NULL REFERENCES conversation_folders (id) ON DELETE CASCADE,
         name TEXT NOT NULL,
-        placement SMALLINT NOT NULL CHECK (placement BETWEEN 1 AND 2),
-        first_turn INTEGER NOT NULL,
         size BIGINT NOT NULL,
-        mtime_ns BIGINT NOT NULL,
+        mtime_ns BIGINT,
         digest BLOB,
-        sent_at BIGINT NOT NULL,
         tokens BIGINT NOT NULL,
+        first_turn INTEGER NOT NULL,
+        overflow SMALLINT CHECK (overflow BETWEEN 1 AND 3),
         PRIMARY KEY (folder_id, name)
     ) WITHOUT ROWID
     """,

@@ -181,7 +181,7 @@ class OpenAIApi(FakeProvider):
     def _add_batch(self, request: Request) -> Answer:
         store = self.stores[request.path.split("/")[-2]]
         files = request.json["file_ids"]
-        assert 1 <= len(files) <= 500
+        assert 1 <= len(files) <= 2_000
         assert set(files) <= self.files.keys()
         batch = Batch(self._id("vsfb"), files, self.polls)
         store.batches[batch.id] = batch

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-PATIENCE_SECONDS = 20.0
+from consult.providers.listening import PATIENCE_SECONDS, Listener, Quiet
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ class Fault:
     Attributes:
         kind: ``status`` answers with a status and a body; ``drop`` closes the connection before doing anything and
             ``lose`` after it; ``hang`` never answers, and ``cancel`` neither, but the caller cancels meanwhile; ``cut``
-            ends half-way through the answer; ``html`` is a page of some proxy; ``garbage`` is broken in the middle.
+            ends half-way through the answer; ``html`` is a page of some proxy; ``garbage`` is broken in the middle;
+            ``crumbs`` is the right answer byte by byte, and ``ends`` its first half, ended as if it were all.
         skip: how many requests go well before.
     """
 
@@ -76,12 +78,21 @@ def as_json(value: Any, status: int = 200, **headers: str) -> Answer:
 def as_events(events: Iterable[Any], *, named: bool, last: str | None = None) -> Answer:
     """Answer with server-sent events, named by their own type or not."""
     parts = [
-        (f"event: {event['type']}\n" if named else "").encode() + b"data: " + json.dumps(event).encode() + b"\n\n"
+        (f"event: {event['type']}\n" if named else "").encode() + b"data: " + _as_utf8(event) + b"\n\n"
         for event in events
     ]
     if last is not None:
         parts.append(f"data: {last}\n\n".encode())
     return Answer(200, tuple(parts), "text/event-stream")
+
+
+def _as_utf8(event: Any) -> bytes:
+    """Write JSON as most providers do, with characters as they are; half a character can only be named."""
+    text = json.dumps(event, ensure_ascii=False)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(event).encode()
 
 
 class FakeProvider:
@@ -95,6 +106,7 @@ class FakeProvider:
     prefix = "/v1"
 
     def __init__(self) -> None:
+        self._scheme = "http"
         self.requests: list[Request] = []
         self.faults: list[Fault] = []
         self.cancelled = threading.Event()
@@ -104,11 +116,7 @@ class FakeProvider:
         self._open: set[socket.socket] = set()
         provider = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-            timeout = PATIENCE_SECONDS
-
+        class Handler(Quiet, BaseHTTPRequestHandler):
             def setup(self) -> None:
                 super().setup()
                 with provider.lock:
@@ -136,40 +144,34 @@ class FakeProvider:
             def serve(self) -> None:
                 provider._serve(self)
 
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 -- the name is the base class's
-                pass
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-            # no listener that waits: a test's thousand connections come at once
-            request_queue_size = 64
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._server = Listener(Handler)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._server.begin()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.released.set()
-        self._server.shutdown()
         with self.lock:
             still_open = tuple(self._open)
         for connection in still_open:
             with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-        self._server.server_close()
-        self._thread.join()
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
+        self._server.end()
         if error is None:
             assert self.problems == []
 
     @property
     def url(self) -> str:
         """The address that a client is given."""
-        return f"http://127.0.0.1:{self._server.server_port}{self.prefix}"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_port}{self.prefix}"
+
+    def speak_tls(self, context: ssl.SSLContext) -> None:
+        """Encrypt; hands are shaken in the thread of each connection."""
+        self._scheme = "https"
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
 
     def fail(self, step: str, kind: str, **details: Any) -> None:
         """Make a step fail, once unless told otherwise."""
@@ -218,7 +220,8 @@ class FakeProvider:
         if kind in {"hang", "cancel"}:
             if kind == "cancel":
                 self.cancelled.set()
-            self.released.wait(PATIENCE_SECONDS)
+            if not self.released.wait(PATIENCE_SECONDS) and kind == "cancel":
+                self.problems.append(f"{step}: whoever cancelled did not hang up")
         if kind in {"hang", "cancel", "drop"}:
             handler.close_connection = True
             return
@@ -252,7 +255,7 @@ def _send(handler: BaseHTTPRequestHandler, answer: Answer, kind: str | None) -> 
         if kind == "garbage":
             middle = len(parts) // 2
             parts[middle] = parts[middle].partition(b"data: ")[0] + b"data: {not json\n\n"
-        if kind == "cut":
+        if kind in {"cut", "ends"}:
             parts = parts[: len(parts) // 2]
     else:
         if kind == "garbage":
@@ -261,6 +264,8 @@ def _send(handler: BaseHTTPRequestHandler, answer: Answer, kind: str | None) -> 
         if kind == "cut":
             parts = [b"".join(parts)[: sum(map(len, parts)) // 2]]
     handler.end_headers()
+    if kind == "crumbs":
+        parts = [bytes((byte,)) for part in parts for byte in part]
     for part in parts:
         handler.wfile.write(b"%x\r\n%s\r\n" % (len(part), part) if answer.is_stream else part)
     if kind == "cut":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from consult.answered_turns import known, take_turn
 from consult.providers.chat_completions import Said
 from consult.providers.parrot import Parrot
 from satchel import open_satchel
+from satchel.base.clock import system_clock
 from satchel.consult.conversation_records import ConversationKey
 from satchel.consult.records import Placement
 
@@ -43,18 +45,22 @@ def of(name: str) -> Look:
     return lambda answer: answer.get(name)
 
 
+def inline(answer: dict[str, Any]) -> list[str]:
+    return [file["path"] for file in answer["inline"]]
+
+
 def sessions(answer: dict[str, Any]) -> list[str]:
     return [f"{one['session_id']} {one['assistant']}" for one in answer["conversations"]]
 
 
 OPTIONS: list[tuple[tuple[str, ...], str, tuple[str, ...], Look, object]] = [
     # command, option, what is given for it, what is looked at, what is seen
-    (CONSULT, "--file", ("--file", "src", "--file", "short.py"), of("inline"), ["short.py", "src/auth.py"]),
+    (CONSULT, "--file", ("--file", "src", "--file", "short.py"), inline, ["short.py", "src/auth.py"]),
     (
         (*CONSULT, "--file", "short.py", "--file", "long.py"),
         "--priority",
         ("--priority", "long.py"),
-        of("inline"),
+        inline,
         ["long.py"],
     ),
     (CONSULT, "--attach", ("--attach", "src/auth.py"), sent("src/: auth.py"), True),
@@ -62,7 +68,7 @@ OPTIONS: list[tuple[tuple[str, ...], str, tuple[str, ...], Look, object]] = [
     (CONSULT, "--briefing", ("--briefing",), sent("refresh tokens early"), True),
     ((*CONSULT, "--briefing"), "--role", ("--role", "developer"), sent("how to test it"), False),
     ((*CONSULT, "--briefing"), "--task", ("--task", "T1"), sent_before("of a task", "how to test it"), True),
-    ((*CONSULT, "--file", ".env"), "--force", ("--force",), of("inline"), [".env"]),
+    ((*CONSULT, "--file", ".env"), "--force", ("--force",), inline, [".env"]),
     (CONSULT, "--dry-run", ("--dry-run",), of("answer"), None),
     (CONSULT, "--keep", ("--keep", "discovery"), of("kept"), "e2"),
     (CONSULT, "--decide", ("--decide", "why"), of("kept"), "d1"),
@@ -84,7 +90,7 @@ def provider(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parrot]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with Parrot() as server:
         monkeypatch.setenv("SATCHEL_CONSULT_BASE_URL", server.url)
-        monkeypatch.setenv("SATCHEL_CONSULT_WINDOW_TOKENS", "16000")
+        monkeypatch.setenv("SATCHEL_CONSULT_WINDOW_TOKENS", "18000")
         monkeypatch.setenv("SATCHEL_CONSULT_OUTPUT_TOKENS", "2000")
         (folder / "src").mkdir()
         (folder / "src" / "auth.py").write_text("def refresh(token):\n    return token\n")
@@ -97,7 +103,9 @@ def provider(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parrot]:
 @pytest.fixture
 def known_things(provider: Parrot, folder: Path) -> None:
     """One run with what a briefing shows, and conversations; the newest is called other."""
-    with open_satchel(cwd=folder, environ={}) as satchel:
+    # two things of one millisecond would be in no order of time
+    clock = itertools.count(system_clock()).__next__
+    with open_satchel(cwd=folder, environ={}, clock=clock) as satchel:
         satchel.runs.start("r1")
         satchel.entries.write("discovery", "refresh tokens early")
         satchel.packages.save("of a task", content="x", task_id="T1")
@@ -204,22 +212,26 @@ def test_paths_are_those_of_the_shell(
     cli: Cli, provider: Parrot, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder / "src")
-    assert asked(cli, CONSULT, "--file", "auth.py", "--file", "../short.py", "--dry-run")["inline"] == [
-        "short.py",
-        "src/auth.py",
-    ]
+    planned = asked(cli, CONSULT, "--file", "auth.py", "--file", "../short.py", "--dry-run")
+    assert inline(planned) == ["short.py", "src/auth.py"]
     assert "outside the folders" in cli(*CONSULT, "--file", "../../..")[2]
     assert provider.requests == []
 
 
 def test_a_dry_run_shows_the_plan_and_sends_nothing(cli: Cli, provider: Parrot) -> None:
-    files = ("--file", "long.py", "--file", "short.py", "--file", ".env")
+    files = ("--file", "long.py", "--file", "short.py", "--file", ".env", "--attach", "src/auth.py")
     status, out, err = cli(*CONSULT, *files, "--dry-run")
-    assert (status, err) == (0, "")
-    lines = out.splitlines()
-    assert lines[0].startswith("nothing was sent; compatible:tiny default turn 1 would send ")
-    assert lines[1:3] == ["inline 1: short.py", "overflow 1: long.py"]
-    assert lines[3].startswith("held back (secret_name: ")
+    assert status == 0
+    cost, *table = out.splitlines()
+    assert cost.startswith("nothing was sent; compatible:tiny default turn 1 would send ")
+    assert [line.split("  ")[0] for line in table if ".py" in line or ".env" in line] == [
+        "short.py",
+        "long.py",
+        "src/auth.py",
+        ".env",
+    ]
+    assert all(word in out for word in ("inline", "overflow", "attachment", "held back", "secret_name: "))
+    assert "can be searched, not read whole" in err
     assert provider.requests == []
 
 

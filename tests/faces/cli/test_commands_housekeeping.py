@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from consult.answered_turns import known, take_turn
 from satchel import Satchel, open_satchel
+from satchel.consult.conversations import Conversations
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -28,6 +30,7 @@ def store(folder: Path) -> None:
         satchel.packages.save("second", content="x", supersedes=first.ref)
         satchel.patterns.report("KeyError", "no id", solution="look again")
         satchel.strategies.save("topic", "say it twice")
+        take_turn(Conversations(satchel.workplace), known("a.py"), contents=("text",), prompt="x", answer="y" * 2_000)
 
 
 def opened(folder: Path) -> Satchel:
@@ -44,6 +47,9 @@ def test_stats_show_everything_that_is_kept(cli: Cli) -> None:
     assert "10 tags, 1 scope" in out
     assert "2 packages (1 live, 1 superseded)" in out
     assert "1 error pattern with 1 solution, 1 strategy, 0 deliveries" in out
+    assert (
+        "1 conversation of 1 turn (2.0 kB, contents 12 B), 100 tokens sent, 300 saved, 0 vector stores recorded"
+    ) in out
     assert " bytes per item" in out
 
 
@@ -56,6 +62,8 @@ def test_stats_give_every_count_as_json(cli: Cli) -> None:
     names = ("messages", "file_changes", "claims", "tags", "scopes")
     assert [counted[name] for name in names] == [1, 1, 1, 10, 1]
     assert [counted[name] for name in ("error_patterns", "solutions", "strategies", "deliveries")] == [1, 1, 1, 0]
+    asked = ("conversations", "turns", "content_bytes", "sent_tokens", "saved_tokens", "vector_stores")
+    assert [counted[name] for name in asked] == [1, 1, 12, 100, 300, 0]
 
 
 @pytest.mark.usefixtures("store")
@@ -110,3 +118,22 @@ def test_rebuild_counts_anew(cli: Cli, folder: Path) -> None:
     assert cli("doctor")[0] == 9
     assert cli("rebuild")[0] == 0
     assert cli("doctor")[0] == 0
+
+
+@pytest.mark.usefixtures("store")
+def test_doctor_examines_conversations(cli: Cli, folder: Path) -> None:
+    assert "ok      conversations: every turn can be read, 1 in all\n" in cli("doctor")[1]
+    with opened(folder) as satchel, satchel.workplace.engine.write() as transaction:
+        transaction.execute("UPDATE conversation_turns SET prompt = :bytes", {"bytes": b"no zlib"})
+    status, out, _ = cli("doctor", "--json")
+    assert status == 9
+    assert {one["name"]: one["status"] for one in json.loads(out)}["conversations"] == "failed"
+
+
+@pytest.mark.usefixtures("store")
+def test_clear_removes_conversations_of_an_age(cli: Cli) -> None:
+    assert cli("clear", "--conversations-days", "1")[1] == "nothing is old enough to be removed\n"
+    assert cli("clear", "--conversations-days", "0", "--yes")[1].startswith(
+        "removed 0 messages, 0 file changes, 1 conversation, "
+    )
+    assert json.loads(cli("stats", "--json")[1])["conversations"] == 0

@@ -1,4 +1,4 @@
-"""``satchel clear`` asks before it removes anything, and removes messages and file changes only."""
+"""``satchel clear`` asks before it removes anything, and removes only what it names."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 Cli = Callable[..., tuple[int, str, str]]
 
 CLEAR = ("clear", "--messages-hours", "0", "--file-changes-hours", "0")
+COUNTED = "4 messages, 3 file changes, 0 conversations, 0 claims and 0 error patterns that ran out"
 
 
 def kept(cli: Cli) -> tuple[int, int]:
@@ -23,7 +24,7 @@ def kept(cli: Cli) -> tuple[int, int]:
 def test_it_asks_and_no_leaves_everything(cli: Cli) -> None:
     status, out, err = cli(*CLEAR, stdin=b"n\n")
     assert (status, out) == (0, "nothing was removed\n")
-    assert err == "Remove 4 messages, 3 file changes, 0 claims and 0 error patterns that ran out? [y/N]: "
+    assert err == f"Remove {COUNTED}? [y/N]: "
     assert kept(cli) == (4, 3)
 
 
@@ -43,7 +44,7 @@ def test_yes_removes(cli: Cli, how: str) -> None:
 
 @pytest.mark.usefixtures("ledger")
 def test_what_was_removed_is_counted(cli: Cli) -> None:
-    assert cli(*CLEAR, "--yes")[1] == "removed 4 messages, 3 file changes, 0 claims and 0 error patterns that ran out\n"
+    assert cli(*CLEAR, "--yes")[1] == f"removed {COUNTED}\n"
 
 
 @pytest.mark.usefixtures("ledger")
@@ -51,7 +52,7 @@ def test_what_was_removed_is_counted(cli: Cli) -> None:
 def test_a_preview_asks_nothing_and_removes_nothing(cli: Cli, options: tuple[str, ...]) -> None:
     assert cli(*CLEAR, *options) == (
         0,
-        "would remove 4 messages, 3 file changes, 0 claims and 0 error patterns that ran out\n",
+        f"would remove {COUNTED}\n",
         "",
     )
     assert kept(cli) == (4, 3)
@@ -61,7 +62,14 @@ def test_a_preview_asks_nothing_and_removes_nothing(cli: Cli, options: tuple[str
 def test_json_alone_only_previews(cli: Cli) -> None:
     status, out, err = cli(*CLEAR, "--json", stdin=b"y\n")
     assert (status, err) == (0, "")
-    assert json.loads(out) == {"messages": 4, "file_changes": 3, "claims": 0, "error_patterns": 0, "done": False}
+    assert json.loads(out) == {
+        "messages": 4,
+        "file_changes": 3,
+        "claims": 0,
+        "error_patterns": 0,
+        "conversations": 0,
+        "done": False,
+    }
     assert kept(cli) == (4, 3)
 
 

@@ -213,6 +213,7 @@ def test_what_clearing_removed(cli: Cli) -> None:
         "file_changes": 1,
         "claims": 0,
         "error_patterns": 0,
+        "conversations": 0,
         "done": True,
     }
 

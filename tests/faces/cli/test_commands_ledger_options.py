@@ -130,8 +130,9 @@ ALONE = {
     ("file check", "--window"),
     ("file claim", "PATHS"),
     ("file claim", "--minutes"),
+    ("clear", "--conversations-days"),
 }
-"""Those with a test of their own, here or in test_commands_ledger.py."""
+"""Those with a test of their own, here, in test_commands_ledger.py or in test_commands_housekeeping.py."""
 
 AGENTS: list[tuple[tuple[str, ...], str]] = [
     # command, the field that says who acted

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from consult.answered_turns import take_turn
 from satchel.base.config_keys import KEYS
+from satchel.consult.conversations import Conversations
 from tool_asking import Asker, Case, check_case, check_format, field, named, untested
 
 if TYPE_CHECKING:
@@ -18,13 +20,16 @@ HOUR = 3_600_000
 CASES = [
     Case("clear_old_data", "messages_hours", {"messages_hours": 2}, field("messages"), 1),
     Case("clear_old_data", "file_changes_hours", {"file_changes_hours": 2}, field("file_changes"), 1),
+    Case("clear_old_data", "conversations_days", {"conversations_days": 0}, field("conversations"), 1),
     Case("clear_old_data", "confirm", {"confirm": True}, field("done"), True),
 ]
 
 
 @pytest.fixture
 def world(new_asker: Callable[[], Asker], clock: ManualClock) -> Callable[[], Asker]:
-    """Stores of a message and an edit three hours old, of the same an instant old, and of a rule and two decisions."""
+    """Stores of a message and an edit three hours old, of the same an instant old, of a rule, of two decisions, and of
+    a conversation.
+    """
 
     def make() -> Asker:
         ask = new_asker()
@@ -35,6 +40,7 @@ def world(new_asker: Callable[[], Asker], clock: ManualClock) -> Callable[[], As
         ask.text("set_decision", key="ttl", value=300, layer="data")
         ask.text("set_decision", key="old", value=1, status="deprecated")
         ask.text("add_constraint", text="a rule")
+        take_turn(Conversations(ask.satchel.workplace), prompt="What of it?")
         return ask
 
     return make
@@ -96,6 +102,12 @@ def test_the_statistics_count_every_kind(world: Callable[[], Asker]) -> None:
         "claims": 0,
         "decisions": {"active": 1, "deprecated": 1, "draft": 0},
         "constraints": {"active": 1, "inactive": 0},
+        "conversations": 1,
+        "turns": 1,
+        "content_bytes": 0,
+        "sent_tokens": 100,
+        "saved_tokens": 300,
+        "vector_stores": 0,
     }
     assert expected.items() <= counted.items()
 
@@ -111,18 +123,18 @@ def test_the_text_of_the_statistics_has_every_field(world: Callable[[], Asker]) 
 def test_clearing_is_a_preview_unless_confirmed(world: Callable[[], Asker]) -> None:
     ask = world()
     assert ask.text("clear_old_data", messages_hours=2, file_changes_hours=2) == (
-        "would remove 1 messages, 1 file changes, 0 expired claims, 0 expired error patterns; nothing was removed: "
-        "give confirm=true"
+        "would remove 1 messages, 1 file changes, 0 conversations, 0 expired claims, 0 expired error patterns; "
+        "nothing was removed: give confirm=true"
     )
     assert ask.fields("get_stats")["messages"] == 2
 
 
 def test_what_is_confirmed_is_removed(world: Callable[[], Asker]) -> None:
     ask = world()
-    told = ask.text("clear_old_data", messages_hours=2, file_changes_hours=0, confirm=True)
-    assert told == "removed 1 messages, 2 file changes, 0 expired claims, 0 expired error patterns"
+    told = ask.text("clear_old_data", messages_hours=2, file_changes_hours=0, conversations_days=0, confirm=True)
+    assert told == "removed 1 messages, 2 file changes, 1 conversations, 0 expired claims, 0 expired error patterns"
     counted = ask.fields("get_stats")
-    assert (counted["messages"], counted["file_changes"]) == (1, 0)
+    assert (counted["messages"], counted["file_changes"], counted["conversations"]) == (1, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -130,6 +142,7 @@ def test_what_is_confirmed_is_removed(world: Callable[[], Asker]) -> None:
     [
         ({"messages_hours": -1}, "messages_hours -1 is out of range"),
         ({"file_changes_hours": 87_601}, "file_changes_hours 87601 is out of range"),
+        ({"conversations_days": 3_651}, "conversations_days 3651 is out of range"),
         ({"messages_hours": "two"}, "messages_hours must be a whole number"),
         ({"confirm": "yes"}, "confirm must be true or false"),
         ({"preview": False}, "unknown clear_old_data argument 'preview'"),

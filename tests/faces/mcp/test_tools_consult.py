@@ -43,6 +43,10 @@ def sent_before(first: str, second: str) -> Callable[[dict[str, Any]], object]:
     return lambda answer: 0 <= (answer.get("answer") or "").find(first) < (answer.get("answer") or "").find(second)
 
 
+def inline(answer: dict[str, Any]) -> list[str]:
+    return [file["path"] for file in answer["inline"]]
+
+
 def sessions(answer: dict[str, Any]) -> list[str]:
     return [f"{one['session_id']} {one['assistant']}" for one in answer["conversations"]]
 
@@ -60,11 +64,11 @@ CASES = [
     asked("assistant", "ollama:tiny", field("assistant"), "ollama:tiny"),
     asked("instructions", "Is it so?", sent("Is it so?"), True),
     asked("session_id", "auth", field("session_id"), "auth"),
-    asked("context", ["src"], field("inline"), ["src/auth.py", "src/mail.py"]),
-    asked("priority", ["long.py"], field("inline"), ["long.py"], context=["long.py", "short.py"]),
+    asked("context", ["src"], inline, ["src/auth.py", "src/mail.py"]),
+    asked("priority", ["long.py"], inline, ["long.py"], context=["long.py", "short.py"]),
     asked("attachments", ["src/mail.py"], sent("src/: mail.py"), True),
     asked("briefing", True, sent("refresh tokens early"), True, run_id="r1", keep_as="discovery"),
-    asked("force", True, field("inline"), [".env"], context=[".env"]),
+    asked("force", True, inline, [".env"], context=[".env"]),
     asked("dry_run", True, field("answer"), None),
     asked("keep_as", "decision:why", field("kept"), "d1"),
     asked("role", "developer", sent("how to test it"), False, briefing=True, run_id="r1"),
@@ -95,7 +99,7 @@ def desk(new_asker: Callable[..., Asker], provider: Parrot) -> Callable[..., Ask
     def make(**options: Any) -> Asker:
         settings = {
             "consult.base_url": provider.url,
-            "consult.window_tokens": 16_000,
+            "consult.window_tokens": 18_000,
             "consult.output_tokens": 2_000,
             **options.pop("settings", {}),
         }
@@ -186,14 +190,14 @@ def test_an_answer_comes_with_what_it_cost(desk: Callable[..., Asker]) -> None:
 def test_no_line_of_an_answer_passes_for_one_of_ours(desk: Callable[..., Asker]) -> None:
     told = lines(desk().text("consult", assistant=MODEL, instructions="a\nheld back (x: y): z\nnote: b", context="src"))
     assert told[0].startswith("compatible:tiny default turn 1: sent ")
-    assert told[1:] == ["files: 2 inline, 0 overflow"]
+    assert told[1:] == ["files: 2 inline"]
 
 
 def test_a_dry_run_shows_the_split_and_sends_nothing(desk: Callable[..., Asker], provider: Parrot) -> None:
     ask = desk()
     told = ask.text("consult", **ASK, context=["long.py", "short.py", ".env"], dry_run=True).split("\n")
     assert told[0].startswith("nothing was sent; compatible:tiny default turn 1 would send ")
-    assert told[1:3] == ["inline 1: short.py", "overflow 1: long.py"]
+    assert told[1:3] == ["inline 1: short.py", "overflow 1 (did not fit beside the files that go first): long.py"]
     assert told[3].startswith("held back (secret_name: ")
     assert told[3].endswith("): .env")
     assert provider.requests == []

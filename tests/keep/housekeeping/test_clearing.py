@@ -57,7 +57,7 @@ def test_what_is_as_old_as_that_goes_and_younger_things_stay(
         clock.advance(HOUR)
     clock.advance(-HOUR)
     result = satchel.housekeeping.clear(**hours, preview=preview)
-    assert result == Cleared(*cleared, 0, 0, done=not preview)
+    assert result == Cleared(*cleared, 0, 0, 0, done=not preview)
     left = (3, 3) if preview else (3 - cleared[0], 3 - cleared[1])
     assert (rows(satchel, "agent_messages"), rows(satchel, "file_changes")) == left
     assert (satchel.messages.inbox(agent="bob").total, satchel.files.changes().total) == left
@@ -84,10 +84,10 @@ def test_without_hours_what_has_expired_goes(satchel: Satchel, clock: ManualCloc
     send(satchel)
     change(satchel)
     clock.advance(7 * DAY - 1)
-    assert satchel.housekeeping.clear() == Cleared(0, 0, 0, 0, done=False)
+    assert satchel.housekeeping.clear() == Cleared(0, 0, 0, 0, 0, done=False)
     clock.advance(1)
-    assert satchel.housekeeping.clear() == Cleared(1, 1, 0, 0, done=False)
-    assert satchel.housekeeping.clear(preview=False) == Cleared(1, 1, 0, 0, done=True)
+    assert satchel.housekeeping.clear() == Cleared(1, 1, 0, 0, 0, done=False)
+    assert satchel.housekeeping.clear(preview=False) == Cleared(1, 1, 0, 0, 0, done=True)
     assert (rows(satchel, "agent_messages"), rows(satchel, "file_changes")) == (0, 0)
 
 
@@ -157,9 +157,9 @@ def test_claims_that_have_run_out_go_and_the_others_stay(satchel: Satchel, clock
     satchel.files.claim(["src/a.py", "src/b.py"], minutes=5, agent="ann")
     satchel.files.claim(["src/c.py"], minutes=6, agent="ann")
     clock.advance(5 * 60_000)
-    assert satchel.housekeeping.clear() == Cleared(0, 0, 2, 0, done=False)
+    assert satchel.housekeeping.clear() == Cleared(0, 0, 2, 0, 0, done=False)
     assert rows(satchel, "file_claims") == 3
-    assert satchel.housekeeping.clear(preview=False) == Cleared(0, 0, 2, 0, done=True)
+    assert satchel.housekeeping.clear(preview=False) == Cleared(0, 0, 2, 0, 0, done=True)
     assert rows(satchel, "file_claims") == 1
 
 
@@ -194,14 +194,14 @@ def test_another_project_is_left_alone(
     change(other)
     other.files.claim(["src/a.py"], minutes=1, agent="ann")
     clock.advance(60_000)
-    assert one.housekeeping.clear(0, 0, preview=preview) == Cleared(0, 0, 0, 0, done=not preview)
+    assert one.housekeeping.clear(0, 0, preview=preview) == Cleared(0, 0, 0, 0, 0, done=not preview)
     left = [rows(other, table) for table in ("agent_messages", "file_changes", "file_claims")]
     assert left == [1, 1, 1]
 
 
 @pytest.mark.parametrize("preview", [True, False])
 def test_without_a_project_there_is_nothing_to_clear(satchel: Satchel, project: Path, preview: bool) -> None:
-    assert satchel.housekeeping.clear(0, 0, preview=preview) == Cleared(0, 0, 0, 0, done=not preview)
+    assert satchel.housekeeping.clear(0, 0, preview=preview) == Cleared(0, 0, 0, 0, 0, done=not preview)
     assert not (project / ".satchel").exists()
 
 
@@ -224,7 +224,7 @@ def test_what_is_no_number_of_hours_is_refused(satchel: Satchel, field: str, hou
 def test_ten_years_are_a_number_of_hours(open_in: Callable[..., Satchel], project: Path, skip: bool) -> None:
     satchel = open_in(project, settings={"retention.skip_weekends": skip})
     send(satchel)
-    assert satchel.housekeeping.clear(87_600, 87_600) == Cleared(0, 0, 0, 0, done=False)
+    assert satchel.housekeeping.clear(87_600, 87_600) == Cleared(0, 0, 0, 0, 0, done=False)
 
 
 def test_errors_whose_life_is_over_go_with_their_solutions_and_younger_ones_stay(
@@ -235,9 +235,9 @@ def test_errors_whose_life_is_over_go_with_their_solutions_and_younger_ones_stay
     assert satchel.housekeeping.clear().error_patterns == 0
     kept = satchel.patterns.report("KeyError", "no hay", ttl_days=2).pattern
     clock.advance(1)
-    assert satchel.housekeeping.clear() == Cleared(0, 0, 0, 1, done=False)
+    assert satchel.housekeeping.clear() == Cleared(0, 0, 0, 1, 0, done=False)
     assert rows(satchel, "error_patterns") == 2
-    assert satchel.housekeeping.clear(preview=False) == Cleared(0, 0, 0, 1, done=True)
+    assert satchel.housekeeping.clear(preview=False) == Cleared(0, 0, 0, 1, 0, done=True)
     assert (rows(satchel, "error_patterns"), rows(satchel, "error_solutions")) == (1, 0)
     assert [one.ref for one in satchel.patterns.find()] == [kept.ref]
     assert [check for check in satchel.housekeeping.doctor() if check.status == "failed"] == []

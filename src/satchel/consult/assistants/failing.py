@@ -104,6 +104,38 @@ def too_long(said: str) -> AssistantFailed:
     )
 
 
+def unusable(name: str, error: Exception) -> Unavailable:
+    """Return the error for an address, a proxy or certificates that no client can be made with."""
+    return Unavailable(
+        f"no connection for {name} can be prepared: {shown(error)}",
+        "Check the address, and HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR in the "
+        "environment",
+    )
+
+
+def untrusted(name: str, address: str, why: str) -> AssistantFailed:
+    """Return the error for a provider whose certificate is not trusted."""
+    return AssistantFailed(
+        f"the certificate of {name} at {address} is not trusted: {shown(why)}",
+        "Set SSL_CERT_FILE to a file with the certificates of whoever signed it, if that is known to be right",
+        reason="untrusted",
+    )
+
+
+def behind_proxy(name: str, address: str, proxy: str, error: BaseException, *, is_passing: bool) -> AssistantFailed:
+    """Return the error for a proxy that cannot be reached, or lets nobody through.
+
+    Args:
+        proxy: its host and port.
+    """
+    return AssistantFailed(
+        f"{name} cannot be reached at {address} through the proxy {proxy}: {shown(error)}",
+        "Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY in the environment; NO_PROXY names what needs no proxy",
+        reason="unreachable",
+        is_passing=is_passing,
+    )
+
+
 def unreachable(name: str, address: str, error: BaseException) -> AssistantFailed:
     """Return the error for a provider that no connection could be made to."""
     return AssistantFailed(
@@ -111,6 +143,15 @@ def unreachable(name: str, address: str, error: BaseException) -> AssistantFaile
         "Check the network and the address; a local model's server has to be running",
         reason="unreachable",
         is_passing=True,
+    )
+
+
+def misdirected(name: str, address: str, error: BaseException) -> AssistantFailed:
+    """Return the error for an address that leads nowhere."""
+    return AssistantFailed(
+        f"{name} cannot be reached at {address}: {shown(error)}",
+        "Check the address: it begins with http:// or https://",
+        reason="unreachable",
     )
 
 
@@ -137,10 +178,15 @@ def nonsense(name: str, error: BaseException | str) -> AssistantFailed:
     )
 
 
-def empty(name: str, *, is_cut: bool) -> AssistantFailed:
-    """Return the error for an answer without a word in it."""
+def empty(name: str, *, is_cut: bool, notes: tuple[str, ...] = ()) -> AssistantFailed:
+    """Return the error for an answer without a word in it.
+
+    Args:
+        notes: what the provider says of how it ended.
+    """
     if is_cut:
         return AssistantFailed(
             f"{name} used up its output limit before it said a word", "Configure a higher output limit", reason="empty"
         )
-    return AssistantFailed(f"{name} answered without a word", "Ask again, or ask differently", reason="empty")
+    why = f": {'; '.join(notes)}" if notes else ""
+    return AssistantFailed(f"{name} answered without a word{why}", "Ask again, or ask differently", reason="empty")

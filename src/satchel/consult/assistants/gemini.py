@@ -1,60 +1,67 @@
 """Google's Gemini models, through the Gemini API. The history is ours: every request holds all of it.
 
-Format: https://ai.google.dev/api/generate-content
+Format: https://ai.google.dev/api/generate-content, in the SDK's spelling of its names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import AssistantFailed
 from satchel.consult.assistants import failing, searching
-from satchel.consult.assistants.protocol import Ask, Reply, Timing
-from satchel.consult.assistants.retrying import Patience
-from satchel.consult.assistants.rounds import Call, Round, converse
-from satchel.consult.assistants.sdk_client import SdkClient, count_of
+from satchel.consult.assistants.base import OwnHistoryAssistant
+from satchel.consult.assistants.protocol import Ask
+from satchel.consult.assistants.rounds import Call, Round
+from satchel.consult.assistants.sdk_client import SdkClient, count_of, making
 from satchel.consult.assistants.wire import Wire
-from satchel.consult.records import Window
 
 if TYPE_CHECKING:
     from google.genai import Client
 
-PROVIDER = "gemini"
+EXTRA = "gemini"
 KEY_VARIABLE = "GEMINI_API_KEY"
 
 _ADDRESS = "https://generativelanguage.googleapis.com"
 _WRONG_KEY = "API_KEY_INVALID"
 _WELL = frozenset({"STOP", "MAX_TOKENS"})
+_TOOL = {
+    "function_declarations": [
+        {
+            "name": searching.NAME,
+            "description": searching.DESCRIPTION,
+            "parameters_json_schema": searching.SCHEMA,
+        }
+    ]
+}
 
 
 class GeminiClient(SdkClient):
     """A client for one call."""
 
-    def __init__(self, name: str, wire: Wire, *, key: str, base_url: str | None) -> None:
+    def __init__(self, name: str, wire: Wire, *, key: str | None, base_url: str | None) -> None:
         """Make a client.
 
         Raises:
-            Unavailable: the SDK is missing.
+            Unavailable: the SDK is missing, or what the environment says of connections is of no use.
         """
         try:
             from google import genai
             from google.genai import errors, types
         except ImportError as error:
-            raise failing.missing_sdk(name, PROVIDER, error) from error
+            raise failing.missing_sdk(name, EXTRA, error) from error
         super().__init__(name, wire, KEY_VARIABLE, (errors.APIError,))
         self._base_url = base_url
-        self.types = types
-        self.sdk: Client = genai.Client(
-            api_key=key,
-            vertexai=False,
-            http_options=types.HttpOptions(
-                base_url=base_url,
-                timeout=round(wire.timing.total * 1_000),
-                client_args={"event_hooks": wire.event_hooks()},
-            ),
-        )
+        with making(name):
+            self.sdk: Client = genai.Client(
+                api_key=key,
+                vertexai=False,
+                http_options=types.HttpOptions(
+                    base_url=base_url,
+                    timeout=round(wire.timing.total * 1_000),
+                    client_args={"event_hooks": wire.event_hooks()},
+                ),
+            )
 
     @property
     def address(self) -> str:
@@ -78,97 +85,39 @@ class GeminiClient(SdkClient):
         self.sdk.close()
 
 
-class GeminiContents:
+class GeminiContents(OwnHistoryAssistant[GeminiClient]):
     """An assistant at Google. Overflow is searched in a store of our own."""
 
-    keeps_history = False
+    variable = KEY_VARIABLE
 
-    def __init__(
-        self,
-        model: str,
-        window: Window,
-        *,
-        key: str,
-        base_url: str | None = None,
-        timing: Timing | None = None,
-        patience: Patience | None = None,
-    ) -> None:
-        """Name a model; nothing is sent yet.
+    def _open(self, wire: Wire) -> GeminiClient:
+        return GeminiClient(self.name, wire, key=self._key, base_url=self._base_url)
 
-        Args:
-            base_url: of another address that speaks the same; None is Google's.
-        """
-        self.model = model
-        self.window = window
-        self.name = f"{PROVIDER}:{model}"
-        self._key = key
-        self._base_url = base_url
-        self._timing = timing or Timing()
-        self._patience = patience or Patience()
+    def _messages(self, ask: Ask) -> list[Any]:
+        contents: list[Any] = []
+        for past in ask.history:
+            contents.append({"role": "user", "parts": [{"text": past.prompt}]})
+            contents.append({"role": "model", "parts": [{"text": past.answer}]})
+        contents.append({"role": "user", "parts": [{"text": ask.prompt}]})
+        return contents
 
-    def ask(self, ask: Ask) -> Reply:
-        """Answer one turn; see :class:`satchel.consult.assistants.protocol.Assistant`."""
-        with ExitStack() as stack:
-            wire = stack.enter_context(Wire(self._timing, ask.is_cancelled))
-            client = stack.enter_context(closing(GeminiClient(self.name, wire, key=self._key, base_url=self._base_url)))
-            searches = stack.enter_context(searching.searches(ask, self.window))
-            types = client.types
-            contents: list[Any] = []
-            for past in ask.history:
-                contents.append(types.Content(role="user", parts=[types.Part(text=past.prompt)]))
-                contents.append(types.Content(role="model", parts=[types.Part(text=past.answer)]))
-            contents.append(types.Content(role="user", parts=[types.Part(text=ask.prompt)]))
-            parts: list[Any] = []
-
-            def send(may_search: bool) -> Generator[str, None, Round]:
-                return self._send(client, contents, parts, may_search, searches is not None)
-
-            def remember(one: Round, results: Sequence[str]) -> None:
-                answers = [
-                    types.Part(
-                        function_response=types.FunctionResponse(
-                            id=call.id or None, name=call.tool, response={"output": result}
-                        )
-                    )
-                    for call, result in zip(one.calls, results, strict=True)
-                ]
-                contents.append(types.Content(role="model", parts=list(parts)))
-                contents.append(types.Content(role="user", parts=answers))
-
-            ask.on_progress(f"asking {self.name}")
-            return converse(self.name, ask, wire, self._patience, send, searches, remember)
-
-    def _config(self, types: Any, may_search: bool, has_tool: bool) -> Any:
-        options: dict[str, Any] = {}
-        if has_tool:
-            function = types.FunctionDeclaration(
-                name=searching.NAME,
-                description=searching.DESCRIPTION,
-                parameters_json_schema=searching.SCHEMA,
-            )
-            mode = "AUTO" if may_search else "NONE"
-            options["tools"] = [types.Tool(function_declarations=[function])]
-            options["tool_config"] = types.ToolConfig(function_calling_config=types.FunctionCallingConfig(mode=mode))
-        return types.GenerateContentConfig(
-            max_output_tokens=self.window.output,
-            automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
-            **options,
-        )
-
-    def _send(
-        self, client: GeminiClient, contents: list[Any], parts: list[Any], may_search: bool, has_tool: bool
-    ) -> Generator[str, None, Round]:
-        parts.clear()
-        texts: list[str] = []
+    def _send(self, client: GeminiClient, messages: list[Any], may_search: bool | None) -> Generator[str, None, Round]:
+        config: Any = {
+            "max_output_tokens": self.window.output,
+            "automatic_function_calling": {"disable": True},
+        }
+        if may_search is not None:
+            config["tools"] = [_TOOL]
+            config["tool_config"] = {"function_calling_config": {"mode": "AUTO" if may_search else "NONE"}}
+        parts: list[Any] = []
         calls: list[Call] = []
         reason: str | None = None
         usage: Any = None
         has_begun = False
         with client.explained():
-            for chunk in client.sdk.models.generate_content_stream(
-                model=self.model, contents=contents, config=self._config(client.types, may_search, has_tool)
-            ):
+            for chunk in client.sdk.models.generate_content_stream(model=self.model, contents=messages, config=config):
                 usage = chunk.usage_metadata or usage
+                yield ""
                 blocked = chunk.prompt_feedback.block_reason if chunk.prompt_feedback else None
                 if blocked:
                     raise AssistantFailed(f"{self.name} blocked the question: {_value(blocked)}", reason="refused")
@@ -182,20 +131,26 @@ class GeminiContents:
                             call = part.function_call
                             calls.append(Call(call.id or "", call.name or "", searching.as_json(call.args)))
                         elif part.text and not part.thought:
-                            texts.append(part.text)
                             yield part.text
             if not has_begun:
                 raise failing.nonsense(self.name, "no candidate in the answer")
             if reason is None:
                 raise failing.cut(self.name)
         return Round(
-            text="".join(texts),
             calls=tuple(calls),
+            raw=tuple(parts),
             is_cut=reason == "MAX_TOKENS",
             input_tokens=count_of(usage, "prompt_token_count"),
             output_tokens=_sum(count_of(usage, "candidates_token_count"), count_of(usage, "thoughts_token_count")),
             notes=() if reason in _WELL else (f"the provider ended the answer: {reason}",),
         )
+
+    def _with_results(self, one: Round, results: Sequence[str]) -> list[Any]:
+        answers = [
+            {"function_response": {"id": call.id or None, "name": call.tool, "response": {"output": result}}}
+            for call, result in zip(one.calls, results, strict=True)
+        ]
+        return [{"role": "model", "parts": list(one.raw)}, {"role": "user", "parts": answers}]
 
 
 def _value(name: Any) -> str | None:

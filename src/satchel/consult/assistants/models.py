@@ -1,7 +1,11 @@
 """Which models there are, and how much each can hold: one table, which configuration can override.
 
-Figures: the vendors' pages of their models, and gateways' catalogues where those could not be read, in November 2026. A
-model that is newer than this release is asked for as ``provider:model`` with a configured window.
+Sources, read in November 2026: https://developers.openai.com/api/docs/models (a page for each model),
+https://platform.claude.com/docs/en/models/overview (likewise) and https://ai.google.dev/gemini-api/docs/models, and for
+GPT-5.4 and GPT-5.5, whose pages could not be read, the catalogues of gateways, of which the lowest figures are taken.
+Names are those that the vendors' SDKs know of and that are not shut down; windows hold input and output together, as
+OpenAI says outright (1,050,000 with at most 922,000 of input). A model that is newer than this release is asked for as
+``provider:model`` with a configured window.
 """
 
 from __future__ import annotations
@@ -14,6 +18,16 @@ from satchel.consult.records import Window
 
 PROVIDERS = ("openai", "anthropic", "gemini", "ollama", "compatible")
 """Who answers: three vendors, a server of Ollama's, and any endpoint that speaks OpenAI's chat completions."""
+
+TOKEN_FACTORS = {"openai": 1.0, "anthropic": 1.75, "gemini": 1.15, "ollama": 1.15, "compatible": 1.15}
+"""How many tokens of a provider's models one of o200k_base stands for at most, as far as is known.
+
+Claude counted 20 to 30 % above GPT-4o ("Hidden costs in AI deployment", VentureBeat, 2025), and from 4.7 on up to 35 %
+above itself (https://platform.claude.com/docs/en/about-claude/models/migration-guide). For the others the margin is
+that of an estimate.
+"""
+
+_EARLIER_CLAUDE = 1.3
 
 LEAST_WINDOW = 1_024
 MOST_WINDOW = 100_000_000
@@ -30,39 +44,55 @@ class Family:
         name: the name of a model, or what names of several begin with, up to a hyphen.
         tokens: of input and output together.
         output: the most tokens of an answer, thinking included.
+        token_factor: see :data:`TOKEN_FACTORS`.
     """
 
     provider: str
     name: str
     tokens: int
     output: int
+    token_factor: float | None = None
 
 
 FAMILIES: tuple[Family, ...] = (
     *(
         Family("openai", name, 1_050_000, 128_000)
-        for name in ("gpt-6.2", "gpt-6.1", "gpt-6", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna")
+        for name in (
+            *("gpt-6.2", "gpt-6.2-astra", "gpt-6.2-sol", "gpt-6.1", "gpt-6.1-sol", "gpt-6.1-terra"),
+            *("gpt-6", "gpt-6-astra", "gpt-6-sol", "gpt-6-luna"),
+            *("gpt-5.6", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna", "gpt-5.5", "gpt-5.4"),
+        )
     ),
-    *(Family("openai", name, 400_000, 128_000) for name in ("gpt-5.2", "gpt-5.1", "gpt-5", "gpt-5-mini")),
-    Family("openai", "gpt-5-chat-latest", 128_000, 16_384),
-    Family("openai", "gpt-5.1-chat-latest", 128_000, 16_384),
-    Family("openai", "gpt-5.2-chat-latest", 128_000, 16_384),
+    *(
+        Family("openai", name, 400_000, 128_000)
+        for name in ("gpt-5.4-mini", "gpt-5.4-nano", "gpt-5.2", "gpt-5.1", "gpt-5", "gpt-5-mini")
+    ),
     Family("openai", "gpt-4.1", 1_047_576, 32_768),
     Family("openai", "gpt-4o", 128_000, 16_384),
-    *(Family("openai", name, 200_000, 100_000) for name in ("o4-mini", "o3")),
+    Family("openai", "o3", 200_000, 100_000),
     *(
         Family("anthropic", f"claude-{name}", 1_000_000, 128_000)
-        for name in ("fable-5-1", "fable-5", "opus-5-5", "opus-5", "sonnet-5-5", "sonnet-5")
+        for name in (
+            *("fable-5-2", "fable-5-1", "fable-5", "mythos-5"),
+            *("opus-5-5", "opus-5", "sonnet-5-5", "sonnet-5", "haiku-5-5", "opus-4-8", "opus-4-7"),
+        )
     ),
     *(
-        Family("anthropic", f"claude-{name}", 1_000_000, 128_000)
-        for name in ("opus-4-8", "opus-4-7", "opus-4-6", "sonnet-4-6")
+        Family("anthropic", f"claude-{name}", 1_000_000, 128_000, _EARLIER_CLAUDE)
+        for name in ("opus-4-6", "sonnet-4-6")
     ),
-    *(Family("anthropic", f"claude-{name}", 200_000, 64_000) for name in ("opus-4-5", "sonnet-4-5", "haiku-4-5")),
-    Family("gemini", "gemini-4-argon", 1_048_576, 65_536),
-    Family("gemini", "gemini-3.8-flash", 1_000_000, 65_536),
-    *(Family("gemini", name, 1_048_576, 65_536) for name in ("gemini-3-flash", "gemini-3.1-pro")),
-    *(Family("gemini", name, 1_048_576, 65_535) for name in ("gemini-2.5-pro", "gemini-2.5-flash")),
+    *(
+        Family("anthropic", f"claude-{name}", 200_000, 64_000, _EARLIER_CLAUDE)
+        for name in ("opus-4-5", "sonnet-4-5", "haiku-4-5")
+    ),
+    *(
+        Family("gemini", name, 1_048_576, 65_536)
+        for name in (
+            *("gemini-4-argon", "gemini-3.8-flash", "gemini-3.7-flash", "gemini-3.6-flash"),
+            *("gemini-3.5-flash", "gemini-3.1-pro", "gemini-3.1-flash-lite", "gemini-3-flash"),
+            *("gemini-2.5-pro", "gemini-2.5-flash"),
+        )
+    ),
 )
 
 
@@ -78,6 +108,11 @@ class Model:
     provider: str
     name: str
     window: Window
+
+    @property
+    def full_name(self) -> str:
+        """What conversations know it by."""
+        return f"{self.provider}:{self.name}"
 
 
 def find_model(name: object, *, window: int | None = None, output: int | None = None) -> Model:
@@ -123,7 +158,8 @@ def find_model(name: object, *, window: int | None = None, output: int | None = 
             f"an output limit of {output:,} tokens does not fit a window of {window:,}",
             "Configure at least 1 and less than the window",
         )
-    return Model(provider, model, Window(window, output))
+    factor = family.token_factor if family else None
+    return Model(provider, model, Window(window, output, TOKEN_FACTORS[provider] if factor is None else factor))
 
 
 def _family(provider: str | None, model: str) -> Family | None:

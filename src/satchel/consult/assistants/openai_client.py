@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import AssistantFailed
 from satchel.consult.assistants import failing
 from satchel.consult.assistants.protocol import ThreadLost
-from satchel.consult.assistants.sdk_client import StainlessClient
+from satchel.consult.assistants.sdk_client import StainlessClient, making
 from satchel.consult.assistants.wire import Wire
 
 if TYPE_CHECKING:
@@ -31,19 +31,20 @@ class OpenAIClient(StainlessClient):
             variable: the environment variable that holds the key, for errors.
 
         Raises:
-            Unavailable: the SDK is missing.
+            Unavailable: the SDK is missing, or what the environment says of connections is of no use.
         """
         try:
             import openai
         except ImportError as error:
             raise failing.missing_sdk(name, "openai", error) from error
         super().__init__(name, wire, variable, openai, openai.OpenAIError)
-        self.sdk: OpenAI = openai.OpenAI(
-            api_key=key or _NO_KEY,
-            base_url=base_url,
-            max_retries=0,
-            http_client=openai.DefaultHttpxClient(event_hooks=wire.event_hooks()),
-        )
+        with making(name):
+            self.sdk: OpenAI = openai.OpenAI(
+                api_key=key or _NO_KEY,
+                base_url=base_url,
+                max_retries=0,
+                http_client=openai.DefaultHttpxClient(event_hooks=wire.event_hooks()),
+            )
         if base_url is not None:
             # the environment's names for an account at OpenAI are nobody else's business
             self.sdk.organization = self.sdk.project = None

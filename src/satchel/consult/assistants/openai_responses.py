@@ -7,25 +7,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator, Mapping
-from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import InvalidInput
 from satchel.consult.assistants import failing
+from satchel.consult.assistants.base import SdkAssistant
 from satchel.consult.assistants.openai_client import KEY_VARIABLE, OpenAIClient
-from satchel.consult.assistants.protocol import Ask, Reply, Timing
-from satchel.consult.assistants.retrying import Patience
+from satchel.consult.assistants.protocol import Ask, Reply
 from satchel.consult.assistants.rounds import Round, converse
 from satchel.consult.assistants.sdk_client import count_of
 from satchel.consult.assistants.wire import Wire
-from satchel.consult.records import HeldBack, Window
-from satchel.consult.vector_stores import hosted
+from satchel.consult.cancelling import IsCancelled
+from satchel.consult.sweeping import Sweeper
+from satchel.consult.vector_stores import removing
 from satchel.consult.vector_stores.hosted import Filled, HostedStore
 
 if TYPE_CHECKING:
-    from openai.types.responses import ResponseInputParam
-
     from satchel.consult.sweeping import VectorStore
 
 PROVIDER = "openai"
@@ -36,39 +34,18 @@ _RESULT_TOKENS = 800
 """What one result of the hosted search takes, as files are cut by default."""
 
 
-class OpenAIResponses:
-    """An assistant at OpenAI.
+class OpenAIResponses(SdkAssistant[OpenAIClient]):
+    """An assistant at OpenAI."""
 
-    Attributes:
-        account: what its hosted stores are recorded under, and swept by.
-    """
-
+    variable = KEY_VARIABLE
     keeps_history = True
 
-    def __init__(
-        self,
-        model: str,
-        window: Window,
-        *,
-        key: str,
-        base_url: str | None = None,
-        timing: Timing | None = None,
-        patience: Patience | None = None,
-    ) -> None:
-        """Name a model; nothing is sent yet.
-
-        Args:
-            base_url: of another address that speaks the same; None is OpenAI's.
-        """
-        self.model = model
-        self.window = window
-        self.name = f"{PROVIDER}:{model}"
+    @property
+    def sweeper(self) -> Sweeper:
+        """What deletes the hosted stores that earlier calls with the same key have left."""
         # a sweep with another key would find nothing, and take that for deleted
-        self.account = f"{PROVIDER}-{hashlib.sha256(f'{base_url} {key}'.encode()).hexdigest()[:_ACCOUNT_CHARS]}"
-        self._key = key
-        self._base_url = base_url
-        self._timing = timing or Timing()
-        self._patience = patience or Patience()
+        digest = hashlib.sha256(f"{self._base_url} {self._key}".encode()).hexdigest()
+        return Sweeper(f"{PROVIDER}-{digest[:_ACCOUNT_CHARS]}", self._remove)
 
     def ask(self, ask: Ask) -> Reply:
         """Answer one turn; see :class:`satchel.consult.assistants.protocol.Assistant`.
@@ -76,38 +53,35 @@ class OpenAIResponses:
         Raises:
             InvalidInput: there are files to search and no log to record their store in.
         """
-        store: HostedStore | None = None
-        dropped: tuple[HeldBack, ...] = ()
-        with ExitStack() as stack:
-            wire = stack.enter_context(Wire(self._timing, ask.is_cancelled))
-            client = stack.enter_context(closing(self._open(wire)))
-            filled: Filled | None = None
-            if ask.searchable:
-                if ask.stores is None:
-                    raise InvalidInput(
-                        "a hosted vector store has to be recorded before it is made", "Give the call a log of stores"
-                    )
-                store = stack.enter_context(
-                    HostedStore(
-                        client,
-                        wire,
-                        self._open,
-                        ask.stores,
-                        self.account,
-                        self._timing,
-                        self._patience,
-                        ask.on_progress,
-                    )
-                )
+        if not ask.searchable:
+            with self._calling(ask) as (client, wire):
+                return self._ask(client, wire, ask, None)
+        if ask.stores is None:
+            raise InvalidInput(
+                "a hosted vector store has to be recorded before it is made", "Give the call a log of stores"
+            )
+        with self._calling(ask) as (client, wire):
+            store = HostedStore(
+                client,
+                wire,
+                self._open,
+                ask.stores,
+                self.sweeper.account,
+                self._timing,
+                self._patience,
+                ask.on_progress,
+            )
+            with store:
                 filled = store.fill(ask.searchable)
-                dropped = filled.dropped
-            ask.on_progress(f"asking {self.name}")
-            reply = converse(self.name, ask, wire, self._patience, lambda _: self._send(client, ask, filled))
-        return replace(reply, dropped=dropped, notes=(*reply.notes, *(store.notes if store else ())))
+                reply = self._ask(client, wire, ask, filled)
+        return replace(reply, dropped=filled.dropped, notes=(*reply.notes, *store.notes))
 
-    def remove(self, store: VectorStore) -> None:
-        """Delete at the provider what an earlier call has left; see :data:`satchel.consult.sweeping.Remover`."""
-        hosted.remove(store, self._open, self._timing, self._patience)
+    def _ask(self, client: OpenAIClient, wire: Wire, ask: Ask, filled: Filled | None) -> Reply:
+        ask.on_progress(f"asking {self.name}")
+        return converse(self.name, ask, wire, self._patience, lambda _: self._send(client, ask, filled))
+
+    def _remove(self, store: VectorStore, is_cancelled: IsCancelled) -> None:
+        removing.remove(store, self._open, self._timing, self._patience, is_cancelled)
 
     def _open(self, wire: Wire) -> OpenAIClient:
         return OpenAIClient(self.name, wire, base_url=self._base_url, key=self._key, variable=KEY_VARIABLE)
@@ -121,13 +95,13 @@ class OpenAIResponses:
             results = max(1, min(_MOST_RESULTS, room // _RESULT_TOKENS))
             tool = {"type": "file_search", "vector_store_ids": [filled.external_id], "max_num_results": results}
             options["tools"] = [tool]
-        texts: list[str] = []
+        has_text = False
         final: Any = None
         with (
             client.explained(),
             client.sdk.responses.create(
                 model=self.model,
-                input=_input(ask),
+                input=ask.prompt,
                 max_output_tokens=self.window.output,
                 store=True,
                 stream=True,
@@ -138,7 +112,7 @@ class OpenAIResponses:
             for event in stream:
                 has_begun = True
                 if event.type in {"response.output_text.delta", "response.refusal.delta"}:
-                    texts.append(event.delta)
+                    has_text = True
                     yield event.delta
                 elif event.type in {"response.completed", "response.incomplete"}:
                     final = event.response
@@ -149,14 +123,15 @@ class OpenAIResponses:
                     )
                 elif event.type == "error":
                     raise failing.from_code(self.name, event.code or "", event.message)
+                else:
+                    yield ""
             if final is None:
                 raise failing.cut(self.name) if has_begun else failing.nonsense(self.name, "no event of a stream")
-            if not texts and final.output_text:
-                texts.append(final.output_text)
+            if not has_text and final.output_text:
                 yield final.output_text
-            return self._round("".join(texts), final, filled.paths if filled else {})
+            return self._round(final, filled.paths if filled else {})
 
-    def _round(self, text: str, final: Any, paths: Mapping[str, str]) -> Round:
+    def _round(self, final: Any, paths: Mapping[str, str]) -> Round:
         queries: list[str] = []
         cited: dict[str, None] = {}
         for item in final.output:
@@ -169,7 +144,6 @@ class OpenAIResponses:
                             cited[paths[note.file_id]] = None
         reason = final.incomplete_details.reason if final.incomplete_details else None
         return Round(
-            text=text,
             is_cut=reason == "max_output_tokens",
             provider_ref=final.id,
             input_tokens=count_of(final.usage, "input_tokens"),
@@ -178,14 +152,3 @@ class OpenAIResponses:
             cited=tuple(cited),
             notes=("the provider's content filter ended the answer",) if reason == "content_filter" else (),
         )
-
-
-def _input(ask: Ask) -> str | ResponseInputParam:
-    if ask.provider_ref is not None or not ask.history:
-        return ask.prompt
-    messages: ResponseInputParam = []
-    for past in ask.history:
-        messages.append({"role": "user", "content": past.prompt})
-        messages.append({"role": "assistant", "content": past.answer})
-    messages.append({"role": "user", "content": ask.prompt})
-    return messages

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from satchel.base.errors import InvalidInput
-from satchel.consult.assistants import anthropic, failing, gemini, openai_client, openai_compatible
+from satchel.consult.assistants import failing
 from satchel.consult.assistants.anthropic import AnthropicMessages
+from satchel.consult.assistants.base import SdkAssistant
 from satchel.consult.assistants.gemini import GeminiContents
 from satchel.consult.assistants.models import find_model
 from satchel.consult.assistants.openai_compatible import OpenAICompatible
@@ -25,11 +27,12 @@ _URL_VARIABLES = {
 }
 """Each vendor's own variable for another address. The configured one is for others: no vendor's key goes there."""
 
-_VARIABLES = {
-    "openai": openai_client.KEY_VARIABLE,
-    "anthropic": anthropic.KEY_VARIABLE,
-    "gemini": gemini.KEY_VARIABLE,
+_VENDORS: Mapping[str, type[SdkAssistant[Any]]] = {
+    "openai": OpenAIResponses,
+    "anthropic": AnthropicMessages,
+    "gemini": GeminiContents,
 }
+"""Who answers for each vendor's models; everything else speaks OpenAI's chat completions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,31 +78,20 @@ def open_assistant(
     """
     settings = settings or AssistantSettings()
     model = find_model(name, window=settings.window, output=settings.output)
-    url = settings.base_url
-    if model.provider in {"ollama", "compatible"}:
-        if url is None and model.provider == "compatible":
+    adapter: type[SdkAssistant[Any]] = OpenAICompatible
+    if model.provider in _VENDORS:
+        adapter = _VENDORS[model.provider]
+        url = environ.get(_URL_VARIABLES[model.provider], "").strip() or None
+        if not environ.get(adapter.variable, "").strip():
+            raise failing.missing_key(model.full_name, adapter.variable)
+    else:
+        url = settings.base_url or (OLLAMA_URL if model.provider == "ollama" else None)
+        if url is None:
             raise InvalidInput(
                 f"the address of {name} is not configured", "Set consult.base_url to the endpoint, up to and with /v1"
             )
-        return OpenAICompatible(
-            model.name,
-            model.window,
-            base_url=url or OLLAMA_URL,
-            provider=model.provider,
-            key=environ.get(openai_compatible.KEY_VARIABLE) or None,
-            timing=timing,
-            patience=patience,
-        )
-    variable = _VARIABLES[model.provider]
-    url = environ.get(_URL_VARIABLES[model.provider], "").strip() or None
-    key = environ.get(variable, "").strip()
-    if not key:
-        raise failing.missing_key(f"{model.provider}:{model.name}", variable)
-    if model.provider == "openai":
-        return OpenAIResponses(model.name, model.window, key=key, base_url=url, timing=timing, patience=patience)
-    if model.provider == "anthropic":
-        return AnthropicMessages(model.name, model.window, key=key, base_url=url, timing=timing, patience=patience)
-    return GeminiContents(model.name, model.window, key=key, base_url=url, timing=timing, patience=patience)
+    key = environ.get(adapter.variable, "").strip() or None
+    return adapter(model, key=key, base_url=url, timing=timing, patience=patience)
 
 
 def providers(environ: Mapping[str, str], settings: AssistantSettings | None = None) -> tuple[ProviderState, ...]:
@@ -107,8 +99,10 @@ def providers(environ: Mapping[str, str], settings: AssistantSettings | None = N
     base_url = settings.base_url if settings else None
     return (
         *(
-            ProviderState(provider, None if environ.get(variable, "").strip() else f"{variable} is not set")
-            for provider, variable in _VARIABLES.items()
+            ProviderState(
+                provider, None if environ.get(adapter.variable, "").strip() else f"{adapter.variable} is not set"
+            )
+            for provider, adapter in _VENDORS.items()
         ),
         ProviderState("ollama", None),
         ProviderState("compatible", None if base_url else "consult.base_url is not set"),

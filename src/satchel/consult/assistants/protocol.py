@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from satchel.base.errors import AssistantFailed
+from satchel.consult.cancelling import IsCancelled, never
 from satchel.consult.records import Content, HeldBack, Window
 
 if TYPE_CHECKING:
-    from satchel.consult.sweeping import VectorStore
+    from satchel.consult.sweeping import Sweeper, VectorStore
 
 
 class ThreadLost(AssistantFailed):
     """The provider has forgotten the thread that ``provider_ref`` names: what it held has to be sent again."""
+
+
+def _chance() -> float:
+    # of the system's own source: nothing is seeded alike in two processes
+    return int.from_bytes(os.urandom(4)) / 2**32
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +33,12 @@ class Timing:
         connect: to reach the provider.
         silence: without a byte from the provider; a model may think for minutes.
         total: for the whole call.
-        indexing: until a hosted vector store has taken in its files.
+        indexing: until a hosted vector store has taken in a batch of files; each file adds a little.
         cleanup: to delete a hosted vector store once the call is over, however it ended; each file adds a little.
         poll: between two looks at a store that takes in files.
         sleep: what waiting is done with; None waits in a way that a cancellation cuts short.
         clock: seconds that never go back.
+        chance: what spreads the pauses of those who failed together: from 0 to 1.
     """
 
     connect: float = 10.0
@@ -41,6 +49,7 @@ class Timing:
     poll: float = 0.5
     sleep: Callable[[float], None] | None = None
     clock: Callable[[], float] = time.monotonic
+    chance: Callable[[], float] = _chance
 
 
 class StoreLog(Protocol):
@@ -64,12 +73,8 @@ class Exchange:
     answer: str
 
 
-def _ignore(_: str) -> None:
-    return None
-
-
-def _never() -> bool:
-    return False
+def unheeded(_: str = "") -> None:
+    """Take what nobody listens to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +84,7 @@ class Ask:
     Attributes:
         prompt: the text of the turn, files and question included.
         provider_ref: the provider's name for the thread to go on with; only an assistant that keeps history has one.
-        history: the turns of the thread so far, oldest first. An assistant that keeps history takes them only without
-            a ``provider_ref``, for a thread that begins anew.
+        history: the turns of the thread so far, oldest first; only an assistant that keeps no history needs them.
         searchable: contents for a vector store that lives as long as the call, by path.
         tokens: what prompt and history were counted as; tells an endpoint that cuts its input, and how much room
             search results may take. 0 where nobody counted.
@@ -88,6 +92,8 @@ class Ask:
         on_progress: called with what is being done, in a few words, in the thread of the call.
         is_cancelled: asked several times a second, from another thread too.
         stores: where hosted vector stores are recorded; needed by whoever makes them.
+        on_sign: called, in the thread of the call, before each request and whenever the provider sends something, be
+            it no word of the answer: a model may think for longer than a lease lasts.
     """
 
     prompt: str
@@ -95,10 +101,11 @@ class Ask:
     history: tuple[Exchange, ...] = ()
     searchable: Mapping[str, Content] = field(default_factory=dict)
     tokens: int = 0
-    on_text: Callable[[str], None] = _ignore
-    on_progress: Callable[[str], None] = _ignore
-    is_cancelled: Callable[[], bool] = _never
+    on_text: Callable[[str], None] = unheeded
+    on_progress: Callable[[str], None] = unheeded
+    is_cancelled: IsCancelled = never
     stores: StoreLog | None = None
+    on_sign: Callable[[], None] = unheeded
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +146,10 @@ class Assistant(Protocol):
     @property
     def keeps_history(self) -> bool:
         """Whether the provider keeps the thread, so that only new turns are sent."""
+
+    @property
+    def sweeper(self) -> Sweeper | None:
+        """What deletes the stores that earlier calls left at the provider; None where none are made there."""
 
     def ask(self, ask: Ask) -> Reply:
         """Answer one turn.

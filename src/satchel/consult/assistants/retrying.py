@@ -1,4 +1,8 @@
-"""Trying again: what passes is waited for, longer each time, and nothing is asked twice once it was answered."""
+"""Trying again: what passes is waited for, longer each time, and nothing is asked twice once it was answered.
+
+Half of each pause is left to chance ("equal jitter"), so that calls that failed together do not come back together:
+https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ class Patience:
 
     Attributes:
         attempts: how many in all, from 1.
-        first: seconds before the second attempt; doubled before each further one.
+        first: the most seconds before the second attempt; doubled before each further one.
         longest: the most seconds before any attempt.
         longest_asked: the most seconds to wait when the provider says how long.
     """
@@ -29,14 +33,24 @@ class Patience:
     longest: float = 8.0
     longest_asked: float = 60.0
 
-    def pause(self, attempt: int, failure: AssistantFailed) -> float | None:
-        """Return how many seconds to wait after a failed attempt, counted from 1; None to give up."""
+    def pause(self, attempt: int, failure: AssistantFailed, chance: float) -> float | None:
+        """Return how many seconds to wait after a failed attempt; None to give up.
+
+        Args:
+            attempt: which one failed, counted from 1.
+            chance: from 0 to 1: how much of what is left to chance is waited.
+
+        Returns:
+            From half of the pause for this attempt to all of it. What a provider asks for takes the place of the
+            certain half: it is never undercut.
+        """
         if attempt >= self.attempts or not failure.is_passing:
             return None
+        half = min(self.longest, self.first * float(2 ** (attempt - 1))) / 2
         if failure.retry_after is None:
-            return min(self.longest, self.first * float(2 ** (attempt - 1)))
+            return half + chance * half
         asked = failure.retry_after
-        return asked if asked <= self.longest_asked else None
+        return asked + chance * half if asked <= self.longest_asked else None
 
 
 def persist(
@@ -64,7 +78,7 @@ def persist(
         except AssistantFailed as failure:
             # a connection that we cut looks like one that the provider cut
             wire.check()
-            pause = patience.pause(attempt, failure) if may_repeat() else None
+            pause = patience.pause(attempt, failure, wire.timing.chance()) if may_repeat() else None
             if pause is None or pause >= wire.left():
                 raise
         wire.pause(pause)

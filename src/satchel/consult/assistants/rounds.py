@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
 
 from satchel.base.errors import AssistantFailed
 from satchel.consult.assistants import failing
@@ -34,13 +36,16 @@ class Round:
     """What a model answered to one request.
 
     Attributes:
+        text: what was yielded of it, joined; an adapter leaves it empty.
         calls: the tools that it wants to be called before it goes on.
+        raw: the answer in the provider's own form, for adapters that have to send it back as it came.
         is_cut: whether it ended at the output limit.
         others: as in :class:`satchel.consult.assistants.protocol.Reply`.
     """
 
-    text: str
+    text: str = ""
     calls: tuple[Call, ...] = ()
+    raw: tuple[Any, ...] = ()
     is_cut: bool = False
     provider_ref: str | None = None
     input_tokens: int | None = None
@@ -51,7 +56,8 @@ class Round:
 
 
 Send = Callable[[bool], Generator[str, None, Round]]
-"""Sends what there is to send, yields the text as it arrives and returns the round; told whether it may search."""
+"""Sends what there is to send, yields the text as it arrives, empty where what arrives is none, such as thinking, and
+returns the round; told whether it may search."""
 
 Remember = Callable[[Round, Sequence[str]], None]
 """Takes a round with calls, and their results, into what is sent next."""
@@ -108,7 +114,7 @@ def converse(
         remember(one, results)
     text = _BETWEEN.join(texts)
     if not text.strip():
-        raise failing.empty(name, is_cut=one.is_cut)
+        raise failing.empty(name, is_cut=one.is_cut, notes=one.notes)
     if one.is_cut:
         notes.append("the answer ends at the output limit and is not whole")
     return Reply(
@@ -123,22 +129,52 @@ def converse(
 
 
 def _round(ask: Ask, wire: Wire, patience: Patience, send: Send, may_search: bool, before: str) -> Round:
-    delivered = False
+    texts: list[str] = []
+
+    def deliver(text: str) -> None:
+        if text:
+            ask.on_text(text if texts else before + text)
+            texts.append(text)
 
     def attempt() -> Round:
-        nonlocal delivered
-        pieces = send(may_search)
-        while True:
-            try:
-                piece = next(pieces)
-            except StopIteration as end:
-                done: Round = end.value
-                return done
-            if piece:
-                ask.on_text(piece if delivered else before + piece)
-                delivered = True
+        whole = _WholeCharacters()
+        with closing(send(may_search)) as pieces:
+            while True:
+                ask.on_sign()
+                try:
+                    deliver(whole.feed(next(pieces)))
+                except StopIteration as end:
+                    deliver(whole.rest())
+                    done: Round = end.value
+                    return replace(done, text="".join(texts))
 
-    return persist(wire, attempt, patience, lambda: not delivered)
+    return persist(wire, attempt, patience, lambda: not texts)
+
+
+class _WholeCharacters:
+    """Puts characters together that a provider split over two pieces of text, as halves that JSON can name alone."""
+
+    __slots__ = ("_half",)
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def feed(self, piece: str) -> str:
+        """Return what can be told of the text so far."""
+        text = self._half + piece
+        self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        return _joined(text[: len(text) - len(self._half)])
+
+    def rest(self) -> str:
+        """Return what is left when no more comes."""
+        return _joined(self._half)
+
+
+def _joined(text: str) -> str:
+    """Join halves of characters; half a character alone becomes U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _is_cut_short(sent: int, taken: int | None) -> bool:

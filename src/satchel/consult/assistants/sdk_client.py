@@ -10,7 +10,7 @@ from typing import Any
 
 from satchel.base.errors import AssistantFailed
 from satchel.consult.assistants import failing
-from satchel.consult.assistants.wire import Wire
+from satchel.consult.assistants.wire import Connecting, Wire
 
 
 class SdkClient(ABC):
@@ -33,6 +33,10 @@ class SdkClient(ABC):
     @abstractmethod
     def address(self) -> str:
         """Where requests go."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connections."""
 
     @abstractmethod
     def failure(self, error: Any) -> AssistantFailed:
@@ -61,11 +65,30 @@ class SdkClient(ABC):
     def transport_failure(self, error: BaseException) -> AssistantFailed:
         """Tell what an error of httpx means, whichever httpx the SDK uses."""
         kinds = {kind.__name__ for kind in type(error).__mro__}
-        if kinds & {"ConnectError", "ConnectTimeout"}:
-            return failing.unreachable(self.name, self.address, error)
+        if kinds & {"ConnectError", "ConnectTimeout", "ProxyError"}:
+            return self._not_connected(error)
+        if kinds & {"UnsupportedProtocol", "TooManyRedirects"}:
+            return failing.misdirected(self.name, self.address, error)
+        if "DecodingError" in kinds:
+            return failing.nonsense(self.name, error)
         if "TimeoutException" in kinds:
             return failing.silent(self.name, self.wire.timing.silence)
         return failing.cut(self.name)
+
+    def _not_connected(self, error: BaseException) -> AssistantFailed:
+        import ssl
+
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                return failing.untrusted(self.name, self.address, cause.verify_message or str(cause))
+            cause = cause.__cause__ or cause.__context__
+        proxy = _proxy_of(error)
+        if proxy is not None:
+            # what a proxy answers begins with its status; of those only its own faults pass
+            is_passing = type(error).__name__ != "ProxyError" or str(error).startswith("5")
+            return failing.behind_proxy(self.name, self.address, proxy, error, is_passing=is_passing)
+        return failing.unreachable(self.name, self.address, error)
 
 
 class StainlessClient(SdkClient):
@@ -106,10 +129,35 @@ class StainlessClient(SdkClient):
         return str(code), str(body.get("message") or error.message)
 
 
-def _transport_errors() -> tuple[type[BaseException], ...]:
+def _transport_errors() -> tuple[type[Exception], ...]:
     """Return what httpx raises, in each of its two distributions that an SDK has loaded."""
     loaded = [module for module in map(sys.modules.get, ("httpx", "httpx2")) if module is not None]
-    return tuple(error for module in loaded for error in (module.HTTPError, module.StreamError))
+    return tuple(error for module in loaded for error in (module.HTTPError, module.StreamError, module.InvalidURL))
+
+
+def _proxy_of(error: Any) -> str | None:
+    """Return the proxy that a request went to, if one did."""
+    try:
+        connecting = error.request.extensions.get("trace")
+    except (RuntimeError, AttributeError):
+        # httpx knows of no request
+        return None
+    return connecting.proxy if isinstance(connecting, Connecting) else None
+
+
+@contextmanager
+def making(name: str) -> Iterator[None]:
+    """Turn what keeps a client from being made into our words.
+
+    Raises:
+        Unavailable: the environment names a proxy or certificates that cannot be used, or the address is none.
+    """
+    try:
+        yield
+    except (ImportError, OSError, ValueError, TypeError) as error:
+        raise failing.unusable(name, error) from error
+    except _transport_errors() as error:
+        raise failing.unusable(name, error) from error
 
 
 def count_of(value: Any, field: str) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,14 +40,16 @@ def search_reserve(window: Window) -> int:
 class Searches:
     """The searches of one call: what was looked for, and how much room there is for results."""
 
-    __slots__ = ("_room", "_store", "queries")
+    __slots__ = ("_check", "_room", "_store", "queries")
 
-    def __init__(self, store: LocalStore, room: int) -> None:
+    def __init__(self, store: LocalStore, room: int, check: Callable[[], None]) -> None:
         """Search a store.
 
         Args:
             room: how many tokens all results together may take.
+            check: called before each search; raises when the call is over.
         """
+        self._check = check
         self._store = store
         self._room = room
         self.queries: list[str] = []
@@ -64,11 +66,12 @@ class Searches:
             tool: the name that the model called.
             arguments: as JSON.
         """
+        self._check()
         if tool != NAME:
             return _error(f"there is no tool {tool[:80]!r}, only {NAME}")
         try:
             query = json.loads(arguments)["query"]
-        except (ValueError, TypeError, LookupError):
+        except (ValueError, TypeError, LookupError, RecursionError):
             return _error('the arguments have to be a JSON object like {"query": "words to look for"}')
         if not isinstance(query, str) or not query.strip():
             return _error("query has to be a text with at least one word")
@@ -100,14 +103,18 @@ class Searches:
 
 
 @contextmanager
-def searches(ask: Ask, window: Window) -> Iterator[Searches | None]:
-    """Index the files of a call for as long as it lasts; None where it has none."""
+def searches(ask: Ask, window: Window, check: Callable[[], None]) -> Iterator[Searches | None]:
+    """Index the files of a call for as long as it lasts; None where it has none.
+
+    Args:
+        check: called between files, and before each search; raises when the call is over.
+    """
     if not ask.searchable:
         yield None
         return
     ask.on_progress(f"indexing {len(ask.searchable):,} files")
-    with LocalStore(ask.searchable) as store:
-        yield Searches(store, window.tokens - window.output - ask.tokens)
+    with LocalStore(ask.searchable, check) as store:
+        yield Searches(store, window.tokens - window.output - ask.tokens, check)
 
 
 def as_json(arguments: object) -> str:

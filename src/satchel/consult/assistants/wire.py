@@ -3,6 +3,8 @@
 A vendor's SDK blocks in connecting, sending and reading. A watcher beside it shuts the sockets down, which wakes the
 read with an error; whoever catches that error asks :meth:`Wire.check` what really happened. The sockets become known
 through httpcore's trace extension: https://www.encode.io/httpcore/extensions/#trace
+
+What no socket is known of cannot be cut: looking up a name, and one attempt to connect, which ends by itself in time.
 """
 
 from __future__ import annotations
@@ -14,17 +16,18 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
-from satchel.base.errors import AssistantFailed, Interrupted
+from satchel.base.errors import AssistantFailed
 from satchel.consult.assistants.protocol import Timing
+from satchel.consult.cancelling import IsCancelled, go_on
 
 _LOOK_SECONDS = 0.05
-_OPENED = frozenset({"connection.connect_tcp.complete", "connection.start_tls.complete"})
+_PORTS = {"http": 80, "https": 443}
 
 
 class Wire:
     """The connections of one call; a context manager, used by one thread and those it starts."""
 
-    def __init__(self, timing: Timing, is_cancelled: Callable[[], bool], total: float | None = None) -> None:
+    def __init__(self, timing: Timing, is_cancelled: IsCancelled, total: float | None = None) -> None:
         """Begin to count the time.
 
         Args:
@@ -64,8 +67,7 @@ class Wire:
             Interrupted: it was cancelled.
             AssistantFailed: its time is up.
         """
-        if self._is_cancelled():
-            raise Interrupted("the consultation was cancelled", "Nothing of it was recorded")
+        go_on(self._is_cancelled)
         if self.left() <= 0:
             raise AssistantFailed(
                 f"the assistant was not done within {self._total:g} seconds",
@@ -97,15 +99,13 @@ class Wire:
         return self._was_cancelled
 
     def _follow(self, request: Any) -> None:
-        request.extensions["trace"] = self._trace
+        request.extensions["trace"] = Connecting(self.take, request.url)
         # here for every SDK alike: one of them would tell the provider to give up after as much
         connect, silence = self.timing.connect, self.timing.silence
         request.extensions["timeout"] = {"connect": connect, "pool": connect, "read": silence, "write": silence}
 
-    def _trace(self, event: str, info: Mapping[str, Any]) -> None:
-        if event not in _OPENED:
-            return
-        opened = info["return_value"].get_extra_info("socket")
+    def take(self, opened: socket.socket) -> None:
+        """Take a socket that is to be shut when the call ends before its time."""
         with self._lock:
             self._sockets.append(opened)
             is_cut = self._is_cut
@@ -121,6 +121,49 @@ class Wire:
                 for one in opened:
                     _shut(one)
                 return
+
+
+class Connecting:
+    """How one request comes to its connection, as httpcore tells it; the connection may be to a proxy on the way.
+
+    Attributes:
+        proxy: host and port of the proxy that was tried; None where there is none, or no connection was needed.
+    """
+
+    __slots__ = ("_opened", "_spare", "_take", "_target", "proxy")
+
+    def __init__(self, take: Callable[[socket.socket], None], url: Any) -> None:
+        """Follow a request.
+
+        Args:
+            take: gets every socket.
+            url: of the request, as httpx has it.
+        """
+        self._take = take
+        self._target = (url.raw_host.decode("ascii"), url.port or _PORTS.get(url.scheme))
+        self._opened: socket.socket | None = None
+        self._spare: socket.socket | None = None
+        self.proxy: str | None = None
+
+    def __call__(self, event: str, info: Mapping[str, Any]) -> None:
+        """Take what is told; an event's name begins with who tells it: a connection of its own, or one to a proxy."""
+        step = event.partition(".")[2]
+        if step == "connect_tcp.started" and (info["host"], info["port"]) != self._target:
+            self.proxy = f"{info['host']}:{info['port']}"
+        elif step == "connect_tcp.complete":
+            self._opened = info["return_value"].get_extra_info("socket")
+            self._take(self._opened)
+        elif step == "start_tls.started" and self._opened is not None:
+            # the socket gives up its number to the one that wraps it, which is not known before hands are shaken
+            self._spare = socket.fromfd(self._opened.fileno(), self._opened.family, self._opened.type)
+            self._take(self._spare)
+        elif step in {"start_tls.complete", "start_tls.failed"}:
+            if step == "start_tls.complete":
+                self._opened = info["return_value"].get_extra_info("socket")
+                self._take(self._opened)
+            if self._spare is not None:
+                self._spare.close()
+                self._spare = None
 
 
 def _shut(opened: socket.socket) -> None:

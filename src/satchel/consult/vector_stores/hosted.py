@@ -3,15 +3,15 @@
 It is recorded before it is made, and deleted with its files however the call ends. Whatever may have been made without
 our learning its id is found by its name, which nothing else bears; what even that misses expires by itself.
 
-Formats and limits: https://developers.openai.com/api/docs/guides/tools-file-search and its reference of vector stores.
+Formats and limits, read in November 2026: https://developers.openai.com/api/docs/guides/tools-file-search and
+https://developers.openai.com/api/reference (files, vector stores and their file batches), which the SDK repeats.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -23,6 +23,7 @@ from satchel.consult.assistants.protocol import StoreLog, Timing
 from satchel.consult.assistants.retrying import Patience, persist
 from satchel.consult.assistants.wire import Wire
 from satchel.consult.records import Content, HeldBack
+from satchel.consult.vector_stores.removing import OpenClient, cleaning, several_at_once, tag_of
 
 if TYPE_CHECKING:
     from openai.types.vector_stores import VectorStoreFileBatch
@@ -30,27 +31,25 @@ if TYPE_CHECKING:
     from satchel.consult.sweeping import VectorStore
 
 T = TypeVar("T")
-R = TypeVar("R")
 
-MOST_FILES = 10_000
-BATCH_FILES = 500
+MOST_FILES = 100_000_000
+BATCH_FILES = 2_000
+UPLOADS_A_MINUTE = 1_000
 ACCEPTED = frozenset(
     ".c .cpp .cs .css .go .html .java .js .json .md .php .py .rb .sh .tex .ts .txt".split()  # text only, as ours are
 )
 """The endings of text files that are taken as they are; any other file is uploaded with ``.txt`` behind its name."""
 
 _MOST_BYTES = 512 * 1024 * 1024
-_AT_ONCE = 8
-_TAG_CHARS = 20
+_TOLD_EVERY = 100
 _NAME_CHARS = 180
 _FILE_LIFE_SECONDS = 7_200
-_CLEANUP_SECONDS_PER_FILE = 0.05
-_CLOCK_SKEW_SECONDS = 600
+_INDEXING_SECONDS_PER_FILE = 0.25
+_MINUTE = 60.0
 # after these the provider may have done what it was asked for
 _UNCERTAIN = frozenset({"cut", "timed_out", "failing", "nonsense"})
 _NOT_THIS_FILE = frozenset({"refused", "too_long"})
-
-OpenClient = Callable[[Wire], OpenAIClient]
+_FAULTS_OF_FILES = frozenset({"not_taken", "not_indexed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +111,7 @@ class HostedStore:
         self._paths: dict[str, str] = {}
         self._dropped: list[HeldBack] = []
         self._is_uncertain = threading.Event()
+        self._is_given_up = threading.Event()
         self.notes: tuple[str, ...] = ()
 
     def __enter__(self) -> Self:
@@ -135,7 +135,7 @@ class HostedStore:
         """Make the store with files in it, and wait until they can be searched.
 
         Args:
-            contents: by path; beyond 10,000 the last in order of their paths are dropped.
+            contents: by path; beyond what a store takes the last in order of their paths are dropped.
 
         Raises:
             AssistantFailed: the provider failed, was too slow, or took none of the files.
@@ -154,14 +154,16 @@ class HostedStore:
             )
         )
         self._store = self._log.made(store, external_id)
-        self._upload(taken, _tag(store.name))
+        for start in range(0, len(taken), UPLOADS_A_MINUTE):
+            self._upload(taken[start : start + UPLOADS_A_MINUTE], tag_of(store.name), start, len(taken))
         files = sorted(self._paths, key=self._paths.__getitem__)
         for start in range(0, len(files), BATCH_FILES):
             self._add(external_id, files[start : start + BATCH_FILES])
         in_store = len(files) - sum(held.reason == "not_indexed" for held in self._dropped)
         if in_store < 1:
-            why = self._dropped[0].detail if self._dropped else "there was none"
-            raise AssistantFailed(f"{self._client.name} took none of the files: {why}", reason="not_indexed")
+            raise AssistantFailed(
+                f"{self._client.name} took none of the files: {_most_telling(self._dropped)}", reason="not_indexed"
+            )
         return Filled(external_id, dict(self._paths), tuple(sorted(self._dropped, key=lambda held: held.path)))
 
     def _checked(self, contents: Mapping[str, Content]) -> list[tuple[str, bytes]]:
@@ -178,7 +180,14 @@ class HostedStore:
                 taken.append((path, raw))
         return taken
 
-    def _upload(self, files: Sequence[tuple[str, bytes]], tag: str) -> None:
+    def _upload(self, files: Sequence[tuple[str, bytes]], tag: str, before: int, total: int) -> None:
+        """Upload as many files as may be within a minute, and wait for the rest of it if there are more.
+
+        Args:
+            before: how many of all files came before these.
+        """
+        began = self._timing.clock()
+
         def upload(one: tuple[str, bytes]) -> HeldBack | None:
             path, raw = one
             try:
@@ -194,26 +203,34 @@ class HostedStore:
             except AssistantFailed as failure:
                 if failure.reason in _NOT_THIS_FILE:
                     return HeldBack(path, "not_taken", failure.problem)
+                self._is_given_up.set()
                 raise
             self._paths[number] = path
             return None
 
-        for done, dropped in enumerate(_all(upload, files), 1):
-            if dropped is not None:
-                self._dropped.append(dropped)
-            if done % BATCH_FILES == 0 or done == len(files):
-                self._on_progress(f"uploaded {done:,} of {len(files):,} files")
+        # closed before anything is cleaned up, whoever raises: no upload outlives the store
+        with closing(several_at_once(upload, files)) as results:
+            for done, dropped in enumerate(results, before + 1):
+                if dropped is not None:
+                    self._dropped.append(dropped)
+                if done % _TOLD_EVERY == 0 or done == total:
+                    self._on_progress(f"uploaded {done:,} of {total:,} files")
+        rest = began + _MINUTE - self._timing.clock()
+        if before + len(files) < total and rest > 0:
+            self._on_progress("waiting: the provider takes no more files within this minute")
+            self._wire.pause(rest)
 
     def _add(self, external_id: str, files: Sequence[str]) -> None:
         """Add one batch and wait for it; files of it that fail are dropped."""
         batches = self._client.sdk.vector_stores.file_batches
         batch = self._do(lambda: _seen(batches.create(external_id, file_ids=list(files))))
         number = batch.id
-        until = self._timing.clock() + self._timing.indexing
+        patience = self._timing.indexing + len(files) * _INDEXING_SECONDS_PER_FILE
+        until = self._timing.clock() + patience
         while batch.is_under_way:
             if self._timing.clock() >= until:
                 raise AssistantFailed(
-                    f"{self._client.name} was not done indexing within {self._timing.indexing:g} seconds",
+                    f"{self._client.name} was not done indexing within {patience:g} seconds",
                     "Give fewer files, or ask later",
                     reason="timed_out",
                 )
@@ -254,100 +271,25 @@ class HostedStore:
                 self._is_uncertain.set()
                 raise
 
-        return persist(self._wire, attempt, self._patience)
+        return persist(self._wire, attempt, self._patience, lambda: not self._is_given_up.is_set())
 
     def _clean_up(self, store: VectorStore) -> None:
-        with _cleaning(self._timing, self._open_client, len(self._paths)) as (client, wire):
+        is_all_known = not self._is_uncertain.is_set()
+        # whoever cancelled the call wants nothing left of it
+        with cleaning(self._open_client, self._timing, self._patience, len(self._paths), lambda: False) as cleaner:
             stores = [] if self._external_id is None else [self._external_id]
-            is_all_known = not self._is_uncertain.is_set()
             if not is_all_known:
-                stores += _stores_named(client, wire, self._patience, store.name)
-            _delete_stores(client, wire, self._patience, stores)
-            files = set(self._paths)
-            if not is_all_known:
-                files |= _files_tagged(client, wire, self._patience, store)
-            _delete_files(client, wire, self._patience, files)
+                stores += cleaner.stores_named(store.name)
+            cleaner.delete_stores(stores)
+            cleaner.delete_files(set(self._paths) if is_all_known else {*self._paths, *cleaner.files_of(store)})
         if stores or is_all_known:
             # a store that may still be in the making stays recorded, for a sweep to look again
             self._log.deleted(store)
 
 
-def remove(store: VectorStore, open_client: OpenClient, timing: Timing, patience: Patience) -> None:
-    """Delete what a call has left: a store by its id or its name, and the files that were uploaded for it.
-
-    Raises:
-        AssistantFailed, Unavailable: it could not be deleted, or it is not known whether it is there.
-    """
-    with _cleaning(timing, open_client, 0) as (client, wire):
-        stores = [] if store.external_id is None else [store.external_id]
-        _delete_stores(client, wire, patience, [*stores, *_stores_named(client, wire, patience, store.name)])
-        _delete_files(client, wire, patience, _files_tagged(client, wire, patience, store))
-
-
-@contextmanager
-def _cleaning(timing: Timing, open_client: OpenClient, files: int) -> Iterator[tuple[OpenAIClient, Wire]]:
-    """Hand out a client that no cancellation cuts, for a bounded time."""
-    total = timing.cleanup + files * _CLEANUP_SECONDS_PER_FILE
-    with Wire(timing, lambda: False, total) as wire, closing(open_client(wire)) as client:
-        yield client, wire
-
-
-def _stores_named(client: OpenAIClient, wire: Wire, patience: Patience, name: str) -> list[str]:
-    def work() -> list[str]:
-        with client.explained():
-            return [store.id for store in client.sdk.vector_stores.list(limit=100) if store.name == name]
-
-    return persist(wire, work, patience)
-
-
-def _files_tagged(client: OpenAIClient, wire: Wire, patience: Patience, store: VectorStore) -> set[str]:
-    tag, since = _tag(store.name), store.created_at / 1_000 - _CLOCK_SKEW_SECONDS
-
-    def work() -> set[str]:
-        found: set[str] = set()
-        with client.explained():
-            for file in client.sdk.files.list(purpose="assistants", order="desc", limit=1_000):
-                if file.created_at < since:
-                    break
-                if file.filename.startswith(tag):
-                    found.add(file.id)
-        return found
-
-    return persist(wire, work, patience)
-
-
-def _delete_stores(client: OpenAIClient, wire: Wire, patience: Patience, stores: Iterable[str]) -> None:
-    for number in dict.fromkeys(stores):
-        _delete(client, wire, patience, client.sdk.vector_stores.delete, number)
-
-
-def _delete_files(client: OpenAIClient, wire: Wire, patience: Patience, files: Iterable[str]) -> None:
-    for _ in _all(lambda number: _delete(client, wire, patience, client.sdk.files.delete, number), sorted(files)):
-        pass
-
-
-def _delete(client: OpenAIClient, wire: Wire, patience: Patience, delete: Callable[[str], object], number: str) -> None:
-    def attempt() -> None:
-        with client.explained():
-            delete(number)
-
-    try:
-        persist(wire, attempt, patience)
-    except AssistantFailed as failure:
-        # what is gone already is what was asked for
-        if failure.reason != "not_found":
-            raise
-
-
-def _all(work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
-    """Do something with each item, several at once; yield the results as they come, and stop at the first failure."""
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="satchel-store") as pool:
-        waiting = [pool.submit(work, item) for item in items]
-        try:
-            for future in as_completed(waiting):
-                yield future.result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+def _most_telling(dropped: Sequence[HeldBack]) -> str:
+    """Return why files were dropped: a fault that the provider found in one says more than that others are empty."""
+    return next((held.detail for held in dropped if held.reason in _FAULTS_OF_FILES), dropped[0].detail)
 
 
 def _seen(batch: VectorStoreFileBatch) -> _Batch:
@@ -364,11 +306,6 @@ def _known(number: object) -> str:
     if not isinstance(number, str) or not number:
         raise TypeError(f"{number!r} is no id")
     return number
-
-
-def _tag(name: str) -> str:
-    """Return what the names of all files of a store begin with."""
-    return f"{name[:_TAG_CHARS]}--"
 
 
 def _upload_name(tag: str, path: str) -> str:

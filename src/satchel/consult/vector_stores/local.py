@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -33,27 +33,37 @@ class Passage:
     text: str
 
 
+def _go_on() -> None:
+    return None
+
+
 class LocalStore:
     """Files that can be searched; a context manager. One thread uses it."""
 
     __slots__ = ("_connection", "_passages", "_transaction")
 
-    def __init__(self, contents: Mapping[str, Content]) -> None:
+    def __init__(self, contents: Mapping[str, Content], check: Callable[[], None] = _go_on) -> None:
         """Index files.
 
         Args:
             contents: by path; indexing takes about a second for five million characters.
+            check: called before each file; what it raises ends the indexing.
         """
         self._connection = migrations.empty_store()
         self._transaction = Transaction(self._connection)
         self._passages: list[Passage] = []
-        self._connection.execute("BEGIN")
-        self._transaction.execute(_PROJECT)
-        self._transaction.execute(_RUN)
-        for path in sorted(contents):
-            for passage in passages(path, contents[path].text):
-                self._add(passage)
-        self._connection.execute("COMMIT")
+        try:
+            self._connection.execute("BEGIN")
+            self._transaction.execute(_PROJECT)
+            self._transaction.execute(_RUN)
+            for path in sorted(contents):
+                check()
+                for passage in passages(path, contents[path].text):
+                    self._add(passage)
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._connection.close()
+            raise
 
     def __enter__(self) -> Self:
         return self

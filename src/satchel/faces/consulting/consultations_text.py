@@ -14,17 +14,17 @@ from satchel.faces.ledger.lines import note_lines
 from satchel.faces.text_parts import content_lines, value_text
 
 if TYPE_CHECKING:
+    from satchel.consult.consultation import Consultation
+    from satchel.consult.conversation_records import ListedFile
     from satchel.consult.records import HeldBack
-    from satchel.consult.service import Consultation
-    from satchel.faces.consulting.asking import Kept
 
 _MOST_NAMED = 50
 
 
-def consultation_text(done: Consultation, kept: Kept | None = None) -> str:
+def consultation_text(done: Consultation) -> str:
     """Render a consultation for an agent."""
     answer = [] if done.answer is None else content_lines(done.answer)
-    return "\n".join([cost_line(done), *answer, *rest_lines(done, kept)])
+    return "\n".join([cost_line(done), *answer, *rest_lines(done)])
 
 
 def cost_line(done: Consultation) -> str:
@@ -33,24 +33,39 @@ def cost_line(done: Consultation) -> str:
     counts = f"{done.sent_tokens:,} tokens, {done.saved_tokens:,} saved; window {done.held_tokens:,} of"
     if done.answer is None:
         return f"nothing was sent; {who} would send {counts} {done.window_tokens:,}"
-    return f"{who}: sent {counts} {done.window_tokens:,}"
+    counted = (("in", done.input_tokens), ("out", done.output_tokens))
+    billed = [f"{count:,} {way}" for way, count in counted if count is not None]
+    paid = f"; the provider counted {', '.join(billed)}" if billed else ""
+    return f"{who}: sent {counts} {done.window_tokens:,}{paid}"
 
 
-def rest_lines(done: Consultation, kept: Kept | None = None) -> list[str]:
+def rest_lines(done: Consultation) -> list[str]:
     """Return what is to be known beside the answer."""
     lines = []
     if done.answer is None:
-        for name, paths in (("inline", done.inline), ("overflow", done.overflow)):
-            lines += [f"{name} {len(paths)}: {paths_text(paths)}"] if paths else []
-    elif done.inline or done.overflow:
-        lines.append(f"files: {len(done.inline)} inline, {len(done.overflow)} overflow")
+        lines += part_lines("inline", done.inline) + part_lines("overflow", done.overflow)
+        lines += [f"attachments {len(done.attachments)}: {paths_text(done.attachments)}"] if done.attachments else []
+    elif done.paths:
+        counts = (("inline", done.inline), ("overflow", done.overflow), ("attachments", done.attachments))
+        lines.append("files: " + ", ".join(f"{len(files)} {part}" for part, files in counts if files))
     if done.queries:
         lines.append(f"searched: {' '.join(value_text(query) for query in done.queries)}")
     if done.cited:
         lines.append(f"cited: {paths_text(done.cited)}")
     lines += held_back_lines(done.held_back)
-    lines += [] if kept is None else [kept.told]
-    return [*lines, *note_lines((*done.notes, *(() if kept is None else kept.notes)))]
+    lines += [] if done.kept is None else [done.kept.told]
+    return [*lines, *note_lines(done.notes)]
+
+
+def part_lines(part: str, files: Iterable[ListedFile], most: int | None = _MOST_NAMED) -> list[str]:
+    """Return a line for a part of the split, or for each reason that files are in it for."""
+    groups: dict[str | None, list[str]] = {}
+    for file in files:
+        groups.setdefault(file.why, []).append(file.path)
+    return [
+        f"{part} {len(paths)}{'' if why is None else f' ({why})'}: {paths_text(paths, most)}"
+        for why, paths in groups.items()
+    ]
 
 
 def held_back_lines(held: Iterable[HeldBack]) -> list[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from satchel.faces.consulting.consultations_text import paths_text
+from satchel.faces.consulting.consultations_text import part_lines, paths_text
 from satchel.faces.ledger.lines import Line, list_text, moment_text
 from satchel.faces.text_parts import value_text, year_of
 
 if TYPE_CHECKING:
     from satchel.base.paging import Page
     from satchel.consult.assistants.opening import ProviderState
-    from satchel.consult.conversation_records import ListedConversation, ListedFile
+    from satchel.consult.conversation_records import ListedConversation
 
 _MOST_NAMED = 10
 
@@ -45,17 +45,10 @@ def reset_text(one: ListedConversation, *, done: bool) -> str:
 
 
 def _line(one: ListedConversation, year: str, most: int | None) -> Line:
-    below = []
-    sent = [file for file in one.inline if not file.is_removed]
-    if sent:
-        below.append(f" inline {len(sent)}: {paths_text([file.path for file in sent], most)}")
-    reasons: dict[str, list[ListedFile]] = {}
-    for file in one.overflow:
-        if not file.is_removed:
-            reasons.setdefault(file.why or "", []).append(file)
-    below += [
-        f" overflow {len(files)} ({why}): {paths_text([file.path for file in files], most)}"
-        for why, files in reasons.items()
+    below = [
+        f" {line}"
+        for part, files in (("inline", one.inline), ("overflow", one.overflow))
+        for line in part_lines(part, [file for file in files if not file.is_removed], most)
     ]
     gone = [file.path for file in (*one.inline, *one.overflow) if file.is_removed]
     below += [f" removed {len(gone)}: {paths_text(gone, most)}"] if gone else []

@@ -11,20 +11,21 @@ from satchel.faces.ledger.plain import Fields, rest_fields, set_fields
 if TYPE_CHECKING:
     from satchel.base.paging import Page
     from satchel.consult.assistants.opening import ProviderState
+    from satchel.consult.consultation import Consultation
     from satchel.consult.conversation_records import ListedConversation, ListedFile
-    from satchel.consult.service import Consultation
-    from satchel.faces.consulting.asking import Kept
 
 
-def consultation_fields(done: Consultation, kept: Kept | None = None) -> Fields:
+def consultation_fields(done: Consultation) -> Fields:
     """Return a consultation as JSON fields; a turn that was only planned has the answer null."""
+    kept = done.kept
     return {
         "assistant": done.assistant,
         "session_id": done.session_id,
         "turn": done.turn,
         "answer": done.answer,
-        "inline": list(done.inline),
-        "overflow": list(done.overflow),
+        "inline": [_file(file) for file in done.inline],
+        "overflow": [_file(file) for file in done.overflow],
+        "attachments": list(done.attachments),
         "held_back": [{"path": one.path, "reason": one.reason, "detail": one.detail} for one in done.held_back],
         "sent_tokens": done.sent_tokens,
         "saved_tokens": done.saved_tokens,
@@ -32,8 +33,15 @@ def consultation_fields(done: Consultation, kept: Kept | None = None) -> Fields:
         "window_tokens": done.window_tokens,
         "queries": list(done.queries),
         "cited": list(done.cited),
-        "notes": [*done.notes, *(() if kept is None else kept.notes)],
-    } | ({} if kept is None else set_fields({"kept": kept.ref, "not_kept": None if kept.ref else kept.told}))
+        "notes": list(done.notes),
+    } | set_fields(
+        {
+            "input_tokens": done.input_tokens,
+            "output_tokens": done.output_tokens,
+            "kept": kept and kept.ref,
+            "not_kept": kept.told if kept and kept.failure else None,
+        }
+    )
 
 
 def conversations_fields(page: Page[ListedConversation], states: Sequence[ProviderState]) -> Fields:

@@ -37,7 +37,11 @@ class Check:
     detail: str
 
 
-def examine(engine: SqliteEngine, warnings: tuple[str, ...]) -> Iterator[Check]:
+Examination = tuple[str, Callable[[SqliteEngine], Check]]
+"""What a check is called, and what makes it; a :class:`SatchelError` is a check that failed."""
+
+
+def examine(engine: SqliteEngine, warnings: tuple[str, ...], further: tuple[Examination, ...] = ()) -> Iterator[Check]:
     """Examine a store, as :meth:`satchel.keep.housekeeping.Housekeeping.doctor` says."""
     file = engine.file
     if warnings:
@@ -54,6 +58,7 @@ def examine(engine: SqliteEngine, warnings: tuple[str, ...]) -> Iterator[Check]:
         ("index", _check_index),
         ("counts", _check_counts),
         ("deliveries", _check_deliveries),
+        *further,
     ):
         check = _guarded(name, examination, engine)
         yield check

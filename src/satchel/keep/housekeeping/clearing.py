@@ -1,4 +1,4 @@
-"""Clearing what is old: messages, file changes, and claims and error patterns that have run out."""
+"""Clearing what is old: messages, file changes, conversations, and claims and error patterns that have run out."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from satchel.base.paging import check_whole
+from satchel.base.retention import DAY_HOURS
 from satchel.find.documents import Kind
-from satchel.keep import projects
+from satchel.keep import past_conversations, projects
 from satchel.keep.kinds import KINDS
 from satchel.keep.projects import Workplace
 from satchel.store.backups import Progress
@@ -16,6 +17,8 @@ from satchel.store.transaction import Transaction
 
 MAX_HOURS = 87_600
 """Ten years."""
+
+MAX_DAYS = MAX_HOURS // DAY_HOURS
 
 _PER_STEP = 500
 
@@ -27,6 +30,7 @@ class Cleared:
     Attributes:
         messages: how many; so for ``file_changes``.
         claims: how many that had run out; so for ``error_patterns``, which go with their solutions.
+        conversations: how many, with their turns.
         done: False for a preview.
     """
 
@@ -34,6 +38,7 @@ class Cleared:
     file_changes: int
     claims: int
     error_patterns: int
+    conversations: int
     done: bool
 
 
@@ -69,6 +74,7 @@ def clear(
     workplace: Workplace,
     messages_hours: int | None,
     file_changes_hours: int | None,
+    conversations_days: int | None,
     *,
     preview: bool,
     progress: Progress | None,
@@ -77,31 +83,36 @@ def clear(
     for field, hours in (("messages_hours", messages_hours), ("file_changes_hours", file_changes_hours)):
         if hours is not None:
             check_whole(field, hours, MAX_HOURS)
+    if conversations_days is not None:
+        check_whole("conversations_days", conversations_days, MAX_DAYS)
     engine = workplace.engine
     now = workplace.clock()
     with engine.read() as transaction:
         project = projects.find(transaction, workplace)
         if project is None:
-            return Cleared(0, 0, 0, 0, done=not preview)
+            return Cleared(0, 0, 0, 0, 0, done=not preview)
         values = {"project": project.id, "now": now}
         messages = _old(Kind.MESSAGE, _before(workplace, messages_hours, now), project.id, now)
         changes = _old(Kind.FILE_CHANGE, _before(workplace, file_changes_hours, now), project.id, now)
         patterns = _old(Kind.ERROR_PATTERN, None, project.id, now)
+        unused_since = _before(workplace, None if conversations_days is None else conversations_days * DAY_HOURS, now)
+        threads = past_conversations.count_old(transaction, project.id, unused_since, now)
         found = messages.count(transaction), changes.count(transaction), patterns.count(transaction)
         claims = transaction.all(f"SELECT id {_CLAIMS}", values)
     if preview:
-        return Cleared(found[0], found[1], len(claims), found[2], done=False)
+        return Cleared(found[0], found[1], len(claims), found[2], threads, done=False)
     with engine.write() as transaction:
         released = transaction.execute(f"DELETE {_CLAIMS}", values)
 
     def told(gone: int) -> None:
         if progress is not None:
-            progress(gone, max(gone, sum(found)))
+            progress(gone, max(gone, sum(found) + threads))
 
     sent = _remove(engine, project.id, messages, told)
     changed = _remove(engine, project.id, changes, lambda gone: told(sent + gone))
     over = _remove(engine, project.id, patterns, lambda gone: told(sent + changed + gone))
-    return Cleared(sent, changed, released, over, done=True)
+    ended = _remove_conversations(workplace, project.id, unused_since, lambda gone: told(sent + changed + over + gone))
+    return Cleared(sent, changed, released, over, ended, done=True)
 
 
 def _remove(engine: SqliteEngine, project_id: int, old: _Old, told: Callable[[int], None]) -> int:
@@ -114,6 +125,20 @@ def _remove(engine: SqliteEngine, project_id: int, old: _Old, told: Callable[[in
         if not numbers:
             return gone
         gone, after = gone + len(numbers), numbers[-1]
+        told(gone)
+
+
+def _remove_conversations(
+    workplace: Workplace, project_id: int, before: int | None, told: Callable[[int], None]
+) -> int:
+    """Remove conversations that are old, a few in each transaction; one that a call takes up meanwhile stays."""
+    gone = 0
+    while True:
+        with workplace.engine.write() as transaction:
+            removed = past_conversations.remove_old(transaction, project_id, before, workplace.clock())
+        if not removed:
+            return gone
+        gone += removed
         told(gone)
 
 

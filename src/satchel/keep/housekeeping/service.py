@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from satchel.find import index_sqlite as index
-from satchel.keep import projects
+from satchel.keep import past_conversations, projects
 from satchel.keep.housekeeping import checks, clearing, counts, forgetting, handed, statistics, summaries
-from satchel.keep.housekeeping.checks import Check
+from satchel.keep.housekeeping.checks import Check, Examination
 from satchel.keep.housekeeping.clearing import Cleared
 from satchel.keep.housekeeping.forgetting import Forgotten
 from satchel.keep.housekeeping.statistics import Statistics
@@ -22,9 +22,15 @@ from satchel.store.upkeep import Restored, Shrunk
 class Housekeeping:
     """What keeps a store in order."""
 
-    def __init__(self, workplace: Workplace) -> None:
+    def __init__(self, workplace: Workplace, examinations: tuple[Examination, ...] = ()) -> None:
+        """Keep the store of a workplace in order.
+
+        Args:
+            examinations: what the doctor looks at besides, for floors above this one.
+        """
         self._workplace = workplace
         self._engine = workplace.engine
+        self._examinations = examinations
 
     def initialise(self) -> None:
         """Make the store and the project now rather than at the first write."""
@@ -61,9 +67,13 @@ class Housekeeping:
         return upkeep.restore(self._engine, source, progress)
 
     def compact(self) -> Shrunk:
-        """Merge the search index, drop deliveries of what is gone, and reclaim the space of what was deleted."""
+        """Merge the search index, drop what only things that are gone needed, and reclaim the space of all that.
+
+        That is deliveries of items, and contents of conversations.
+        """
         with self._engine.write() as transaction:
             handed.remove_leftovers(transaction)
+            past_conversations.remove_contents(transaction)
             index.optimize(transaction)
         return upkeep.shrink(self._engine)
 
@@ -78,9 +88,10 @@ class Housekeeping:
         file_changes_hours: int | None = None,
         preview: bool = True,
         *,
+        conversations_days: int | None = None,
         progress: Progress | None = None,
     ) -> Cleared:
-        """Remove old messages and file changes of the project, and its claims and error patterns that have run out.
+        """Remove old messages, file changes and conversations of the project, and claims and errors that have run out.
 
         Args:
             messages_hours: remove messages of that age and older, read or not; 0 removes every one up to now, at most
@@ -88,12 +99,21 @@ class Housekeeping:
                 outlived the configured retention, which was fixed for each message when it was written or read.
             file_changes_hours: the same for file changes.
             preview: only count what would be removed.
+            conversations_days: the same for conversations that had no turn for so many days, at most 3,650. One that a
+                call holds stays.
             progress: told how many items are gone, of about how many.
 
         Raises:
-            InvalidInput: the hours are no whole number from 0 to 87,600.
+            InvalidInput: the hours or days are no whole number, or out of range.
         """
-        return clearing.clear(self._workplace, messages_hours, file_changes_hours, preview=preview, progress=progress)
+        return clearing.clear(
+            self._workplace,
+            messages_hours,
+            file_changes_hours,
+            conversations_days,
+            preview=preview,
+            progress=progress,
+        )
 
     def forget(self, ref: str, *, preview: bool = False) -> Forgotten:
         """Remove one item for good, as for a leaked secret: its rows, its search text, and the space they took.
@@ -116,4 +136,4 @@ class Housekeeping:
         Args:
             warnings: what loading the configuration complained about.
         """
-        return checks.examine(self._engine, warnings)
+        return checks.examine(self._engine, warnings, self._examinations)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from satchel.keep import constraints, decisions, packages
 from satchel.keep.entries.records import ENTRY_TYPES
+from satchel.keep.past_conversations import GOES_ON
 from satchel.keep.projects import Project
 from satchel.store import upkeep
 from satchel.store.transaction import Transaction
@@ -27,6 +28,12 @@ class Statistics:
         packages: pairs of status and how many.
         solutions: how many of error patterns that have not expired.
         deliveries: how often an item was handed to an agent.
+        conversations: how many with other models had a turn and go on.
+        turns: how many those had.
+        turn_bytes: what questions, prompts and answers of those take.
+        content_bytes: what the contents take that are kept to make diffs from.
+        sent_tokens: of all prompts of those; ``saved_tokens``, what sending every file each time would have cost more.
+        vector_stores: how many at providers are recorded: in use, or to be deleted by a later call.
         tags: how many names are known, used or not; so for ``scopes``.
         other_projects: how many more the store holds.
         size_bytes: of the database file and its WAL.
@@ -51,6 +58,13 @@ class Statistics:
     solutions: int
     strategies: int
     deliveries: int
+    conversations: int
+    turns: int
+    turn_bytes: int
+    content_bytes: int
+    sent_tokens: int
+    saved_tokens: int
+    vector_stores: int
     tags: int
     scopes: int
     other_projects: int
@@ -67,6 +81,14 @@ class Statistics:
     def total_decisions(self) -> int:
         """Decisions of every status."""
         return sum(count for _, count in self.decisions)
+
+
+_LIVE = f"c.project_id = :project AND c.turns > 0 AND {GOES_ON}"
+_CONVERSATIONS = f"""
+    SELECT count(*), COALESCE(sum(turns), 0), COALESCE(sum(sent_tokens), 0),
+        COALESCE(sum(CASE WHEN resent_tokens > sent_tokens THEN resent_tokens - sent_tokens ELSE 0 END), 0)
+    FROM conversations c WHERE {_LIVE}
+"""
 
 
 def count_up(transaction: Transaction, file: Path, project: Project | None, now: int) -> Statistics:
@@ -92,6 +114,7 @@ def count_up(transaction: Transaction, file: Path, project: Project | None, now:
     by_heir = counts(
         "SELECT 1 + (superseded_by IS NOT NULL), count(*) FROM context_packages WHERE project_id = :project GROUP BY 1"
     )
+    conversations, turns, sent, saved = transaction.all(_CONVERSATIONS, values)[0]
     everything = count("SELECT count(*) FROM documents")
     size = upkeep.stored_bytes(file)
     return Statistics(
@@ -118,6 +141,16 @@ def count_up(transaction: Transaction, file: Path, project: Project | None, now:
         deliveries=count(
             "SELECT count(*) FROM deliveries d JOIN runs r ON r.id = d.run_id WHERE r.project_id = :project"
         ),
+        conversations=conversations,
+        turns=turns,
+        turn_bytes=count(
+            "SELECT COALESCE(sum(octet_length(t.question) + octet_length(t.prompt) + octet_length(t.answer)), 0) "
+            f"FROM conversation_turns t JOIN conversations c ON c.id = t.conversation_id WHERE {_LIVE}"
+        ),
+        content_bytes=count("SELECT COALESCE(sum(size), 0) FROM blobs WHERE project_id = :project"),
+        sent_tokens=sent,
+        saved_tokens=saved,
+        vector_stores=count("SELECT count(*) FROM vector_stores WHERE project_id = :project"),
         tags=count("SELECT count(*) FROM tags WHERE project_id = :project"),
         scopes=count("SELECT count(*) FROM scopes WHERE project_id = :project"),
         other_projects=count("SELECT count(*) FROM projects") - (project is not None),

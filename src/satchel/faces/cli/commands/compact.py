@@ -11,7 +11,7 @@ from satchel.faces.cli.common import json_option, opened, progress, show_json, s
 @store_options
 @json_option
 def command(db: str | None, project: str | None, as_json: bool) -> None:
-    """Merge the search index, drop deliveries of what is gone, and give the space back to the disk.
+    """Merge the search index, drop what only things that are gone needed, and give the space back to the disk.
 
     \b
     Example:

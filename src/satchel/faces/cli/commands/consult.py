@@ -6,10 +6,12 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from satchel.base.errors import InvalidInput
+from satchel.consult.keeping import KEPT_TYPES
 from satchel.faces.cli.common import (
     agent_option,
     given_or_read,
@@ -21,7 +23,9 @@ from satchel.faces.cli.common import (
     tell,
     warn_notes,
 )
-from satchel.faces.consulting.asking import KEPT_TYPES
+
+if TYPE_CHECKING:
+    from satchel.consult.consultation import Consultation
 
 
 @click.command()
@@ -69,19 +73,17 @@ def command(
 
     \b
     Examples:
-      satchel consult gpt-6 "Is the refresh of tokens safe?" --file src/auth --dry-run
+      satchel consult gpt-6-sol "Is the refresh of tokens safe?" --file src/auth --dry-run
       satchel consult ollama:qwen3:8b "Is the refresh of tokens safe?" --file src/auth --session auth
     """
     from satchel.consult.service import DEFAULT_SESSION
-    from satchel.faces.consulting.asking import briefing_for, check_keeping, keep_answer
-    from satchel.faces.consulting.consultations_text import consultation_text, cost_line, rest_lines
+    from satchel.faces.consulting.consultations_text import cost_line, rest_lines
     from satchel.faces.consulting.plain import consultation_fields
 
     if keep is not None and key is not None:
         raise InvalidInput("--keep and --decide were given", "Leave one of them out")
     if not briefing and (role is not None or task_id is not None):
         raise InvalidInput("--role and --task are for a briefing", "Give --briefing, or leave them out")
-    keeping = check_keeping(keep if key is None else f"decision:{key}", dry_run=dry_run)
     instructions = given_or_read(question, "question")
     printer = _Printer()
     with opened(db, project, run_id=run_id, agent=agent) as satchel:
@@ -93,22 +95,39 @@ def command(
             context=_from_project(context, base),
             priority=_from_project(priority, base),
             attachments=_from_project(attachments, base),
-            briefing=briefing_for(satchel, instructions, role=role, task_id=task_id) if briefing else None,
+            briefing=briefing,
+            role=role,
+            task_id=task_id,
+            keep_as=keep if key is None else f"decision:{key}",
             force=force,
             dry_run=dry_run,
             on_text=None if as_json else printer.arrived,
             on_progress=None if as_json else printer.step,
         )
-        kept = keep_answer(satchel, done, instructions, keeping)
         if as_json:
-            show_json(consultation_fields(done, kept))
+            show_json(consultation_fields(done))
         elif done.answer is None:
-            click.echo(consultation_text(done))
+            click.echo(cost_line(done))
+            _show_plan(done)
+            warn_notes(done.notes)
         else:
             printer.end()
-            warn_notes([cost_line(done), *rest_lines(done, kept)])
-        tell(satchel, [*done.inline, *done.overflow])
-    return None if kept is None or kept.failure is None else kept.failure.kind.exit_status
+            warn_notes([cost_line(done), *rest_lines(done)])
+        tell(satchel, done.paths)
+    return None if done.kept is None or done.kept.failure is None else done.kept.failure.kind.exit_status
+
+
+def _show_plan(done: Consultation) -> None:
+    """Show where each file would go, and what would not."""
+    from satchel.faces.cli.tables import show_table
+
+    rows: list[tuple[str, str, str | None, str | None]] = []
+    for place, files in (("inline", done.inline), ("overflow", done.overflow)):
+        rows += [(file.path, place, f"{file.tokens:,}", file.why) for file in files]
+    rows += [(path, "attachment", None, None) for path in done.attachments]
+    rows += [(one.path, "held back", None, f"{one.reason}: {one.detail}") for one in done.held_back]
+    if rows:
+        show_table(("file", "place", "tokens", "why"), rows)
 
 
 class _Printer:

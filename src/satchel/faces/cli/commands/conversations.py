@@ -41,7 +41,6 @@ def command(
       satchel conversations --session auth
       satchel conversations --reset auth
     """
-    from satchel.faces.consulting.asking import askable
     from satchel.faces.consulting.conversations_text import assistants_line
     from satchel.faces.consulting.plain import conversations_fields
 
@@ -58,7 +57,7 @@ def command(
         page = satchel.consulting.conversations.list(
             session_id=session_id, assistant=assistant, limit=limit, offset=offset
         )
-        states = askable(satchel)
+        states = satchel.consulting.providers()
         if as_json:
             show_json(conversations_fields(page, states))
         else:
@@ -68,11 +67,10 @@ def command(
 
 
 def _reset(satchel: Satchel, name: str, assistant: str | None, *, yes: bool, as_json: bool) -> None:
-    from satchel.faces.consulting.asking import find_conversation
     from satchel.faces.consulting.conversations_text import reset_text
     from satchel.faces.consulting.plain import reset_fields
 
-    found = find_conversation(satchel, name, assistant)
+    found = satchel.consulting.find(name, assistant)
     question = f"Forget {found.key.session_id} with {found.key.assistant}, {found.turns} turns?"
     done = yes or (not as_json and click.confirm(question, err=True))
     if done:

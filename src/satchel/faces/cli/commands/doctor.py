@@ -17,7 +17,7 @@ _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
 @store_options
 @json_option
 def command(db: str | None, project: str | None, as_json: bool) -> int:
-    """Examine the store: configuration, place, schema, a full integrity check, the index, the newest backup.
+    """Examine the store: configuration, place, schema, a full integrity check, index, conversations, the newest backup.
 
     Nothing is changed. The exit status is 0 unless a check failed.
 

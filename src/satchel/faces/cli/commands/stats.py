@@ -57,6 +57,12 @@ def command(layers: bool, db: str | None, project: str | None, as_json: bool) ->
         counted(statistics.deliveries, "delivery", "deliveries"),
     )
     click.echo(", ".join(learned))
+    texts = f"{size_text(statistics.turn_bytes)}, contents {size_text(statistics.content_bytes)}"
+    click.echo(
+        f"{counted(statistics.conversations, 'conversation')} of {counted(statistics.turns, 'turn')} ({texts}), "
+        f"{statistics.sent_tokens:,} tokens sent, {statistics.saved_tokens:,} saved, "
+        f"{counted(statistics.vector_stores, 'vector store')} recorded"
+    )
     click.echo(f"{counted(statistics.tags, 'tag')}, {counted(statistics.scopes, 'scope')}")
     each = f", {statistics.bytes_per_item:,} bytes per item" if statistics.bytes_per_item else ""
     click.echo(f"{statistics.file}: {size_text(statistics.size_bytes)}{each}")

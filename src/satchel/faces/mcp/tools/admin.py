@@ -43,6 +43,7 @@ def clear_old_data(
     *,
     messages_hours: int | None = None,
     file_changes_hours: int | None = None,
+    conversations_days: int | None = None,
     confirm: bool = False,
     format: str = "text",  # noqa: A002 -- the field's own name
 ) -> str:
@@ -51,7 +52,11 @@ def clear_old_data(
 
     with call.on_cancel(call.service.interrupter()):
         cleared = call.service.housekeeping.clear(
-            messages_hours, file_changes_hours, preview=not confirm, progress=call.progress
+            messages_hours,
+            file_changes_hours,
+            preview=not confirm,
+            conversations_days=conversations_days,
+            progress=call.progress,
         )
     return answer(call, format, lambda: cleared_text(cleared), lambda: cleared_fields(cleared))
 
@@ -89,11 +94,13 @@ TOOLS: tuple[Tool[Satchel], ...] = (
     Tool(
         name="clear_old_data",
         toolset="admin",
-        description="Delete old messages, file changes, expired claims and errors; only a preview unless confirm=true.",
+        description="Delete old messages, file changes, conversations, expired claims and errors; "
+        "only a preview unless confirm=true.",
         parameters=takes(
             {
                 "messages_hours": said(WHOLE, "This old and older, even unread; default: what has expired"),
                 "file_changes_hours": WHOLE,
+                "conversations_days": WHOLE,
                 "confirm": FLAG,
                 "format": FORMAT,
             }

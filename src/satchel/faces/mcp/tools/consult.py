@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from satchel.base.errors import InvalidInput
 from satchel.base.paging import DEFAULT_LIMIT
 from satchel.client import Satchel
 from satchel.faces.mcp.answer import answer
@@ -42,20 +41,9 @@ def consult(
 ) -> str:
     """Ask another model."""
     from satchel.consult.service import DEFAULT_SESSION
-    from satchel.faces.consulting.asking import briefing_for, check_keeping, keep_answer
     from satchel.faces.consulting.consultations_text import consultation_text
     from satchel.faces.consulting.plain import consultation_fields
 
-    unused = [name for name, value in (("role", role), ("task_id", task_id)) if value is not None and not briefing]
-    if unused:
-        raise InvalidInput(f"{', '.join(unused)} was given without briefing", "Give briefing true, or leave it out")
-    keeping = check_keeping(keep_as, dry_run=dry_run)
-    if run_id is not None and not briefing and keeping.entry_type is None:
-        raise InvalidInput("run_id was given without briefing or a note to keep", "Leave it out, or say what it is for")
-    known = None
-    if briefing:
-        with call.on_cancel(call.service.interrupter()):
-            known = briefing_for(call.service, instructions, role=role, task_id=task_id, run_id=run_id, agent=agent)
     on_progress, on_text = _tellers(call)
     call.check()
     done = call.service.consulting.consult(
@@ -65,21 +53,25 @@ def consult(
         context=context,
         priority=priority,
         attachments=attachments,
-        briefing=known,
+        briefing=briefing,
+        role=role,
+        task_id=task_id,
+        run_id=run_id,
+        agent=agent,
+        keep_as=keep_as,
         force=force,
         dry_run=dry_run,
         on_text=on_text,
         on_progress=on_progress,
         is_cancelled=call.cancelled,
     )
-    kept = keep_answer(call.service, done, instructions, keeping, run_id=run_id, agent=agent)
     return answer(
         call,
         format,
-        lambda: consultation_text(done, kept),
-        lambda: consultation_fields(done, kept),
+        lambda: consultation_text(done),
+        lambda: consultation_fields(done),
         agent=agent,
-        files=[*done.inline, *done.overflow],
+        files=done.paths,
     )
 
 
@@ -115,7 +107,6 @@ def list_conversations(
     format: str = "text",  # noqa: A002 -- the field's own name
 ) -> str:
     """List conversations and who could be asked."""
-    from satchel.faces.consulting.asking import askable
     from satchel.faces.consulting.conversations_text import conversations_text
     from satchel.faces.consulting.plain import conversations_fields
 
@@ -123,7 +114,7 @@ def list_conversations(
         page = call.service.consulting.conversations.list(
             session_id=session_id, assistant=assistant, limit=limit, offset=offset
         )
-    states = askable(call.service)
+    states = call.service.consulting.providers()
     return answer(
         call,
         format,
@@ -142,12 +133,11 @@ def reset_conversation(
     format: str = "text",  # noqa: A002 -- the field's own name
 ) -> str:
     """Forget a conversation, or say what would be forgotten."""
-    from satchel.faces.consulting.asking import find_conversation
     from satchel.faces.consulting.conversations_text import reset_text
     from satchel.faces.consulting.plain import reset_fields
 
     with call.on_cancel(call.service.interrupter()):
-        found = find_conversation(call.service, session_id, assistant)
+        found = call.service.consulting.find(session_id, assistant)
         if confirm:
             call.service.consulting.conversations.reset(found.key)
     return answer(call, format, lambda: reset_text(found, done=confirm), lambda: reset_fields(found, done=confirm))
@@ -160,7 +150,7 @@ TOOLS: tuple[Tool[Satchel], ...] = (
         description="Ask another model; it keeps the conversation, files go once and then only their changes.",
         parameters=takes(
             {
-                "assistant": said(TEXT, "As gpt-6, anthropic:claude-opus-5-5, ollama:qwen3:8b"),
+                "assistant": said(TEXT, "As gpt-6-sol, anthropic:claude-opus-5-5, ollama:qwen3:8b"),
                 "instructions": TEXT,
                 "session_id": said(TEXT, "Names the conversation"),
                 "context": said(TEXTS, "Files, folders"),

@@ -1,0 +1,72 @@
+"""The record of one consultation, as every face shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from satchel.base.errors import SatchelError
+from satchel.consult.conversation_records import ListedFile
+from satchel.consult.records import HeldBack
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What became of an answer that was to be kept.
+
+    Attributes:
+        ref: the short id of the note or decision; None where keeping it failed.
+        told: what it was kept as, in words, or why it was not.
+        notes: what was cleaned, redacted or started.
+        failure: the error; the answer is there all the same.
+    """
+
+    ref: str | None
+    told: str
+    notes: tuple[str, ...] = ()
+    failure: SatchelError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Consultation:
+    """One turn of a conversation with an assistant: answered, or only planned.
+
+    Attributes:
+        answer: None for a turn that was only planned.
+        turn: the how-manieth of the conversation it is, from 1.
+        inline: the files of the conversation that stand in its prompts, by path.
+        overflow: those that are searched, each with the reason, by path.
+        attachments: paths of what is searched in this turn only.
+        held_back: what was not sent, and why.
+        sent_tokens: what the prompt added to the window; ``saved_tokens``, what a full resend would have added more.
+        held_tokens: what the conversation holds now, of ``window_tokens``.
+        input_tokens, output_tokens: what the provider counted in this call, all that it was sent and thinking
+            included; None where it does not say.
+        queries: what the assistant searched for.
+        cited: paths that the answer cites, where the provider says so.
+        kept: what became of the answer, where it was to be kept.
+        notes: what the caller should know.
+    """
+
+    assistant: str
+    session_id: str
+    turn: int
+    answer: str | None
+    inline: tuple[ListedFile, ...]
+    overflow: tuple[ListedFile, ...]
+    attachments: tuple[str, ...]
+    held_back: tuple[HeldBack, ...]
+    sent_tokens: int
+    saved_tokens: int
+    held_tokens: int
+    window_tokens: int
+    input_tokens: int | None
+    output_tokens: int | None
+    queries: tuple[str, ...]
+    cited: tuple[str, ...]
+    kept: Kept | None
+    notes: tuple[str, ...]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that the question was about."""
+        return (*(file.path for file in (*self.inline, *self.overflow)), *self.attachments)

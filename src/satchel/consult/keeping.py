@@ -1,0 +1,86 @@
+"""What becomes of an answer: kept as a note or a decision, where the caller asked for that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from satchel.base.errors import InvalidInput, SatchelError, unknown_name
+from satchel.base.text import check_name, shortened
+from satchel.consult.consultation import Kept
+
+if TYPE_CHECKING:
+    from satchel.keep.decisions import Decisions
+    from satchel.keep.entries import Entries
+
+KEPT_TYPES = ("discovery", "error", "decision")
+"""The types of notes that an answer can be kept as: those whose content is a text."""
+
+_DECISION = "decision:"
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What an answer is to be kept as: a note of a type, or a decision of a key."""
+
+    entry_type: str | None = None
+    decision_key: str | None = None
+
+
+def check_keeping(keep_as: str | None, *, dry_run: bool) -> Keeping | None:
+    """Read what an answer is to be kept as, before it is paid for.
+
+    Args:
+        keep_as: a type of note, or ``decision:`` and a key; None keeps nothing.
+        dry_run: whether there will be no answer.
+
+    Raises:
+        InvalidInput: it is neither, or there will be nothing to keep.
+    """
+    if keep_as is None:
+        return None
+    if dry_run:
+        raise InvalidInput("a dry run has no answer to keep", "Leave out what keeps it, or the dry run")
+    if keep_as.startswith(_DECISION):
+        return Keeping(decision_key=check_name(keep_as.removeprefix(_DECISION), "key"))
+    if keep_as not in KEPT_TYPES:
+        raise unknown_name("keep_as", keep_as, [*KEPT_TYPES, f"{_DECISION}KEY"])
+    return Keeping(entry_type=keep_as)
+
+
+class AnswerKeeper:
+    """Keeps answers as notes and decisions."""
+
+    def __init__(self, entries: Entries, decisions: Decisions) -> None:
+        self._entries = entries
+        self._decisions = decisions
+
+    def keep(
+        self,
+        keeping: Keeping,
+        assistant: str,
+        instructions: str,
+        answer: str,
+        *,
+        run_id: str | None = None,
+        agent: str | None = None,
+    ) -> Kept:
+        """Keep an answer with what it answers; a failure is told, not raised, since the answer is paid for.
+
+        Args:
+            assistant: who answered.
+            instructions: what it was asked.
+            run_id: the run of a note; None takes the default.
+            agent: who keeps it; None takes the default.
+        """
+        asked = f"{assistant} on: {shortened(' '.join(instructions.split()))}"
+        try:
+            if keeping.decision_key is not None:
+                decision = self._decisions.set(keeping.decision_key, answer, rationale=asked, agent=agent)
+                return Kept(decision.ref, f"kept as decision {decision.ref} {decision.key}", decision.notes)
+            entry = self._entries.write(
+                keeping.entry_type or KEPT_TYPES[0], f"{asked}\n\n{answer}", run_id=run_id, agent=agent
+            )
+        except SatchelError as error:
+            return Kept(None, f"the answer was not kept: {error}", failure=error)
+        return Kept(entry.ref, f"kept as {entry.ref} {entry.type} in run {entry.run_id}", entry.notes)

@@ -1,0 +1,115 @@
+"""Preparing a turn: the project's files are looked at, and what the turn sends is planned. Nothing is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from satchel.base.tokens import TokenCounter
+from satchel.consult.assistants.searching import search_reserve
+from satchel.consult.cancelling import IsCancelled, go_on
+from satchel.consult.conversations import Conversations
+from satchel.consult.planning import plan_turn
+from satchel.consult.project_files import ProjectFiles
+from satchel.consult.question import Question
+from satchel.consult.reading import read_content
+from satchel.consult.records import (
+    Content,
+    ConversationState,
+    FoundFile,
+    Gathering,
+    HeldBack,
+    PastTurn,
+    TurnPlan,
+    TurnRequest,
+    Window,
+)
+from satchel.keep.projects import Workplace
+
+_TOLD_EVERY_FILES = 500
+
+
+class Preparing:
+    """Plans the turns of a project's conversations."""
+
+    def __init__(
+        self, workplace: Workplace, conversations: Conversations, counter: TokenCounter, *, is_stable: bool
+    ) -> None:
+        """Take what plans are made with.
+
+        Args:
+            counter: of prompts; what it counts is made fit to each model.
+            is_stable: whether files are sent once; else every file in the prompt is sent whole in every turn.
+        """
+        self._clock = workplace.clock
+        self._conversations = conversations
+        self._counter = counter
+        self._is_stable = is_stable
+        self._files = ProjectFiles(workplace.files_root)
+
+    def plan(
+        self,
+        state: ConversationState,
+        question: Question,
+        briefing: str | None,
+        window: Window,
+        on_progress: Callable[[str], None],
+        is_cancelled: IsCancelled,
+        earlier: Sequence[PastTurn] = (),
+    ) -> TurnPlan:
+        """Decide what a turn sends.
+
+        Args:
+            state: after the last successful turn.
+            briefing: what the store knows, or None.
+            window: of the assistant's model.
+            on_progress: gets what is being done, in a few words.
+            is_cancelled: asked again and again; True ends it.
+            earlier: turns that the provider has forgotten, the oldest first.
+
+        Raises:
+            InvalidInput, NotFound, Refused, TooLarge: a path is not acceptable, or what must be sent fits nowhere.
+            WindowFull: the conversation must end; names the session to continue under.
+            Interrupted: it was cancelled.
+        """
+        # before the files are looked at: one that changes from now on is taken for changed
+        now = self._clock()
+
+        def look(paths: Sequence[str]) -> Gathering:
+            return self._files.gather(paths, state.files, force=question.force, is_cancelled=is_cancelled)
+
+        if question.context or question.priority or question.attachments:
+            on_progress("looking at the files")
+        priority = look(question.priority)
+        context = look((*question.context, *question.priority))
+        request = TurnRequest(
+            session_id=question.key.session_id,
+            instructions=question.instructions,
+            now=now,
+            priority=frozenset(found.path for found in priority.files),
+            attachments=look(question.attachments),
+            briefing=briefing,
+            is_stable=self._is_stable,
+            taken=self._conversations.sessions(question.key),
+            earlier=earlier,
+            search_reserve=search_reserve(window),
+        )
+        done = 0
+
+        def read(found: FoundFile) -> Content | HeldBack:
+            nonlocal done
+            go_on(is_cancelled)
+            done += 1
+            if done % _TOLD_EVERY_FILES == 0:
+                on_progress(f"read {done:,} files")
+            return read_content(found, force=question.force)
+
+        return plan_turn(
+            state,
+            context,
+            read,
+            self._counter.times(window.token_factor),
+            window,
+            request,
+            read_old=self._conversations.reader(),
+            is_gone=self._files.is_gone,
+        )

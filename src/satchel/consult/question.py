@@ -1,0 +1,99 @@
+"""What one call asks, checked before anything is looked at, sent or paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from satchel.base.errors import InvalidInput
+from satchel.base.text import check_name
+from satchel.consult.conversation_records import ConversationKey
+from satchel.consult.keeping import Keeping, check_keeping
+from satchel.keep.names import check_identifier
+from satchel.keep.texts import check_content
+
+
+@dataclass(frozen=True, slots=True)
+class BriefingRequest:
+    """What a briefing is packed for: see :meth:`satchel.pack.briefing.Packing.pack`."""
+
+    role: str | None = None
+    task_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One turn's question.
+
+    Attributes:
+        key: of the conversation; its assistant is empty until that is known.
+        notes: what was cleaned or redacted in the question.
+        context, priority, attachments: paths.
+        briefing: for whom one is put before the files; None for none.
+        keeping: what the answer is kept as; None keeps nothing.
+        run_id, agent: of the briefing, and of what is kept.
+        force: whether files that hold secrets are sent.
+    """
+
+    key: ConversationKey
+    instructions: str
+    notes: tuple[str, ...]
+    context: tuple[str, ...]
+    priority: tuple[str, ...]
+    attachments: tuple[str, ...]
+    briefing: BriefingRequest | None
+    keeping: Keeping | None
+    run_id: str | None
+    agent: str | None
+    force: bool
+
+
+def check_question(
+    instructions: str,
+    *,
+    session_id: str,
+    owner: str,
+    context: Sequence[str],
+    priority: Sequence[str],
+    attachments: Sequence[str],
+    briefing: bool,
+    role: str | None,
+    task_id: str | None,
+    run_id: str | None,
+    agent: str | None,
+    keep_as: str | None,
+    force: bool,
+    dry_run: bool,
+    most_bytes: int,
+) -> Question:
+    """Check what a call asks; the parameters are those of :meth:`satchel.consult.service.Consulting.consult`.
+
+    Args:
+        most_bytes: how long the question may be.
+
+    Raises:
+        InvalidInput, TooLarge: an argument is not acceptable.
+    """
+    for field, paths in (("context", context), ("priority", priority), ("attachments", attachments)):
+        if isinstance(paths, str) or not all(isinstance(path, str) for path in paths):
+            raise InvalidInput(f"{field} is no list of paths", f'Give {field} as ["src", "README.md"]')
+    unused = [name for name, value in (("role", role), ("task_id", task_id)) if value is not None and not briefing]
+    if unused:
+        raise InvalidInput(f"{', '.join(unused)} was given without briefing", "Ask for a briefing, or leave it out")
+    keeping = check_keeping(keep_as, dry_run=dry_run)
+    if run_id is not None and not briefing and (keeping is None or keeping.entry_type is None):
+        raise InvalidInput("run_id was given without briefing or a note to keep", "Leave it out, or say what it is for")
+    asked = check_content(instructions, "instructions", most_bytes)
+    return Question(
+        key=ConversationKey("", check_identifier(session_id, "session_id"), check_name(owner, "owner")),
+        instructions=asked.text,
+        notes=tuple(f"question: {note}" for note in asked.notes),
+        context=tuple(context),
+        priority=tuple(priority),
+        attachments=tuple(attachments),
+        briefing=BriefingRequest(role, task_id) if briefing else None,
+        keeping=keeping,
+        run_id=None if run_id is None else check_identifier(run_id, "run_id"),
+        agent=None if agent is None else check_identifier(agent, "agent"),
+        force=force,
+    )

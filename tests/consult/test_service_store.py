@@ -1,0 +1,71 @@
+"""Consultations and the store: what it knows goes before the files, and what is answered can be kept in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from consult.consulted import SMALL, Consulted, names
+from consulting import blocks_of
+
+pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
+
+
+def test_a_briefing_stands_before_the_files(consulted: Consulted) -> None:
+    consulted.satchel.entries.write("discovery", "refresh tokens early")
+    consulted.write("a.py", SMALL)
+    consulted.ask("How are tokens refreshed?", context=["a.py"], briefing=True)
+    assert names(consulted)[-1] == ["briefing", "map", "file", "request"]
+    assert "refresh tokens early" in blocks_of(consulted.prompts()[-1])[0].body
+
+
+def test_a_briefing_counts_as_delivered_to_nobody(consulted: Consulted) -> None:
+    consulted.satchel.entries.write("discovery", "refresh tokens early")
+    for _ in range(2):
+        consulted.ask("How are tokens refreshed?", briefing=True)
+        assert "refresh tokens early" in consulted.prompts()[-1]
+    assert "refresh tokens early" in consulted.satchel.pack(query="tokens").text
+
+
+def test_a_briefing_is_for_a_role_and_a_task(consulted: Consulted) -> None:
+    consulted.satchel.packages.save("how to test it", content="x", consumers=["qa_expert"])
+    consulted.ask(briefing=True, role="qa_expert")
+    assert "how to test it" in consulted.prompts()[-1]
+    consulted.ask(briefing=True, role="developer")
+    assert "how to test it" not in consulted.prompts()[-1]
+
+
+def test_a_briefing_takes_a_part_of_a_small_window(consulted: Consulted) -> None:
+    for number in range(200):
+        consulted.satchel.entries.write("discovery", f"what was found in place {number}: " + f"word{number} " * 60)
+    done = consulted.ask(briefing=True)
+    assert 0 < done.sent_tokens < (8_000 - 1_000) // 4 + 300
+
+
+def test_an_answer_is_kept_as_a_note_of_the_run(consulted: Consulted) -> None:
+    consulted.satchel.runs.start("r1")
+    done = consulted.ask("Why?", keep_as="discovery", run_id="r1", agent="bob")
+    entry = consulted.satchel.entries.read().entries[0]
+    assert done.kept is not None
+    assert (done.kept.ref, entry.run_id, entry.agent) == (entry.ref, "r1", "bob")
+    assert entry.content == f"{consulted.model} on: Why?\n\n{done.answer}"
+
+
+def test_an_answer_is_kept_as_a_decision(consulted: Consulted) -> None:
+    done = consulted.ask("Why?", keep_as="decision:clock")
+    decision = consulted.satchel.decisions.get("clock").decision
+    assert (decision.value, decision.rationale) == (done.answer, f"{consulted.model} on: Why?")
+
+
+def test_an_answer_that_cannot_be_kept_is_given_with_the_reason(consulted: Consulted) -> None:
+    consulted.satchel.runs.start("r1")
+    consulted.satchel.runs.start("r2")
+    done = consulted.ask("Why?", keep_as="discovery")
+    assert done.answer
+    assert done.kept is not None
+    assert (done.kept.ref, done.kept.failure is None) == (None, False)
+    assert done.kept.told.startswith("the answer was not kept: ")
+
+
+def test_nothing_is_kept_unless_asked_for(consulted: Consulted) -> None:
+    assert consulted.ask("Why?").kept is None
+    assert consulted.satchel.entries.read().total == 0

@@ -1,0 +1,152 @@
+"""Conversations among the other things that are counted and cleared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from consult.answered_turns import KEY, known, stored, take_turn
+from satchel import InvalidInput, Satchel
+from satchel.consult import blobs
+from satchel.consult.conversation_records import ConversationKey
+from satchel.consult.conversations import Conversations
+from satchel.consult.sweeping import VectorStores
+from satchel.keep import past_conversations
+from satchel.keep.housekeeping import Cleared
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
+
+DAY = 86_400_000
+
+
+@pytest.fixture
+def conversations(satchel: Satchel) -> Conversations:
+    return Conversations(satchel.workplace)
+
+
+def names(conversations: Conversations) -> list[str]:
+    return sorted(one.key.session_id for one in conversations.list())
+
+
+def three_ages(conversations: Conversations, clock: ManualClock) -> None:
+    """Have conversations whose last turn is two days, one day, and no time ago."""
+    take_turn(conversations, key=ConversationKey("gpt", "new"))
+    for name in ("old", "older", "new"):
+        take_turn(conversations, known("a.py", name), contents=(name,), key=ConversationKey("gpt", name))
+        clock.advance(DAY)
+    clock.advance(-DAY)
+
+
+class TestClearing:
+    @pytest.mark.parametrize(
+        ("days", "left"),
+        [(None, ["new", "old", "older"]), (3, ["new", "old", "older"]), (2, ["new", "older"]), (1, ["new"]), (0, [])],
+    )
+    @pytest.mark.parametrize("preview", [True, False])
+    def test_those_without_a_turn_for_so_long_go(
+        self,
+        conversations: Conversations,
+        satchel: Satchel,
+        clock: ManualClock,
+        days: int | None,
+        left: list[str],
+        preview: bool,
+    ) -> None:
+        three_ages(conversations, clock)
+        cleared = satchel.housekeeping.clear(conversations_days=days, preview=preview)
+        assert cleared == Cleared(0, 0, 0, 0, 3 - len(left), done=not preview)
+        assert names(conversations) == (["new", "old", "older"] if preview else left)
+
+    def test_their_contents_go_too(self, conversations: Conversations, satchel: Satchel, clock: ManualClock) -> None:
+        three_ages(conversations, clock)
+        satchel.housekeeping.clear(conversations_days=1, preview=False)
+        read = conversations.reader()
+        assert [read(known("a.py", name).digest or b"") for name in ("old", "older", "new")] == [None, None, "new"]
+
+    def test_without_days_those_that_have_expired_go(
+        self, conversations: Conversations, satchel: Satchel, clock: ManualClock
+    ) -> None:
+        take_turn(conversations)
+        clock.advance(90 * DAY - 1)
+        assert satchel.housekeeping.clear().conversations == 0
+        clock.advance(1)
+        assert satchel.housekeeping.clear().conversations == 1
+        assert satchel.housekeeping.clear(preview=False) == Cleared(0, 0, 0, 0, 1, done=True)
+        assert stored(satchel)["conversations"] == []
+
+    def test_one_that_a_call_holds_stays(self, conversations: Conversations, satchel: Satchel) -> None:
+        take_turn(conversations)
+        conversations.acquire(KEY)
+        assert satchel.housekeeping.clear(conversations_days=0, preview=False).conversations == 0
+        assert names(conversations) == ["review"]
+
+    def test_what_a_first_call_that_crashed_has_left_does_not_count(
+        self, conversations: Conversations, satchel: Satchel, clock: ManualClock
+    ) -> None:
+        conversations.acquire(KEY, lease_ms=1)
+        clock.advance(1)
+        assert satchel.housekeeping.clear(conversations_days=0).conversations == 0
+
+    def test_many_go_in_several_steps_and_the_progress_is_told(
+        self, conversations: Conversations, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(past_conversations, "MOST", 2)
+        satchel.messages.send("x", agent="ann")
+        for number in range(3):
+            take_turn(conversations, key=ConversationKey("gpt", str(number)))
+        told: list[tuple[int, int]] = []
+        satchel.housekeeping.clear(
+            0, preview=False, conversations_days=0, progress=lambda done, total: told.append((done, total))
+        )
+        assert told == [(1, 4), (3, 4), (4, 4)]
+
+    def test_another_project_is_left_alone(self, open_in: Callable[..., Satchel], project: Path) -> None:
+        one, other = open_in(project, project="one"), open_in(project, project="other")
+        one.housekeeping.initialise()
+        take_turn(Conversations(other.workplace), known("a.py"), contents=("text",))
+        before = stored(other)
+        assert one.housekeeping.clear(conversations_days=0, preview=False).conversations == 0
+        assert stored(other) == before
+
+    @pytest.mark.parametrize("days", [-1, 3_651, 1.5, "1", True])
+    def test_what_is_no_number_of_days_is_refused(self, satchel: Satchel, days: Any) -> None:
+        with pytest.raises(InvalidInput, match=r"^conversations_days "):
+            satchel.housekeeping.clear(conversations_days=days)
+
+
+class TestStatistics:
+    def test_conversations_and_what_they_take_are_counted(self, conversations: Conversations, satchel: Satchel) -> None:
+        prompt, answer = "What of it? " * 50, "Nichts für ungut"
+        take_turn(conversations, known("a.py"), contents=("text",), prompt=prompt, answer=answer)
+        take_turn(conversations, prompt=prompt, answer=answer)
+        take_turn(conversations, prompt=prompt, answer=answer, key=ConversationKey("gpt", "costly"), resent_tokens=0)
+        VectorStores(satchel.workplace).announce("openai")
+        counted = satchel.housekeeping.statistics()
+        assert (counted.conversations, counted.turns, counted.vector_stores) == (2, 3, 1)
+        assert (counted.sent_tokens, counted.saved_tokens) == (300, 600)
+        assert counted.turn_bytes == 3 * (len("What of it?") + len(blobs.compress(prompt)) + len(answer.encode()))
+        assert counted.content_bytes == len(blobs.compress("text"))
+
+    def test_those_that_have_not_begun_or_are_over_do_not_count(
+        self, conversations: Conversations, satchel: Satchel, clock: ManualClock
+    ) -> None:
+        take_turn(conversations)
+        clock.advance(90 * DAY - 1)
+        conversations.acquire(ConversationKey("gpt", "first"))
+        assert satchel.housekeeping.statistics().conversations == 1
+        clock.advance(1)
+        counted = satchel.housekeeping.statistics()
+        assert (counted.conversations, counted.turns, counted.turn_bytes, counted.sent_tokens) == (0, 0, 0, 0)
+
+    def test_what_another_project_holds_does_not_count(self, open_in: Callable[..., Satchel], project: Path) -> None:
+        one, other = open_in(project, project="one"), open_in(project, project="other")
+        one.housekeeping.initialise()
+        take_turn(Conversations(other.workplace), known("a.py"), contents=("text",))
+        VectorStores(other.workplace).announce("openai")
+        counted = one.housekeeping.statistics()
+        assert (counted.conversations, counted.turns, counted.turn_bytes, counted.content_bytes) == (0, 0, 0, 0)
+        assert (counted.sent_tokens, counted.saved_tokens, counted.vector_stores) == (0, 0, 0)
