@@ -13,8 +13,8 @@ from typing import Self
 import apsw
 
 from benchmarks.content import Note, batches
-from satchel.find.documents import Kind
 from satchel.find.index_sqlite import scope_tokens
+from satchel.find.kind import Kind
 from satchel.find.words import parts_text
 from satchel.keep.entries import ENTRY_TYPES
 from satchel.store.schema import MIGRATIONS

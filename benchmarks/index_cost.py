@@ -14,7 +14,8 @@ from benchmarks.harness import Bench, Figure, Samples, Section, interleave
 from benchmarks.search_speed import texts
 from satchel.client import Satchel
 from satchel.find import documents
-from satchel.find.documents import Document, Kind
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
 
 _BATCH = 500
 _WARM_UP = 2

@@ -15,8 +15,8 @@ import apsw
 from benchmarks.content import notes, open_store
 from benchmarks.harness import Bench, Figure, Section, interleave, timed
 from satchel.client import Satchel
-from satchel.find.documents import Kind
 from satchel.find.index_sqlite import scope_tokens
+from satchel.find.kind import Kind
 from satchel.find.words import parts_text
 from satchel.keep.decisions import NewDecision
 from satchel.keep.decisions.tables import marks_of

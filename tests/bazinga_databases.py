@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -178,6 +179,10 @@ class BazingaDatabase:
         """Close the connection, and return the file."""
         self._connection.close()
         return self.file
+
+
+Made = Callable[..., BazingaDatabase]
+"""Make an empty database."""
 
 
 def sample(file: Path, release: str, now: int) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.pack.briefing.collecting import Collected
 from satchel.pack.briefing.records import Candidate
 from satchel.pack.briefing.sources import Gathered, Source

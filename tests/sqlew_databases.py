@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -182,6 +183,10 @@ class SqlewDatabase:
         """Close the connection, and return the file."""
         self._connection.close()
         return self.file
+
+
+Made = Callable[..., SqlewDatabase]
+"""Make an empty database, with agents, keys and tags that anything may use."""
 
 
 def sample(file: Path, release: str, now: int) -> Path:

@@ -10,7 +10,7 @@ from consult.providers.asking import Log, Pauses
 from consult.providers.openai_api import OpenAIApi
 from consult.providers.openai_asking import FILES, assert_nothing_is_left, openai
 from satchel.base.errors import AssistantFailed, Unavailable
-from satchel.consult.assistants.protocol import Ask, Exchange, ThreadLost
+from satchel.consult.assistants.protocol import Ask, ThreadLost
 from satchel.consult.records import Content
 
 if TYPE_CHECKING:
@@ -35,20 +35,10 @@ def test_an_answer_arrives_in_pieces_and_whole(provider: OpenAIApi, pauses: Paus
 
 def test_a_thread_goes_on_where_it_ended(provider: OpenAIApi, pauses: Pauses) -> None:
     first = openai(provider, pauses).ask(Ask("One?"))
-    second = openai(provider, pauses).ask(Ask("Two?", provider_ref=first.provider_ref, history=(Exchange("x", "y"),)))
+    second = openai(provider, pauses).ask(Ask("Two?", provider_ref=first.provider_ref))
     assert second.provider_ref is not None
     assert [text for _, text in provider.threads[second.provider_ref]] == ["One?", "It is so.", "Two?", "It is so."]
     assert provider.requests[1].json["input"] == "Two?"
-
-
-def test_a_thread_that_begins_anew_takes_the_history_along(provider: OpenAIApi, pauses: Pauses) -> None:
-    reply = openai(provider, pauses).ask(Ask("Two?", history=(Exchange("One?", "Yes."),)))
-    assert provider.threads[str(reply.provider_ref)] == [
-        ("user", "One?"),
-        ("assistant", "Yes."),
-        ("user", "Two?"),
-        ("assistant", "It is so."),
-    ]
 
 
 @pytest.mark.parametrize("files", [{}, FILES], ids=["without files", "with files"])

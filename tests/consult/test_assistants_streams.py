@@ -54,6 +54,15 @@ def test_an_answer_that_ends_without_its_end_is_no_answer(kind: str, pauses: Pau
     assert (failed.value.reason, pauses.seconds) == ("cut", [])
 
 
+@EVERY_KIND
+def test_a_sign_is_given_before_the_request_and_for_what_is_no_word_of_the_answer(kind: str, pauses: Pauses) -> None:
+    heard: list[str] = []
+    with line_to(kind, pauses) as line:
+        line.assistant().ask(Ask("Why?", on_text=heard.append, on_sign=lambda: heard.append("a sign")))
+    assert heard[:2] == ["a sign"] * 2
+    assert heard.count("a sign") > heard.count("It ") + 3
+
+
 def ask_compatible(provider: ChatCompletions, pauses: Pauses, **options: Any) -> tuple[str, ...]:
     """Ask about files; return what was searched for."""
     helper = OpenAICompatible(Model("compatible", "tiny", WINDOW), base_url=provider.url, timing=quick(pauses))

@@ -328,6 +328,9 @@ class TestHeldBack:
         found = gathered(project)
         assert [file.path for file in found.files] == ["b.py"]
         assert reasons(found) == {"a.py": "vanished"}
+        write(project, "a.py")
+        twice = gathered(project, f"{project.parent}/./{project.name}/a.py", str(project))
+        assert ([file.path for file in twice.files], reasons(twice)) == (["a.py", "b.py"], {})
 
 
 class TestRefused:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -66,3 +68,16 @@ def test_work_is_bounded_where_nothing_matches_cheaply(monkeypatch: pytest.Monke
     few = matching_lines(old, new)
     assert all(old[at] == new[new_at] for at, new_at in few)
     assert len(few) < len(old) / 10
+
+
+def test_what_an_edit_remembers_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = random.Random(1)
+    old, new = ([str(chosen.randrange(50)) for _ in range(1_000)] for _ in range(2))
+    monkeypatch.setattr(matching, "_MOST_WORK", 300_000)
+    tracemalloc.start()
+    try:
+        matching_lines(old, new)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2_000_000

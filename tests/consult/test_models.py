@@ -149,7 +149,8 @@ def test_no_sdk_is_imported_before_it_is_needed() -> None:
 
 
 def test_room_is_left_for_searching() -> None:
-    assert (search_reserve(Window(8_000, 2_000)), search_reserve(Window(1_000_000, 1))) == (1_000, 16_000)
+    assert (search_reserve(Window(10_000, 2_000)), search_reserve(Window(1_000_000, 1))) == (1_000, 16_000)
+    assert search_reserve(Window(1_024, 900)) == 15
 
 
 @pytest.mark.parametrize(

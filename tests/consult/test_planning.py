@@ -365,6 +365,21 @@ class TestALostThread:
         assert turns == ["5", "6", "7"]
         assert taken <= most < taken + tokens_of_past(past[0], COUNTER)
 
+    def test_is_told_less_of_what_was_said_where_the_files_need_the_room(self) -> None:
+        desk = desk_with("a.py")
+        desk.turn()
+        most = room(desk.window, COUNTER)
+        desk.write("a.py", "x" * 4 * int(0.9 * most))
+        desk.state, desk.reader = forgotten(desk.state), Reader()
+        past = [PastTurn(n, "how?", "so it is " * 500) for n in range(1, 8)]
+        plan = desk.plan(request=replace(ASK, earlier=past))
+        turns = [block.attributes["turn"] for block in blocks_of(plan.prompt) if block.name == "answered"]
+        assert turns == ["7"]
+        assert plan.tokens <= most < plan.tokens + tokens_of_past(past[0], COUNTER)
+        desk.write("a.py", "x" * 4 * int(1.1 * most))
+        with pytest.raises(WindowFull):
+            desk.plan(request=replace(ASK, earlier=past))
+
     def test_that_goes_on_is_told_nothing_again(self) -> None:
         desk = desk_with("a.py")
         desk.turn()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from consulting import COUNTER, Desk, OnDisk, Reader
+from consulting import COUNTER, Desk, OnDisk, Reader, blocks_of
 from satchel.consult.digests import digest_of_text
 from satchel.consult.planning import forgotten
-from satchel.consult.records import ConversationState, Placement, TurnRequest, Window
+from satchel.consult.prompts import tokens_of_past
+from satchel.consult.records import ConversationState, PastTurn, Placement, TurnPlan, TurnRequest, Window
 from satchel.consult.window import WindowFull, room
 
 NAMES = [f"{folder}{name}" for folder in ("", "a/", "a/b/", "ü ,/") for name in ("x.py", "y.md", "z", 'q".txt')]
@@ -38,17 +41,38 @@ LONG = st.builds(
 )
 TEXTS = st.one_of(SHORT, LONG)
 WINDOWS = st.sampled_from([30_000, 30_000, 9_000, 4_000, 2_500, 1_200])
+COUNTERS = {"one": COUNTER, "another": COUNTER.times(1.2)}
 COARSE_MS = 2_000
 
 
+@dataclass
+class Talk:
+    """A conversation with one model, beside what the desk has of it: where files were placed, and what was said."""
+
+    state: ConversationState = field(default_factory=ConversationState)
+    reader: Reader = field(default_factory=Reader)
+    session: str = "s"
+    placed: dict[str, Placement] = field(default_factory=dict)
+    said: list[PastTurn] = field(default_factory=list)
+
+
+def said_again(plan: TurnPlan) -> list[PastTurn]:
+    """Return the turns that a prompt repeats."""
+    said = [block for block in blocks_of(plan.prompt) if block.name in {"asked", "answered"}]
+    pairs = zip(said[::2], said[1::2], strict=True)
+    return [PastTurn(int(asked.attributes["turn"]), asked.body, answered.body) for asked, answered in pairs]
+
+
 class Consultation(RuleBasedStateMachine):
-    """One caller's conversations about a handful of files, on a file system whose clock is as coarse as any."""
+    """One caller's conversations about a handful of files, on a file system whose clock is as coarse as any.
+
+    Several models are asked about the same files, each in a conversation of its own, with contents kept for all.
+    """
 
     @initialize(texts=st.dictionaries(PATHS, LONG, min_size=2, max_size=8))
     def begin(self, texts: dict[str, str]) -> None:
         self.desk = Desk()
-        self.session = "s"
-        self.placed: dict[str, Placement] = {}
+        self.talks = {model: Talk() for model in COUNTERS}
         for path, text in texts.items():
             self.put(path, text)
 
@@ -115,6 +139,7 @@ class Consultation(RuleBasedStateMachine):
         self.desk.disk[path].reason = reason
 
     @rule(
+        model=st.sampled_from(["one", "one", "one", "another"]),
         window=WINDOWS,
         folder=st.sampled_from(["", "", "", "a/"]),
         priority=st.sets(PATHS, max_size=3),
@@ -126,10 +151,14 @@ class Consultation(RuleBasedStateMachine):
         answer=st.integers(1, 300),
         pause=st.sampled_from([0, 1_500, 60_000]),
         edits=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 60), LINES), max_size=3),
-        meanwhile=st.sampled_from([*[None] * 12, "contents are evicted", "the thread is lost"]),
+        reserve=st.sampled_from([0, 100]),
+        meanwhile=st.sampled_from(
+            [*[None] * 14, "contents are evicted", *["the thread is lost"] * 2, "the conversation has expired"]
+        ),
     )
     def ask(
         self,
+        model: str,
         window: int,
         folder: str,
         priority: set[str],
@@ -141,6 +170,7 @@ class Consultation(RuleBasedStateMachine):
         answer: int,
         pause: int,
         edits: list[tuple[int, int, str]],
+        reserve: int,
         meanwhile: str | None,
     ) -> None:
         desk = self.desk
@@ -149,27 +179,33 @@ class Consultation(RuleBasedStateMachine):
             self.edit(self.chosen(place), [(at, 1, line)])
         if meanwhile == "contents are evicted":
             desk.blobs.clear()
-        elif meanwhile == "the thread is lost":
-            desk.state, desk.reader = forgotten(desk.state), Reader()
+        elif meanwhile == "the conversation has expired":
+            self.talks[model] = Talk()
+        talk = self.talks[model]
+        if meanwhile == "the thread is lost" and talk.state.turns:
+            talk.state, talk.reader = forgotten(talk.state), Reader()
+        desk.state, desk.reader, desk.counter = talk.state, talk.reader, COUNTERS[model]
         state = desk.state
+        is_lost = state.turns > 0 and not talk.reader.has_heard
         desk.window = Window(window, 100)
         asked = {path for path in desk.disk if path.startswith(folder)}
         request = TurnRequest(
-            self.session,
+            talk.session,
             question,
             desk.now,
             priority=priority,
             attachments=desk.gathered(attached),
             briefing=briefing,
             is_stable=is_stable,
-            taken={"s", self.session},
+            taken={"s", talk.session},
+            earlier=talk.said if is_lost else (),
+            search_reserve=reserve,
         )
         try:
             plan = desk.plan(asked, request)
         except WindowFull as full:
             assert state.turns > 0
-            self.session = full.continue_as
-            desk.state, desk.reader, self.placed = ConversationState(), Reader(), {}
+            self.talks[model] = Talk(session=full.continue_as)
             return
         assert desk.plan(asked, request) == plan
         if not succeeds:
@@ -177,6 +213,12 @@ class Consultation(RuleBasedStateMachine):
             return
         before = dict(desk.reader.files)
         desk.commit(plan, answer)
+        talk.state = desk.state
+        told = said_again(plan)
+        assert told == talk.said[len(talk.said) - len(told) :]
+        talk.said.append(PastTurn(desk.state.turns, f"{question}\n", "so\n" * answer))
+        assert is_lost or not told
+        assert sum(tokens_of_past(one, desk.counter) for one in told) <= 0.2 * room(desk.window, desk.counter)
 
         held = {one.path for one in plan.held_back}
         context = asked | (attached & state.files.keys() & desk.disk.keys())
@@ -197,14 +239,14 @@ class Consultation(RuleBasedStateMachine):
         assert not desk.reader.files.keys() - desk.disk.keys()
 
         for path, known in plan.files.items():
-            assert known.placement is self.placed.setdefault(path, known.placement)
+            assert known.placement is talk.placed.setdefault(path, known.placement)
             if path not in state.files and state.has_overflowed:
                 assert known.placement is Placement.OVERFLOW
         assert plan.files.keys() >= state.files.keys()
-        assert plan.has_overflowed == (Placement.OVERFLOW in self.placed.values())
+        assert plan.has_overflowed == (Placement.OVERFLOW in talk.placed.values())
 
-        assert plan.tokens == COUNTER.count(plan.prompt)
-        assert state.held_tokens + plan.tokens <= room(desk.window, COUNTER)
+        assert plan.tokens == desk.counter.count(plan.prompt)
+        assert state.held_tokens + plan.tokens <= room(desk.window, desk.counter)
         if is_stable:
             assert not [path for path in desk.reader.sent if before.get(path) == desk.reader.files[path]]
             assert plan.resent_tokens >= plan.tokens

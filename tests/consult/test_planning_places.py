@@ -8,6 +8,7 @@ import pytest
 
 from consulting import COUNTER, Desk, desk_with, named
 from satchel import Interrupted
+from satchel.base.tokens import TokenCounter
 from satchel.consult.placements import list_placements
 from satchel.consult.records import Content, FoundFile, Gathering, HeldBack, TurnRequest, Window
 from satchel.consult.window import INLINE_SHARE, room
@@ -71,6 +72,26 @@ class TestRoomForSearches:
         desk = desk_with("a.py")
         plain = desk.plan().prompt
         assert desk.plan(request=TurnRequest("s", "What is wrong here?", 0, search_reserve=18_000)).prompt == plain
+
+    def test_is_given_up_for_a_question_that_needs_it(self) -> None:
+        desk = desk_with("a.py", "b.py")
+        most = room(desk.window, COUNTER)
+        long = replace(ASK, instructions="x" * 4 * (most - 800), search_reserve=4_000)
+        plan = desk.plan(["a.py"], replace(long, attachments=desk.gathered(["b.py"])))
+        assert most - 4_000 < plan.tokens <= most
+
+    def test_is_kept_where_a_file_is_given_back_at_last(self) -> None:
+        # with a counter that finds more in the whole than in its parts, as encodings may
+        desk = desk_with(*(f"{n:02}.py" for n in range(30)))
+        desk.counter = TokenCounter("less", True, None, lambda text, _: len(text) // 100)
+        splits = []
+        for tokens in range(1_200, 1_600):
+            desk.window = Window(tokens, 100)
+            plan = desk.plan(request=replace(ASK, search_reserve=100))
+            for_files = Window(tokens - 100 * plan.has_overflowed, 100)
+            assert plan.tokens <= INLINE_SHARE * room(for_files, desk.counter)
+            splits.append(plan.has_overflowed)
+        assert {*splits} == {True, False}
 
     def test_takes_no_file_to_be_read_twice(self) -> None:
         desk = desk_with(*(f"{n:02}.py" for n in range(60)))

@@ -17,6 +17,7 @@ from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationState
 from satchel.consult.sweeping import VectorStores
 from satchel.keep import expiry, past_conversations
+from satchel.store.transaction import Parameters, Row, Transaction
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -188,6 +189,22 @@ class TestSweeping:
             take_turn(Conversations(each.workplace), known("a.py"), contents=("text",))
         assert sweep(one, clock.now + LIFE) == 2
         assert rows(one) == NOTHING
+
+    def test_conversations_that_go_on_are_not_looked_at(
+        self, conversations: Conversations, satchel: Satchel, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        take_turn(conversations)
+        plans: list[list[str]] = []
+        original = Transaction.all
+
+        def explained(transaction: Transaction, sql: str, parameters: Parameters | None = None) -> list[Row]:
+            if "conversations" in sql:
+                plans.append([row[3] for row in original(transaction, f"EXPLAIN QUERY PLAN {sql}", parameters)])
+            return original(transaction, sql, parameters)
+
+        monkeypatch.setattr(Transaction, "all", explained)
+        sweep(satchel, clock.now)
+        assert plans == [["SEARCH conversations USING INDEX conversations_expiry (expires_at<?)"]]
 
     def test_a_message_that_is_sent_sweeps_as_well(
         self, conversations: Conversations, satchel: Satchel, clock: ManualClock

@@ -18,9 +18,11 @@ from consult.providers.chat_completions import ChatCompletions, Said
 from consult.providers.openai_api import OpenAIApi
 from consulting import blocks_of
 from satchel import Satchel
-from satchel.base.errors import (
-    Conflict,
-)
+from satchel.base.errors import Conflict
+from satchel.consult import service
+from satchel.consult.assistants.protocol import Ask, Reply
+from satchel.consult.conversation_records import ConversationKey
+from satchel.consult.records import Window
 from satchel.consult.window import WindowFull
 
 if TYPE_CHECKING:
@@ -328,6 +330,27 @@ class TestOneAtATime:
         told: dict[str, Any] = {tells: outer}
         assert consulted.ask(context=["."], **told).turn == 1
         assert conflicts
+
+    def test_a_model_that_thinks_without_a_word_keeps_it_too(
+        self, consulted: Consulted, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        conflicts: list[str] = []
+
+        class Thinker:
+            name, window, keeps_history, sweeper = "compatible:thinker", Window(8_000, 1_000), False, None
+
+            def ask(self, ask: Ask) -> Reply:
+                for _ in range(5):
+                    clock.advance(300_000)
+                    ask.on_sign()
+                    with pytest.raises(Conflict) as conflict:
+                        consulted.satchel.consulting.conversations.acquire(ConversationKey(self.name, "s"))
+                    conflicts.append(conflict.value.problem)
+                return Reply("So.")
+
+        monkeypatch.setattr(service, "open_assistant", lambda *_, **__: Thinker())
+        assert consulted.ask().turn == 1
+        assert len(conflicts) == 5
 
     def test_a_call_whose_conversation_was_taken_over_records_nothing(
         self, consulted: Consulted, clock: ManualClock

@@ -7,7 +7,8 @@ import pytest
 from satchel import InvalidInput, Satchel
 from satchel.find import documents
 from satchel.find import index_sqlite as index
-from satchel.find.documents import Document, Kind
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.transaction import Transaction
 

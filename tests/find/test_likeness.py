@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from find.likeness_fixture import DECISIONS, KEYS, VALUES
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.find.likeness import (
     THRESHOLD,
     Marks,

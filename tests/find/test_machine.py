@@ -13,7 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from satchel import NewEntry, NotFound, Satchel, open_satchel
 from satchel.find import documents
-from satchel.find.documents import Document, Kind
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
 from satchel.store.transaction import Transaction
 
 RUNS = st.sampled_from(["r1", "r2"])

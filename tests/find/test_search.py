@@ -9,7 +9,8 @@ import pytest
 from satchel import Satchel
 from satchel.find import documents, search
 from satchel.find import index_sqlite as index
-from satchel.find.documents import SUPERSEDED, Document, Kind
+from satchel.find.documents import SUPERSEDED, Document
+from satchel.find.kind import Kind
 from satchel.find.query import parse
 from satchel.find.search import Scope
 from satchel.store.sqlite import SqliteEngine

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import Entry, NewEntry, Satchel
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep import deliveries, names, projects, runs
 from satchel.keep.deliveries import Receiver
 from satchel.pack import echoes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,12 @@ import pytest
 from satchel.client import Satchel, open_satchel
 from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
+from store.ledger_rows import add
+from store.opened import OpenEngine, OpenStore
 
 _TESTS = str(Path(__file__).parents[1])
 if _TESTS not in sys.path:
     sys.path.insert(0, _TESTS)
-
-OpenEngine = Callable[..., SqliteEngine]
-OpenStore = Callable[..., Satchel]
 
 
 @pytest.fixture
@@ -55,6 +54,16 @@ def open_store(tmp_path: Path, store_file: Path) -> Iterator[OpenStore]:
     yield open_one
     for satchel in opened:
         satchel.close()
+
+
+@pytest.fixture
+def ledger(open_engine: OpenEngine) -> SqliteEngine:
+    """A store of two projects, one and two, numbers 1 and 2, without any names."""
+    engine = open_engine()
+    with engine.write() as transaction:
+        for name in ("one", "two"):
+            add(transaction, "projects", name=name)
+    return engine
 
 
 @pytest.fixture

@@ -22,6 +22,9 @@ TAGS = (
 CATEGORIES = ("performance", "architecture", "security")
 """What constraints are about."""
 
+LIVENESS = ("live", "superseded", "all")
+"""What of the kept things to look at."""
+
 PRIORITIES = ("low", "medium", "high", "critical")
 """From least to most urgent; the number of one in the tables is its place here, from 1."""
 

@@ -90,7 +90,8 @@ def gather(
         walk.take_named(path)
     return Gathering(
         tuple([walk.files[path] for path in sorted(walk.files)]),
-        tuple([walk.held[path] for path in sorted(walk.held)]),
+        # what could be looked at once may be gone at the second look: whoever reads it says so
+        tuple([walk.held[path] for path in sorted(walk.held.keys() - walk.files.keys())]),
     )
 
 

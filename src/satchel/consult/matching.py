@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
+from typing import NamedTuple
 
 _MOST_WORK = 3_000_000
 """Steps spent on one pair of texts, less than a second; what is left unmatched then counts as replaced."""
@@ -88,48 +90,57 @@ def _anchors(
 def _shortest_edit(before: list[int], after: list[int], most: int) -> tuple[list[tuple[int, int]], int]:
     """Return the pairs that the shortest edit leaves in place, none if it is not found in time, and the work."""
     size, new_size = len(before), len(after)
-    reached = {1: 0}  # by diagonal, how far down the old text the best edit of so many steps comes
-    history: list[dict[int, int]] = []
+    front = _Front(1, array("i", [0]))
+    history: list[_Front] = []
     spent = 0
     for steps in range(size + new_size + 1):
-        history.append(dict(reached))
-        spent += len(reached)
+        history.append(front)
         # diagonals beyond the edges of the texts hold nothing
-        for diagonal in range(2 * max(0, steps - new_size) - steps, steps - 2 * max(0, steps - size) + 1, 2):
-            at = _step(reached, diagonal, steps)
-            new_at = at - diagonal
-            start = at
+        low, high = 2 * max(0, steps - new_size) - steps, steps - 2 * max(0, steps - size)
+        reached = array("i")
+        for diagonal in range(low, high + 1, 2):
+            start, _ = _step(front, diagonal)
+            at, new_at = start, start - diagonal
             while at < size and new_at < new_size and before[at] == after[new_at]:
                 at, new_at = at + 1, new_at + 1
-            reached[diagonal] = at
-            spent += 1 + at - start
+            reached.append(at)
+            spent += 4 + at - start
             if at >= size and new_at >= new_size:
                 return _walk_back(history, size, new_size), spent
         if spent > most:
             return [], spent
+        front = _Front(low, reached)
     raise AssertionError("removing every line and adding every other is always an edit")
 
 
-def _step(reached: dict[int, int], diagonal: int, steps: int) -> int:
-    """Return where the old text is entered on a diagonal: below its upper neighbour, or right of its lower one."""
-    above, below = reached.get(diagonal - 1), reached.get(diagonal + 1)
-    if steps == 0 or above is None or (below is not None and diagonal != steps and above < below):
-        assert below is not None
-        return below
-    return above + 1
+class _Front(NamedTuple):
+    """How far down the old text the best edits of so many steps come, on every other diagonal from the lowest on.
+
+    In an array, since all fronts are kept: as dictionaries they took 80 MB where no edit was found in time.
+    """
+
+    low: int
+    reached: array[int]
 
 
-def _walk_back(history: list[dict[int, int]], at: int, new_at: int) -> list[tuple[int, int]]:
+def _step(front: _Front, diagonal: int) -> tuple[int, bool]:
+    """Return where the old text is entered on a diagonal, and whether by adding a line rather than by removing one."""
+    low, reached = front
+    place = (diagonal - 1 - low) // 2
+    if place < 0:
+        return reached[0], True
+    if place + 1 < len(reached) and reached[place] < reached[place + 1]:
+        return reached[place + 1], True
+    return reached[place] + 1, False
+
+
+def _walk_back(history: list[_Front], at: int, new_at: int) -> list[tuple[int, int]]:
     """Follow the edit from the ends of both texts to their beginnings."""
     pairs: list[tuple[int, int]] = []
-    for steps in range(len(history) - 1, -1, -1):
-        diagonal = at - new_at
-        start = _step(history[steps], diagonal, steps)
+    for front in reversed(history):
+        start, adds = _step(front, at - new_at)
         while at > start:
             at, new_at = at - 1, new_at - 1
             pairs.append((at, new_at))
-        if steps:
-            above, below = history[steps].get(diagonal - 1), history[steps].get(diagonal + 1)
-            came_down = above is None or (below is not None and diagonal != steps and above < below)
-            at, new_at = (at, new_at - 1) if came_down else (at - 1, new_at)
+        at, new_at = (at, new_at - 1) if adds else (at - 1, new_at)
     return pairs

@@ -95,22 +95,24 @@ def plan_turn(
     draft.miss(state.files.keys() - asked, held, is_gone)
     held |= draft.held
 
-    inline, overflow = draft.place(most)
-    if state.turns == 0 and (overflow or draft.overflow):
-        most = room(replace(window, tokens=window.tokens - request.search_reserve), counter)
-        inline, overflow = draft.place(most)
-    most_listed = int(_LIST_SHARE * most)
+    for_files, reserve = most, request.search_reserve if state.turns == 0 else 0
+    inline, overflow = draft.place(for_files)
     while True:
-        prompt = render(draft.parts(inline, overflow), counter, most_listed)
+        if reserve and (overflow or draft.overflow):
+            for_files, reserve = room(replace(window, tokens=window.tokens - reserve), counter), 0
+            inline, overflow = draft.place(for_files)
+        prompt = render(draft.parts(inline, overflow), counter, int(_LIST_SHARE * for_files))
         tokens = counter.count(prompt)
-        excess = state.held_tokens + tokens - int(INLINE_SHARE * most)
-        if excess <= 0 or not inline:
+        full = state.held_tokens + tokens
+        excess = full - int(INLINE_SHARE * for_files)
+        if inline and excess > 0:
+            give_back(inline, overflow, excess)
+        elif full <= most or not draft.say_less(full - most):
             break
-        give_back(inline, overflow, excess)
     least = tokens if state.turns == 0 else counter.count(request.instructions) + counter.count(request.briefing or "")
     warnings = check_fits(state.held_tokens, tokens, least, most, request.session_id, request.taken)
 
-    draft.settle(inline, overflow, most)
+    draft.settle(inline, overflow, for_files)
     files = {**state.files, **draft.changed} if draft.changed else state.files
     in_prompt = check_partition(state.files, files, asked, draft.overflow, list(held))
     whole = sum([known.tokens for known in in_prompt])
@@ -135,7 +137,7 @@ def forgotten(state: ConversationState) -> ConversationState:
     A turn planned from it opens the conversation anew and sends every file of its context whole, each in its place.
     """
     files = {path: _let_go(known) for path, known in state.files.items()}
-    return replace(state, files=files, held_tokens=0, provider_ref=None)
+    return replace(state, files=state.files, held_tokens=0, provider_ref=None)
 
 
 class _Draft:
@@ -169,7 +171,7 @@ class _Draft:
         earlier: Sequence[PastTurn],
     ) -> None:
         self._state = state
-        self._earlier = earlier
+        self._earlier = list(earlier) if state.held_tokens == 0 else []
         self._counter = counter
         self._read = read
         self._read_old = read_old
@@ -244,8 +246,15 @@ class _Draft:
             searched_texts=[content.text for content in searched.values()],
             removed=sorted(self._removed),
             withheld=sorted(self._withheld),
-            earlier=self._earlier if is_opening else (),
+            earlier=self._earlier,
         )
+
+    def say_less(self, excess: int) -> bool:
+        """Leave out what was said first of what is said again, until enough tokens are free; whether there was any."""
+        had_any = bool(self._earlier)
+        while excess > 0 and self._earlier:
+            excess -= tokens_of_past(self._earlier.pop(0), self._counter)
+        return had_any
 
     def settle(self, inline: Iterable[NewFile], overflow: Iterable[NewFile], most: int) -> None:
         """Make the split of the new files final."""

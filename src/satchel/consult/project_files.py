@@ -31,7 +31,7 @@ class ProjectFiles:
 
         Args:
             paths: relative to the project's folder, or absolute.
-            known: the paths that the conversation knows.
+            known: the paths that the conversation knows; a folder is known by the files that were in it.
             force: whether files are sent whose names say that they hold secrets.
             is_cancelled: asked again and again; True ends it.
 
@@ -43,7 +43,7 @@ class ProjectFiles:
             return Gathering((), ())
         if self._root is None:
             raise Refused("there is no project here to take files from", "Call it in a project, or give no paths")
-        there = [path for path in paths if self._known_as(path) not in known or not self.is_gone(path)]
+        there = [path for path in paths if not (self.is_gone(path) and _knows(known, self._known_as(path)))]
         return gather(there, [self._root], base=self._root, force=force, is_cancelled=is_cancelled)
 
     def is_gone(self, path: str) -> bool:
@@ -63,3 +63,8 @@ class ProjectFiles:
             if not name.startswith(".."):
                 return name
         return path
+
+
+def _knows(known: Collection[str], path: str) -> bool:
+    """Tell whether a path is among those that are known, or a folder of them."""
+    return path in known or any(one.startswith(f"{path}/") for one in known)

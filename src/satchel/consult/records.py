@@ -185,7 +185,7 @@ class TurnRequest:
         is_stable: whether files are sent once; else every file in the prompt is sent whole in every turn.
         taken: session ids in use with this assistant, for the name of the next one.
         earlier: turns that the assistant has forgotten, the oldest first: as many of the newest are said again as fit
-            into a fifth of the room.
+            into a fifth of the room, and beside the files.
         search_reserve: tokens to keep free in the window for what searches return, where the first turn has
             anything to search.
     """

@@ -188,16 +188,21 @@ class Consulting:
         question = replace(question, key=replace(question.key, assistant=model.name))
         known = self._brief(question, model)
         is_cancelled = is_cancelled or never
-        on_progress = on_progress or unheeded
+        listener = on_progress or unheeded
         if dry_run:
             state = self.conversations.state(question.key)
-            plan = self._preparing.plan(state, question, known, model.window, on_progress, is_cancelled)
+            plan = self._preparing.plan(state, question, known, model.window, listener, is_cancelled)
             return self._told(question, model, state, plan)
         swept = self._sweep(model, is_cancelled)
         lease_ms = int((self.timing.silence + _LEASE_BEYOND_SILENCE_S) * 1_000)
         with self.conversations.holding(question.key, lease_ms) as conversation:
-            on_progress = self._renewing(conversation, lease_ms, on_progress)
-            plan = self._preparing.plan(conversation.state, question, known, model.window, on_progress, is_cancelled)
+            renew = self._renewing(conversation, lease_ms)
+
+            def tell(what: str) -> None:
+                renew()
+                listener(what)
+
+            plan = self._preparing.plan(conversation.state, question, known, model.window, tell, is_cancelled)
             ask = Ask(
                 plan.prompt,
                 conversation.state.provider_ref,
@@ -205,10 +210,10 @@ class Consulting:
                 plan.overflow,
                 conversation.state.held_tokens + plan.tokens,
                 on_text or unheeded,
-                on_progress,
+                tell,
                 is_cancelled,
                 _Stores(VectorStores(self._workplace), conversation.id),
-                self._renewing(conversation, lease_ms, unheeded),
+                renew,
             )
             starts_over = False
             try:
@@ -217,7 +222,7 @@ class Consulting:
                 starts_over = True
                 state = forgotten(conversation.state)
                 earlier = self.conversations.past(question.key)
-                plan = self._preparing.plan(state, question, known, model.window, on_progress, is_cancelled, earlier)
+                plan = self._preparing.plan(state, question, known, model.window, tell, is_cancelled, earlier)
                 again = replace(ask, prompt=plan.prompt, provider_ref=None, history=(), searchable=plan.overflow)
                 reply = model.ask(replace(again, tokens=plan.tokens))
             plan = replace(plan, new_contents=_without_secrets(plan.new_contents))
@@ -300,21 +305,18 @@ class Consulting:
             return ()
         return tuple(Exchange(turn.prompt, turn.answer) for turn in self.conversations.history(key))
 
-    def _renewing(
-        self, conversation: Conversation, lease_ms: int, listener: Callable[[str], None]
-    ) -> Callable[[str], None]:
-        """Return what passes on what is heard of a call, and holds the conversation for as long as something is."""
+    def _renewing(self, conversation: Conversation, lease_ms: int) -> Callable[[], None]:
+        """Return what is to be called again and again, so that the conversation is held for as long as that happens."""
         clock = self._workplace.clock
         renewed_at = clock()
 
-        def heard(text: str = "") -> None:
+        def renew() -> None:
             nonlocal renewed_at
             if clock() - renewed_at > lease_ms / _RENEWALS:
                 self.conversations.renew(conversation, lease_ms)
                 renewed_at = clock()
-            listener(text)
 
-        return heard
+        return renew
 
     def _sweep(self, model: Assistant, is_cancelled: IsCancelled) -> tuple[str, ...]:
         """Delete what a crash has left at the provider; a provider without stores of its own has nothing."""

@@ -18,7 +18,7 @@ from hashlib import blake2b
 from itertools import cycle
 from operator import mul
 
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.find.words import STOP_WORDS, WORD, identifier_parts, unspaced_parts, unspaced_runs
 from satchel.store.transaction import Transaction
 

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from satchel.base.errors import StoreDamaged
 from satchel.find import index_sqlite as index
 from satchel.find import scoring
-from satchel.find.documents import LIVE, Kind
+from satchel.find.documents import LIVE
+from satchel.find.kind import Kind
 from satchel.find.query import Query, Term
 from satchel.find.scoring import Surroundings
 from satchel.find.words import WORD
 from satchel.store.transaction import Row, Transaction
-
-STATUSES = ("live", "superseded", "all")
-"""What of the kept things to look at."""
 
 SMALL = 8_000
 """A scope of so many documents is scored whole."""

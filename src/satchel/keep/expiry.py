@@ -5,7 +5,7 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 from satchel.find import documents
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep import past_conversations
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.transaction import Transaction

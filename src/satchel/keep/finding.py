@@ -9,13 +9,14 @@ from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, NotFound, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, check_page, next_offset
 from satchel.base.text import canonical_path, check_name
+from satchel.base.vocabulary import LIVENESS
 from satchel.find import index_sqlite as index
 from satchel.find import rebuild as rebuilding
 from satchel.find import search
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.find.like import query_like
 from satchel.find.query import SYNTAXES, Query, parse
-from satchel.find.search import STATUSES, Ranking, Scope
+from satchel.find.search import Ranking, Scope
 from satchel.find.snippets import Snipper, Snippet
 from satchel.keep import names, projects, runs
 from satchel.keep.kinds import KIND_OF, KINDS, read_ref
@@ -147,8 +148,8 @@ class Finding:
             raise InvalidInput("the search is empty", "Say what to look for")
         if syntax not in SYNTAXES:
             raise unknown_name("syntax", syntax, SYNTAXES)
-        if status not in STATUSES:
-            raise unknown_name("status", status, STATUSES)
+        if status not in LIVENESS:
+            raise unknown_name("status", status, LIVENESS)
         check_page(limit, offset)
         work = self._workplace
         chosen = _check_kinds(kinds)

@@ -1,6 +1,6 @@
 """Every kind of thing that can be found: what is peculiar to it, for searching, rebuilding and forgetting.
 
-A new kind registers here, and in :class:`satchel.find.documents.Kind` with its number.
+A new kind registers here, and in :class:`satchel.find.kind.Kind` with its number.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput
 from satchel.find import rebuild as rebuilding
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep import constraints, decisions, entries, packages, strategies
+from satchel.keep.entries import writing as entry_writing
 from satchel.keep.files import changes as file_changes
 from satchel.keep.files.records import CHANGES
 from satchel.keep.messages import writing as message_writing
@@ -46,9 +47,9 @@ KINDS: dict[Kind, KindOfThing] = {
         "entry",
         entries.ENTRY_TYPES,
         ("live", "superseded"),
-        entries.searchable_texts,
-        entries.load_documents,
-        entries.delete,
+        entry_writing.searchable_texts,
+        entry_writing.load_documents,
+        entry_writing.delete,
     ),
     Kind.DECISION: KindOfThing(
         "decision",

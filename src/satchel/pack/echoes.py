@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep.deliveries import NOBODY
 from satchel.keep.entries.records import ERROR, Echo, Prepared, Writer
 from satchel.pack.learning import LEAST_CHARS, MOST_CHARS, may_echo

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.text import fold, shortened
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep import projects, runs
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import CODEBASE_ANALYSIS, REVIEW_ISSUE, REVIEW_VERDICT, SCRATCHPAD

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.base.text import shortened
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD, Prepared, Writer
 from satchel.keep.entries.structured import Scratchpad

@@ -78,7 +78,7 @@ _SETTLED = ("failures", "investigation")
 
 
 def _settle_packages(transaction: Transaction, writer: Writer, entry: Prepared) -> tuple[str, ...]:
-    from satchel.find.documents import Kind
+    from satchel.find.kind import Kind
     from satchel.keep.entries.structured import review_verdict
     from satchel.keep.packages.writing import react_for_task
 

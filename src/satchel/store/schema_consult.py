@@ -34,6 +34,7 @@ CONSULT = (
     )
     """,
     "CREATE INDEX conversations_seq ON conversations (project_id, seq)",
+    "CREATE INDEX conversations_expiry ON conversations (expires_at, id)",
     # prompt is compressed: it holds the files of the turn, and the question, which stands alone too
     """
     CREATE TABLE conversation_turns (

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +25,7 @@ from satchel.consult.records import Placement
 
 MODEL = "compatible:tiny"
 CONSULT = ("consult", MODEL, "Why?")
+PROGRAM = (sys.executable, "-c", "from satchel.faces.cli import main; main()")
 COMMON = {"--db", "--project", "--json"}
 """Tested for all commands at once; what ``--json`` prints is tested with the commands."""
 
@@ -254,6 +259,8 @@ def test_an_answer_that_cannot_be_kept_is_printed_all_the_same(cli: Cli) -> None
         ((*CONSULT, "--role", "developer"), "--role and --task are for a briefing"),
         ((*CONSULT, "--task", "T1"), "--role and --task are for a briefing"),
         ((*CONSULT, "--file", "nowhere.py"), "nowhere.py"),
+        ((*CONSULT, "--file", ""), "'' is no path"),
+        (("consult", MODEL, " "), "the question is empty"),
         (("consult", "gpt-6", "Why?"), "OPENAI_API_KEY"),
         (("conversations", "--reset", "nobody"), "there is no conversation 'nobody'"),
         (("conversations", "--reset", "a", "--session", "a"), "--session and --reset were given"),
@@ -273,6 +280,39 @@ def test_a_refusal_of_the_provider_has_its_own_status(cli: Cli, provider: Parrot
     assert (status, out) == (14, "")
     assert "error [assistant_failed]" in err
     assert asked(cli, ("conversations",))["total"] == 0
+
+
+def test_an_answer_that_breaks_off_leaves_the_error_a_line_of_its_own(cli: Cli, provider: Parrot) -> None:
+    provider.says = Said(("It ", "is ", "so", "."))
+    provider.fail("chat", "garbage")
+    status, out, _ = cli(*CONSULT)
+    assert (status, out) == (14, "It is so\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_the_process_leaves_the_conversation_free(
+    cli: Cli, provider: Parrot, number: signal.Signals
+) -> None:
+    provider.fail("chat", "cancel")
+    with subprocess.Popen([*PROGRAM, *CONSULT], stderr=subprocess.PIPE, text=True) as process:
+        provider.cancelled.wait(30)
+        process.send_signal(number)
+        told = process.communicate(timeout=30)[1]
+    provider.released.set()
+    assert (process.returncode, told) == (130, "\nerror [interrupted]: stopped\n")
+    assert asked(cli, CONSULT)["turn"] == 1
+
+
+def test_an_answer_that_nobody_reads_to_its_end_is_recorded_and_kept(cli: Cli, provider: Parrot) -> None:
+    provider.says = Said(("It ", "is ", "so", "."))
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [*PROGRAM, *CONSULT, "--decide", "k"], stdout=write, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr.splitlines()[1:]) == (0, ["kept as decision d1 k"])
+    assert [one["turns"] for one in asked(cli, ("conversations",))["conversations"]] == [1]
 
 
 @pytest.mark.usefixtures("known_things")

@@ -11,13 +11,13 @@ import pytest
 
 from consult.answered_turns import take_turn
 from satchel.base.tokens import token_counter
+from satchel.base.vocabulary import LIVENESS
 from satchel.faces.mcp.guidance import INSTRUCTIONS, PROMPTS
 from satchel.faces.mcp.offers import Prompt
 from satchel.faces.mcp.registry import Registry
 from satchel.faces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
 from satchel.faces.mcp.tools.context import TOOLS as CONTEXT_TOOLS
 from satchel.find.query import SYNTAXES
-from satchel.find.search import STATUSES
 from satchel.keep.constraints.records import STATUSES as CONSTRAINT_STATUSES
 from satchel.keep.decisions import STATUSES as DECISION_STATUSES
 from satchel.keep.files.records import CHANGES
@@ -145,8 +145,8 @@ def test_what_is_left_out_of_a_listing_was_said_before(toolset: str, read_only: 
 @pytest.mark.parametrize(
     ("tool", "parameter", "valid"),
     [
-        ("read_context", "status", STATUSES),
-        ("search", "status", STATUSES),
+        ("read_context", "status", LIVENESS),
+        ("search", "status", LIVENESS),
         ("search", "syntax", SYNTAXES),
         ("set_decision", "status", DECISION_STATUSES),
         ("find_decisions", "status", DECISION_STATUSES),

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from satchel import Conflict, DecisionState, InvalidInput, NewDecision, NotFound, Satchel, open_satchel
 from satchel.base.errors import SatchelError
 from satchel.find import likeness
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep.decisions import STATUSES, Decision, Decisions
 
 KEYS = ("session_ttl", "sessionTtl", "session_ttl_seconds", "cache", "max upload size", "max upload sizes")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep.housekeeping import Check
 from satchel.keep.kinds import KINDS, read_ref
 

@@ -1,21 +1,21 @@
-"""Importing a made sqlew database into a project of its own."""
+"""Importing a made database, of sqlew or of bazinga, into a project of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bazinga_databases import BazingaDatabase
+from bazinga_databases import Made as BazingaMade
+from keep.importing.results import Take
 from satchel import Satchel
 from satchel.keep.importing import Imported
-from sqlew_databases import SqlewDatabase
+from sqlew_databases import Made, SqlewDatabase
 
 if TYPE_CHECKING:
     from conftest import ManualClock
-
-Made = Callable[..., SqlewDatabase]
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def made(tmp_path: Path) -> Made:
 
 
 @pytest.fixture
-def take(satchel: Satchel) -> Callable[..., Imported]:
+def take(satchel: Satchel) -> Take:
     """Import a database, closed first, into the test's project."""
 
     def import_one(database: SqlewDatabase | Path, **options: Any) -> Imported:
@@ -51,3 +51,32 @@ def take(satchel: Satchel) -> Callable[..., Imported]:
         return satchel.importing.sqlew(file, **options)
 
     return import_one
+
+
+@pytest.fixture
+def bazinga(tmp_path: Path, now: int) -> BazingaMade:
+    """Make an empty database."""
+
+    def make(name: str = "b.db", release: str = "19", at: int = now) -> BazingaDatabase:
+        return BazingaDatabase(tmp_path / name, release, at)
+
+    return make
+
+
+@pytest.fixture
+def bring(satchel: Satchel) -> Take:
+    """Import a database, closed first, into the test's project."""
+
+    def import_one(database: BazingaDatabase | Path, **options: Any) -> Imported:
+        file = database if isinstance(database, Path) else database.close()
+        return satchel.importing.bazinga(file, **options)
+
+    return import_one
+
+
+@pytest.fixture
+def report(project: Path) -> None:
+    """The file of package 1."""
+    file = project / "bazinga" / "artifacts" / "s1" / "1.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("the gateway timed out")

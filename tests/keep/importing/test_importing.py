@@ -1,42 +1,22 @@
-"""Keeping what was read of a sqlew database: whole, once, with its own times, and never over what is newer here."""
+"""Keeping what was read of a sqlew database: whole, and with its own times."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from keep.importing.results import SECOND, Take, of
 from satchel import Satchel
 from satchel.base.errors import InvalidInput
-from satchel.keep.importing import ImportConflict, Imported, KindImported
 from satchel.keep.importing import service as importing_service
-from sqlew_databases import FORMATS, SqlewDatabase, sample
+from sqlew_databases import Made, sample
 
 if TYPE_CHECKING:
     from conftest import ManualClock
 
-Made = Callable[..., SqlewDatabase]
-Take = Callable[..., Imported]
-
-SECOND = 1_000
 HOUR = 3_600 * SECOND
-
-
-def of(result: Imported, kind: str) -> KindImported:
-    (found,) = [one for one in result.kinds if one.kind == kind]
-    return found
-
-
-def counts(result: Imported) -> dict[str, tuple[int, int, int]]:
-    return {one.kind: (one.added, one.updated, one.present) for one in result.kinds}
-
-
-def everything(satchel: Satchel) -> list[object]:
-    tables = ("decisions", "decision_history", "constraints", "agent_messages", "file_changes", "message_reads")
-    with satchel.workplace.engine.read() as transaction:
-        return [transaction.all(f"SELECT * FROM {table}") for table in (*tables, "documents", "projects")]
 
 
 def test_a_decision_comes_with_history_tags_scopes_layer_and_its_own_times(
@@ -153,143 +133,6 @@ def test_a_path_outside_the_project_is_left_out_and_listed(satchel: Satchel, tak
     assert [(one.table, one.row) for one in result.troubles] == [("t_file_changes", "id 1")]
 
 
-@pytest.mark.parametrize("release", FORMATS)
-def test_importing_twice_adds_nothing(
-    satchel: Satchel, take: Take, tmp_path: Path, clock: ManualClock, now: int, release: str
-) -> None:
-    file = sample(tmp_path / "s.db", release, now)
-    first = take(file)
-    before = everything(satchel)
-    clock.advance(60 * SECOND)
-    again = take(file)
-    assert everything(satchel) == before
-    assert counts(again) == {kind: (0, 0, added) for kind, (added, _, _) in counts(first).items()}
-    assert of(first, "decisions").added == of(first, "constraints").added == 2
-
-
-def test_what_is_imported_is_the_same_thing_from_an_upgraded_database(
-    satchel: Satchel, take: Take, tmp_path: Path, now: int
-) -> None:
-    take(sample(tmp_path / "old.db", "3.5", now))
-    result = take(sample(tmp_path / "new.db", "3.9", now))
-    assert {kind: added for kind, (added, _, _) in counts(result).items()} == dict.fromkeys(
-        ("decisions", "constraints", "messages", "file_changes"), 0
-    )
-    assert result.conflicts == ()
-
-
-def test_two_projects_of_one_database_are_not_taken_for_each_other(
-    satchel: Satchel, take: Take, made: Made, now: int
-) -> None:
-    database = made("3.9")
-    database.add("projects", id=2, name="blog")
-    database.add("decisions", key_id=1, value="redis", project_id=1, ts=now - 10)
-    database.add("decisions", key_id=1, value="files", project_id=2, ts=now)
-    file = database.close()
-    take(file, source_project="shop")
-    result = take(file, source_project="blog")
-    assert [(one.ref, one.item) for one in result.conflicts] == [("d1", "session_store")]
-    assert satchel.decisions.get("session_store").decision.value == "redis"
-
-
-def redis(made: Made, now: int, name: str = "sqlew.db") -> SqlewDatabase:
-    database = made(name=name)
-    database.add("decisions", key_id=1, value="redis", agent_id=1, version="1.0.0", ts=now - 100)
-    return database
-
-
-def valkey(made: Made, now: int) -> SqlewDatabase:
-    database = made(name="later.db")
-    database.add("decision_history", key_id=1, value="redis", agent_id=1, version="1.0.0", ts=now - 100)
-    database.add("decisions", key_id=1, value="valkey", agent_id=2, version="1.1.0", status=2, ts=now - 50)
-    return database
-
-
-def test_what_is_newer_there_follows_what_was_imported_before(
-    satchel: Satchel, take: Take, made: Made, now: int
-) -> None:
-    take(redis(made, now))
-    result = take(valkey(made, now))
-    assert (of(result, "decisions").updated, result.states) == (1, 1)
-    found = satchel.decisions.get("session_store")
-    decision = found.decision
-    assert (decision.value, decision.version, decision.status, decision.agent) == (
-        "valkey",
-        "1.1.0",
-        "deprecated",
-        "builder",
-    )
-    assert (decision.created_at, decision.updated_at) == ((now - 100) * SECOND, (now - 50) * SECOND)
-    assert [state.value for state in found.history.items] == ["redis"]
-
-
-def test_an_update_can_be_followed_by_another(satchel: Satchel, take: Take, made: Made, now: int) -> None:
-    take(redis(made, now))
-    take(valkey(made, now))
-    database = made(name="latest.db")
-    database.add("decisions", key_id=1, value="dragonfly", version="2.0.0", ts=now - 10)
-    assert of(take(database), "decisions").updated == 1
-    found = satchel.decisions.get("session_store")
-    assert [found.decision.value, *(state.value for state in found.history.items)] == ["dragonfly", "valkey", "redis"]
-
-
-def test_an_older_copy_changes_nothing(satchel: Satchel, take: Take, made: Made, now: int) -> None:
-    take(valkey(made, now))
-    result = take(redis(made, now))
-    assert of(result, "decisions").present == 1
-    assert satchel.decisions.get("session_store").decision.value == "valkey"
-
-
-def test_what_was_changed_here_and_is_newer_there_is_left_alone_and_reported(
-    satchel: Satchel, take: Take, made: Made, clock: ManualClock, now: int
-) -> None:
-    take(redis(made, now))
-    clock.advance(5 * SECOND)
-    satchel.decisions.set("session_store", "sqlite", agent="planner")
-    result = take(valkey(made, now))
-    assert satchel.decisions.get("session_store").decision.value == "sqlite"
-    (conflict,) = result.conflicts
-    assert (conflict.ref, conflict.item) == ("d1", "session_store")
-    assert "changed here since it was imported" in conflict.reason
-    assert of(result, "decisions").conflicts == 1
-
-
-def test_what_was_changed_here_and_is_the_same_there_is_no_conflict(
-    satchel: Satchel, take: Take, made: Made, clock: ManualClock, now: int
-) -> None:
-    file = redis(made, now).close()
-    take(file)
-    clock.advance(5 * SECOND)
-    satchel.decisions.set("session_store", "sqlite", agent="planner")
-    result = take(file)
-    assert (of(result, "decisions").present, result.conflicts) == (1, ())
-
-
-def test_a_key_that_was_set_here_is_left_alone_and_reported(satchel: Satchel, take: Take, made: Made, now: int) -> None:
-    satchel.decisions.set("session_store", "sqlite")
-    result = take(redis(made, now))
-    assert satchel.decisions.get("session_store").decision.value == "sqlite"
-    (conflict,) = result.conflicts
-    assert "it was set here, not imported" in conflict.reason
-
-
-def test_a_key_that_says_the_same_here_is_no_conflict(satchel: Satchel, take: Take, made: Made, now: int) -> None:
-    satchel.decisions.set("session_store", "redis")
-    result = take(redis(made, now))
-    assert (of(result, "decisions").present, result.conflicts) == (1, ())
-
-
-def test_a_constraint_dropped_there_since_is_left_alone_and_reported(
-    satchel: Satchel, take: Take, made: Made, now: int
-) -> None:
-    for place, active in enumerate((1, 0)):
-        database = made(name=f"{place}.db")
-        database.add("constraints", category_id=1, constraint_text="no floats", active=active, ts=now)
-        result = take(database)
-    assert result.conflicts == (ImportConflict("c1", "no floats", "it does not hold any more in sqlew, but does here"),)
-    assert satchel.constraints.find().total == 1
-
-
 def test_a_decision_never_expires(satchel: Satchel, take: Take, made: Made) -> None:
     database = made()
     database.add("decisions", key_id=1, value="redis", ts=86_400)
@@ -369,14 +212,6 @@ def test_a_preview_writes_nothing_and_says_what_would_come(
     assert not foreseen.done
     done = take(file)
     assert (foreseen.kinds, foreseen.states, foreseen.notes) == (done.kinds, done.states, done.notes)
-
-
-def test_a_preview_sees_what_is_here_and_what_is_newer(satchel: Satchel, take: Take, made: Made, now: int) -> None:
-    take(redis(made, now))
-    before = everything(satchel)
-    result = take(valkey(made, now), preview=True)
-    assert (of(result, "decisions").updated, result.states) == (1, 1)
-    assert everything(satchel) == before
 
 
 def test_the_foreign_file_is_not_changed_and_nothing_is_left_beside_it(take: Take, tmp_path: Path, now: int) -> None:

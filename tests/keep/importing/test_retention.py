@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from keep.importing.results import SECOND, Take
 from satchel import Satchel
-from satchel.keep.importing import Imported
-from sqlew_databases import SqlewDatabase
+from sqlew_databases import Made, SqlewDatabase
 
 if TYPE_CHECKING:
     from conftest import ManualClock
 
-Made = Callable[..., SqlewDatabase]
-Take = Callable[..., Imported]
-
-SECOND = 1_000
 HOUR = 3_600 * SECOND
 YEARS = 3 * 365 * 24 * 3_600
 """In seconds; longer than anything is kept."""

@@ -8,7 +8,8 @@ import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from keep.patterns.outputs import OUTPUTS, Output
+from keep.patterns.outputs import OUTPUTS
+from keep.patterns.programs.printed import Output
 
 
 @dataclass(frozen=True, slots=True)

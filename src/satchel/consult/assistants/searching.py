@@ -34,7 +34,7 @@ _SHARE = 8
 
 def search_reserve(window: Window) -> int:
     """Return how many tokens a plan should leave free in a window when files overflow, for what searches return."""
-    return min(4 * RESULT_TOKENS, window.tokens // _SHARE)
+    return min(4 * RESULT_TOKENS, (window.tokens - window.output) // _SHARE)
 
 
 class Searches:

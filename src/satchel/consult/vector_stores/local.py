@@ -11,7 +11,8 @@ from typing import Self
 from satchel.base.errors import InvalidInput
 from satchel.consult.records import Content
 from satchel.find import documents, query, search
-from satchel.find.documents import Document, Kind
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
 from satchel.store import migrations
 from satchel.store.transaction import Transaction
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from satchel.faces.cli.tables import local_time
 from satchel.faces.cli.values import shown_value
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep.constraints import Constraint
 from satchel.keep.decisions.records import Decision, DecisionState
 from satchel.keep.files.records import Claim, Claimed, FileLock

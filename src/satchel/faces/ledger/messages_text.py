@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from satchel.faces.ledger.lines import Line, list_text, moment_text, note_lines, span_text
 from satchel.faces.text_parts import NONE, content_lines, json_line, quoted, value_text, year_of
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 
 _BLANKS = (None, None, None, None, None, None)

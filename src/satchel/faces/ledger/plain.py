@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from satchel.base.clock import iso
 from satchel.base.paging import Item, KeptPage, Page
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep.constraints import Constraint, ConstraintPage
 from satchel.keep.decisions.records import Decision, DecisionHistory, DecisionPage, DecisionState, Similar
 from satchel.keep.files.records import Claim, Claimed, FileChange, FileChangePage, FileLock, Released

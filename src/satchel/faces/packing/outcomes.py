@@ -8,7 +8,7 @@ from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.faces.packing.errors_text import solution_text
 from satchel.faces.packing.strategies_text import judged_text
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep.patterns.records import SOLUTION_LETTER, Solution
 from satchel.keep.strategies import Strategy
 

@@ -21,7 +21,7 @@ from satchel.faces.ledger.lines import (
     note_lines,
 )
 from satchel.faces.text_parts import content_lines, place_text, value_text, year_of
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep.packages import Package, PackageContent, PackagePage
 
 _NO_TASK = "task:-"

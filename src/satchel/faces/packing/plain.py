@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from satchel.base.clock import iso
 from satchel.faces.ledger.plain import Fields, rest_fields, set_fields
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep.packages import Package, PackageContent, PackagePage
 from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution
 from satchel.keep.strategies import Strategy, StrategyPage

@@ -12,7 +12,7 @@ from satchel.base.paging import MATCHES, Reading, check_page, check_reading
 from satchel.base.text import check_name
 from satchel.base.vocabulary import priority_number
 from satchel.find import search
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.find.query import parse
 from satchel.find.search import Scope
 from satchel.keep import names

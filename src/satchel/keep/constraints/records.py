@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from satchel.base.paging import KeptPage
 from satchel.base.vocabulary import PRIORITIES
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.store.transaction import Row
 
 STATUSES = ("active", "inactive")

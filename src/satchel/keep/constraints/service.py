@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import iso
 from satchel.base.errors import NotFound
 from satchel.base.paging import DEFAULT_LIMIT
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.constraints import writing
 from satchel.keep.constraints.records import DEFAULT_CATEGORY, DEFAULT_PRIORITY, Constraint, ConstraintPage

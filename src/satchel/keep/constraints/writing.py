@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from satchel.base.text import fold, shortened
 from satchel.base.vocabulary import priority_number
 from satchel.find import documents, likeness
-from satchel.find.documents import Document, Kind
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
 from satchel.keep import names
 from satchel.keep.constraints.records import ACTIVE, COLUMNS, INACTIVE, SOURCE, Constraint, constraint_of
 from satchel.keep.projects import Workplace, next_seq

@@ -15,7 +15,7 @@ from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import MATCHES, Reading, check_page, check_reading
 from satchel.base.text import check_name
 from satchel.find import search as searching
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.find.query import parse
 from satchel.find.search import Scope
 from satchel.keep.decisions.records import Decision

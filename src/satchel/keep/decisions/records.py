@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final
 
 from satchel.base.paging import KeptPage, Page
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 
 STATUSES = ("active", "deprecated", "draft")
 """The states of a decision; its number in the table is its place here, from 1."""

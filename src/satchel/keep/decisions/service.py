@@ -10,7 +10,7 @@ from satchel.base.errors import Conflict, InvalidInput, NotFound, TooLarge, near
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.text import check_name
 from satchel.find import likeness
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.decisions import state as states
 from satchel.keep.decisions import writing

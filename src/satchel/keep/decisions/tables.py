@@ -7,7 +7,8 @@ import os
 from collections.abc import Sequence
 
 from satchel.find import documents, likeness
-from satchel.find.documents import Document, Kind
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
 from satchel.keep.decisions.records import Value
 from satchel.keep.decisions.state import COLUMNS, SOURCE, Current, Named, State, currents
 from satchel.keep.projects import next_seq

@@ -11,7 +11,7 @@ from satchel.base.clock import iso
 from satchel.base.errors import Conflict, InvalidInput
 from satchel.base.paging import check_whole
 from satchel.find import likeness
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep.decisions import state as states
 from satchel.keep.decisions import tables
 from satchel.keep.decisions.records import (

@@ -2,7 +2,6 @@
 
 from satchel.keep.entries.records import ENTRY_TYPES, Entry, EntryPage, NewEntry, PruneResult
 from satchel.keep.entries.service import Entries
-from satchel.keep.entries.writing import delete, load_documents, searchable_texts
 
 __all__ = [
     "ENTRY_TYPES",
@@ -11,7 +10,4 @@ __all__ = [
     "EntryPage",
     "NewEntry",
     "PruneResult",
-    "delete",
-    "load_documents",
-    "searchable_texts",
 ]

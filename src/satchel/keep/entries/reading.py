@@ -9,11 +9,7 @@ from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import Reading, check_page, check_reading
 from satchel.base.text import canonical_path, check_name, fold
-from satchel.find import search
-from satchel.find.documents import Kind
-from satchel.find.query import parse
-from satchel.find.search import STATUSES, Hit, Scope
-from satchel.keep import names
+from satchel.base.vocabulary import LIVENESS
 from satchel.keep.entries.records import COLUMNS, Entry, entry_of, type_number
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
@@ -54,8 +50,8 @@ def check_filter(
     """
     if types is not None and (isinstance(types, str) or not types):
         raise InvalidInput("types is no list of entry types", 'Give at least one, as in ["discovery"], or leave it out')
-    if status not in STATUSES:
-        raise unknown_name("status", status, STATUSES)
+    if status not in LIVENESS:
+        raise unknown_name("status", status, LIVENESS)
     check_reading(order=order, search=search, after_seq=after_seq)
     check_page(limit, offset)
     return Filter(
@@ -79,7 +75,10 @@ def read(
 ) -> tuple[tuple[Entry, ...], int, tuple[str, ...]]:
     """Return the page, the total and notes for the reader."""
     if chosen.search is not None:
-        return _search(transaction, project_id, run, run_id, chosen, chosen.search)
+        # what only a search needs is most of what there is to load
+        from satchel.keep.entries.searching import search_entries
+
+        return search_entries(transaction, project_id, run, run_id, chosen, chosen.search)
     where, values = _conditions(project_id, run, chosen)
     total = _count(transaction, where, values)
     if not chosen.limit:
@@ -90,51 +89,6 @@ def read(
         {**values, "limit": chosen.limit, "offset": chosen.offset},
     )
     return tuple(entry_of(row, run_id) for row in rows), total, ()
-
-
-def _search(
-    transaction: Transaction, project_id: int, run: int, run_id: str, chosen: Filter, text: str
-) -> tuple[tuple[Entry, ...], int, tuple[str, ...]]:
-    query = parse(text)
-    if not query.terms:
-        return (), 0, (f"{text.strip()[:80]!r} holds no word to search for",)
-    scope = Scope(
-        project_id,
-        run,
-        (Kind.ENTRY,),
-        tuple((Kind.ENTRY, number) for number in chosen.types),
-        names.find_agent(transaction, project_id, chosen.agent),
-        chosen.task_id,
-        chosen.loop_id,
-        chosen.file,
-        chosen.since,
-        chosen.status,
-    )
-    ranking = search.rank(transaction, query, scope)
-    hits = ranking.hits
-    if chosen.order is not None:
-        hits = _by_time(transaction, [hit for hit in hits if not hit.by_surroundings], chosen.order)
-    page = hits[chosen.offset : chosen.offset + chosen.limit]
-    listed = ", ".join(str(hit.document) for hit in page)
-    rows = transaction.all(
-        f"SELECT {COLUMNS}, d.id FROM documents d JOIN context c ON c.id = d.item_id "
-        f"LEFT JOIN agents a ON a.id = c.agent_id WHERE d.id IN ({listed})"
-    )
-    if len(rows) < len(page):
-        raise search.disagreement()
-    found = {row[12]: row for row in rows}
-    entries = tuple(entry_of(found[hit.document], run_id, round(hit.score, 4)) for hit in page)
-    return entries, len(hits), () if ranking.is_complete else (search.INCOMPLETE,)
-
-
-def _by_time(transaction: Transaction, hits: Sequence[Hit], order: str) -> tuple[Hit, ...]:
-    by_document = {hit.document: hit for hit in hits}
-    direction = "ASC" if order == "asc" else "DESC"
-    rows = transaction.all(
-        f"SELECT id FROM documents WHERE id IN ({', '.join(map(str, by_document))}) "
-        f"ORDER BY created_at {direction}, item_id {direction}"
-    )
-    return tuple(by_document[row[0]] for row in rows)
 
 
 def _conditions(project_id: int, run: int, chosen: Filter) -> tuple[str, dict[str, object]]:

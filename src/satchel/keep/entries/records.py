@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from satchel.base.errors import unknown_name
 from satchel.base.paging import change_cursor, next_offset
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.store.transaction import Row, Transaction
 
 ENTRY_TYPES = (

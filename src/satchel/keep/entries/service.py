@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from satchel.base.errors import InvalidInput, NotFound, TooLarge
 from satchel.base.paging import DEFAULT_LIMIT, check_whole
 from satchel.keep import projects, runs
-from satchel.keep.entries import writing
 from satchel.keep.entries.records import (
     COLUMNS,
     ENTRY_TYPES,
@@ -93,6 +92,8 @@ class Entries:
         Raises:
             As :meth:`write`; the error of a batch names the place of the entry.
         """
+        from satchel.keep.entries import writing
+
         work = self._workplace
         if not 1 <= len(entries) <= MAX_BATCH:
             raise InvalidInput(f"{len(entries)} entries were given", f"Write 1 to {MAX_BATCH} at once")
@@ -230,6 +231,8 @@ class Entries:
         Raises:
             NotFound, Conflict: there is no such run, none is active, or several are.
         """
+        from satchel.keep.entries import writing
+
         check_whole("keep", keep, 1_000_000, smallest=1)
         engine = self._workplace.engine
         with engine.read() if preview else engine.write() as transaction:
@@ -269,6 +272,8 @@ class Entries:
         return () if self._after_write is None else self._after_write(transaction, writer, number, entry)
 
     def _prepare(self, entry: NewEntry, place: int, count: int) -> Prepared:
+        from satchel.keep.entries import writing
+
         try:
             return writing.prepare(entry, self._workplace)
         except (InvalidInput, TooLarge) as error:
@@ -277,6 +282,8 @@ class Entries:
             raise type(error)(f"entries[{place}]: {error.problem}", error.remedy) from None
 
     def _keep_to_limit(self, transaction: Transaction, project_id: int, run: int, written: Sequence[Prepared]) -> None:
+        from satchel.keep.entries import writing
+
         limit = self._workplace.max_per_loop
         if limit is None:
             return

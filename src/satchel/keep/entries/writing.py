@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from satchel.base.errors import InvalidInput
 from satchel.base.paging import check_whole
 from satchel.find import documents
-from satchel.find.documents import Document, Kind
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import (
     CODEBASE_ANALYSIS,

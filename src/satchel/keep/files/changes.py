@@ -10,7 +10,8 @@ from satchel.base.clock import check_since
 from satchel.base.errors import unknown_name
 from satchel.base.paging import Reading, check_page, check_reading
 from satchel.find import documents
-from satchel.find.documents import Document, Kind
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
 from satchel.keep import names
 from satchel.keep.files import paths
 from satchel.keep.files.records import CHANGES, FileChange

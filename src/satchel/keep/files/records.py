@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from satchel.base.paging import KeptPage
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 
 CHANGES = ("created", "modified", "deleted")
 """What can happen to a file; the number of a change in the table is its place here, from 1."""

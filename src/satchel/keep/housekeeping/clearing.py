@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from satchel.base.paging import check_whole
 from satchel.base.retention import DAY_HOURS
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep import past_conversations, projects
 from satchel.keep.kinds import KINDS
 from satchel.keep.projects import Workplace

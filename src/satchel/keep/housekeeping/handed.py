@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.store.transaction import Transaction
 
 _GONE = " OR ".join(f"(kind = {kind.number} AND item_id NOT IN (SELECT id FROM {kind.table}))" for kind in Kind)

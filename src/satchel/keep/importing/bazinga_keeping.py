@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from satchel.base.text import fold, shortened
 from satchel.base.vocabulary import PRIORITIES
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep import deliveries, names, past_runs
 from satchel.keep.deliveries import Receiver
 from satchel.keep.importing.bazinga_preparing import (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from satchel.base.clock import iso
 from satchel.base.text import fold
 from satchel.base.vocabulary import LAYERS
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep import names
 from satchel.keep.constraints import writing as constraint_writing
 from satchel.keep.decisions import state as decision_states

@@ -11,7 +11,7 @@ from satchel.base.errors import InvalidInput, nearest, unknown_name
 from satchel.base.paging import Reading, check_page, check_reading
 from satchel.base.text import check_name
 from satchel.base.vocabulary import PRIORITIES, priority_number
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep import names
 from satchel.keep.messages.records import MESSAGE_TYPES, Message
 from satchel.keep.messages.visibility import (

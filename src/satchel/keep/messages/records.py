@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from satchel.base.paging import KeptPage
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 
 MESSAGE_TYPES = ("decision", "warning", "request", "info")
 """The types of messages; the number of a type in the table is its place here, from 1."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from satchel.find import search as ranking
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.find.query import parse
 from satchel.find.search import Scope
 from satchel.keep import names

@@ -9,7 +9,7 @@ from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import DEFAULT_LIMIT
 from satchel.base.text import fold
 from satchel.base.vocabulary import priority_number
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep import expiry, names, projects
 from satchel.keep.messages import reading, visibility, writing
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage

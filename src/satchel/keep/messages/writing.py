@@ -11,7 +11,8 @@ from satchel.base.errors import InvalidInput
 from satchel.base.retention import Retention
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents
-from satchel.find.documents import Document, Kind
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.projects import next_seq
 from satchel.keep.texts import check_json, check_size, json_texts, map_texts, parse_json, storable_json, to_json

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from satchel.base.errors import unknown_name
 from satchel.base.paging import KeptPage
 from satchel.base.vocabulary import PRIORITIES, priority_number
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.store.transaction import Row
 
 TYPES = ("research", "failures", "decisions", "handoff", "investigation")

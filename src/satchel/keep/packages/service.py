@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, check_whole
 from satchel.base.vocabulary import PRIORITIES, priority_number
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep import projects, runs
 from satchel.keep.names import check_identifier, ensure_agent
 from satchel.keep.packages import contents, writing

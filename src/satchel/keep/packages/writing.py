@@ -10,7 +10,8 @@ from satchel.base.errors import Conflict, InvalidInput, NotFound
 from satchel.base.text import fold
 from satchel.base.vocabulary import priority_number
 from satchel.find import documents
-from satchel.find.documents import Document, Kind
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
 from satchel.keep import names
 from satchel.keep.packages import contents
 from satchel.keep.packages.records import (

@@ -9,7 +9,7 @@ from satchel.base.errors import nearest, unknown_name
 from satchel.base.paging import Reading, check_page, check_reading
 from satchel.base.text import check_name
 from satchel.find import search
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.find.query import parse
 from satchel.find.search import Scope
 from satchel.keep.patterns.preparing import check_lang

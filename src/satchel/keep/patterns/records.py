@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from satchel.base.paging import KeptPage
-from satchel.find.documents import Kind, read_number
+from satchel.find.kind import Kind, read_number
 from satchel.store.transaction import Row
 
 STATES = ("active", "confirmed", "demoted")

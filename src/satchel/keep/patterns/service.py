@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import DEFAULT_LIMIT
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep import expiry, projects, runs
 from satchel.keep.names import check_identifier, ensure_agent
 from satchel.keep.patterns import loops, writing

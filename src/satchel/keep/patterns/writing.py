@@ -9,7 +9,8 @@ from satchel.base.clock import DAY_MS
 from satchel.base.errors import NotFound
 from satchel.base.text import fold
 from satchel.find import documents
-from satchel.find.documents import Document, Kind
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
 from satchel.keep.patterns.preparing import Prepared
 from satchel.keep.patterns.records import (
     COLUMNS,

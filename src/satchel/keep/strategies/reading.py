@@ -10,7 +10,7 @@ from satchel.base.errors import nearest
 from satchel.base.paging import Reading, check_page, check_reading
 from satchel.base.text import check_name
 from satchel.find import search
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.find.query import parse
 from satchel.find.search import Scope
 from satchel.keep import names

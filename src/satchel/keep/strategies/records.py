@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from satchel.base.paging import KeptPage
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.store.transaction import Row
 
 MAX_INSIGHT_CHARS = 500

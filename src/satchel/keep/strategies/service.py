@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import DEFAULT_LIMIT
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.names import check_identifier, ensure_agent
 from satchel.keep.projects import Workplace

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from satchel.base.errors import InvalidInput
 from satchel.base.text import fold, shortened
 from satchel.find import documents, likeness
-from satchel.find.documents import Document, Kind
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
 from satchel.keep import names
 from satchel.keep.projects import Workplace, next_seq
 from satchel.keep.strategies.records import COLUMNS, MAX_INSIGHT_CHARS, SOURCE, Strategy, strategy_of

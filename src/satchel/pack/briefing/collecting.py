@@ -9,7 +9,7 @@ from types import TracebackType
 
 from satchel.base.errors import Interrupted
 from satchel.find import search
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.find.query import Query, parse
 from satchel.find.search import SMALL, Scope
 from satchel.keep import deliveries, projects, runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.pack.attempts import Standing
 from satchel.pack.briefing.collecting import Collected
 from satchel.pack.briefing.page import Page, Shown, fill, ranked

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from satchel.base.clock import DAY_MS
 from satchel.base.text import shortened
 from satchel.base.vocabulary import PRIORITIES
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, IS_MINE, UNREAD
 from satchel.keep.packages import contents

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from satchel.base.vocabulary import PRIORITIES
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 
 CRITICAL = len(PRIORITIES)
 """The number of the priority that is never dropped silently."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep.decisions.state import value_of
 from satchel.pack.briefing.handed import by, joined, priority_said
 from satchel.pack.briefing.ranking import MEDIUM

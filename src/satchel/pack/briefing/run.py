@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import (
     CODEBASE_ANALYSIS,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from satchel.base.errors import SatchelError
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
 from satchel.pack.briefing.records import CRITICAL, Candidate

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, SatchelError
 from satchel.consult.keeping import KEPT_TYPES
 from satchel.faces.cli.common import (
     agent_option,
@@ -25,7 +27,12 @@ from satchel.faces.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from satchel.consult.consultation import Consultation
+
+_ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+"""The signals by which a process is asked to end, besides Ctrl-C's; not every system has both."""
 
 
 @click.command()
@@ -85,8 +92,10 @@ def command(
     if not briefing and (role is not None or task_id is not None):
         raise InvalidInput("--role and --task are for a briefing", "Give --briefing, or leave them out")
     instructions = given_or_read(question, "question")
+    if not instructions.strip():
+        raise InvalidInput("the question is empty", "Give it as an argument or on standard input")
     printer = _Printer()
-    with opened(db, project, run_id=run_id, agent=agent) as satchel:
+    with _ended_by_signals(), opened(db, project, run_id=run_id, agent=agent) as satchel, printer:
         base = satchel.workplace.files_root
         done = satchel.consulting.consult(
             model,
@@ -130,11 +139,40 @@ def _show_plan(done: Consultation) -> None:
         show_table(("file", "place", "tokens", "why"), rows)
 
 
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let what ends a process unheard end a call as Ctrl-C does: nothing stays locked, or left at the provider."""
+
+    def end(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    # one that is ignored, as under nohup, stays so
+    numbers = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
 class _Printer:
-    """Prints an answer as it arrives, and above it on a terminal what is being done."""
+    """Prints an answer as it arrives, and above it on a terminal what is being done.
+
+    As a context manager it ends the line of an answer that an error breaks off, so that the error has its own.
+    """
 
     def __init__(self) -> None:
         self._has_begun = False
+        self._has_reader = True
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if self._has_begun and isinstance(error, SatchelError):
+            self.end()
 
     def step(self, what: str) -> None:
         if not self._has_begun and sys.stderr.isatty():
@@ -142,10 +180,21 @@ class _Printer:
 
     def arrived(self, text: str) -> None:
         self._has_begun = True
-        click.echo(_clean(text), nl=False)
+        self._print(_clean(text), newline=False)
 
     def end(self) -> None:
-        click.echo()
+        self._print("")
+
+    def _print(self, text: str, *, newline: bool = True) -> None:
+        """Print for as long as somebody reads: an answer that is paid for is recorded and kept for nobody too."""
+        if not self._has_reader:
+            return
+        try:
+            click.echo(text, nl=newline)
+        except BrokenPipeError:
+            self._has_reader = False
+            # what was not taken must not be tried again when the process leaves
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _clean(text: str) -> str:
@@ -157,8 +206,12 @@ def _clean(text: str) -> str:
 
 def _from_project(paths: Iterable[str], base: str | None) -> tuple[str, ...]:
     """Name paths from the project's folder, where a shell's are from its own; one outside of it stays absolute."""
-    named = []
+    named: list[str] = []
     for path in paths:
+        if not path:
+            # an empty variable of a script, which would become the folder that the shell is in; gathering refuses it
+            named.append(path)
+            continue
         # normalised as text: links are resolved, and what leads out is refused, where files are gathered
         full = os.path.abspath(path)  # noqa: PTH100 -- Path.absolute would leave the steps upwards in
         inside = base is not None and Path(full).is_relative_to(base)

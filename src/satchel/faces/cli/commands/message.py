@@ -16,7 +16,7 @@ from satchel.faces.cli.common import (
     tell,
     warn_notes,
 )
-from satchel.find.documents import Kind
+from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES, Message
 
 

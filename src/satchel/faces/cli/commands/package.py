@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from satchel.base.errors import ERROR_KINDS
-from satchel.base.vocabulary import PRIORITIES
+from satchel.base.vocabulary import LIVENESS, PRIORITIES
 from satchel.faces.cli.common import (
     agent_option,
     change_options,
@@ -18,8 +18,7 @@ from satchel.faces.cli.common import (
     tell,
     warn_notes,
 )
-from satchel.find.documents import Kind
-from satchel.find.search import STATUSES
+from satchel.find.kind import Kind
 from satchel.keep.packages import EVENTS, TYPES, PackagePage
 from satchel.keep.packages.records import DEFAULT_PRIORITY, DEFAULT_TYPE
 
@@ -97,7 +96,7 @@ def save(
 @click.option("--task", "task_id", metavar="ID", help="Only those of this task, or of the whole run.")
 @click.option("--role", metavar="NAME", help="Only those meant for this role, or for any.")
 @click.option("--by", "author", metavar="AGENT", help="Only what this agent produced.")
-@click.option("--status", type=click.Choice(STATUSES), default="live", show_default=True)
+@click.option("--status", type=click.Choice(LIVENESS), default="live", show_default=True)
 @change_options
 @run_option
 @store_options

@@ -5,15 +5,15 @@ from __future__ import annotations
 import click
 
 from satchel.base.paging import ORDERS
+from satchel.base.vocabulary import LIVENESS
 from satchel.faces.cli.common import filter_options, json_option, opened, run_option, show_json, store_options
-from satchel.find.search import STATUSES
 
 
 @click.command()
 @click.argument("words", nargs=-1)
 @filter_options
 @click.option("--after-seq", type=int, metavar="N", help="Only what changed after this number, in that order.")
-@click.option("--status", type=click.Choice(STATUSES), default="live", show_default=True)
+@click.option("--status", type=click.Choice(LIVENESS), default="live", show_default=True)
 @click.option("--order", type=click.Choice(ORDERS), help="By time. Default: newest first, or best first for words.")
 @click.option("--tokens", "with_tokens", is_flag=True, help="Say how many tokens the answer costs.")
 @run_option

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from satchel.base.vocabulary import LIVENESS
 from satchel.faces.cli.common import filter_options, json_option, opened, show_json, store_options
-from satchel.find.search import STATUSES
 from satchel.keep.finding import Found
 
 
@@ -16,7 +16,7 @@ from satchel.keep.finding import Found
 @click.option("--operators", is_flag=True, help="WORDS use AND, OR, NOT or -, prefix*, phrases and parentheses.")
 @click.option("--run", "run_id", metavar="ID", help="Only this run. Default: all of the project.")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; may be repeated.")
-@click.option("--status", type=click.Choice(STATUSES), default="all", show_default=True)
+@click.option("--status", type=click.Choice(LIVENESS), default="all", show_default=True)
 @click.option("--explain", is_flag=True, help="Say how each score came about.")
 @store_options
 @json_option

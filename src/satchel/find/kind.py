@@ -1,0 +1,56 @@
+"""The kinds of things that can be found."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from satchel.base.errors import InvalidInput
+
+
+class Kind(Enum):
+    """A kind of thing that can be found: its number in the spine, the letter of its short ids, and its table.
+
+    What is peculiar to a kind, such as how its texts are read, stands in ``satchel.keep.finding``.
+    """
+
+    ENTRY = (1, "e", "context")
+    DECISION = (2, "d", "decisions")
+    CONSTRAINT = (3, "c", "constraints")
+    MESSAGE = (4, "m", "agent_messages")
+    FILE_CHANGE = (5, "f", "file_changes")
+    PACKAGE = (6, "p", "context_packages")
+    ERROR_PATTERN = (7, "x", "error_patterns")
+    STRATEGY = (8, "s", "strategies")
+
+    def __init__(self, number: int, letter: str, table: str) -> None:
+        self.number = number
+        self.letter = letter
+        self.table = table
+
+    def ref(self, number: int) -> str:
+        """Return the short id of an item, as in ``e812``."""
+        return f"{self.letter}{number}"
+
+    def number_of(self, ref: object) -> int:
+        """Read a short id, with or without its letter.
+
+        Raises:
+            InvalidInput: it is no short id of this kind.
+        """
+        thing = self.name.lower().replace("_", " ")
+        return read_number(ref, self.letter, f"{'an' if thing[0] in 'aeiou' else 'a'} {thing}")
+
+
+def read_number(ref: object, letter: str, thing: str) -> int:
+    """Read a short id, with or without its letter.
+
+    Args:
+        thing: what it should be of, with its article, for the error.
+
+    Raises:
+        InvalidInput: it is no short id with that letter.
+    """
+    digits = str(ref).strip().removeprefix(letter) if isinstance(ref, (str, int)) else ""
+    if isinstance(ref, bool) or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+        raise InvalidInput(f"{repr(ref)[:80]} is no id of {thing}", f"Give an id such as {letter}812; lists show them")
+    return int(digits)

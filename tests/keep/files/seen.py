@@ -1,0 +1,20 @@
+"""What an agent sees of claims and of changes, and what it may never see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from satchel import FileChangePage, Satchel
+
+MINUTE = 60_000
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def numbers(page: FileChangePage) -> list[int]:
+    """Return the numbers of changes, in the order of their page."""
+    return [change.id for change in page.changes]
+
+
+def held(satchel: Satchel, **filters: Any) -> list[tuple[str, str]]:
+    """Who holds what, in the order it was claimed."""
+    return [(claim.agent, claim.path) for claim in satchel.files.claims(**filters).items[::-1]]

@@ -1,0 +1,125 @@
+"""What is not claimed or released, and what is said then."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from keep.files.seen import MINUTE, SECRET, held
+from satchel import Conflict, InvalidInput, Satchel
+from satchel.base.clock import iso
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
+
+
+def test_a_refusal_says_who_since_when_until_when_why_and_what_to_do(satchel: Satchel, clock: ManualClock) -> None:
+    since = clock.now
+    satchel.files.claim(["src/"], minutes=10, reason="moving modules", agent="ann")
+    clock.advance(5)
+    satchel.files.claim(["README.md"], exclusive=False, minutes=1, agent="cat")
+    with pytest.raises(Conflict) as refused:
+        satchel.files.claim(["src/a.py", "free", "README.md"], agent="bob")
+    assert refused.value.problem == (
+        "nothing was claimed: "
+        f"src/a.py is held by ann as src/** since {iso(since)} until {iso(since + 10 * MINUTE)} (moving modules); "
+        f"README.md is held by cat, shared, since {iso(since + 5)} until {iso(since + 5 + MINUTE)}"
+    )
+    assert refused.value.remedy == "Wait until then, ask ann or cat by a message, or claim something else"
+
+
+def test_every_holder_of_a_refused_path_is_named(satchel: Satchel) -> None:
+    for agent in ("ann", "cat"):
+        satchel.files.claim(["src/a"], exclusive=False, agent=agent)
+    with pytest.raises(
+        Conflict, match=r"src/\*\* is held by ann as src/a, shared, since \S+ until \S+ and cat as src/a, "
+    ):
+        satchel.files.claim(["src/"], agent="bob")
+
+
+def test_where_only_shared_claims_stand_against_it_sharing_is_offered(satchel: Satchel) -> None:
+    satchel.files.claim(["a"], exclusive=False, agent="ann")
+    with pytest.raises(Conflict, match=r"claim it shared \(exclusive false\), ask ann"):
+        satchel.files.claim(["a"], agent="bob")
+
+
+def test_a_refusal_of_many_paths_is_cut_short_and_says_so(satchel: Satchel) -> None:
+    satchel.files.claim(["."], agent="ann")
+    with pytest.raises(Conflict) as refused:
+        satchel.files.claim([f"{number}.py" for number in range(100)], agent="bob")
+    assert str(refused.value).count(" is held by ") == 20
+    assert "; and 80 more." in str(refused.value)
+
+
+def test_one_refusal_and_nothing_is_claimed_or_registered(satchel: Satchel) -> None:
+    satchel.files.claim(["b"], agent="ann")
+    before = satchel.housekeeping.statistics()
+    with pytest.raises(Conflict):
+        satchel.files.claim(["a", "b", "c"], agent="bob")
+    assert held(satchel) == [("ann", "b")]
+    assert satchel.housekeeping.statistics() == before
+    assert [agent.name for agent in satchel.agents.list()] == ["ann"]
+    satchel.files.claim(["a", "c"], agent="bob")
+    assert [agent.name for agent in satchel.agents.list()] == ["ann", "bob"]
+
+
+@pytest.mark.parametrize("call", ["claim", "release"])
+def test_without_an_agent_it_is_refused_and_said_how_to_give_one(satchel: Satchel, call: str) -> None:
+    with pytest.raises(InvalidInput, match=r"needs an agent\. Name it with agent, or set .* --agent or SATCHEL_AGENT"):
+        getattr(satchel.files, call)(["a"])
+    assert satchel.housekeeping.statistics().project is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"paths": []}, "paths has 0 paths"),
+        ({"paths": ["a"] * 101}, "paths has 101 paths"),
+        ({"paths": "a"}, "paths is no list"),
+        ({"paths": None}, "paths is no list"),
+        ({"paths": {"a": 1}}, "paths is no list"),
+        ({"paths": ["a", "../x"]}, "paths[1] '../x' names no file"),
+        ({"paths": ["a", "/etc/"]}, "paths[1] '/etc/**' is outside the project"),
+        ({"paths": ["a", "x" * 10_000]}, "paths[1] has 10000 characters"),
+        ({"paths": ["a", f"{SECRET}/"]}, "paths[1] looks like a secret"),
+        ({"paths": ["a", 5]}, "paths[1] must be text"),
+        ({"paths": ["a", ""]}, "paths[1] is empty"),
+        ({"paths": ["a", "src/*.py"]}, "paths[1] 'src/*.py' is a pattern"),
+        ({"minutes": 0}, "minutes 0 would end the claim at once. Give 1 to 10080; releasing ends a claim"),
+        ({"minutes": -1}, "minutes -1 is out of range"),
+        ({"minutes": 10_081}, "minutes 10081 is out of range"),
+        ({"minutes": math.nan}, "minutes nan is not a whole number"),
+        ({"minutes": 0.0}, "minutes 0.0 is not a whole number"),
+        ({"minutes": 1.5}, "minutes 1.5 is not a whole number"),
+        ({"minutes": True}, "minutes True is not a whole number"),
+        ({"minutes": False}, "minutes False is not a whole number"),
+        ({"minutes": "5"}, "minutes '5' is not a whole number"),
+        ({"exclusive": "no"}, "exclusive 'no' is neither true nor false"),
+        ({"exclusive": None}, "exclusive None is neither true nor false"),
+        ({"reason": ""}, "reason is empty"),
+        ({"reason": "x" * 301}, "reason has 301 characters"),
+        ({"reason": 5}, "reason must be text"),
+        ({"agent": ""}, "agent is empty"),
+        ({"agent": SECRET}, "agent looks like a secret"),
+    ],
+)
+def test_a_claim_that_is_not_acceptable_is_refused_and_nothing_is_written(
+    satchel: Satchel, arguments: dict[str, Any], problem: str
+) -> None:
+    satchel.files.claim(["mine"], agent="ann")
+    before = satchel.housekeeping.statistics()
+    with pytest.raises(InvalidInput) as refused:
+        satchel.files.claim(**{"paths": ["new"], "agent": "bob", **arguments})
+    assert problem in str(refused.value)
+    assert satchel.housekeeping.statistics() == before
+    assert held(satchel) == [("ann", "mine")]
+
+
+@pytest.mark.parametrize("paths", [[], "a", ["../x"], ["a"] * 101, [5]])
+def test_releasing_what_is_no_path_is_refused_and_nothing_is_released(satchel: Satchel, paths: Any) -> None:
+    satchel.files.claim(["a"], agent="ann")
+    with pytest.raises(InvalidInput, match=r"^paths"):
+        satchel.files.release(paths, agent="ann")
+    assert held(satchel) == [("ann", "a")]

@@ -1,0 +1,51 @@
+"""Whether the index agrees with what is kept, and how damage to it is told and repaired."""
+
+from __future__ import annotations
+
+import pytest
+
+from keep.finding.story import Story
+from satchel import Satchel
+from satchel.keep.finding import index_problems
+
+
+def untold(done: int, total: int) -> None:
+    """Take the progress of a rebuild and say nothing of it."""
+
+
+def problems(satchel: Satchel) -> list[str]:
+    with satchel.workplace.engine.read() as transaction:
+        return index_problems(transaction)
+
+
+def test_the_index_of_a_whole_store_agrees_with_its_tables(story: Story) -> None:
+    assert problems(story.satchel) == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "problem"),
+    [
+        (
+            "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALUES (3, 'another', '', 'p1 r1 k1')",
+            "1 of 40 sampled texts are not what the index holds",
+        ),
+        ("DELETE FROM documents_fts WHERE rowid = 3", "1 documents are not indexed, the first is 3"),
+        ("DELETE FROM documents WHERE id = 3", "1 items of kind entry are not in the spine"),
+        ("DELETE FROM documents WHERE id = 3", "1 documents are indexed without an item, the first is 3"),
+        ("UPDATE documents SET item_id = 999 WHERE id = 3", "1 items of kind entry are in the spine but gone"),
+    ],
+)
+def test_a_damaged_index_is_told_by_its_disagreements(story: Story, sql: str, problem: str) -> None:
+    with story.satchel.workplace.engine.write() as transaction:
+        transaction.execute(sql)
+    assert problem in problems(story.satchel)
+    story.satchel.finding.rebuild(untold)
+    assert problems(story.satchel) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["𞤀𞤁 word", "word 𬺰", "ẞ İstanbul ΟΔΟΣ", "Ꭰ Ა", "?!", "x" * 200_000, "a\u0308\u0308 é"]
+)
+def test_no_text_of_any_script_is_taken_for_damage(satchel: Satchel, text: str) -> None:
+    satchel.entries.write("discovery", text)
+    assert problems(satchel) == []

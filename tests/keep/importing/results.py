@@ -1,0 +1,29 @@
+"""What an import says it did, and what it left in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from satchel import Satchel
+from satchel.keep.importing import Imported, KindImported
+
+Take = Callable[..., Imported]
+"""Import a database into the test's project."""
+
+SECOND = 1_000
+
+
+def of(result: Imported, kind: str) -> KindImported:
+    """Return what an import says of one kind."""
+    (found,) = [one for one in result.kinds if one.kind == kind]
+    return found
+
+
+def everything(satchel: Satchel) -> list[object]:
+    """Return all rows of what an import may write."""
+    tables = (
+        "decisions decision_history constraints agent_messages file_changes message_reads runs context_packages "
+        "package_consumers error_patterns error_solutions strategies deliveries agents documents projects"
+    ).split()
+    with satchel.workplace.engine.read() as transaction:
+        return [transaction.all(f"SELECT * FROM {table}") for table in tables]

@@ -1,0 +1,69 @@
+"""What of a bazinga database may not be kept as it is: secrets, and names that are none."""
+
+from __future__ import annotations
+
+import pytest
+
+from bazinga_databases import SECRET, Made
+from keep.importing.bazinga_kept import counts
+from keep.importing.results import Take
+from satchel import Satchel
+
+
+def test_every_text_is_redacted_and_reported(satchel: Satchel, bring: Take, bazinga: Made) -> None:
+    database = bazinga()
+    database.session(original_requirements=f"build with {SECRET}")
+    database.package(summary=f"it said {SECRET}")
+    database.pattern(message=f"bad token {SECRET}", solution=f"use {SECRET}")
+    database.strategy(topic="tokens", insight=f"try {SECRET}")
+    result = bring(database)
+    satchel.close()
+    assert all(SECRET.encode() not in file.read_bytes() for file in satchel.place.folder.rglob("*") if file.is_file())
+    redacted = {one.table for one in result.troubles if "redacted" in one.reason and not one.left_out}
+    assert redacted == {"sessions", "context_packages", "error_patterns", "strategies"}
+
+
+@pytest.mark.parametrize("add", ["session", "package", "pattern", "strategy", "delivery"])
+def test_a_secret_in_a_name_is_refused_and_not_repeated(satchel: Satchel, bring: Take, bazinga: Made, add: str) -> None:
+    columns: dict[str, dict[str, object]] = {
+        "session": {"session_id": SECRET},
+        "package": {"group_id": SECRET},
+        "pattern": {"signature_json": f'{{"error_type": "{SECRET}", "message_pattern": "m"}}'},
+        "strategy": {"topic": SECRET},
+        "delivery": {"agent_type": SECRET},
+    }
+    database = bazinga()
+    if add == "delivery":
+        database.package()
+    getattr(database, add)(**columns[add])
+    result = bring(database)
+    assert [one.left_out for one in result.troubles].count(True) == 1
+    assert all(SECRET not in f"{one.row} {one.reason}" for one in result.troubles)
+
+
+def test_names_that_matter_little_are_left_out_and_reported(satchel: Satchel, bring: Take, bazinga: Made) -> None:
+    database = bazinga()
+    database.package(producer_agent="{{agent}}")
+    database.add("context_package_consumers", package_id=1, agent_type="x" * 300)
+    database.strategy(framework="${framework}")
+    result = bring(database)
+    (package,) = satchel.packages.find(run_id="s1").packages
+    assert (package.agent, package.consumers) == (None, ())
+    assert satchel.strategies.find().strategies[0].framework is None
+    assert sum(one.reason.endswith("; left out") for one in result.troubles) == 3
+
+
+def test_what_belongs_to_a_session_that_cannot_be_taken_is_left_out(
+    satchel: Satchel, bring: Take, bazinga: Made
+) -> None:
+    database = bazinga()
+    database.session("s1", start_time="soon")
+    database.package()
+    database.delivery()
+    result = bring(database)
+    assert {kind: counted[-1] for kind, counted in counts(result).items()} == {
+        "runs": 1,
+        "packages": 1,
+        "deliveries": 1,
+    }
+    assert satchel.runs.list().total == 0

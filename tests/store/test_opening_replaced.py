@@ -1,0 +1,74 @@
+"""What happens when the file of a store is replaced or removed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from faults.rows import add, names
+from satchel.base.errors import (
+    StoreForeign,
+)
+from store.opened import OpenEngine, make_foreign, use
+
+
+def test_a_file_that_was_replaced_is_looked_at_anew(open_engine: OpenEngine, tmp_path: Path) -> None:
+    other = open_engine(file=tmp_path / "other.db")
+    add(other, "the other store")
+    other.close()
+    engine = open_engine()
+    add(engine, "this store")
+    assert names(engine) == ["this store"]
+    with engine.exclusive() as connection:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    (tmp_path / "other.db").replace(tmp_path / "s.db")
+    assert names(engine) == ["the other store"]
+    add(engine, "written there")
+    assert names(engine) == ["the other store", "written there"]
+
+
+def test_a_reader_in_use_while_the_file_is_replaced_is_not_used_again(open_engine: OpenEngine, tmp_path: Path) -> None:
+    other = open_engine(file=tmp_path / "other.db")
+    add(other, "the other store")
+    other.close()
+    engine = open_engine()
+    add(engine, "this store")
+    with engine.exclusive() as connection:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    with engine.read() as old:
+        (tmp_path / "other.db").replace(tmp_path / "s.db")
+        assert names(engine) == ["the other store"]
+        assert old.all("SELECT name FROM projects") == [("this store",)]
+    assert [names(engine) for _ in range(3)] == [["the other store"]] * 3
+
+
+def test_after_closing_another_file_under_the_name_is_checked_before_it_is_written(
+    open_engine: OpenEngine, store_file: Path
+) -> None:
+    engine = open_engine()
+    add(engine, "a")
+    engine.close()
+    content = _foreign_bytes(store_file.with_name("theirs.db"))
+    store_file.write_bytes(content)  # the same inode, as a file system may also give to a new file
+    with pytest.raises(StoreForeign):
+        use(engine, "write")
+    assert store_file.read_bytes() == content
+
+
+def _foreign_bytes(file: Path) -> bytes:
+    make_foreign(file, application_id=0x1234)
+    return file.read_bytes()
+
+
+def test_a_file_that_was_removed_is_an_empty_store_until_the_next_write(
+    open_engine: OpenEngine, store_file: Path
+) -> None:
+    engine = open_engine()
+    add(engine, "gone")
+    store_file.unlink()
+    assert names(engine) == []
+    assert not store_file.exists()
+    add(engine, "anew")
+    assert names(engine) == ["anew"]
