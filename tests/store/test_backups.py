@@ -11,12 +11,7 @@ import pytest
 
 from faults.damage import overwrite_leaves
 from faults.processes import Child
-from satchel.base.errors import (
-    InvalidInput,
-    NotFound,
-    ReadOnly,
-    StoreDamaged,
-)
+from satchel.base.errors import InvalidInput, NotFound, ReadOnly, StoreDamaged
 from satchel.store import backups
 from satchel.store.schema import APPLICATION_ID
 from store.filled import files, fill

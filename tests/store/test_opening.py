@@ -12,11 +12,7 @@ import pytest
 
 from faults.damage import overwrite_leaves
 from faults.rows import add, names
-from satchel.base.errors import (
-    StoreDamaged,
-    StoreForeign,
-    StoreNewer,
-)
+from satchel.base.errors import StoreDamaged, StoreForeign, StoreNewer
 from satchel.keep.entries import NewEntry
 from satchel.store.opening import check_header
 from store.opened import OpenEngine, OpenStore, make_foreign, use

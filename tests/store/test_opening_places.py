@@ -8,10 +8,7 @@ import pytest
 
 from faults.rows import add
 from satchel.base import paths
-from satchel.base.errors import (
-    InvalidInput,
-    Refused,
-)
+from satchel.base.errors import InvalidInput, Refused
 from store.opened import OpenEngine, use
 
 

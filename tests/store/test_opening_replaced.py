@@ -8,9 +8,7 @@ import apsw
 import pytest
 
 from faults.rows import add, names
-from satchel.base.errors import (
-    StoreForeign,
-)
+from satchel.base.errors import StoreForeign
 from store.opened import OpenEngine, make_foreign, use
 
 

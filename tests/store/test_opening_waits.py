@@ -12,9 +12,7 @@ import pytest
 
 from faults.processes import Child
 from faults.rows import INSERT, add, names, row
-from satchel.base.errors import (
-    Busy,
-)
+from satchel.base.errors import Busy
 from store.opened import OpenEngine, use
 
 

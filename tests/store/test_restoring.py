@@ -11,13 +11,7 @@ import pytest
 
 from faults.damage import overwrite_leaves
 from faults.processes import Child
-from satchel.base.errors import (
-    NotFound,
-    SatchelError,
-    StoreDamaged,
-    StoreForeign,
-    StoreNewer,
-)
+from satchel.base.errors import NotFound, SatchelError, StoreDamaged, StoreForeign, StoreNewer
 from store.filled import contents, failed, files, fill
 from store.opened import OpenStore
 

@@ -1,4 +1,4 @@
-"""The prompts, resources and instructions of the real server, judged by the official SDK's client in each of its modes."""
+"""Prompts, resources and instructions of the real server, judged by the official SDK's client in each of its modes."""
 
 from __future__ import annotations
 

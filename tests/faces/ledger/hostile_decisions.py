@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 from faces.ledger import hostile
 from faces.ledger.hostile import NEW_YEAR
 from satchel.base.paging import Page
-from satchel.keep.decisions.records import (
-    STATUSES,
-    Decision,
-    DecisionHistory,
-    DecisionPage,
-    DecisionState,
-    Value,
-)
+from satchel.keep.decisions.records import STATUSES, Decision, DecisionHistory, DecisionPage, DecisionState, Value
 
 
 def kept(decision: Decision) -> Decision:

@@ -22,13 +22,7 @@ from faces.ledger.reading import (
     read_when,
 )
 from satchel.base.paging import Page
-from satchel.keep.decisions.records import (
-    STATUSES,
-    Decision,
-    DecisionHistory,
-    DecisionState,
-    Value,
-)
+from satchel.keep.decisions.records import STATUSES, Decision, DecisionHistory, DecisionState, Value
 
 VERSION = r'v(?:[0-9][^\s"]*|"(?:[^"\\]|\\.)*")'
 FORMAT = Format(

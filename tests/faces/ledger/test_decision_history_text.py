@@ -11,11 +11,7 @@ from faces.ledger.hostile_decisions import decision, histories, kept
 from faces.ledger.reading_decisions import read_history
 from satchel.base.paging import Page
 from satchel.faces.ledger.decisions_text import history_text, set_text
-from satchel.keep.decisions.records import (
-    DecisionHistory,
-    DecisionState,
-    Similar,
-)
+from satchel.keep.decisions.records import DecisionHistory, DecisionState, Similar
 
 
 @given(histories())

@@ -10,17 +10,10 @@ from hypothesis import example, given
 
 from faces.ledger.hostile import NEW_YEAR
 from faces.ledger.hostile_decisions import decision, kept, page_of, pages
-from faces.ledger.reading import (
-    DAY,
-    TIME,
-    read_moment,
-)
+from faces.ledger.reading import DAY, TIME, read_moment
 from faces.ledger.reading_decisions import FORMAT, read_decisions
 from satchel.faces.ledger.decisions_text import decision_value, decisions_text
-from satchel.keep.decisions.records import (
-    DecisionPage,
-    Value,
-)
+from satchel.keep.decisions.records import DecisionPage, Value
 
 
 @given(pages())

@@ -9,6 +9,7 @@ import pytest
 
 from bazinga_databases import BazingaDatabase
 from bazinga_databases import Made as BazingaMade
+from keep.importing.read import NOW
 from keep.importing.results import Take
 from satchel import Satchel
 from satchel.keep.importing import Imported
@@ -61,6 +62,12 @@ def bazinga(tmp_path: Path, now: int) -> BazingaMade:
         return BazingaDatabase(tmp_path / name, release, at)
 
     return make
+
+
+@pytest.fixture
+def newest(tmp_path: Path) -> BazingaDatabase:
+    """An empty bazinga database of the newest schema."""
+    return BazingaDatabase(tmp_path / "b.db", "19", NOW)
 
 
 @pytest.fixture

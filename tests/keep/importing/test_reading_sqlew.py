@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from keep.importing.sqlew_read import NOW, values
+from keep.importing.read import NOW, values
 from satchel.keep.importing.sqlew import read_sqlew
 from sqlew_databases import FORMATS, Made, sample
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from keep.importing.sqlew_read import NOW, only, values
+from keep.importing.read import NOW, only, values
 from satchel.base.errors import Conflict, InvalidInput, NotFound, StoreForeign
 from satchel.keep.importing.sqlew import read_sqlew
 from sqlew_databases import Made, SqlewDatabase

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keep.importing.sqlew_read import NOW, only, values
+from keep.importing.read import NOW, only, values
 from satchel.keep.importing.records import Trouble
 from satchel.keep.importing.sqlew import read_sqlew
 from sqlew_databases import Made
