@@ -137,7 +137,7 @@ def forgotten(state: ConversationState) -> ConversationState:
     A turn planned from it opens the conversation anew and sends every file of its context whole, each in its place.
     """
     files = {path: _let_go(known) for path, known in state.files.items()}
-    return replace(state, files=state.files, held_tokens=0, provider_ref=None)
+    return replace(state, files=files, held_tokens=0, provider_ref=None)
 
 
 class _Draft:
