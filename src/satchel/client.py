@@ -148,7 +148,11 @@ class Satchel:
         from satchel.consult.service import Consulting
 
         return Consulting(
-            self.workplace, self.config, self.pack, lambda: AnswerKeeper(self.entries, self.decisions), self.environ
+            self.workplace,
+            self.config,
+            self.pack,
+            lambda: AnswerKeeper(self.entries, self.decisions, self.runs),
+            self.environ,
         )
 
     @cached_property

@@ -61,7 +61,7 @@ def take_turn(
 
 def stored(satchel: Satchel) -> Mapping[str, list[tuple[Any, ...]]]:
     """Return everything that stands in the tables of consultations, but for leases."""
-    leases = {"lease_token", "lease_holder", "lease_since", "lease_until"}
+    leases = {"lease_token", "lease_holder", "lease_since", "lease_until", "lease_process"}
     found = {}
     with satchel.workplace.engine.read() as transaction:
         for table in TABLES:

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from threading import Barrier
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,8 @@ from satchel.consult.conversation_records import ConversationKey
 from satchel.consult.conversations import Conversations
 from satchel.consult.leases import LEASE_MS, LONGEST_LEASE_MS
 from satchel.consult.records import ConversationState
+from satchel.store.sqlite import SqliteEngine
+from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -105,6 +107,24 @@ class TestEnding:
         assert not conversations.release(late)
         assert stored(satchel) == before
         assert conversations.commit(new, result(known("b.py"))).state.files == {"b.py": known("b.py")}
+
+    def test_one_that_is_taken_over_before_its_files_are_read_is_not_handed_out(
+        self, conversations: Conversations, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        take_turn(conversations, known("a.py"))
+        read = SqliteEngine.read
+
+        def late(engine: SqliteEngine) -> AbstractContextManager[Transaction]:
+            monkeypatch.undo()
+            clock.advance(LEASE_MS)
+            conversations.acquire(KEY, holder="Ann")
+            return read(engine)
+
+        monkeypatch.setattr(SqliteEngine, "read", late)
+        with pytest.raises(Conflict, match="taken over"):
+            conversations.acquire(KEY)
+        with pytest.raises(Conflict, match="held by Ann"):
+            conversations.acquire(KEY)
 
     def test_a_turn_is_recorded_once(self, conversations: Conversations) -> None:
         held = conversations.acquire(KEY)
@@ -258,8 +278,12 @@ class TestProcesses:
         return tmp_path / "s.db"
 
     @pytest.fixture
-    def conversations(self, store: Path, open_in: Callable[..., Satchel]) -> Conversations:
-        return Conversations(open_in(store.parent, db=store, project="p").workplace)
+    def satchel(self, store: Path, open_in: Callable[..., Satchel]) -> Satchel:
+        return open_in(store.parent, db=store, project="p")
+
+    @pytest.fixture
+    def conversations(self, satchel: Satchel) -> Conversations:
+        return Conversations(satchel.workplace)
 
     @pytest.fixture
     def call(self, store: Path, clock: ManualClock) -> Callable[..., Any]:
@@ -290,13 +314,29 @@ class TestProcesses:
             assert callers[loser].ask("commit second.py") == "committed 2"
         assert sorted(conversations.state(KEY).files) == ["second.py", "won.py"]
 
-    def test_a_call_that_was_killed_keeps_others_out_for_its_lease_and_leaves_nothing(
-        self, call: Callable[..., Any], conversations: Conversations, clock: ManualClock
+    @pytest.mark.parametrize("is_first", [True, False])
+    def test_a_call_that_was_killed_keeps_nobody_out_and_leaves_nothing(
+        self, call: Callable[..., Any], conversations: Conversations, is_first: bool
+    ) -> None:
+        if not is_first:
+            take_turn(conversations, known("a.py"))
+        with call(1) as (caller,):
+            caller.ask("acquire")
+            with pytest.raises(Conflict, match="held by caller-0"):
+                conversations.acquire(KEY)
+            caller.end()
+        assert conversations.list().items == () or conversations.list().items[0].lease is None
+        assert conversations.acquire(KEY).state.files == ({} if is_first else {"a.py": known("a.py")})
+
+    def test_a_call_of_another_machine_keeps_others_out_for_its_lease(
+        self, call: Callable[..., Any], conversations: Conversations, clock: ManualClock, satchel: Satchel
     ) -> None:
         take_turn(conversations, known("a.py"))
         with call(1) as (caller,):
             assert caller.ask("acquire") == "turn 2 after a.py"
             caller.end()
+        with satchel.workplace.engine.write() as transaction:
+            transaction.execute("UPDATE conversations SET lease_process = 'elsewhere 1'")
         clock.advance(LEASE_MS - 1)
         with pytest.raises(Conflict, match="held by caller-0"):
             conversations.acquire(KEY)

@@ -166,3 +166,10 @@ def test_room_is_left_for_searching() -> None:
 )
 def test_tokens_of_a_model_are_counted_as_many_as_they_may_be(name: str, factor: float) -> None:
     assert find_model(name, window=100_000).window.token_factor == factor
+
+
+@pytest.mark.parametrize("key", ["sk-\nsecond", "sk-schlüssel", "sk-\x1b[31m"])
+def test_a_key_that_cannot_be_one_is_refused_without_showing_it(key: str) -> None:
+    with pytest.raises(InvalidInput, match="OPENAI_API_KEY holds characters") as refused:
+        open_assistant("gpt-6-sol", {"OPENAI_API_KEY": key})
+    assert "sk-" not in str(refused.value)

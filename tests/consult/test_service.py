@@ -18,7 +18,7 @@ from consult.providers.chat_completions import ChatCompletions, Said
 from consult.providers.openai_api import OpenAIApi
 from consulting import blocks_of
 from satchel import Satchel
-from satchel.base.errors import Conflict
+from satchel.base.errors import Conflict, NotFound
 from satchel.consult import service
 from satchel.consult.assistants.protocol import Ask, Reply
 from satchel.consult.conversation_records import ConversationKey
@@ -85,6 +85,15 @@ class TestTurns:
         assert names(consulted)[1:] == [["removed", "request"], ["request"]]
         assert split_of(done) == (("src/b.py",), ())
         assert consulted.heard().files == {"src/b.py": SMALL}
+
+    def test_a_folder_that_is_gone_is_told_as_its_files(self, consulted: Consulted) -> None:
+        consulted.write("src/a.py", SMALL)
+        consulted.ask(context=["src"])
+        (consulted.root / "src").rename(consulted.root / "lib")
+        consulted.ask(context=["src", "lib"])
+        assert consulted.heard().files == {"lib/a.py": SMALL}
+        with pytest.raises(NotFound):
+            consulted.ask(context=["sr"])
 
     def test_what_does_not_fit_is_searched_in_every_turn_and_never_moves(self, consulted: Consulted) -> None:
         consulted.write("huge.py", HUGE)

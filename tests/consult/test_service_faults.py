@@ -137,6 +137,18 @@ def test_a_call_cancelled_while_its_answer_arrives_leaves_all_as_before(consulte
     assert_nothing_happened(consulted, before)
 
 
+@pytest.mark.parametrize("consulted", ["openai"], indirect=True)
+@pytest.mark.parametrize("step", ["delete_store", "delete_file"])
+def test_a_call_cancelled_after_its_answer_leaves_all_as_before(consulted: Consulted, step: str) -> None:
+    prepare(consulted, 2)
+    before = consulted.snapshot()
+    asked = len(consulted.provider.seen(step))
+    with pytest.raises(Interrupted):
+        consulted.ask(context=["src"], is_cancelled=lambda: len(consulted.provider.seen(step)) > asked)
+    assert_nothing_happened(consulted, before)
+    assert_goes_on(consulted, 2)
+
+
 def test_a_call_that_is_cancelled_from_the_start_sends_nothing(consulted: Consulted) -> None:
     prepare(consulted, 1)
     before = consulted.snapshot()

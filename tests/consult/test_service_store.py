@@ -6,6 +6,8 @@ import pytest
 
 from consult.consulted import SMALL, Consulted, names
 from consulting import blocks_of
+from satchel import Run
+from satchel.base.errors import Conflict, NotFound, SatchelError
 
 pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
 
@@ -57,13 +59,31 @@ def test_an_answer_is_kept_as_a_decision(consulted: Consulted) -> None:
 
 
 def test_an_answer_that_cannot_be_kept_is_given_with_the_reason(consulted: Consulted) -> None:
-    consulted.satchel.runs.start("r1")
-    consulted.satchel.runs.start("r2")
-    done = consulted.ask("Why?", keep_as="discovery")
+    begun: list[Run] = []
+
+    def arrived(_: str) -> None:
+        while len(begun) < 2:
+            begun.append(consulted.satchel.runs.start(f"r{len(begun)}"))
+
+    done = consulted.ask("Why?", keep_as="discovery", on_text=arrived)
     assert done.answer
     assert done.kept is not None
     assert (done.kept.ref, done.kept.failure is None) == (None, False)
     assert done.kept.told.startswith("the answer was not kept: ")
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"), [({"run_id": "nowhere"}, NotFound), ({}, Conflict)], ids=["no such run", "several"]
+)
+def test_where_it_would_not_be_clear_to_which_run_a_note_goes_nothing_is_asked(
+    consulted: Consulted, options: dict[str, str], kind: type[SatchelError]
+) -> None:
+    consulted.satchel.runs.start("r1")
+    consulted.satchel.runs.start("r2")
+    with pytest.raises(kind, match="run"):
+        consulted.ask("Why?", keep_as="discovery", **options)
+    assert consulted.provider.requests == []
+    assert consulted.ask("Why?", keep_as="decision:k").kept is not None
 
 
 def test_nothing_is_kept_unless_asked_for(consulted: Consulted) -> None:

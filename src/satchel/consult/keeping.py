@@ -12,6 +12,7 @@ from satchel.consult.consultation import Kept
 if TYPE_CHECKING:
     from satchel.keep.decisions import Decisions
     from satchel.keep.entries import Entries
+    from satchel.keep.runs import Runs
 
 KEPT_TYPES = ("discovery", "error", "decision")
 """The types of notes that an answer can be kept as: those whose content is a text."""
@@ -51,9 +52,19 @@ def check_keeping(keep_as: str | None, *, dry_run: bool) -> Keeping | None:
 class AnswerKeeper:
     """Keeps answers as notes and decisions."""
 
-    def __init__(self, entries: Entries, decisions: Decisions) -> None:
+    def __init__(self, entries: Entries, decisions: Decisions, runs: Runs) -> None:
         self._entries = entries
         self._decisions = decisions
+        self._runs = runs
+
+    def check(self, keeping: Keeping, run_id: str | None) -> None:
+        """Make sure, before an answer is paid for, that there is no doubt which run a note of it goes to.
+
+        Raises:
+            NotFound, Conflict: the run does not exist, or several are active and none was chosen.
+        """
+        if keeping.entry_type is not None:
+            self._runs.get(run_id)
 
     def keep(
         self,

@@ -16,25 +16,45 @@ LEASE_MS = 120_000
 
 LONGEST_LEASE_MS = 3_600_000
 
-COLUMNS = "lease_token, lease_holder, lease_since, lease_until"
+COLUMNS = "lease_token, lease_holder, lease_since, lease_until, lease_process"
 """What :func:`live` reads."""
 
-END = "lease_token = NULL, lease_holder = NULL, lease_since = NULL, lease_until = NULL"
+END = "lease_token = NULL, lease_holder = NULL, lease_since = NULL, lease_until = NULL, lease_process = NULL"
 """Ends a lease, in an UPDATE of a conversation."""
 
 
 def live(columns: Sequence[Any], now: int) -> Lease | None:
     """Return the lease of a row if it still counts.
 
-    One that would last longer than any can was made by a clock that was put back since.
+    One that would last longer than any can was made by a clock that was put back since; one whose process is gone was
+    left by a crash.
 
     Args:
         columns: those of :data:`COLUMNS`.
     """
-    token, holder, since, until = columns
-    if token is None or not now < until < now + 2 * LONGEST_LEASE_MS:
+    token, holder, since, until, process = columns
+    if token is None or not now < until < now + 2 * LONGEST_LEASE_MS or _is_gone(process):
         return None
     return Lease(token, holder, since, until)
+
+
+def _machine() -> str | None:
+    """Return the name of this machine, whose processes we can look at; None where we cannot."""
+    return os.uname().nodename if hasattr(os, "uname") else None
+
+
+def _is_gone(process: str | None) -> bool:
+    """Whether the process that was given a lease is one of this machine, and has ended."""
+    machine, _, number = (process or "").rpartition(" ")
+    if not number.isdigit() or machine != _machine():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
 
 
 def grant(transaction: Transaction, conversation_id: int, holder: str, now: int, lease_ms: int) -> Lease:
@@ -43,7 +63,8 @@ def grant(transaction: Transaction, conversation_id: int, holder: str, now: int,
     transaction.execute(
         """
         UPDATE conversations
-        SET lease_token = :token, lease_holder = :holder, lease_since = :since, lease_until = :until
+        SET lease_token = :token, lease_holder = :holder, lease_since = :since, lease_until = :until,
+            lease_process = :process
         WHERE id = :id
         """,
         {
@@ -51,6 +72,7 @@ def grant(transaction: Transaction, conversation_id: int, holder: str, now: int,
             "holder": lease.holder,
             "since": lease.since,
             "until": lease.until,
+            "process": f"{_machine()} {os.getpid()}",
             "id": conversation_id,
         },
     )

@@ -52,6 +52,9 @@ class ProjectFiles:
             Path(self._root or "/", path).lstat()
         except OSError as error:
             return error.errno in {errno.ENOENT, errno.ENOTDIR}
+        except ValueError:
+            # a name that no file can have, such as one with a zero byte; gathering refuses it
+            return False
         return False
 
     def _known_as(self, path: str) -> str:

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from satchel.base.config import Config
 from satchel.base.errors import Conflict, Interrupted, NotFound, SatchelError, nearest
 from satchel.base.paging import MAX_LIMIT
-from satchel.base.redaction import finds_secret
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.consult.assistants.opening import AssistantSettings, ProviderState, open_assistant, providers
 from satchel.consult.assistants.protocol import Ask, Assistant, Exchange, Reply, ThreadLost, Timing, unheeded
-from satchel.consult.cancelling import IsCancelled, never
+from satchel.consult.cancelling import IsCancelled, go_on, never
 from satchel.consult.consultation import Consultation, Kept
 from satchel.consult.conversation_records import (
     LOCAL,
@@ -186,6 +185,8 @@ class Consulting:
         )
         model = open_assistant(assistant, self._environ, self._settings, timing=self.timing)
         question = replace(question, key=replace(question.key, assistant=model.name))
+        if question.keeping is not None:
+            self._keeper().check(question.keeping, question.run_id)
         known = self._brief(question, model)
         is_cancelled = is_cancelled or never
         listener = on_progress or unheeded
@@ -225,11 +226,13 @@ class Consulting:
                 plan = self._preparing.plan(state, question, known, model.window, tell, is_cancelled, earlier)
                 again = replace(ask, prompt=plan.prompt, provider_ref=None, history=(), searchable=plan.overflow)
                 reply = model.ask(replace(again, tokens=plan.tokens))
-            plan = replace(plan, new_contents=_without_secrets(plan.new_contents))
-            answered = reply.output_tokens
+            # of a thread that we keep only the text comes again, not what the model thought
+            answered = reply.output_tokens if model.keeps_history else None
             if answered is None:
                 answered = self.counter.times(model.window.token_factor).count(reply.text)
             result = TurnResult(plan, reply.text, answered, reply.provider_ref, starts_over)
+            # whoever cancelled while a store was being deleted gets no answer, and must find all as it was
+            go_on(is_cancelled)
             committed = self.conversations.commit(conversation, result)
         lost = (_THREAD_LOST,) if starts_over else ()
         kept = self._keep(question, model, reply)
@@ -248,7 +251,7 @@ class Consulting:
         named = self.conversations.list(session_id=session_id, limit=MAX_LIMIT).items
         found = [one for one in named if assistant in {None, one.key.assistant, one.key.assistant.partition(":")[2]}]
         if not found:
-            known = [one.key.session_id for one in self.conversations.list(limit=MAX_LIMIT).items]
+            known = [one.key.session_id for one in self.conversations.list().items]
             others = ", ".join(one.key.assistant for one in named)
             close = nearest(session_id, known)
             raise NotFound(
@@ -369,8 +372,3 @@ class Consulting:
                 *(kept.notes if kept else ()),
             ),
         )
-
-
-def _without_secrets(contents: Mapping[bytes, str]) -> dict[bytes, str]:
-    """Keep no content with a secret: without it a changed file goes whole."""
-    return {digest: text for digest, text in contents.items() if finds_secret(text) is None}

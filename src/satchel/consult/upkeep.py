@@ -67,7 +67,7 @@ def check_vector_stores(engine: SqliteEngine) -> Check:
             f"{left} of {total} were left by calls that broke off; the next question with the same key deletes them "
             f"({accounts})",
         )
-    return Check("vector stores", "ok", f"{total} recorded, all of calls under way" if total else "none are recorded")
+    return Check("vector stores", "ok", f"{total} recorded, perhaps still in use" if total else "none are recorded")
 
 
 EXAMINATIONS: tuple[Examination, ...] = (

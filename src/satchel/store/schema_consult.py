@@ -27,6 +27,7 @@ CONSULT = (
         lease_holder TEXT,
         lease_since BIGINT,
         lease_until BIGINT,
+        lease_process TEXT,
         created_at BIGINT NOT NULL,
         updated_at BIGINT NOT NULL,
         expires_at BIGINT,

@@ -241,10 +241,10 @@ def test_a_dry_run_shows_the_plan_and_sends_nothing(cli: Cli, provider: Parrot) 
 
 
 @pytest.mark.usefixtures("known_things")
-def test_an_answer_that_cannot_be_kept_is_printed_all_the_same(cli: Cli) -> None:
-    cli("run", "start", "r2")
+def test_an_answer_that_cannot_be_kept_is_printed_all_the_same(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_CONTEXT_MAX_CONTENT_KIB", "1")
     status, out, err = cli(*CONSULT, "--keep", "discovery")
-    assert status == 4
+    assert status == 7
     assert "\nWhy?\n" in out
     assert "the answer was not kept: " in err
 

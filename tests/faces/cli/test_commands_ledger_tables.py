@@ -243,3 +243,14 @@ def test_layers_are_counted_as_json(cli: Cli) -> None:
         "recent_file_changes": 1,
     } in counted["layers"]
     assert counted["layers"][-1]["layer"] is None
+
+
+def test_very_many_rows_are_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    rows: list[tuple[object, ...]] = [(number, f"as\nlong {'x' * number}", "live") for number in range(1_001)]
+    out = drawn(capsys, [*rows, (7, "wide 漢字", None)])
+    lines = out.splitlines()
+    assert len(lines) == 2 + 1_002
+    assert headings(out) == ["id", "text", "status"]
+    assert lines[1_002].split() == ["1000", "as", "long", "x" * 1_000, "live"]
+    assert lines[2].index("live") == lines[1_002].index("live")
+    assert lines[-1] == "7      wide 漢字"

@@ -35,7 +35,7 @@ def missing_sdk(name: str, extra: str, error: ImportError) -> Unavailable:
 
 def shown(message: object) -> str:
     """Return what a provider said, on one line, without secrets and not too long."""
-    text = " ".join(redact(str(message)).text.split())
+    text = " ".join(redact(str(message)).text.split()).removesuffix(".")
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
 
 

@@ -73,7 +73,7 @@ def open_assistant(
         environ: the environment variables; keys are read from nowhere else.
 
     Raises:
-        InvalidInput: the model is unknown, or its endpoint is not configured.
+        InvalidInput: the model is unknown, its endpoint is not configured, or its key cannot be one.
         Unavailable: its key is not set.
     """
     settings = settings or AssistantSettings()
@@ -82,7 +82,7 @@ def open_assistant(
     if model.provider in _VENDORS:
         adapter = _VENDORS[model.provider]
         url = environ.get(_URL_VARIABLES[model.provider], "").strip() or None
-        if not environ.get(adapter.variable, "").strip():
+        if not _key(environ, adapter):
             raise failing.missing_key(model.full_name, adapter.variable)
     else:
         url = settings.base_url or (OLLAMA_URL if model.provider == "ollama" else None)
@@ -90,8 +90,14 @@ def open_assistant(
             raise InvalidInput(
                 f"the address of {name} is not configured", "Set consult.base_url to the endpoint, up to and with /v1"
             )
-    key = environ.get(adapter.variable, "").strip() or None
-    return adapter(model, key=key, base_url=url, timing=timing, patience=patience)
+    return adapter(model, key=_key(environ, adapter) or None, base_url=url, timing=timing, patience=patience)
+
+
+def _key(environ: Mapping[str, str], adapter: type[SdkAssistant[Any]]) -> str:
+    key = environ.get(adapter.variable, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise InvalidInput(f"{adapter.variable} holds characters that no key has", "Set it anew, to one line of ASCII")
+    return key
 
 
 def providers(environ: Mapping[str, str], settings: AssistantSettings | None = None) -> tuple[ProviderState, ...]:

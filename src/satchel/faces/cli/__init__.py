@@ -31,7 +31,7 @@ def run(arguments: Sequence[str]) -> int:
 
     arguments = list(arguments)
     try:
-        result = satchel_command.main(arguments, prog_name="satchel", standalone_mode=False)
+        result = satchel_command.main(arguments, prog_name="satchel", standalone_mode=False, color=_colour())
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except SatchelError as error:
@@ -78,4 +78,9 @@ def _report(arguments: Sequence[str], code: str, problem: str, remedy: str | Non
         click.echo(json.dumps({"error": {"code": code, "problem": problem, "remedy": remedy}}), err=True)
         return
     text = problem if remedy is None else f"{problem}. {remedy}"
-    click.echo(f"{click.style('error', fg='red', bold=True)} [{code}]: {text}", err=True)
+    click.echo(f"{click.style('error', fg='red', bold=True)} [{code}]: {text}", err=True, color=_colour())
+
+
+def _colour() -> bool | None:
+    """Return False where the environment wants no colour (https://no-color.org), else None: the terminal decides."""
+    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 _PIPED_WIDTH = 160
 _GAP = 3
+_MOST_DRAWN = 1_000
+"""Rows that are drawn; of more, which nobody reads on a terminal, each is a line, for a pager or a pipe."""
+
 _MOST_UNBROKEN = 16
 """A column no wider than this is never broken: ids, states, times."""
 
@@ -50,6 +53,9 @@ def show_table(
         for place, heading in enumerate(headings)
         if not silent.get(heading, {""}).issuperset(cells := [row[place] for row in texts])
     ]
+    if len(texts) > _MOST_DRAWN:
+        _print_plain(columns, texts)
+        return
     console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False)
     least = sum(min(column.widest, _MOST_UNBROKEN) for column in columns) + _GAP * (len(columns) - 1)
     console.print(_table(columns, texts) if least <= console.width else _blocks(columns, texts))
@@ -71,6 +77,19 @@ def _table(columns: Sequence[_Column], rows: Sequence[Sequence[str]]) -> Rendera
     for row in rows:
         table.add_row(*(_cell(row[column.place]) for column in columns))
     return table
+
+
+def _print_plain(columns: Sequence[_Column], rows: Sequence[Sequence[str]]) -> None:
+    import click
+    from rich.cells import cell_len
+
+    lines = [[" ".join(row[column.place].split("\n")) for column in columns] for row in rows]
+    lines.insert(0, [column.heading for column in columns])
+    widths = [max(map(cell_len, cells)) for cells in zip(*lines, strict=True)]
+    lines.insert(1, ["─" * width for width in widths])
+    for line in lines:
+        padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(line, widths, strict=True))
+        click.echo((" " * _GAP).join(padded).rstrip())
 
 
 def _blocks(columns: Sequence[_Column], rows: Sequence[Sequence[str]]) -> RenderableType:
