@@ -118,7 +118,7 @@ def test_vector_stores_of_calls_under_way_are_no_fault(satchel: Satchel) -> None
     stores = VectorStores(satchel.workplace)
     for _ in range(2):
         stores.announce("openai-1")
-    assert check(satchel, "vector stores") == ("ok", "2 recorded, all of calls under way")
+    assert check(satchel, "vector stores") == ("ok", "2 recorded, perhaps still in use")
 
 
 def test_vector_stores_that_are_left_over_are_said_with_what_will_happen(satchel: Satchel, clock: ManualClock) -> None:
