@@ -30,7 +30,10 @@ def missing_key(name: str, variable: str) -> Unavailable:
 
 def missing_sdk(name: str, extra: str, error: ImportError) -> Unavailable:
     """Return the error for an assistant whose vendor's SDK cannot be imported."""
-    return Unavailable(f"{name} needs its vendor's SDK ({error})", f"Install satchel[{extra}]")
+    return Unavailable(
+        f"{name} needs its vendor's SDK ({error})",
+        f"Install Satchel with its extra {extra}, as in pip install '/path/to/satchel[{extra}]'",
+    )
 
 
 def shown(message: object) -> str:
