@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from default_tools import DEFAULT_TOOLS
+
 pytestmark = pytest.mark.referee
 
 INSPECTOR = Path(__file__).parents[2] / ".referees" / "node_modules" / ".bin" / "mcp-inspector"
@@ -53,20 +55,7 @@ def write(inspect: Inspect) -> str:
 
 
 def test_the_inspector_lists_the_tools(inspect: Inspect) -> None:
-    assert [tool["name"] for tool in inspect("tools/list")["tools"]] == [
-        "write_context",
-        "read_context",
-        "search",
-        "set_decision",
-        "get_decision",
-        "find_decisions",
-        "add_constraint",
-        "get_constraints",
-        "deactivate_constraint",
-        "pack",
-        "report_error",
-        "report_outcome",
-    ]
+    assert [tool["name"] for tool in inspect("tools/list")["tools"]] == DEFAULT_TOOLS
 
 
 def test_the_inspector_finds_no_error_in_the_schemas(inspect: Inspect) -> None:

@@ -8,20 +8,6 @@ from typing import Any
 import mcp_types
 from mcp import Client
 
-DEFAULT_TOOLS = [
-    "write_context",
-    "read_context",
-    "search",
-    "set_decision",
-    "get_decision",
-    "find_decisions",
-    "add_constraint",
-    "get_constraints",
-    "deactivate_constraint",
-    "pack",
-    "report_error",
-    "report_outcome",
-]
 READING_TOOLS = ["read_context", "search", "get_decision", "find_decisions", "get_constraints"]
 
 Conversation = Callable[[Client], Awaitable[None]]

@@ -10,7 +10,8 @@ import anyio
 import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
-from end_to_end.mcp_sdk.talking import DEFAULT_TOOLS, READING_TOOLS, call, refused
+from default_tools import DEFAULT_TOOLS
+from end_to_end.mcp_sdk.talking import READING_TOOLS, call, refused
 
 
 def test_read_only_leaves_out_what_writes(one_session: Callable[..., None]) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 
-from end_to_end.mcp_sdk.talking import DEFAULT_TOOLS, READING_TOOLS, call, refused
+from default_tools import DEFAULT_TOOLS
+from end_to_end.mcp_sdk.talking import READING_TOOLS, call, refused
 
 
 def test_the_default_tools_are_listed(session: Callable[..., None]) -> None:

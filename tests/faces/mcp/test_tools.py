@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from consult.answered_turns import take_turn
+from default_tools import DEFAULT_TOOLS
 from satchel.base.tokens import token_counter
 from satchel.base.vocabulary import LIVENESS
 from satchel.faces.mcp.guidance import INSTRUCTIONS, PROMPTS
@@ -75,20 +76,7 @@ def test_the_tools_are_in_the_order_of_the_design() -> None:
 
 
 def test_the_default_tools() -> None:
-    assert list(Registry(ALL_TOOLS, DEFAULT_TOOLSETS).tools) == [
-        "write_context",
-        "read_context",
-        "search",
-        "set_decision",
-        "get_decision",
-        "find_decisions",
-        "add_constraint",
-        "get_constraints",
-        "deactivate_constraint",
-        "pack",
-        "report_error",
-        "report_outcome",
-    ]
+    assert list(Registry(ALL_TOOLS, DEFAULT_TOOLSETS).tools) == DEFAULT_TOOLS
 
 
 def test_a_read_only_server_has_only_what_reads() -> None:

@@ -1,0 +1,16 @@
+"""What a server offers unless it is told otherwise, for every test that looks from outside."""
+
+DEFAULT_TOOLS = [
+    "write_context",
+    "read_context",
+    "search",
+    "set_decision",
+    "get_decision",
+    "find_decisions",
+    "add_constraint",
+    "get_constraints",
+    "deactivate_constraint",
+    "pack",
+    "report_error",
+    "report_outcome",
+]
