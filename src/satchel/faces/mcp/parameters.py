@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from satchel.base import vocabulary
 from satchel.base.paging import MATCHES, ORDERS
-from satchel.base.vocabulary import PRIORITIES
 from satchel.faces.mcp.schema import Schema
 
 
@@ -51,9 +51,9 @@ FORMAT = said(choice("text", "json"), "Every tool takes it")
 ACTOR = said(TEXT, "Your name")
 AUTHOR = said(TEXT, "Author")
 """A filter, not who acts."""
-PRIORITY = choice(*PRIORITIES)
+PRIORITY = choice(*vocabulary.PRIORITIES)
 LEAST_PRIORITY = said(PRIORITY, "Or higher")
-LIVENESS = choice("live", "superseded", "all")
+LIVENESS = choice(*vocabulary.LIVENESS)
 MATCH = choice(*MATCHES)
 
 PAGE: Mapping[str, Schema] = {"limit": WHOLE, "offset": WHOLE, "format": FORMAT}

@@ -11,8 +11,6 @@ from satchel.pack.briefing.ranking import MEDIUM
 from satchel.pack.briefing.records import Candidate
 from satchel.pack.briefing.sources import Asked, Source, listed, readable
 
-_MOST_RATIONALE_CHARS = 100
-
 
 def constraints(_asked: Asked) -> Source:
     """Return the constraints that hold, the most urgent first."""
