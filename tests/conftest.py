@@ -34,6 +34,7 @@ def nobodys_git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
         patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("nobody")))
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
 
 

@@ -10,13 +10,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from satchel.base.clock import Clock, system_clock
+from satchel.base.config import FILE_NAME as CONFIG_FILE_NAME
 from satchel.base.config import Config, load_config
+from satchel.base.folders import config_folder, state_folder
 from satchel.base.paths import StorePlace, locate_store
 from satchel.base.retention import Retention
 from satchel.base.text import check_name
 from satchel.keep.projects import Workplace
+from satchel.store.known_stores import KnownStores
 from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
+from satchel.store.trust import Trust
 
 if TYPE_CHECKING:
     from satchel.consult.service import Consulting
@@ -266,18 +270,34 @@ def open_satchel(
         The opened Satchel; ``config.warnings`` says what was wrong in the configuration.
 
     Raises:
-        Refused: there is no project here.
+        Refused: there is no project here, or something that lies here is not to be trusted.
         InvalidInput: a name or path is not acceptable.
         Unavailable: a database URL was given.
     """
     environ = os.environ if environ is None else environ
-    place = locate_store(db, environ, Path(cwd) if cwd is not None else Path.cwd(), here=here)
-    config = load_config(place.folder, environ, settings)
+    known = KnownStores(state_folder())
+    place = locate_store(
+        db,
+        environ,
+        Path(cwd) if cwd is not None else Path.cwd(),
+        here=here,
+        is_tree=lambda file: (store := known.at(file)) is not None and store.tree,
+        is_listed=lambda file: known.at(file) is not None,
+    )
+    config = load_config(place.folder, environ, settings, user_file=config_folder() / CONFIG_FILE_NAME, root=place.root)
+    trust = Trust(
+        place.file,
+        known,
+        clock,
+        folders=[Path(folder) for folder in config.trust_folders],
+        everywhere=environ.get("SATCHEL_TRUST", "").lower() in {"1", "true"},
+    )
     engine = SqliteEngine(
         Access(place.file, config.store_durability, config.store_lock_wait_ms),
         read_only=read_only,
         clock=clock,
         backups_keep=config.store_backups_keep,
+        trust=trust,
     )
 
     def named(value: str | None, variable: str, field: str) -> str | None:

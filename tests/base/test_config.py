@@ -1,15 +1,17 @@
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
 from satchel.base.config import RESERVED_VARIABLES, Config, documented_toml, load_config, parse_value, read_text
 from satchel.base.config_keys import KEYS, Key
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, Refused
 from satchel.base.vocabulary import SECTIONS
 
 RATE = Key("pack.rate", float, 1.0, "A factor.", minimum=0)
@@ -17,9 +19,21 @@ SWITCH = Key("pack.switch", bool, True, "A switch.")
 
 
 def from_toml(folder: Path, text: str) -> Config:
-    """Load a configuration file and nothing else."""
+    """Load a configuration file of the user's and nothing else."""
     (folder / "config.toml").write_text(text, encoding="utf-8")
-    return load_config(folder, {})
+    return from_user(folder)
+
+
+def from_user(folder: Path, environ: Mapping[str, str] | None = None, arguments: object = None) -> Config:
+    """Load the user's file in a folder, with other sources."""
+    assert arguments is None or isinstance(arguments, dict)
+    return load_config(None, environ or {}, arguments, user_file=folder / "config.toml")
+
+
+def from_project(folder: Path, text: str, **options: Any) -> Config:
+    """Load a project's file and nothing else, unless options say so."""
+    (folder / "config.toml").write_text(text, encoding="utf-8")
+    return load_config(folder, {}, **options)
 
 
 def test_without_any_source_every_key_has_its_default() -> None:
@@ -30,14 +44,14 @@ def test_without_any_source_every_key_has_its_default() -> None:
 
 
 def test_without_any_source_there_is_nothing_to_warn_about(tmp_path: Path) -> None:
-    assert load_config(tmp_path, {}).warnings == ()
+    assert from_user(tmp_path, {}).warnings == ()
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name)
 def test_every_key_has_an_attribute_of_its_type(key: Key) -> None:
     hint = get_type_hints(Config)[key.attribute]
     accepted = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    assert set(accepted) == {key.type, type(key.default)}
+    assert {get_origin(part) or part for part in accepted} == {key.type, type(key.default)}
 
 
 def test_every_typed_attribute_is_a_key() -> None:
@@ -70,6 +84,7 @@ VALID = [
     ("pack.deadline_ms", "60000", 60_000),
     *((f"pack.share_{section}", str(weight), weight) for weight, section in enumerate(SECTIONS)),
     ("tokens.encoding", "cl100k_base", "cl100k_base"),
+    ("trust.folders", "/mnt/c:/srv/work", ("/mnt/c", "/srv/work")),
     ("project.name", "Shop front", "Shop front"),
 ]
 
@@ -90,7 +105,7 @@ def test_the_file_sets_every_key(tmp_path: Path, name: str, text: str, value: ob
     table, key = name.split(".")
     config = from_toml(tmp_path, f"[{table}]\n{key} = {json.dumps(value)}\n")
     setting = config.setting(name)
-    assert (setting.value, setting.source, config.warnings) == (value, "config.toml", ())
+    assert (setting.value, setting.source, config.warnings) == (value, "your config.toml", ())
 
 
 @pytest.mark.parametrize(("name", "text", "value"), VALID)
@@ -108,7 +123,7 @@ def test_an_argument_goes_before_the_environment() -> None:
 
 def test_the_environment_goes_before_the_file(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("[store]\nbackups_keep = 2\n")
-    assert load_config(tmp_path, {"SATCHEL_STORE_BACKUPS_KEEP": "3"}).store_backups_keep == 3
+    assert from_user(tmp_path, {"SATCHEL_STORE_BACKUPS_KEEP": "3"}).store_backups_keep == 3
 
 
 def test_an_argument_of_none_counts_as_not_given() -> None:
@@ -195,25 +210,25 @@ def test_a_bad_argument_is_warned_about_by_key_and_the_default_counts(name: str,
 def test_a_value_of_the_wrong_type_in_the_file_is_warned_about(tmp_path: Path, line: str) -> None:
     config = from_toml(tmp_path, f"[store]\n{line}\n")
     assert config.store_lock_wait_ms == 10_000
-    assert [warning.startswith("config.toml: store.lock_wait_ms ") for warning in config.warnings] == [True]
+    assert [warning.startswith("your config.toml: store.lock_wait_ms ") for warning in config.warnings] == [True]
 
 
 def test_a_warning_says_what_is_allowed_and_what_counts_instead(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("[store]\nlock_wait_ms = 250\n")
-    config = load_config(tmp_path, {"SATCHEL_STORE_LOCK_WAIT_MS": "long"})
+    config = from_user(tmp_path, {"SATCHEL_STORE_LOCK_WAIT_MS": "long"})
     assert config.warnings == (
         "environment SATCHEL_STORE_LOCK_WAIT_MS: store.lock_wait_ms 'long' is not a whole number from 0 to "
-        "600000; store.lock_wait_ms is 250 (config.toml)",
+        "600000; store.lock_wait_ms is 250 (your config.toml)",
     )
 
 
 def test_a_zone_that_is_unknown_is_warned_about_and_the_next_source_counts(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text('[retention]\nzone = "Europe/Berlin"\n')
-    config = load_config(tmp_path, {"SATCHEL_RETENTION_ZONE": "Mars/Base"})
+    config = from_user(tmp_path, {"SATCHEL_RETENTION_ZONE": "Mars/Base"})
     assert config.retention_zone == "Europe/Berlin"
     assert config.warnings == (
         "environment SATCHEL_RETENTION_ZONE: retention.zone 'Mars/Base' is no time zone that this machine knows; "
-        'retention.zone is "Europe/Berlin" (config.toml)',
+        'retention.zone is "Europe/Berlin" (your config.toml)',
     )
 
 
@@ -229,20 +244,21 @@ def test_a_zone_that_is_no_text_is_warned_about(tmp_path: Path, value: str) -> N
 
 def test_a_bad_value_is_warned_about_even_where_a_better_source_counts(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("[store]\ndurability = 'fast'\n")
-    config = load_config(tmp_path, {}, {"store.durability": "relaxed"})
+    config = from_user(tmp_path, {}, {"store.durability": "relaxed"})
     assert config.store_durability == "relaxed"
     assert config.warnings == (
-        'config.toml: store.durability \'fast\' is not "full" or "relaxed"; store.durability is "relaxed" (argument)',
+        'your config.toml: store.durability \'fast\' is not "full" or "relaxed"; '
+        'store.durability is "relaxed" (argument)',
     )
 
 
 def test_each_bad_source_has_a_warning_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("[store]\nbackups_keep = -1\n")
-    config = load_config(tmp_path, {"SATCHEL_STORE_BACKUPS_KEEP": "-2"}, {"store.backups_keep": -3})
+    config = from_user(tmp_path, {"SATCHEL_STORE_BACKUPS_KEEP": "-2"}, {"store.backups_keep": -3})
     assert [warning.split(" is not ")[0] for warning in config.warnings] == [
         "argument: store.backups_keep -3",
         "environment SATCHEL_STORE_BACKUPS_KEEP: store.backups_keep -2",
-        "config.toml: store.backups_keep -1",
+        "your config.toml: store.backups_keep -1",
     ]
 
 
@@ -257,7 +273,7 @@ def test_each_bad_source_has_a_warning_of_its_own(tmp_path: Path) -> None:
 )
 def test_an_unknown_key_in_the_file_gets_the_nearest_name(tmp_path: Path, text: str, shown: str, meant: str) -> None:
     assert from_toml(tmp_path, text).warnings == (
-        f"config.toml: {shown!r} is no key of Satchel; did you mean {meant!r}?",
+        f"your config.toml: {shown!r} is no key of Satchel; did you mean {meant!r}?",
     )
 
 
@@ -299,15 +315,16 @@ def test_variables_of_others_are_not_warned_about() -> None:
 )
 def test_a_file_that_is_no_toml_is_warned_about_and_none_of_it_counts(tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "config.toml").write_bytes(raw)
-    config = load_config(tmp_path, {})
+    config = from_user(tmp_path, {})
     assert config.store_backups_keep == 10
-    assert [warning.startswith("config.toml: is not valid TOML (") for warning in config.warnings] == [True]
+    assert [warning.startswith("your config.toml: is not valid TOML (") for warning in config.warnings] == [True]
 
 
 def test_a_file_that_cannot_be_read_is_warned_about(tmp_path: Path) -> None:
     (tmp_path / "config.toml").mkdir()
-    (warning,) = load_config(tmp_path, {}).warnings
-    assert warning.startswith("config.toml: cannot be read (")
+    (warning,) = from_user(tmp_path, {}).warnings
+    assert warning.startswith("your config.toml: ")
+    assert "is not a regular file" in warning
 
 
 def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
@@ -364,24 +381,24 @@ def test_a_text_is_read_as_the_value_it_spells(key: Key, text: str, value: objec
 
 
 def test_the_documented_file_sets_nothing(tmp_path: Path) -> None:
-    config = from_toml(tmp_path, documented_toml())
+    config = from_toml(tmp_path, documented_toml(of_user=True))
     assert {setting.source for setting in config.settings} == {"default"}
 
 
 def test_the_documented_file_with_every_line_uncommented_sets_every_key(tmp_path: Path) -> None:
-    lines = documented_toml().splitlines()
+    lines = documented_toml(of_user=True).splitlines()
     config = from_toml(tmp_path, "\n".join(line if line[:2] == "# " else line.lstrip("#") for line in lines))
     assert config.warnings == ()
     assert [setting.value for setting in config.settings] == [
-        key.example if key.default is None else key.default for key in KEYS
+        key.default if key.example is None else key.example for key in KEYS
     ]
-    assert {setting.source for setting in config.settings} == {"config.toml"}
+    assert {setting.source for setting in config.settings} == {"your config.toml"}
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name)
 def test_the_documented_file_explains_every_key(key: Key) -> None:
     default = "not set" if key.default is None else json.dumps(key.default)
-    assert f"# {key.help}\n# {key.allowed}; default: {default}\n#" in documented_toml()
+    assert f"# {key.help}\n# {key.allowed}; default: {default}\n#" in documented_toml(of_user=True)
 
 
 def test_the_toml_parser_is_loaded_only_where_there_is_a_file(tmp_path: Path) -> None:
@@ -390,3 +407,84 @@ def test_the_toml_parser_is_loaded_only_where_there_is_a_file(tmp_path: Path) ->
         "sys.exit('tomllib' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program, tmp_path], check=False).returncode == 0
+
+
+OF_PROJECTS = {key.name for key in KEYS if key.project == "yes"}
+LOWERED = {"context.max_content_kib", "pack.budget", "pack.deadline_ms"}
+
+
+def test_a_projects_file_may_set_only_what_cannot_send_or_delete() -> None:
+    assert {
+        *("layers.open", "claims.minutes", "pack.token_factor", "tokens.encoding"),
+        *(f"pack.share_{section}" for section in SECTIONS),
+    } == OF_PROJECTS
+    assert {key.name for key in KEYS if key.project == "lower"} == LOWERED
+
+
+@pytest.mark.parametrize("key", [key for key in KEYS if key.project == "no"], ids=lambda key: key.name)
+def test_what_a_projects_file_may_not_set_is_passed_over_with_a_warning(tmp_path: Path, key: Key) -> None:
+    table, name = key.name.split(".")
+    value = key.example if key.default in (None, ()) else key.default
+    config = from_project(tmp_path, f"[{table}]\n{name} = {json.dumps(value)}\n", user_file=tmp_path / "mine.toml")
+    assert config.setting(key.name).source == "default"
+    (warning,) = config.warnings
+    assert warning.startswith(f"config.toml: {key.name} counts only in your own file ({tmp_path / 'mine.toml'})")
+
+
+def test_a_projects_file_lowers_a_budget(tmp_path: Path) -> None:
+    config = from_project(tmp_path, "[pack]\nbudget = 1000\n")
+    assert (config.pack_budget, config.setting("pack.budget").source, config.warnings) == (1_000, "config.toml", ())
+
+
+@pytest.mark.parametrize("name", sorted(LOWERED))
+def test_a_projects_file_does_not_raise_a_budget(tmp_path: Path, name: str) -> None:
+    table, key = name.split(".")
+    config = from_project(tmp_path, f"[{table}]\n{key} = 9999\n")
+    assert config.setting(name).source == "default"
+    assert "may only lower" in config.warnings[0]
+
+
+def test_the_users_file_goes_before_the_projects(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text("[claims]\nminutes = 5\n")
+    assert from_project(tmp_path, "[claims]\nminutes = 50\n", user_file=mine).claims_minutes == 5
+
+
+def test_the_users_file_has_tables_for_one_project(tmp_path: Path) -> None:
+    mine, here, there = tmp_path / "mine.toml", tmp_path / "here", tmp_path / "there"
+    mine.write_text(f"[claims]\nminutes = 5\n[projects.{json.dumps(str(here))}.claims]\nminutes = 7\n")
+    found = [load_config(None, {}, user_file=mine, root=root).claims_minutes for root in (here, there, None)]
+    assert found == [7, 5, 5]
+
+
+def test_a_link_in_the_place_of_a_projects_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("[claims]\nminutes = 5\n")
+    (tmp_path / "config.toml").symlink_to("elsewhere")
+    with pytest.raises(Refused, match=r"config\.toml is a link"):
+        load_config(tmp_path, {})
+
+
+def test_a_link_in_the_place_of_the_users_file_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "dotfiles").write_text("[claims]\nminutes = 5\n")
+    (tmp_path / "config.toml").symlink_to("dotfiles")
+    assert from_user(tmp_path).claims_minutes == 5
+
+
+def test_a_pipe_in_the_place_of_a_projects_file_is_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.toml")
+    with pytest.raises(Refused, match="not a regular file"):
+        load_config(tmp_path, {})
+
+
+def test_a_projects_file_of_a_gigabyte_is_refused_unread(tmp_path: Path) -> None:
+    with (tmp_path / "config.toml").open("wb") as stream:
+        stream.truncate(1 << 30)
+    with pytest.raises(Refused, match="has 1073741824 bytes"):
+        load_config(tmp_path, {})
+
+
+def test_the_documented_file_of_a_project_names_only_what_counts_there(tmp_path: Path) -> None:
+    lines = documented_toml().splitlines()
+    config = from_project(tmp_path, "\n".join(line if line[:2] == "# " else line.lstrip("#") for line in lines))
+    assert config.warnings == ()
+    assert {setting.key.name for setting in config.settings if setting.source == "config.toml"} == OF_PROJECTS | LOWERED

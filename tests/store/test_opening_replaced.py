@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
 import pytest
 
 from faults.rows import add, names
-from satchel.base.errors import StoreForeign
+from satchel.base.errors import StoreForeign, StoreMissing
 from store.opened import OpenEngine, make_foreign, use
 
 
@@ -60,13 +62,35 @@ def _foreign_bytes(file: Path) -> bytes:
     return file.read_bytes()
 
 
-def test_a_file_that_was_removed_is_an_empty_store_until_the_next_write(
-    open_engine: OpenEngine, store_file: Path
+def _removed(file: Path) -> None:
+    file.unlink()
+
+
+def _emptied(file: Path) -> None:
+    os.truncate(file, 0)
+
+
+@pytest.mark.parametrize("lose", [_removed, _emptied])
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_a_file_that_is_lost_under_a_running_process_is_not_taken_for_a_new_store(
+    open_engine: OpenEngine, store_file: Path, lose: Callable[[Path], None], kind: str
 ) -> None:
     engine = open_engine()
-    add(engine, "gone")
-    store_file.unlink()
-    assert names(engine) == []
-    assert not store_file.exists()
-    add(engine, "anew")
-    assert names(engine) == ["anew"]
+    add(engine, "lost")
+    lose(store_file)
+    there = sorted(path.name for path in store_file.parent.iterdir())
+    with pytest.raises(StoreMissing, match=r"satchel restore.*satchel init --new.*nothing was written"):
+        use(engine, kind)
+    assert sorted(path.name for path in store_file.parent.iterdir()) == there
+
+
+@pytest.mark.parametrize("lose", [_removed, _emptied])
+def test_a_new_store_is_made_in_the_place_of_a_lost_one_where_that_is_wanted(
+    open_engine: OpenEngine, store_file: Path, lose: Callable[[Path], None]
+) -> None:
+    engine = open_engine()
+    add(engine, "lost")
+    lose(store_file)
+    engine.want_new()
+    add(engine, "new")
+    assert names(engine) == ["new"]

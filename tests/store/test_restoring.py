@@ -11,7 +11,7 @@ import pytest
 
 from faults.damage import overwrite_leaves
 from faults.processes import Child
-from satchel.base.errors import NotFound, SatchelError, StoreDamaged, StoreForeign, StoreNewer
+from satchel.base.errors import NotFound, SatchelError, StoreDamaged, StoreForeign, StoreMissing, StoreNewer
 from store.filled import contents, failed, files, fill
 from store.opened import OpenStore
 
@@ -205,10 +205,13 @@ def test_restoring_a_bad_backup_changes_nothing(
     satchel.close()
     if not there:
         store_file.unlink()
-        kept = []
     make(tmp_path / "bad.db")
     before = files(tmp_path)
     with pytest.raises(error):
         satchel.housekeeping.restore(tmp_path / "bad.db")
     assert files(tmp_path) == before
-    assert contents(satchel) == kept
+    if there:
+        assert contents(satchel) == kept
+    else:
+        with pytest.raises(StoreMissing):
+            contents(satchel)

@@ -1,8 +1,13 @@
-"""Configuration: one table of keys; a fault in a source is warned about and passed over, never fatal."""
+"""Configuration: one table of keys; a fault in a source is warned about and passed over.
+
+The user's own file may set every key. What a project's file may set is said key by key: it may have come with a clone.
+"""
 
 from __future__ import annotations
 
 import math
+import os
+import stat
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,15 +15,26 @@ from pathlib import Path
 from typing import Any
 
 from satchel.base.config_keys import KEYS, VARIABLE_PREFIX, Key, Value
-from satchel.base.errors import InvalidInput, nearest, unknown_name
+from satchel.base.errors import InvalidInput, Refused, nearest, unknown_name
 from satchel.base.text import check_name
 
 FILE_NAME = "config.toml"
-"""The configuration file's name, in the folder of the store."""
+"""The configuration file's name, in the folder of the store and in the user's own."""
 
-RESERVED_VARIABLES = ("SATCHEL_DB", "SATCHEL_RUN", "SATCHEL_AGENT", "SATCHEL_PROJECT", "SATCHEL_DEBUG")
-"""Environment variables of Satchel that are no configuration keys."""
+RESERVED_VARIABLES = {
+    "SATCHEL_DB": "the store's file",
+    "SATCHEL_PROJECT": "the project's name",
+    "SATCHEL_RUN": "the run where a call names none",
+    "SATCHEL_AGENT": "who acts where a call names nobody",
+    "SATCHEL_TRUST": "1 trusts every store, whoever made and owns it: for containers and CI",
+    "SATCHEL_CONSULT_KEY": "the key for the address in consult.base_url",
+    "SATCHEL_DEBUG": "show tracebacks of faults",
+}
+"""Environment variables of Satchel that are no configuration keys, and what they say."""
 
+_YOUR_FILE = "your config.toml"
+_PROJECTS = "projects"
+_MOST_BYTES = 1_048_576
 _SHOWN_CHARS = 60
 
 
@@ -29,7 +45,7 @@ class Setting:
     Attributes:
         key: the row of :data:`KEYS`.
         value: a valid value of the key, or None where it is not set.
-        source: ``argument``, ``environment SATCHEL_...``, ``config.toml`` or ``default``.
+        source: ``argument``, ``environment SATCHEL_...``, ``your config.toml``, ``config.toml`` or ``default``.
     """
 
     key: Key
@@ -75,6 +91,7 @@ class Config:
     consult_output_tokens: int | None
     consult_blob_mib: int
     tokens_encoding: str
+    trust_folders: tuple[str, ...]
     project_name: str | None
     settings: tuple[Setting, ...]
     warnings: tuple[str, ...]
@@ -103,18 +120,28 @@ class _Given:
 
 
 def load_config(
-    folder: Path | None, environ: Mapping[str, str], arguments: Mapping[str, object] | None = None
+    folder: Path | None,
+    environ: Mapping[str, str],
+    arguments: Mapping[str, object] | None = None,
+    *,
+    user_file: Path | None = None,
+    root: Path | None = None,
 ) -> Config:
-    """Collect the configuration; never fails over what a source says.
+    """Collect the configuration; what a source says wrong is warned about by key and source, and the next one counts.
 
-    An argument goes before the environment, that before the file, that before the default. A value that is
-    not valid is warned about by key and source, and the next source counts.
+    An argument goes before the environment, that before the user's file, that before the project's, that before the
+    default. In the user's file the tables of ``[projects."PATH"]`` go before the others.
 
     Args:
-        folder: the folder that may hold a ``config.toml``, that is the store's; None reads no file.
+        folder: the folder that may hold the project's ``config.toml``, that is the store's; None reads no file.
         environ: environment variables; ``store.durability`` is ``SATCHEL_STORE_DURABILITY``. An empty one
             counts as not set.
         arguments: values by key name, as values or as text; None counts as not given.
+        user_file: the user's file, which need not exist; None reads none.
+        root: the project's root folder, whose tables in the user's file count.
+
+    Raises:
+        Refused: the project's file is a link, no regular file or larger than 1 MiB.
     """
     warnings: list[str] = []
     names = [key.name for key in KEYS]
@@ -132,21 +159,76 @@ def load_config(
     }
     variables = [key.variable for key in KEYS] + list(RESERVED_VARIABLES)
     warnings += _unknown("environment", filter(_is_ours, sorted(environ)), variables)
-    from_file: dict[str, _Given] = {}
-    if folder is not None:
-        try:
-            from_file = {name: _Given(value, FILE_NAME) for name, value in _read_file(folder / FILE_NAME)}
-        except InvalidInput as error:
-            warnings.append(f"{FILE_NAME}: {error}")
-    warnings += _unknown(FILE_NAME, from_file, names)
+    from_user, from_project, problems = _from_files(folder, user_file, root)
+    warnings += problems
+    for source, given in ((_YOUR_FILE, from_user), (FILE_NAME, from_project)):
+        warnings += _unknown(source, given, names)
+    warnings += _not_for_projects(from_project, user_file)
 
     settings: list[Setting] = []
     for key in KEYS:
-        setting, problems = _resolve(key, [from_arguments, from_environ, from_file])
+        setting, problems = _resolve(key, [from_arguments, from_environ, from_user, from_project])
         settings.append(setting)
         warnings += problems
     values: dict[str, Any] = {setting.key.attribute: setting.value for setting in settings}
     return Config(**values, settings=tuple(settings), warnings=tuple(warnings))
+
+
+def _from_files(
+    folder: Path | None, user_file: Path | None, root: Path | None
+) -> tuple[dict[str, _Given], dict[str, _Given], list[str]]:
+    """Return what the user's and the project's file say, and what is wrong with them."""
+    warnings = []
+    user: dict[str, object] = {}
+    project: dict[str, object] = {}
+    if user_file is not None:
+        try:
+            tables = _read_file(user_file, links=True)
+            of_projects = tables.pop(_PROJECTS, {})
+            user = _flat(tables)
+            if isinstance(of_projects, dict):
+                for path, own in of_projects.items():
+                    if root is not None and isinstance(own, dict) and Path(path).expanduser() == root:
+                        user |= _flat(own)
+            else:
+                warnings.append(f'{_YOUR_FILE}: {_PROJECTS} is no table; write [{_PROJECTS}."/path/of/project".store]')
+        except (InvalidInput, Refused) as error:
+            warnings.append(f"{_YOUR_FILE}: {error}")
+    if folder is not None:
+        if folder.is_symlink():
+            raise Refused(f"{folder} is a link, not a folder", "Remove it, or name a store with --db PATH")
+        try:
+            project = _flat(_read_file(folder / FILE_NAME, links=False))
+        except InvalidInput as error:
+            warnings.append(f"{FILE_NAME}: {error}")
+    return (
+        {name: _Given(value, _YOUR_FILE) for name, value in user.items()},
+        {name: _Given(value, FILE_NAME) for name, value in project.items()},
+        warnings,
+    )
+
+
+def _not_for_projects(given: dict[str, _Given], user_file: Path | None) -> list[str]:
+    """Take out of a project's file what it may not set; return a warning for each key."""
+    warnings = []
+    for key in KEYS:
+        if key.name not in given or key.project == "yes":
+            continue
+        value = given[key.name].value
+        own = f"your own file{'' if user_file is None else f' ({user_file})'}, {key.variable}"
+        if key.project == "no":
+            warnings.append(
+                f"{FILE_NAME}: {key.name} counts only in {own} or as an argument, since a project's file may come with "
+                "a clone; it was passed over"
+            )
+            del given[key.name]
+        elif isinstance(value, int) and isinstance(key.default, int) and value > key.default:
+            warnings.append(
+                f"{FILE_NAME}: a project's file may only lower {key.name} below {key.default}, not raise it to "
+                f"{_shown(value)}; set it in {own}"
+            )
+            del given[key.name]
+    return warnings
 
 
 def read_text(key: Key, given: object) -> object:
@@ -159,10 +241,12 @@ def read_text(key: Key, given: object) -> object:
     """
     if not isinstance(given, str) or key.type is str:
         return given
+    if key.type is tuple:
+        return tuple(part for part in given.split(os.pathsep) if part)
     if key.type is bool:
         return {"true": True, "false": False, "1": True, "0": False}.get(given.strip().lower(), given)
     try:
-        return key.type(given)
+        return int(given) if key.type is int else float(given)
     except ValueError:
         return given
 
@@ -177,7 +261,12 @@ def parse_value(key: Key, given: object) -> Value:
     Raises:
         InvalidInput: it is of another type, out of range or not a choice.
     """
-    if isinstance(given, str) and key.type is str:
+    if key.type is tuple:
+        if isinstance(given, list | tuple) and all(isinstance(part, str) and "\0" not in part for part in given):
+            folders = tuple(str(Path(part).expanduser()) for part in given)
+            if all(map(os.path.isabs, folders)):
+                return folders
+    elif isinstance(given, str) and key.type is str:
         if key.is_zone:
             from satchel.base.weekdays import check_zone
 
@@ -193,28 +282,39 @@ def parse_value(key: Key, given: object) -> Value:
         most = widest if key.maximum is None else key.maximum
         fits = type(given) is key.type or (key.type is float and type(given) is int)
         if fits and least <= given <= most:
-            return key.type(given)
+            return given if key.type is bool else int(given) if key.type is int else float(given)
     raise _bad(key, given)
 
 
-def documented_toml() -> str:
-    """Return the text of a ``config.toml`` that explains every key and sets none.
+def documented_toml(*, of_user: bool = False) -> str:
+    """Return the text of a ``config.toml`` that explains every key that counts there, and sets none.
 
     A line that would set a key begins with ``#`` and no space.
+
+    Args:
+        of_user: for the user's file, which may set every key, instead of a project's.
     """
     lines = [
-        "# Satchel's configuration. Remove the # before a key to set it.",
+        f"# Satchel's configuration{' of this user' if of_user else ' for this project'}. "
+        "Remove the # before a key to set it.",
         f"# An environment variable goes before this file: {KEYS[0].variable} sets {KEYS[0].name}.",
     ]
+    if of_user:
+        lines.append(f'# For one project alone, name the table so: [{_PROJECTS}."/path/of/project".store]')
+    else:
+        lines.append("# Other keys count only in your own file: `satchel config --template --user` explains them.")
     table = ""
     for key in KEYS:
+        if not of_user and key.project == "no":
+            continue
         head, name = key.name.split(".")
         if head != table:
             lines += ["", f"[{head}]"]
             table = head
         default = "not set" if key.default is None else _toml(key.default)
-        shown = key.example if key.default is None else key.default
-        lines += [f"# {key.help}", f"# {key.allowed}; default: {default}", f"#{name} = {_toml(shown)}"]
+        shown = key.default if key.example is None else key.example
+        only = "; here it can only be lowered" if key.project == "lower" and not of_user else ""
+        lines += [f"# {key.help}", f"# {key.allowed}; default: {default}{only}", f"#{name} = {_toml(shown)}"]
     return "\n".join(lines) + "\n"
 
 
@@ -253,26 +353,54 @@ def _resolve(key: Key, sources: Iterable[Mapping[str, _Given]]) -> tuple[Setting
     ]
 
 
-def _read_file(path: Path) -> list[tuple[str, object]]:
-    """Return the file's keys, each with its table's name before it, or nothing where there is no file."""
+def _read_file(path: Path, *, links: bool) -> dict[str, object]:
+    """Return the tables of a file, or nothing where there is no file.
+
+    Args:
+        links: whether the path may be a link, as dotfiles of a user often are.
+
+    Raises:
+        Refused: it is a link all the same, no regular file, or too large.
+        InvalidInput: it cannot be read, or is not valid TOML.
+    """
+    # without waiting, since opening a pipe would wait for whatever writes to it
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
-        raw = path.read_bytes()
+        descriptor = os.open(path, flags if links else flags | getattr(os, "O_NOFOLLOW", 0))
     except FileNotFoundError:
-        return []
+        return {}
+    except OSError as error:
+        if path.is_symlink() and not links:
+            raise Refused(f"{path} is a link", "Put a file in its place, or remove it") from error
+        raise InvalidInput(f"cannot be read ({error.strerror})", "None of its keys count") from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Refused(f"{path} is not a regular file", "Put a file in its place, or remove it")
+        if status.st_size > _MOST_BYTES:
+            raise Refused(f"{path} has {status.st_size} bytes; a configuration has at most {_MOST_BYTES}", "Remove it")
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
+            raw = stream.read(_MOST_BYTES)
     except OSError as error:
         raise InvalidInput(f"cannot be read ({error.strerror})", "None of its keys count") from error
+    finally:
+        os.close(descriptor)
     import tomllib
 
     try:
-        tables = tomllib.loads(raw.decode("utf-8-sig"))
+        return tomllib.loads(raw.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # ValueError itself: a number of too many digits
         raise InvalidInput(f"is not valid TOML ({error})", "None of its keys count") from error
-    keys: list[tuple[str, object]] = []
+
+
+def _flat(tables: Mapping[str, object]) -> dict[str, object]:
+    """Return the keys of tables, each with its table's name before it."""
+    keys: dict[str, object] = {}
     for table, content in tables.items():
         if isinstance(content, dict):
-            keys += [(f"{table}.{name}", value) for name, value in content.items()]
+            keys |= {f"{table}.{name}": value for name, value in content.items()}
         else:
-            keys.append((table, content))
+            keys[table] = content
     return keys
 
 

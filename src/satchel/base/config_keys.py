@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from satchel.base.vocabulary import SECTIONS
 
 VARIABLE_PREFIX = "SATCHEL_"
 """What the environment variables of the keys begin with."""
 
-Value = str | int | float | bool | None
-ValueType = type[str] | type[int] | type[float] | type[bool]
+Value = str | int | float | bool | tuple[str, ...] | None
+ValueType = type[str] | type[int] | type[float] | type[bool] | type[tuple[str, ...]]
+
+Reach = Literal["yes", "lower", "no"]
+"""What a project's own file may do with a key: set it, only lower it, or nothing, since it may come with a clone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,7 @@ class Key:
         choices: the texts allowed; empty where any name will do.
         example: what the documented file shows where there is no default.
         is_zone: whether its values are the names of time zones.
+        project: what the project's own file may do with it.
     """
 
     name: str
@@ -38,6 +43,7 @@ class Key:
     choices: tuple[str, ...] = ()
     example: Value = None
     is_zone: bool = False
+    project: Reach = "no"
 
     @property
     def attribute(self) -> str:
@@ -50,6 +56,12 @@ class Key:
         return VARIABLE_PREFIX + self.attribute.upper()
 
     @property
+    def read_from(self) -> str:
+        """Where it may be set, in words, from the strongest to the weakest."""
+        project = {"yes": ", the project's file", "lower": ", the project's file where that lowers it", "no": ""}
+        return f"argument, environment, your file{project[self.project]}"
+
+    @property
     def allowed(self) -> str:
         """The values it takes, in words, as in ``a whole number from 0 to 1000``."""
         if self.choices:
@@ -58,6 +70,8 @@ class Key:
             return "true or false"
         if self.is_zone:
             return "the IANA name of a time zone"
+        if self.type is tuple:
+            return "a list of absolute paths"
         if self.type is str:
             return "a name of at most 200 characters"
         number = "a whole number" if self.type is int else "a number"
@@ -105,12 +119,14 @@ KEYS: tuple[Key, ...] = (
         "Largest content that is accepted, in KiB of UTF-8.",
         minimum=1,
         maximum=10_240,
+        project="lower",
     ),
     Key(
         "layers.open",
         bool,
         False,
         "Whether a new layer may be named; otherwise only the five that every project has, and those named before.",
+        project="yes",
     ),
     Key(
         "claims.minutes",
@@ -119,6 +135,7 @@ KEYS: tuple[Key, ...] = (
         "Minutes that a claim on files holds where the call names no time.",
         minimum=1,
         maximum=10_080,
+        project="yes",
     ),
     Key(
         "retention.messages_hours",
@@ -172,6 +189,7 @@ KEYS: tuple[Key, ...] = (
         "Tokens of a briefing that is asked for without a budget.",
         minimum=0,
         maximum=1_000_000,
+        project="lower",
     ),
     Key(
         "pack.token_factor",
@@ -180,6 +198,7 @@ KEYS: tuple[Key, ...] = (
         "Tokens of your model for each one that is counted here: 1.2 where its texts cost a fifth more.",
         minimum=1,
         maximum=10,
+        project="yes",
     ),
     Key(
         "pack.deadline_ms",
@@ -188,6 +207,7 @@ KEYS: tuple[Key, ...] = (
         "Milliseconds after which a briefing makes do with what it has.",
         minimum=1,
         maximum=60_000,
+        project="lower",
     ),
     *(
         Key(
@@ -198,6 +218,7 @@ KEYS: tuple[Key, ...] = (
             minimum=0,
             maximum=100,
             example=10,
+            project="yes",
         )
         for section in SECTIONS
     ),
@@ -247,6 +268,15 @@ KEYS: tuple[Key, ...] = (
         "o200k_base",
         "The vocabulary in which tokens are counted, where the tokens extra is installed.",
         choices=("o200k_base", "cl100k_base"),
+        project="yes",
+    ),
+    Key(
+        "trust.folders",
+        tuple,
+        (),
+        "Folders whose stores are trusted, with all below them, whoever owns them and may write there: mounts without "
+        "modes, containers.",
+        example=("/mnt/c/work",),
     ),
     Key(
         "project.name",

@@ -38,6 +38,7 @@ ERROR_KINDS: dict[str, ErrorKind] = {
         ErrorKind("store_full", 12, 507, "the disk or quota is full, or the device failed"),
         ErrorKind("unavailable", 13, 501, "an optional part is not installed or not built yet"),
         ErrorKind("assistant_failed", 14, 502, "the provider of an assistant refused, failed or was cut off"),
+        ErrorKind("store_missing", 15, 410, "the store's file is gone or empty, though there was a store"),
         ErrorKind("interrupted", 130, 499, "the caller cancelled the request"),
     )
 }
@@ -128,6 +129,12 @@ class StoreFull(SatchelError):
     """The disk is full or the device failed; the transaction was rolled back."""
 
     code = "store_full"
+
+
+class StoreMissing(SatchelError):
+    """The store's file is gone or empty, though there was a store; nothing was made in its place."""
+
+    code = "store_missing"
 
 
 class Unavailable(SatchelError):

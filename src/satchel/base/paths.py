@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from satchel.base.errors import InvalidInput, Refused, Unavailable
+from satchel.base.file_checks import is_mine, owner_name
 
 FOLDER_NAME = ".satchel"
 FILE_NAME = "satchel.db"
+
+_MOST_POINTER_BYTES = 16_384
 
 _INIT_HINT = (
     "Go into a git repository, run `satchel init` in the folder that is to be the project, "
@@ -60,6 +63,7 @@ class StorePlace:
         root: the project's root folder, or None outside any project.
         worktree: the linked worktree that the search started in, or None in the main one.
         suggested_name: what the project is called unless configured.
+        found: how the store was found, in words.
     """
 
     file: Path
@@ -67,6 +71,7 @@ class StorePlace:
     root: Path | None
     worktree: Path | None
     suggested_name: str
+    found: str = field(default="", compare=False)
 
     @property
     def folder(self) -> Path:
@@ -102,20 +107,26 @@ def locate_store(
     cwd: Path,
     *,
     here: bool = False,
+    is_tree: Callable[[Path], bool] = lambda _: False,
+    is_listed: Callable[[Path], bool] = lambda _: False,
 ) -> StorePlace:
     """Find the store that a process standing in ``cwd`` uses.
 
     The order: ``db``; ``SATCHEL_DB``; the nearest ``.satchel/satchel.db`` upwards; a new one at the root of the git
-    repository, for a linked worktree that of the main worktree, for a bare repository beside it.
+    repository, for a linked worktree that of the main worktree, for a bare repository beside it. Looking upwards ends
+    at the top of the repository, outside of one at the first folder of another user, and always below the home folder.
 
     Args:
         db: a path given by the caller, or None.
         environ: the environment, for SATCHEL_DB and HOME.
         cwd: the folder to start from.
         here: take ``cwd`` itself when no store and no repository is found (``satchel init``).
+        is_tree: whether the user wants a store file to serve the repositories below its folder too.
+        is_listed: whether the user has listed a store file, which is found in another user's folder too.
 
     Raises:
-        Refused: there is no project here, or it would be the home folder or the file system's root.
+        Refused: there is no project here, or it would be the home folder or the file system's root, or the store
+            upwards stands in another user's folder, or the repository does not know this linked worktree.
         InvalidInput: the named path is a folder or its folder does not exist.
         Unavailable: a database URL was given, which only the PostgreSQL engine could open.
     """
@@ -126,13 +137,25 @@ def locate_store(
         repository = None  # dotfiles under version control do not make the home folder a project
     named = os.fspath(db) if db is not None else environ.get("SATCHEL_DB") or None
     if named is not None:
-        return _named_place(named, cwd, repository, forbidden)
+        place = _named_place(named, cwd, repository, forbidden)
+        return replace(place, found="named by --db or db=" if db is not None else "named by SATCHEL_DB")
     for folder in _search_path(cwd, repository):
         if folder in forbidden:
             break
-        if (folder / FOLDER_NAME / FILE_NAME).exists():
-            return _place_at(folder, repository)
+        file = folder / FOLDER_NAME / FILE_NAME
+        if repository is None and not is_mine(folder) and not (file.exists() and is_listed(file)):
+            if here or not (folder / FOLDER_NAME).exists():
+                break
+            raise _of_another_user(folder)
+        if file.exists():
+            return replace(_place_at(folder, repository), found=_where(folder, cwd, repository))
     if repository is not None:
+        for folder in repository.top.parents:
+            if folder in forbidden:
+                break
+            file = folder / FOLDER_NAME / FILE_NAME
+            if file.exists() and is_tree(file):
+                return replace(_place_at(folder, None), found=f"that of the tree {folder}, above the repository")
         root = repository.home
     elif here:
         root = cwd
@@ -140,7 +163,22 @@ def locate_store(
         raise Refused(f"{cwd} is not inside a project: no {FOLDER_NAME} folder, no git repository", _INIT_HINT)
     if root in forbidden:
         raise Refused(f"{root} is no place for a project's store", _INIT_HINT)
-    return _place_at(root, repository)
+    return replace(_place_at(root, repository), found=_where(root, cwd, repository))
+
+
+def _where(folder: Path, cwd: Path, repository: _Repository | None) -> str:
+    if repository is not None and folder == repository.home:
+        return "that of the main worktree" if repository.linked else "at the top of the repository"
+    return "in this folder" if folder == cwd else f"in {folder}, above this folder"
+
+
+def _of_another_user(folder: Path) -> Refused:
+    name = owner_name(folder.stat().st_uid)
+    return Refused(
+        f"{folder} holds a {FOLDER_NAME} and belongs to {name}, not to you, so its store is not used",
+        f"If you trust {name}'s store, run `satchel trust {folder} --owner {name}`; for a project of your own here, "
+        "`satchel init`",
+    )
 
 
 def refuse_network_filesystem(folder: Path) -> None:
@@ -228,8 +266,10 @@ def _place_at(folder: Path, repository: _Repository | None, file: Path | None = 
 def _search_path(cwd: Path, repository: _Repository | None) -> Iterator[Path]:
     for folder in (cwd, *cwd.parents):
         yield folder
-        if repository is not None and folder == repository.top and repository.linked:
-            yield repository.home
+        if repository is not None and folder == repository.top:
+            if folder != repository.home:
+                yield repository.home
+            return
 
 
 def _find_repository(cwd: Path) -> _Repository | None:
@@ -246,15 +286,35 @@ def _find_repository(cwd: Path) -> _Repository | None:
 
 
 def _linked_repository(top: Path, dot_git: Path) -> _Repository:
-    """Follow a ``.git`` file: a linked worktree leads to its common directory, a submodule stays its own."""
-    text = dot_git.read_text(encoding="utf-8", errors="surrogateescape").strip()
-    git_directory = (top / text.removeprefix("gitdir:").strip()).resolve()
+    """Follow a ``.git`` file: a linked worktree leads to its common directory, a submodule stays its own.
+
+    Raises:
+        Refused: the repository that it leads to does not know of it, as of one that came with an archive.
+    """
+    git_directory = (top / _line_of(dot_git).removeprefix("gitdir:").strip()).resolve()
     pointer = git_directory / "commondir"
     if not pointer.is_file():
         return _Repository(top, top, top, top.name)
-    common = (git_directory / pointer.read_text(encoding="utf-8", errors="surrogateescape").strip()).resolve()
+    common = (git_directory / _line_of(pointer)).resolve()
+    # both ways, as git writes them: else a file of this name would open the store of any other repository
+    back = (git_directory / _line_of(git_directory / "gitdir")).resolve()
+    if git_directory.parent != common / "worktrees" or back != dot_git.resolve():
+        raise Refused(
+            f"{dot_git} says that {top} is a worktree of {common}, which does not know of it",
+            "Run `git worktree repair` there if it was moved; else remove the file",
+        )
     root = common.parent if common.name == ".git" else common
     return _Repository(top, common.parent, root, _bare_name(common))
+
+
+def _line_of(file: Path) -> str:
+    """Return the text of one of git's pointer files; nothing of what is none."""
+    try:
+        with file.open("rb") as stream:
+            text = stream.read(_MOST_POINTER_BYTES)
+    except OSError:
+        return ""
+    return os.fsdecode(text).split("\0")[0].strip()
 
 
 def _is_git_directory(folder: Path) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +17,16 @@ from satchel.base.paths import FOLDER_NAME
 from satchel.store import opening
 from satchel.store.failures import explained
 from satchel.store.opening import Access
+from satchel.store.trust import Trust
+from satchel.store.turnstile import only_one
 
 Progress = Callable[[int, int], None]
 """Called with the pages done and the pages in all."""
 
 _PAGES_PER_STEP = 512
-_AUTOMATIC = "before-"
+_AUTOMATIC = ("before-", "daily-")
+_DAY_MS = 86_400_000
+_MOST_BYTES_IN_STATE = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +38,35 @@ class Backup:
     created_at: int
 
 
-def backup_folder(file: Path) -> Path:
-    """Return the folder that backups of a store are kept in."""
-    return file.parent / ("backups" if file.parent.name == FOLDER_NAME else f"{file.stem}-backups")
+def backup_folders(file: Path, trust: Trust | None = None) -> tuple[Path, ...]:
+    """Return the folders that hold backups of a store; the first is where new ones go.
+
+    Args:
+        trust: what knows the store's folder in the user's state folder, where a listed store's backups go, so that
+            removing the project does not remove them; None is a store that has none.
+    """
+    beside = file.parent / ("backups" if file.parent.name == FOLDER_NAME else f"{file.stem}-backups")
+    in_state = None if trust is None else trust.backup_folder
+    return (beside,) if in_state is None else (in_state, beside)
 
 
-def list_backups(file: Path) -> list[Backup]:
+def list_backups(file: Path, trust: Trust | None = None) -> list[Backup]:
     """Return the backups of a store, the oldest first."""
-    folder = backup_folder(file)
-    found = [
-        Backup(path, status.st_size, status.st_mtime_ns // 1_000_000)
-        for path in (folder.glob("*.db") if folder.is_dir() else ())
-        for status in (path.stat(),)
-    ]
+    found = [backup for folder in backup_folders(file, trust) for backup in _backups_in(folder)]
     return sorted(found, key=lambda backup: (backup.created_at, backup.file.name))
 
 
-def copies_that_hold(file: Path, table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+def _backups_in(folder: Path) -> Iterator[Backup]:
+    for path in folder.glob("*.db") if folder.is_dir() and not folder.is_symlink() else ():
+        with suppress(FileNotFoundError):  # another process may be removing the oldest
+            status = path.lstat()
+            if stat.S_ISREG(status.st_mode):
+                yield Backup(path, status.st_size, status.st_mtime_ns // 1_000_000)
+
+
+def copies_that_hold(
+    file: Path, table: str, uid: bytes, trust: Trust | None = None
+) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """Look for a row in every backup of a store, and in every damaged file set aside.
 
     Args:
@@ -61,7 +78,7 @@ def copies_that_hold(file: Path, table: str, uid: bytes) -> tuple[tuple[Path, ..
     """
     holding: list[Path] = []
     unreadable: list[Path] = []
-    copies = [backup.file for backup in list_backups(file)]
+    copies = [backup.file for backup in list_backups(file, trust)]
     copies += sorted(
         path for path in file.parent.glob(f"{file.name}.damaged-*") if not path.name.endswith(("-wal", "-shm"))
     )
@@ -76,7 +93,15 @@ def copies_that_hold(file: Path, table: str, uid: bytes) -> tuple[tuple[Path, ..
     return tuple(holding), tuple(unreadable)
 
 
-def back_up(access: Access, target: Path | None, now: int, progress: Progress | None = None) -> Backup:
+def back_up(
+    access: Access,
+    target: Path | None,
+    now: int,
+    progress: Progress | None = None,
+    *,
+    trust: Trust | None = None,
+    stem: str = "backup",
+) -> Backup:
     """Copy a store while it is in use, check the copy, and only then give it its name.
 
     Args:
@@ -84,6 +109,8 @@ def back_up(access: Access, target: Path | None, now: int, progress: Progress | 
         target: the file to make, which must not exist; None names one in the backup folder.
         now: the current time in milliseconds.
         progress: told about the pages copied.
+        trust: what knows the store's folder in the user's state folder.
+        stem: what the name of the file begins with where it is not given.
 
     Raises:
         NotFound: there is no store yet.
@@ -92,17 +119,17 @@ def back_up(access: Access, target: Path | None, now: int, progress: Progress | 
         ReadOnly, StoreFull: the copy cannot be written there.
     """
     with explained(access.file):
+        if target is None and access.file.exists():
+            target = _free_name(backup_folders(access.file, trust)[0], stem, now)
         return _back_up(access, target, now, progress)
 
 
 def _back_up(access: Access, target: Path | None, now: int, progress: Progress | None) -> Backup:
-    if not access.file.exists():
+    if target is None or not access.file.exists():
         raise NotFound(f"there is no store at {access.file}", "Write something first")
-    if target is None:
-        target = _free_name(backup_folder(access.file), "backup", now)
-    elif target.exists():
+    if target.exists():
         raise InvalidInput(f"{target} exists already", "Name a new file; backups never overwrite")
-    elif not target.parent.is_dir():
+    if not target.parent.is_dir():
         raise InvalidInput(f"the folder {target.parent} does not exist", "Make it first")
     partial = target.with_name(f"{target.name}.partial")
     try:
@@ -127,15 +154,65 @@ def _back_up(access: Access, target: Path | None, now: int, progress: Progress |
     return Backup(target, target.stat().st_size, now)
 
 
-def back_up_before(access: Access, reason: str, now: int, keep: int) -> Backup:
+def back_up_before(access: Access, reason: str, now: int, keep: int, trust: Trust | None = None) -> Backup:
     """Make an automatic backup, then remove the oldest automatic ones beyond ``keep``."""
-    folder = backup_folder(access.file)
-    made = back_up(access, _free_name(folder, f"{_AUTOMATIC}{reason}", now), now)
-    automatic = [old for old in list_backups(access.file) if old.file.name.startswith(_AUTOMATIC)]
+    return _made_by_itself(access, f"{_AUTOMATIC[0]}{reason}", now, keep, trust)
+
+
+def back_up_daily(access: Access, now: int, keep: int, trust: Trust) -> Backup | None:
+    """Make an automatic backup in the state folder, if the newest is a day old and something has changed since.
+
+    Args:
+        access: the store, which holds something.
+        now: the current time in milliseconds.
+        keep: how many automatic backups are kept.
+        trust: what knows the store's folder in the user's state folder.
+
+    Returns:
+        The backup; None where none is due, has a place in the state folder, or another process is making it.
+    """
+    folder = trust.backup_folder
+    if folder is None:
+        return None
+    newest = max((backup.created_at for backup in _backups_in(folder)), default=None)
+    if newest is not None and (now - newest < _DAY_MS or newest >= _changed_at(access.file)):
+        return None
+    with explained(access.file):
+        _make_folder(folder)
+        with only_one(folder / "daily-lock") as is_mine:
+            return _made_by_itself(access, _AUTOMATIC[1].rstrip("-"), now, keep, trust) if is_mine else None
+
+
+def _changed_at(file: Path) -> int:
+    """Return when the file of a store or its WAL was written to last, in milliseconds UTC."""
+    times = []
+    for part in (file, Path(f"{file}-wal")):
+        with suppress(FileNotFoundError):
+            times.append(part.stat().st_mtime_ns // 1_000_000)
+    return max(times, default=0)
+
+
+def _made_by_itself(access: Access, stem: str, now: int, keep: int, trust: Trust | None) -> Backup:
+    made = back_up(access, None, now, trust=trust, stem=stem)
+    automatic = [old for old in list_backups(access.file, trust) if old.file.name.startswith(_AUTOMATIC)]
     for old in automatic[: max(0, len(automatic) - max(1, keep))]:
         if old.file != made.file:
             old.file.unlink(missing_ok=True)
+    if trust is not None and trust.backup_folder == made.file.parent:
+        _limit(made.file.parent.parent, made.file)
     return made
+
+
+def _limit(folder: Path, newest: Path) -> None:
+    """Remove the oldest automatic backups of all stores in the state folder beyond the bytes that all may take."""
+    every = [backup for one in folder.iterdir() for backup in _backups_in(one)]
+    total = sum(backup.size_bytes for backup in every)
+    for backup in sorted(every, key=lambda backup: backup.created_at):
+        if total <= _MOST_BYTES_IN_STATE:
+            return
+        if backup.file != newest and backup.file.name.startswith(_AUTOMATIC):
+            backup.file.unlink(missing_ok=True)
+            total -= backup.size_bytes
 
 
 def copy_pages(source: apsw.Connection, target: apsw.Connection, progress: Progress | None = None) -> None:
@@ -187,13 +264,18 @@ def integrity_problems(connection: apsw.Connection) -> list[str]:
 
 
 def _free_name(folder: Path, stem: str, now: int) -> Path:
-    folder.mkdir(mode=0o700, exist_ok=True)
+    _make_folder(folder)
     stamp = iso(now).replace(":", "").replace("-", "").replace(".", "")
     candidate, number = folder / f"{stem}-{stamp}.db", 1
     while candidate.exists():
         number += 1
         candidate = folder / f"{stem}-{stamp}-{number}.db"
     return candidate
+
+
+def _make_folder(folder: Path) -> None:
+    for missing in [above for above in (folder, *folder.parents) if not above.is_dir()][::-1]:
+        missing.mkdir(mode=0o700, exist_ok=True)
 
 
 def _sync_file(file: Path) -> None:

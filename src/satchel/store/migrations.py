@@ -13,17 +13,25 @@ from satchel.base.errors import ReadOnly, StoreNewer
 from satchel.store import backups, opening
 from satchel.store.opening import Access
 from satchel.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, STORE_TABLES
+from satchel.store.trust import Trust
 from satchel.store.turnstile import Turnstile
 
 
 def bring_up_to_date(
-    access: Access, turnstile: Turnstile, *, writable: bool, clock: Clock, backups_keep: int
+    access: Access,
+    turnstile: Turnstile,
+    trust: Trust | None,
+    *,
+    writable: bool,
+    clock: Clock,
+    backups_keep: int,
 ) -> apsw.Connection:
     """Check that this program can serve the store, and apply the migrations that are missing.
 
     Args:
         access: the file and how to open it.
         turnstile: kept while migrating, so that of several starting processes one works and the others wait.
+        trust: what decides whether the store is believed, and lists a new one; None believes every file.
         writable: whether the store may be changed; if not it is only checked.
         clock: what the records are stamped with.
         backups_keep: how many automatic backups are kept.
@@ -36,7 +44,7 @@ def bring_up_to_date(
         StoreForeign: it is a database of another application.
         ReadOnly: it needs migrating and cannot be written.
     """
-    reader, version = _open_and_check(access, writable)
+    reader, version = _open_and_check(access, writable, trust)
     if version >= SCHEMA_VERSION:
         return reader
     reader.close()
@@ -49,21 +57,25 @@ def bring_up_to_date(
     try:
         connection = opening.open_writable(access)
         try:
-            _apply_missing(connection, access, clock, backups_keep)
+            _apply_missing(connection, access, clock, backups_keep, trust)
         finally:
             connection.close()
     finally:
         turnstile.leave()
-    return _open_and_check(access, writable)[0]
+    return _open_and_check(access, writable, trust)[0]
 
 
-def _open_and_check(access: Access, writable: bool) -> tuple[apsw.Connection, int]:
+def _open_and_check(access: Access, writable: bool, trust: Trust | None) -> tuple[apsw.Connection, int]:
     reader = opening.open_reader(access, writable=writable)
     try:
         # one snapshot: between two looks another process may make the tables, and they would seem foreign
         reader.execute("BEGIN")
-        version = _version(reader, access.file) if opening.check_ours(reader, access.file) else 0
+        version, uid = 0, None
+        if opening.check_ours(reader, access.file):
+            version, uid = _version(reader, access.file), reader.execute("SELECT uid FROM store").get
         reader.execute("COMMIT")
+        if trust is not None and uid is not None:
+            trust.admit(uid, opening.identity_of(access.file))
         return reader, version
     except BaseException:
         reader.close()
@@ -98,15 +110,24 @@ def empty_store() -> apsw.Connection:
     return connection
 
 
-def finish_copy(connection: apsw.Connection, file: Path, now: int) -> None:
-    """Apply the missing migrations to a copy of a store that nobody else has open.
+def finish_copy(connection: apsw.Connection, file: Path, now: int, trust: Trust | None) -> bytes:
+    """Apply the missing migrations to a copy of a store that nobody else has open, and make it that of its place.
 
     Args:
+        trust: what knows which store belongs in the place that the copy is for.
         connection: the copy.
         file: what it is a copy of, to name it.
         now: the current time in milliseconds.
+
+    Returns:
+        The uid that the store has now.
     """
     _apply_all(connection, _version(connection, file), now)
+    uid: bytes = connection.execute("SELECT uid FROM store").get
+    if trust is not None:
+        uid = trust.expect_copy(uid)
+        connection.execute("UPDATE store SET uid = ?", (uid,))
+    return uid
 
 
 def _apply_all(connection: apsw.Connection, version: int, now: int) -> None:
@@ -132,7 +153,9 @@ def _newer(file: Path, needed: int, action: str) -> StoreNewer:
     )
 
 
-def _apply_missing(connection: apsw.Connection, access: Access, clock: Clock, backups_keep: int) -> None:
+def _apply_missing(
+    connection: apsw.Connection, access: Access, clock: Clock, backups_keep: int, trust: Trust | None
+) -> None:
     file = access.file
     while True:
         connection.execute("BEGIN IMMEDIATE")
@@ -142,9 +165,12 @@ def _apply_missing(connection: apsw.Connection, access: Access, clock: Clock, ba
             following = min(version + 1, SCHEMA_VERSION) if version else SCHEMA_VERSION
             if 0 < version < following:
                 check_writable(connection, file)
-                backups.back_up_before(access, f"v{version}-to-v{following}", clock(), backups_keep)
+                backups.back_up_before(access, f"v{version}-to-v{following}", clock(), backups_keep, trust)
             for step in range(version, following):
-                _apply(connection, step, clock())
+                _apply(connection, step, clock(), None if trust is None else trust.new_uid)
+            if not version and trust is not None:
+                # before the commit: a store that was made and not listed would be refused as a stranger's
+                trust.list_new(connection.execute("SELECT uid FROM store").get, opening.identity_of(file))
             connection.execute("COMMIT")
         except BaseException:
             opening.roll_back(connection)
@@ -153,7 +179,7 @@ def _apply_missing(connection: apsw.Connection, access: Access, clock: Clock, ba
             return
 
 
-def _apply(connection: apsw.Connection, version: int, now: int) -> None:
+def _apply(connection: apsw.Connection, version: int, now: int, uid: bytes | None = None) -> None:
     migration = MIGRATIONS[version]
     if version == 0:
         connection.pragma("application_id", APPLICATION_ID)
@@ -161,7 +187,7 @@ def _apply(connection: apsw.Connection, version: int, now: int) -> None:
             connection.execute(statement)
         connection.execute(
             "INSERT INTO store (id, uid, min_reader, min_writer, created_at) VALUES (1, ?, 1, 1, ?)",
-            (os.urandom(16), now),
+            (uid or os.urandom(16), now),
         )
     for statement in migration.statements:
         connection.execute(statement)

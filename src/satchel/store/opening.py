@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,11 +13,15 @@ import apsw
 
 from satchel.base.errors import InvalidInput, Refused, StoreDamaged, StoreForeign
 from satchel.base.paths import FOLDER_NAME, refuse_network_filesystem
+from satchel.store.contents import unknown_objects
 from satchel.store.failures import explained
 from satchel.store.schema import APPLICATION_ID
 
 ENGINE = f"SQLite {apsw.sqlite_lib_version()}"
 """The engine and its version, for people."""
+
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+"""For opening a file of ours: a link in its place is an error."""
 
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
@@ -59,14 +64,13 @@ def _prepare(file: Path) -> None:
         if not folder.is_dir():
             folder.mkdir(mode=0o700, exist_ok=True)
             sync_folder(folder.parent)
-        ignore = folder / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("# what agents keep here is theirs, not the repository's\n*\n", encoding="utf-8")
+        with suppress(FileExistsError), (folder / ".gitignore").open("x", encoding="utf-8") as ignore:
+            ignore.write("# what agents keep here is theirs, not the repository's\n*\n")
     elif not folder.is_dir():
         raise InvalidInput(f"the folder {folder} does not exist", "Make it first, or name another path")
     else:
         refuse_network_filesystem(folder)
-    os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | NO_LINK, 0o600))
     sync_folder(folder)
 
 
@@ -79,6 +83,12 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def identity_of(file: Path) -> tuple[int, int]:
+    """Return what tells one file under a name from another: device and inode."""
+    status = file.stat()
+    return status.st_dev, status.st_ino
 
 
 def is_writable(file: Path) -> bool:
@@ -151,8 +161,16 @@ def check_ours(connection: apsw.Connection, file: Path) -> bool:
 
     Raises:
         StoreForeign: the database has tables but is not ours.
+        Refused: its schema holds what no migration made, such as a trigger.
     """
     if connection.pragma("application_id") == APPLICATION_ID:
+        unknown = unknown_objects(connection)
+        if unknown:
+            raise Refused(
+                f"the schema of {file} holds what Satchel never makes: {', '.join(unknown[:3])}"
+                f"{f' and {len(unknown) - 3} more' if len(unknown) > 3 else ''}",
+                "Go back to a backup with `satchel restore`, or remove it with another SQLite tool if it is yours",
+            )
         return True
     if connection.execute("SELECT count(*) FROM sqlite_schema").get:
         raise StoreForeign(
@@ -168,7 +186,8 @@ def open_writable(access: Access, *, query_only: bool = False) -> apsw.Connectio
         access: the file and its settings.
         query_only: refuse writing on this connection all the same: it is a reader beside the writer.
     """
-    connection = apsw.Connection(str(access.file), flags=apsw.SQLITE_OPEN_READWRITE, vfs=access.vfs)
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+    connection = apsw.Connection(str(access.file), flags=flags, vfs=access.vfs)
     try:
         _set_up(connection, access)
         if query_only:
@@ -199,7 +218,7 @@ def open_reader(access: Access, *, writable: bool) -> apsw.Connection:
     """
     if writable:
         return open_writable(access, query_only=True)
-    flags = apsw.SQLITE_OPEN_READONLY
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW
     name = str(access.file)
     if not Path(f"{name}-wal").exists() and not os.access(access.file.parent, os.W_OK):
         from urllib.parse import quote
@@ -231,6 +250,7 @@ def _set_up(connection: apsw.Connection, access: Access) -> None:
     # without this guarantee SQLite prepares a statement anew whenever a value that might change its plan is bound:
     # measured, 3 to 10 microseconds for each of the small queries of a write
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
     connection.pragma("foreign_keys", True)
     connection.pragma("trusted_schema", False)
     connection.pragma("mmap_size", 0)

@@ -19,6 +19,7 @@ from satchel.store import forks, migrations, opening
 from satchel.store.failures import explain
 from satchel.store.opening import Access
 from satchel.store.transaction import Transaction
+from satchel.store.trust import Trust, missing
 from satchel.store.turnstile import Turnstile
 
 _LONGEST_TURN_SECONDS = 2.0
@@ -37,6 +38,7 @@ class SqliteEngine:
         read_only: refuse every write, even where the file could be written.
         clock: what migrations are stamped with.
         backups_keep: how many automatic backups are kept.
+        trust: what decides whether the file is believed; None believes every file.
     """
 
     def __init__(
@@ -46,11 +48,14 @@ class SqliteEngine:
         read_only: bool = False,
         clock: Clock = system_clock,
         backups_keep: int = 10,
+        trust: Trust | None = None,
     ) -> None:
         self.access = access
         self.read_only = read_only
         self.clock = clock
         self.backups_keep = backups_keep
+        self.trust = trust
+        self._seen_store = False
         self._writer: apsw.Connection | None
         self._readers: list[apsw.Connection]
         self._running: dict[int, Transaction]
@@ -163,6 +168,22 @@ class SqliteEngine:
 
         return interrupt
 
+    def check_files(self) -> None:
+        """Refuse the store's files and folder unless they are what this user made, without opening any of them."""
+        if self.trust is not None:
+            self.trust.check_files()
+
+    def want_new(self) -> None:
+        """Let the next write make a new store where the file of an old one is gone or empty."""
+        self._seen_store = False
+        if self.trust is not None:
+            self.trust.new_wanted = True
+
+    @property
+    def has_written(self) -> bool:
+        """Whether this process has had the store open for writing since it was opened."""
+        return self._writer is not None
+
     def check_again(self) -> None:
         """Look at the file anew before the next transaction, as after it was replaced by another state."""
         self._identity = None
@@ -237,8 +258,10 @@ class SqliteEngine:
         return self._memo
 
     def _borrow_reader(self) -> tuple[apsw.Connection, int]:
-        identity = _identity(self.file, even_empty=False)
+        identity = _identity(self.file)
         if identity is None:
+            self.check_files()
+            self._check_missing()
             return migrations.empty_store(), 0
         if identity != self._identity:
             self._make_ready(identity)
@@ -265,8 +288,11 @@ class SqliteEngine:
         identity = _identity(self.file)
         if self._writer is None or identity != self._identity:
             if identity is None:
+                self.check_files()
+                self._check_missing()
+                self._drop_connections()
                 opening.prepare_file(self.access)
-                identity = _identity(self.file)
+                identity = _identity(self.file, even_empty=True)
             elif not opening.is_writable(self.file):
                 raise ReadOnly(
                     f"{self.file} cannot be written here",
@@ -287,6 +313,9 @@ class SqliteEngine:
         if identity in forks.HELD_BY_THE_PARENT:
             raise forks.refusal()
         self._drop_connections()
+        self.check_files()
+        if self.trust is not None and identity is not None:
+            self.trust.check_known(identity)
         writable = opening.is_writable(self.file)
         if writable:
             refuse_network_filesystem(self.file.parent)
@@ -294,13 +323,29 @@ class SqliteEngine:
         reader = migrations.bring_up_to_date(
             self.access,
             self._turnstile,
+            self.trust,
             writable=writable and not self.read_only,
             clock=self.clock,
             backups_keep=self.backups_keep,
         )
         self._identity = identity
+        self._seen_store = True
         self._return_reader(reader, self._generation)
         return None
+
+    def _check_missing(self) -> None:
+        """Refuse to take a file that is gone or empty for a new store where there was one.
+
+        Raises:
+            StoreMissing: this engine, or the user's list, has seen a store here.
+        """
+        # what is left in the WAL must not be written into an emptied file when the connections are closed
+        for connection in filter(None, (self._writer, *self._readers)):
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        if self._seen_store:
+            raise missing(self.file)
+        if self.trust is not None:
+            self.trust.check_missing()
 
 
 class _Tracked:
@@ -327,7 +372,7 @@ class _Tracked:
                 self.engine._running[self.thread] = self.outer  # noqa: SLF001
 
 
-def _identity(file: Path, *, even_empty: bool = True) -> tuple[int, int] | None:
+def _identity(file: Path, *, even_empty: bool = False) -> tuple[int, int] | None:
     """Tell one file under a name from another; None where there is none, or only an empty one."""
     try:
         status = os.stat(file)  # noqa: PTH116 -- twice as fast as Path.stat, and on the path of every call

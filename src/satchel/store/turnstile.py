@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 if sys.platform != "win32":
@@ -82,7 +84,23 @@ class Turnstile:
 
 
 def _open_lock(path: str) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
+@contextmanager
+def only_one(file: Path) -> Iterator[bool]:
+    """Let one process at a time do what follows; the others are told that they are not the one, without waiting."""
+    descriptor = _open_lock(str(file))
+    try:
+        try:
+            if sys.platform != "win32":
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)
 
 
 def _take(descriptor: int, deadline: float, pause: float, factor: float, bound: float) -> bool:

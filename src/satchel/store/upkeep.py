@@ -96,6 +96,8 @@ def restore(engine: SqliteEngine, source: Path, progress: Progress | None = None
             migrations.check_readable(backup, source)
     access = engine.access
     now = engine.clock()
+    engine.check_files()
+    engine.want_new()
     if not access.file.exists():
         opening.prepare_file(access)
     draft = access.file.with_name(f"{access.file.name}.restoring")
@@ -104,7 +106,7 @@ def restore(engine: SqliteEngine, source: Path, progress: Progress | None = None
             _copy(source, draft)
             with closing(apsw.Connection(str(draft))) as copy:
                 # now, since whoever has the store open would not look at its version again
-                migrations.finish_copy(copy, source, now)
+                uid = migrations.finish_copy(copy, source, now, engine.trust)
             try:
                 previous = _overwrite(engine, draft, now, progress)
             except (StoreDamaged, StoreForeign) as error:
@@ -112,12 +114,19 @@ def restore(engine: SqliteEngine, source: Path, progress: Progress | None = None
                     raise
                 engine.close()
                 aside = _set_aside(access.file, draft, now)
+                _list_copy(engine, uid)
                 return Restored(source, aside, previous_was_damaged=True)
         engine.check_again()
+        _list_copy(engine, uid)
         return Restored(source, previous, previous_was_damaged=False)
     finally:
         for leftover in (draft, Path(f"{draft}-journal"), Path(f"{draft}-wal"), Path(f"{draft}-shm")):
             leftover.unlink(missing_ok=True)
+
+
+def _list_copy(engine: SqliteEngine, uid: bytes) -> None:
+    if engine.trust is not None:
+        engine.trust.list_copy(uid, opening.identity_of(engine.file))
 
 
 def _overwrite(engine: SqliteEngine, draft: Path, now: int, progress: Progress | None) -> Path | None:
@@ -134,7 +143,11 @@ def _overwrite(engine: SqliteEngine, draft: Path, now: int, progress: Progress |
             with closing(opening.open_reader(access, writable=True)) as current:
                 counters = current.execute("SELECT seq, uid FROM projects").fetchall()
             copy.executemany("UPDATE projects SET seq = max(seq, ?) + 1 WHERE uid = ?", counters)
-            previous = backups.back_up_before(access, "restore", now, engine.backups_keep).file if counters else None
+            previous = (
+                backups.back_up_before(access, "restore", now, engine.backups_keep, engine.trust).file
+                if counters
+                else None
+            )
             backups.copy_the_rest(copying, progress)
         _empty_wal(live, access.wait_ms)
     return previous

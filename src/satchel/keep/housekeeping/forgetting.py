@@ -67,7 +67,7 @@ def forget(workplace: Workplace, ref: str, *, preview: bool) -> Forgotten:
             leaving.delete()
             index.optimize(transaction)
     emptied = not preview and upkeep.shrink(engine).wal_emptied
-    still, unreadable = backups.copies_that_hold(engine.file, leaving.table, leaving.uid)
+    still, unreadable = backups.copies_that_hold(engine.file, leaving.table, leaving.uid, engine.trust)
     return Forgotten(leaving.ref, leaving.kind, leaving.text, still, unreadable, emptied, done=not preview)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from satchel.base.errors import Conflict, NotFound, SatchelError
 from satchel.find import index_sqlite as index
 from satchel.keep import past_conversations, projects
 from satchel.keep.housekeeping import checks, clearing, counts, forgetting, handed, statistics, summaries
@@ -14,9 +15,11 @@ from satchel.keep.housekeeping.forgetting import Forgotten
 from satchel.keep.housekeeping.statistics import Statistics
 from satchel.keep.housekeeping.summaries import LayerSummary
 from satchel.keep.projects import Workplace
-from satchel.store import backups, upkeep
+from satchel.store import accepting, backups, upkeep
+from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
-from satchel.store.upkeep import Restored, Shrunk
+from satchel.store.known_stores import KnownStore
+from satchel.store.upkeep import Restored, Shrunk, stored_bytes
 
 
 class Housekeeping:
@@ -32,8 +35,22 @@ class Housekeeping:
         self._engine = workplace.engine
         self._examinations = examinations
 
-    def initialise(self) -> None:
-        """Make the store and the project now rather than at the first write."""
+    def initialise(self, *, new: bool = False) -> None:
+        """Make the store and the project now rather than at the first write.
+
+        Args:
+            new: begin with an empty store where the file of the last one is gone or empty.
+
+        Raises:
+            Conflict: ``new`` was asked for, and there is a file that is not empty.
+        """
+        if new:
+            if stored_bytes(self._engine.file):
+                raise Conflict(
+                    f"{self._engine.file} is there",
+                    "Move it away first, or use it: `satchel doctor` examines it",
+                )
+            self._engine.want_new()
         with self._engine.write() as transaction:
             projects.ensure(transaction, self._workplace, self._workplace.clock())
 
@@ -56,15 +73,58 @@ class Housekeeping:
             target: the file to make, which must not exist; None names one beside the store.
             progress: told about the pages copied.
         """
-        return backups.back_up(self._engine.access, target, self._workplace.clock(), progress)
+        with self._engine.read():
+            pass  # what the store refuses to open is not copied either
+        return backups.back_up(self._engine.access, target, self._workplace.clock(), progress, trust=self._engine.trust)
+
+    def back_up_when_due(self) -> Backup | None:
+        """Make the daily backup in the user's state folder, if a day has gone by and something has changed.
+
+        Returns:
+            The backup; None where none is due, or the store has no place in the state folder.
+        """
+        engine = self._engine
+        if engine.trust is None or engine.read_only:
+            return None
+        return backups.back_up_daily(engine.access, self._workplace.clock(), engine.backups_keep, engine.trust)
 
     def backups(self) -> list[Backup]:
-        """Return the backups beside the store, the oldest first."""
-        return backups.list_backups(self._engine.file)
+        """Return the backups of the store, the oldest first."""
+        self._engine.check_files()
+        return backups.list_backups(self._engine.file, self._engine.trust)
+
+    def newest_backup(self) -> Backup:
+        """Return the newest backup of the store that passes its check.
+
+        Raises:
+            NotFound: there is none.
+        """
+        for backup in reversed(self.backups()):
+            try:
+                backups.verify(backup.file)
+            except SatchelError:
+                continue
+            return backup
+        raise NotFound(
+            f"there is no usable backup of {self._engine.file}",
+            "Name a copy that you have: `satchel restore PATH`, or begin anew: `satchel init --new`",
+        )
 
     def restore(self, source: Path, progress: Progress | None = None) -> Restored:
         """Go back to a backup, after saving what is there; see :func:`satchel.store.upkeep.restore`."""
         return upkeep.restore(self._engine, source, progress)
+
+    def trust(self, owner: str | None = None, *, tree: bool = False) -> Accepted:
+        """Put the store on the user's list of trusted stores; see :func:`satchel.store.accepting.accept`."""
+        return accepting.accept(self._engine, owner=owner, tree=tree)
+
+    def distrust(self) -> bool:
+        """Take the store off the user's list; return whether it was on it."""
+        return self._engine.trust is not None and self._engine.trust.known.remove(self._engine.file)
+
+    def known_stores(self) -> list[KnownStore]:
+        """Return every store that the user has made or trusts."""
+        return [] if self._engine.trust is None else self._engine.trust.known.every()
 
     def compact(self) -> Shrunk:
         """Merge the search index, drop what only things that are gone needed, and reclaim the space of all that.

@@ -1,0 +1,208 @@
+"""What files and folders must be before anything in them is believed: git's rule for unsafe folders, and no links."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from satchel.base.errors import Refused
+
+SHARED_FOLDER = "shared"
+"""What lies below this part of a project's folder is for git, and is judged file by file by those who read it."""
+
+_VOUCH = "If this is right all the same, set SATCHEL_TRUST=1, or add the folder to trust.folders in your configuration"
+_COMPANIONS = ("", "-wal", "-shm", "-journal", "-turn", "-lock")
+"""What stands beside a database file under its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vouched:
+    """What the user has vouched for.
+
+    Attributes:
+        owner: the number of another user whose files are accepted; None is nobody.
+        place: whether owner and modes do not matter in this place, as on mounts that have none.
+    """
+
+    owner: int | None = None
+    place: bool = False
+
+
+def my_users() -> frozenset[int]:
+    """Return whose files are this process's own: the user's, and under sudo those of the user who called it.
+
+    The rule of git: https://git-scm.com/docs/git-config#Documentation/git-config.txt-safedirectory
+    """
+    if sys.platform == "win32":
+        return frozenset()
+    me = os.geteuid()
+    caller = os.environ.get("SUDO_UID", "") if me == 0 else ""
+    return frozenset((me, int(caller))) if caller.isdecimal() else frozenset((me,))
+
+
+def is_mine(path: Path) -> bool:
+    """Whether a file or folder belongs to this process's user; True where files have no owners."""
+    if sys.platform == "win32":
+        return True
+    try:
+        return path.stat().st_uid in my_users()
+    except OSError:
+        return False
+
+
+def owner_name(user: int) -> str:
+    """Return the name of a user, or the number where there is no name."""
+    if sys.platform != "win32":
+        import pwd
+
+        try:
+            return pwd.getpwuid(user).pw_name
+        except KeyError:
+            pass
+    return f"user {user}"
+
+
+def refuse_unsafe_folder(folder: Path, vouched: Vouched) -> None:
+    """Refuse a project's own folder unless all of it is what this user made.
+
+    Args:
+        folder: the ``.satchel``; one that does not exist is accepted where its parent is.
+        vouched: what the user has vouched for.
+
+    Raises:
+        Refused: it or something in it is a link or neither file nor folder, or others can write there.
+    """
+    _refuse_sticky(folder.parent, vouched)
+    status = _look_at(folder)
+    if status is None:
+        return
+    if not stat.S_ISDIR(status.st_mode):
+        raise Refused(f"{folder} is {_kind(status.st_mode)}, not a folder", "Remove it, or name a store with --db PATH")
+    _refuse_others(folder, status, vouched)
+    for path in _odd_entries(folder):
+        odd = _look_at(path)
+        if odd is not None:
+            raise Refused(
+                f"{path} is {_kind(odd.st_mode)}; in {folder} only regular files and folders are accepted",
+                "See where it comes from and remove it",
+            )
+
+
+def refuse_unsafe_file(file: Path, vouched: Vouched) -> None:
+    """Refuse a database file, or what stands beside it under its name, unless it is a regular file of this user's.
+
+    Args:
+        file: the database; one that does not exist is accepted.
+        vouched: what the user has vouched for.
+
+    Raises:
+        Refused: it is a link or no regular file, belongs to another user, or others can write it.
+    """
+    for suffix in _COMPANIONS:
+        path = Path(f"{file}{suffix}") if suffix else file
+        status = _look_at(path)
+        if status is None:
+            continue
+        if not stat.S_ISREG(status.st_mode):
+            raise Refused(
+                f"{path} is {_kind(status.st_mode)}, not a regular file", "Name the file itself, or remove it"
+            )
+        if not suffix:
+            _refuse_others(path, status, vouched)
+
+
+def refuse_unsafe_place(folder: Path, vouched: Vouched) -> None:
+    """Refuse a folder in which every user can make files.
+
+    Raises:
+        Refused: it is one.
+    """
+    _refuse_sticky(folder, vouched)
+    status = _look_at(folder)
+    if status is not None and not vouched.place and status.st_mode & stat.S_IWOTH:
+        raise Refused(f"every user can write in {folder}", f"Run `chmod o-w {folder}`. {_VOUCH}")
+
+
+def _refuse_sticky(folder: Path, vouched: Vouched) -> None:
+    status = _look_at(folder)
+    both = stat.S_ISVTX | stat.S_IWOTH
+    if status is not None and not vouched.place and status.st_mode & both == both:
+        raise Refused(
+            f"{folder} is a folder in which every user can make files, so a store directly in it could be anyone's",
+            "Keep it in a folder of your own below",
+        )
+
+
+def _refuse_others(path: Path, status: os.stat_result, vouched: Vouched) -> None:
+    if vouched.place or sys.platform == "win32":
+        return
+    mine = my_users()
+    if status.st_uid not in mine and status.st_uid != vouched.owner:
+        name = owner_name(status.st_uid)
+        raise Refused(
+            f"{path} belongs to {name}, not to you",
+            f"If you trust what {name} keeps there, run `satchel trust --owner {name}`; "
+            "teams share one store through `satchel serve`",
+        )
+    if status.st_mode & stat.S_IWOTH:
+        raise Refused(f"every user can write {path}", f"Run `chmod go-w {path}`. {_VOUCH}")
+    if status.st_mode & stat.S_IWGRP and not _is_private_group(status.st_gid, status.st_uid):
+        raise Refused(f"other users of its group can write {path}", f"Run `chmod g-w {path}`. {_VOUCH}")
+
+
+def _is_private_group(group: int, user: int) -> bool:
+    """Whether a group is that of one user alone, as Debian gives every user one, so that it admits nobody else."""
+    import grp
+    import pwd
+
+    try:
+        owner, members = pwd.getpwuid(user), grp.getgrgid(group).gr_mem
+    except KeyError:
+        return False
+    return owner.pw_gid == group and set(members) <= {owner.pw_name}
+
+
+def _odd_entries(folder: Path) -> Iterator[Path]:
+    """Return what lies in a folder, at any depth, and is neither a regular file nor a folder."""
+    waiting = [str(folder)]
+    while waiting:
+        current = waiting.pop()
+        try:
+            with os.scandir(current) as entries:
+                for entry in entries:
+                    # what the folder's listing says of each costs no further look at it
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name != SHARED_FOLDER or current != str(folder):
+                            waiting.append(entry.path)
+                    elif not entry.is_file(follow_symlinks=False):
+                        yield Path(entry.path)
+        except FileNotFoundError:
+            continue  # removed meanwhile
+        except PermissionError:
+            continue  # what this process may not list, it cannot use either
+
+
+def _look_at(path: Path) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise Refused(f"{path} cannot be looked at: {error.strerror}", "Check its permissions") from error
+
+
+def _kind(mode: int) -> str:
+    for is_kind, name in (
+        (stat.S_ISLNK, "a link"),
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISREG, "a file"),
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+    ):
+        if is_kind(mode):
+            return name
+    return "a device"

@@ -1,0 +1,120 @@
+"""Putting a store on the user's list because the user says so."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from satchel.base.errors import InvalidInput, NotFound, Refused, StoreForeign
+from satchel.base.file_checks import my_users, owner_name
+from satchel.store import migrations, opening
+from satchel.store.failures import explained
+from satchel.store.known_stores import KnownStore
+from satchel.store.sqlite import SqliteEngine
+
+_FIRST_LOOK = """
+    SELECT (SELECT count(*) FROM projects), (SELECT count(*) FROM documents), (SELECT count(*) FROM agents)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A store that was put on the list.
+
+    Attributes:
+        store: as it is listed now.
+        was_listed: whether it stood there already.
+        copy_of: the store it is a copy of, so that it got a uid of its own; None is none.
+        projects: how many projects it holds.
+        items: how many things it keeps for agents to find.
+        agents: how many agents have written to it.
+    """
+
+    store: KnownStore
+    was_listed: bool
+    copy_of: Path | None
+    projects: int
+    items: int
+    agents: int
+
+
+def accept(engine: SqliteEngine, *, owner: str | None = None, tree: bool = False) -> Accepted:
+    """Put a store on the list of those that this user trusts.
+
+    Args:
+        engine: the store's; nothing needs to be trusted yet.
+        owner: the name or number of the user whose store it is; None is this process's own.
+        tree: let projects below the store's project folder use it too, unless they have a store of their own.
+
+    Raises:
+        NotFound: there is no store.
+        InvalidInput: there is no such user; the store is outside any ``.satchel`` and needs no list.
+        Refused: what is never trusted: links, files that git tracks, a schema with triggers, other owners.
+    """
+    trust, file = engine.trust, engine.file
+    if trust is None or not trust.is_listed:
+        raise InvalidInput(f"{file} was named by its path, so it needs no list", "Use it with --db PATH or SATCHEL_DB")
+    if not os.path.lexists(file):
+        raise NotFound(f"there is no store at {file}", "Begin one with `satchel init`")
+    user = None if owner is None else _user_number(owner)
+    trust.check_files(owner=user)
+    if trust.tracked():
+        trust.refuse_tracked()
+    opening.check_header(file)
+    listed = trust.known.at(file)
+    with explained(file):
+        uid, copy_of = _own_uid(engine)
+        with closing(opening.open_reader(engine.access, writable=opening.is_writable(file))) as connection:
+            found = connection.execute(_FIRST_LOOK).get
+    was_listed = listed is not None and listed.uid == uid
+    store = KnownStore(
+        uid, file, opening.identity_of(file), "trusted", engine.clock(), tree=tree, owner=_other(user, file)
+    )
+    if was_listed and listed is not None:
+        store = replace(store, how=listed.how, listed_at=listed.listed_at)
+    trust.known.put(store)
+    return Accepted(store, was_listed, copy_of, *found)
+
+
+def _own_uid(engine: SqliteEngine) -> tuple[bytes, Path | None]:
+    """Return the store's uid, and what it is a copy of; a copy gets a uid of its own."""
+    file, access = engine.file, engine.access
+    assert engine.trust is not None
+    with closing(opening.open_reader(access, writable=opening.is_writable(file))) as connection:
+        if not opening.check_ours(connection, file):
+            raise StoreForeign(f"{file} holds no store", "Begin one with `satchel init --new`")
+        migrations.check_readable(connection, file)
+        uid: bytes = connection.execute("SELECT uid FROM store").get
+    other = engine.trust.known.of(uid)
+    if other is None or other.file == file or not other.file.exists():
+        return uid, None
+    with closing(opening.open_writable(access)) as connection:
+        fresh = os.urandom(16)
+        connection.execute("UPDATE store SET uid = ?", (fresh,))
+    return fresh, other.file
+
+
+def _user_number(owner: str) -> int:
+    if sys.platform == "win32":
+        raise InvalidInput("files have no owner of this kind on Windows", "Leave --owner out")
+    import pwd
+
+    if owner.isdecimal():
+        return int(owner)
+    try:
+        return pwd.getpwnam(owner).pw_uid
+    except KeyError:
+        raise InvalidInput(f"there is no user {owner!r}", "Name the owner that `ls -l` shows") from None
+
+
+def _other(user: int | None, file: Path) -> int | None:
+    """Return the number of another user, None for this one, after checking that the file is theirs."""
+    if user is None or user in my_users():
+        return None
+    actual = file.stat().st_uid
+    if actual != user:
+        raise Refused(f"{file} belongs to {owner_name(actual)}, not to {owner_name(user)}", "Name the owner it has")
+    return user

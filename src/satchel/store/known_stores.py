@@ -1,0 +1,201 @@
+"""The list of the stores that this user has made or trusts, in the user's state folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from satchel.base.errors import Refused, SatchelError
+
+Identity = tuple[int, int]
+"""Device and inode of a file."""
+
+_FILE_NAME = "stores.db"
+_WAIT_MS = 5_000
+_GONE_MS = 90 * 86_400_000
+_TABLE = """
+    CREATE TABLE IF NOT EXISTS stores (
+        uid BLOB PRIMARY KEY,
+        path TEXT NOT NULL UNIQUE,
+        device INTEGER NOT NULL,
+        inode INTEGER NOT NULL,
+        how TEXT NOT NULL CHECK (how IN ('made', 'trusted')),
+        listed_at INTEGER NOT NULL,
+        complete INTEGER NOT NULL,
+        tree INTEGER NOT NULL DEFAULT 0,
+        owner INTEGER,
+        gone_since INTEGER
+    ) STRICT
+"""
+_COLUMNS = "uid, path, device, inode, how, listed_at, complete, tree, owner"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownStore:
+    """A store that this user has made or trusts.
+
+    Attributes:
+        uid: the store's own.
+        file: where it was seen last, an absolute path.
+        identity: device and inode of that file when it was listed.
+        how: ``made`` here, or ``trusted`` by the user's word.
+        listed_at: when, in milliseconds UTC.
+        complete: whether the store was made to the end; one that was not is no loss when its file is empty.
+        tree: whether projects below its folder use it too.
+        owner: the number of another user whose file this is, accepted by name; None is this user.
+    """
+
+    uid: bytes
+    file: Path
+    identity: Identity
+    how: str
+    listed_at: int
+    complete: bool = True
+    tree: bool = False
+    owner: int | None = None
+
+
+class KnownStores:
+    """The list. Every call opens it anew, so that parallel processes see each other's changes; SQLite locks it.
+
+    Args:
+        folder: the user's state folder; it is made with the first store that is listed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._file = folder / _FILE_NAME
+
+    def at(self, file: Path) -> KnownStore | None:
+        """Return the store that is listed under a path."""
+        return next(iter(self._select("WHERE path = ?", str(file))), None)
+
+    def of(self, uid: bytes) -> KnownStore | None:
+        """Return the store that has a uid."""
+        return next(iter(self._select("WHERE uid = ?", uid)), None)
+
+    def every(self) -> list[KnownStore]:
+        """Return all that are listed, by path."""
+        return self._select("ORDER BY path")
+
+    def put(self, store: KnownStore) -> None:
+        """List a store, in the place of what was listed under its uid or its path.
+
+        Raises:
+            Refused: the state folder cannot be written.
+        """
+        with self._changing(store.listed_at) as connection:
+            connection.execute("DELETE FROM stores WHERE uid = ? OR path = ?", (store.uid, str(store.file)))
+            connection.execute(
+                f"INSERT INTO stores ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(store.uid, str(store.file), *store.identity, store.how, store.listed_at),
+                    *(store.complete, store.tree, store.owner),
+                ),
+            )
+
+    def remove(self, file: Path) -> bool:
+        """Take a path off the list; return whether it was on it.
+
+        Raises:
+            Refused: the state folder cannot be written.
+        """
+        if self.at(file) is None:
+            return False
+        with self._changing(None) as connection:
+            connection.execute("DELETE FROM stores WHERE path = ?", (str(file),))
+        return True
+
+    def is_writable(self) -> bool:
+        """Whether the list can be changed here, or could be made."""
+        place = self._file if self._file.exists() else self.folder
+        while not place.exists() and place != place.parent:
+            place = place.parent
+        return os.access(place, os.W_OK) and os.access(self.folder if self.folder.exists() else place, os.W_OK)
+
+    def _select(self, condition: str, *values: str | bytes) -> list[KnownStore]:
+        rows: list[Any]
+        try:
+            with closing(apsw.Connection(str(self._file), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+                connection.set_busy_timeout(_WAIT_MS)
+                rows = connection.execute(f"SELECT {_COLUMNS} FROM stores {condition}", values).fetchall()
+        except apsw.CantOpenError:
+            if self._file.exists():
+                raise self._unusable("it cannot be opened") from None
+            return []
+        except apsw.SQLError:
+            return []  # another process is about to make the table
+        except apsw.Error as error:
+            raise self._unusable(str(error)) from error
+        return [_known(*row) for row in rows]
+
+    @contextmanager
+    def _changing(self, now: int | None) -> Iterator[apsw.Connection]:
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not self._file.exists():
+                # private from its first moment on; another process may be faster
+                with suppress(FileExistsError):
+                    os.close(os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            with closing(apsw.Connection(str(self._file))) as connection:
+                connection.set_busy_timeout(_WAIT_MS)
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    connection.execute(_TABLE)
+                    if now is not None:
+                        _sweep(connection, now)
+                    yield connection
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+        except OSError as error:
+            raise self._unwritable(error.strerror or str(error)) from error
+        except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError) as error:
+            raise self._unwritable(str(error)) from error
+        except apsw.Error as error:
+            raise self._unusable(str(error)) from error
+
+    def _unwritable(self, why: str) -> Refused:
+        return Refused(
+            f"the list of stores that you trust, {self._file}, cannot be written: {why}",
+            "Make its folder writable, point XDG_STATE_HOME elsewhere, or set SATCHEL_TRUST=1 where nobody else can "
+            "put files, as in a container",
+        )
+
+    def _unusable(self, why: str) -> SatchelError:
+        return Refused(
+            f"the list of stores that you trust, {self._file}, cannot be used: {why}",
+            "Move it away, then run `satchel trust` in each of your projects",
+        )
+
+
+def _known(
+    uid: bytes,
+    path: str,
+    device: int,
+    inode: int,
+    how: str,
+    listed_at: int,
+    complete: int,
+    tree: int,
+    owner: int | None,
+) -> KnownStore:
+    return KnownStore(uid, Path(path), (device, inode), how, listed_at, bool(complete), bool(tree), owner)
+
+
+def _sweep(connection: apsw.Connection, now: int) -> None:
+    """Remember since when a listed file is gone, and drop what has been gone for 90 days."""
+    gone = [path for (path,) in connection.execute("SELECT path FROM stores") if not Path(path).exists()]
+    marks = ", ".join("?" * len(gone))
+    back = f"UPDATE stores SET gone_since = NULL WHERE gone_since IS NOT NULL AND path NOT IN ({marks})"
+    connection.execute(back, gone)
+    connection.execute(f"UPDATE stores SET gone_since = ? WHERE gone_since IS NULL AND path IN ({marks})", (now, *gone))
+    connection.execute("DELETE FROM stores WHERE gone_since <= ?", (now - _GONE_MS,))
