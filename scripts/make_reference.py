@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from satchel.base.config import RESERVED_VARIABLES
 from satchel.base.config_keys import KEYS
 from satchel.base.errors import ERROR_KINDS
 from satchel.faces.cli.common import setting_text
@@ -103,25 +104,25 @@ def _configuration() -> str:
     lines = [
         _MADE,
         "# Configuration\n",
-        "From the strongest to the weakest: an argument, the environment variable, `.satchel/config.toml`, the "
-        "default. A value that is not valid is warned about by name and passed over. `satchel config` shows what is "
-        "in force and why; `satchel config --template` prints a file that explains every key.\n",
-        "| key | takes | default | |",
-        "|---|---|---|---|",
+        "From the strongest to the weakest: an argument, the environment variable, your own `config.toml`, the "
+        "project's `.satchel/config.toml`, the default. A project's file may come with a clone, so it sets only what "
+        "neither sends nor deletes anything. Your own lies in the platform's configuration folder (on Linux "
+        '`~/.config/satchel`); in it, tables such as `[projects."/path/of/project".consult]` count for one project. '
+        "A value that is not valid is warned about by name and passed over. `satchel config` shows what is "
+        "in force and why; `satchel config --template` prints a project's file that explains its keys, with `--user` "
+        "yours.\n",
+        "| key | takes | default | project's file | |",
+        "|---|---|---|---|---|",
     ]
     for key in KEYS:
         default = "not set" if key.default is None else f"`{setting_text(key.default)}`"
-        lines.append(f"| `{key.name}`<br>`{key.variable}` | {key.allowed} | {default} | {key.help} |")
+        project = {"yes": "yes", "lower": "only to lower it", "no": "no"}[key.project]
+        lines.append(f"| `{key.name}`<br>`{key.variable}` | {key.allowed} | {default} | {project} | {key.help} |")
     lines += [
         "\nVariables that are no keys:\n",
         "| variable | what it says |",
         "|---|---|",
-        "| `SATCHEL_DB` | the store's file |",
-        "| `SATCHEL_PROJECT` | the project's name |",
-        "| `SATCHEL_RUN` | the run where a call names none |",
-        "| `SATCHEL_AGENT` | who acts where a call names nobody |",
-        "| `SATCHEL_DEBUG` | show tracebacks of faults |",
-        "",
+        *(f"| `{variable}` | {meaning} |" for variable, meaning in RESERVED_VARIABLES.items()),
     ]
     return "\n".join(lines)
 

@@ -91,9 +91,10 @@ def _own_uid(engine: SqliteEngine) -> tuple[bytes, Path | None]:
     other = engine.trust.known.of(uid)
     if other is None or other.file == file or not other.file.exists():
         return uid, None
-    with closing(opening.open_writable(access)) as connection:
-        fresh = os.urandom(16)
+    fresh, roots = os.urandom(16), (str(file.parent.parent), str(other.file.parent.parent))
+    with closing(opening.open_writable(access)) as connection, connection:
         connection.execute("UPDATE store SET uid = ?", (fresh,))
+        connection.execute("UPDATE projects SET root = ? WHERE root = ?", roots)
     return fresh, other.file
 
 

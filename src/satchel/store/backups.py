@@ -174,8 +174,8 @@ def back_up_daily(access: Access, now: int, keep: int, trust: Trust) -> Backup |
     folder = trust.backup_folder
     if folder is None:
         return None
-    newest = max((backup.created_at for backup in _backups_in(folder)), default=None)
-    if newest is not None and (now - newest < _DAY_MS or newest >= _changed_at(access.file)):
+    newest = max((backup.created_at for backup in _backups_in(folder)), default=trust.listed_at)
+    if now - newest < _DAY_MS or newest >= _changed_at(access.file):
         return None
     with explained(access.file):
         _make_folder(folder)

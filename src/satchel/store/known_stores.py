@@ -120,7 +120,6 @@ class KnownStores:
         return os.access(place, os.W_OK) and os.access(self.folder if self.folder.exists() else place, os.W_OK)
 
     def _select(self, condition: str, *values: str | bytes) -> list[KnownStore]:
-        rows: list[Any]
         try:
             with closing(apsw.Connection(str(self._file), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
                 connection.set_busy_timeout(_WAIT_MS)
@@ -133,7 +132,7 @@ class KnownStores:
             return []  # another process is about to make the table
         except apsw.Error as error:
             raise self._unusable(str(error)) from error
-        return [_known(*row) for row in rows]
+        return [_known(row) for row in rows]
 
     @contextmanager
     def _changing(self, now: int | None) -> Iterator[apsw.Connection]:
@@ -177,17 +176,8 @@ class KnownStores:
         )
 
 
-def _known(
-    uid: bytes,
-    path: str,
-    device: int,
-    inode: int,
-    how: str,
-    listed_at: int,
-    complete: int,
-    tree: int,
-    owner: int | None,
-) -> KnownStore:
+def _known(row: Any) -> KnownStore:
+    uid, path, device, inode, how, listed_at, complete, tree, owner = row
     return KnownStore(uid, Path(path), (device, inode), how, listed_at, bool(complete), bool(tree), owner)
 
 

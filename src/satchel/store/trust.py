@@ -71,6 +71,11 @@ class Trust:
             return None
         return self.known.folder / "backups" / store.uid.hex()
 
+    @property
+    def listed_at(self) -> int:
+        """When the store was listed, in milliseconds UTC; 0 for one that is not."""
+        return 0 if self._here is None else self._here.listed_at
+
     def check_files(self, *, owner: int | None = None) -> None:
         """Look at the store's files and their folder before any of them is opened.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.paging import DEFAULT_LIMIT, ORDERS
 from satchel.client import Satchel, open_satchel
 
@@ -101,6 +101,12 @@ def opened(
     with open_satchel(db, project, agent, run_id, here=here, read_only=read_only) as satchel:
         warn(satchel.config.warnings)
         yield satchel
+        if satchel.workplace.engine.has_written:
+            sys.stdout.flush()  # the answer comes first
+            try:
+                satchel.housekeeping.back_up_when_due()
+            except SatchelError as error:
+                warn((f"the daily backup failed: {error}",))
 
 
 def warn(warnings: tuple[str, ...]) -> None:

@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "prune": "Remove the oldest notes of a run",
     "forget": "Remove one item for good",
     "doctor": "Examine the store",
+    "trust": "Trust a store that you did not make here",
     "backup": "Copy the store, verified",
     "restore": "Go back to a backup",
     "compact": "Reclaim space",

@@ -15,6 +15,7 @@ from satchel.find import index_sqlite as index
 from satchel.keep.finding import index_problems
 from satchel.keep.housekeeping.counts import count_problems
 from satchel.keep.housekeeping.handed import count_deliveries
+from satchel.keep.projects import Workplace
 from satchel.store import backups, upkeep
 from satchel.store.opening import ENGINE
 from satchel.store.schema import SCHEMA_VERSION
@@ -55,6 +56,7 @@ def examine(engine: SqliteEngine, warnings: tuple[str, ...], further: tuple[Exam
     for name, examination in (
         ("store", _check_version),
         ("file", _check_file),
+        ("git", _check_tracked),
         ("index", _check_index),
         ("counts", _check_counts),
         ("deliveries", _check_deliveries),
@@ -64,7 +66,24 @@ def examine(engine: SqliteEngine, warnings: tuple[str, ...], further: tuple[Exam
         yield check
         if check.status == "failed" and name in {"store", "file"}:
             break
-    yield _check_backups(file)
+    yield _check_backups(engine)
+
+
+def whereabouts(workplace: Workplace, found: str) -> Check:
+    """Say what :meth:`satchel.keep.housekeeping.Housekeeping.whereabouts` returns."""
+    engine = workplace.engine
+    agent = "no agent is named" if workplace.agent is None else f"agent {workplace.agent}"
+    run = "no run is chosen" if workplace.run_id is None else f"run {workplace.run_id}"
+    trusted = "trusted" if engine.trust is None else engine.trust.reason()
+    place = f"{agent}; {run}; store {engine.file}, {found}; "
+    if engine.trust is not None and engine.trust.is_listed and not engine.trust.known.is_writable():
+        return Check(
+            "here",
+            "warning",
+            f"{place}trusted: {trusted}; {engine.trust.known.folder} cannot be written, so backups stay beside the "
+            "store and no new store can be listed: make it writable, or point XDG_STATE_HOME elsewhere",
+        )
+    return Check("here", "ok", f"{place}trusted: {trusted}")
 
 
 def _check_place(file: Path) -> Check:
@@ -139,8 +158,20 @@ def _check_deliveries(engine: SqliteEngine) -> Check:
     return Check("deliveries", "ok", f"{recorded} recorded{left}")
 
 
-def _check_backups(file: Path) -> Check:
-    made = backups.list_backups(file)
+def _check_tracked(engine: SqliteEngine) -> Check:
+    tracked = () if engine.trust is None else engine.trust.tracked()
+    if tracked:
+        return Check(
+            "git",
+            "failed",
+            f"git tracks {', '.join(tracked[:3])} of {engine.file.parent}, so that anyone who can push could change "
+            f"what agents are told: `git rm -r --cached {engine.file.parent.name}` in its project",
+        )
+    return Check("git", "ok", "git tracks nothing of the store")
+
+
+def _check_backups(engine: SqliteEngine) -> Check:
+    made = backups.list_backups(engine.file, engine.trust)
     if not made:
         return Check("backups", "warning", "there is none; `satchel backup` makes one")
     try:

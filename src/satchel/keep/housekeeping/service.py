@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from satchel.base.errors import Conflict, NotFound, SatchelError
@@ -18,8 +19,10 @@ from satchel.keep.projects import Workplace
 from satchel.store import accepting, backups, upkeep
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
-from satchel.store.known_stores import KnownStore
 from satchel.store.upkeep import Restored, Shrunk, stored_bytes
+
+_FIRST_BACKUP_SECONDS = 60.0
+_BACKUP_SECONDS = 3_600.0
 
 
 class Housekeeping:
@@ -88,6 +91,27 @@ class Housekeeping:
             return None
         return backups.back_up_daily(engine.access, self._workplace.clock(), engine.backups_keep, engine.trust)
 
+    @contextmanager
+    def daily_backups(self) -> Iterator[None]:
+        """Make the daily backups by a thread of its own while the block runs, as a server does."""
+        import threading
+
+        done = threading.Event()
+
+        def watch() -> None:
+            pause = _FIRST_BACKUP_SECONDS
+            while not done.wait(pause):
+                pause = _BACKUP_SECONDS
+                # a disk that is full today need not be so tomorrow; doctor says how old the newest backup is
+                with suppress(SatchelError):
+                    self.back_up_when_due()
+
+        threading.Thread(target=watch, name="daily-backups", daemon=True).start()
+        try:
+            yield
+        finally:
+            done.set()
+
     def backups(self) -> list[Backup]:
         """Return the backups of the store, the oldest first."""
         self._engine.check_files()
@@ -117,14 +141,6 @@ class Housekeeping:
     def trust(self, owner: str | None = None, *, tree: bool = False) -> Accepted:
         """Put the store on the user's list of trusted stores; see :func:`satchel.store.accepting.accept`."""
         return accepting.accept(self._engine, owner=owner, tree=tree)
-
-    def distrust(self) -> bool:
-        """Take the store off the user's list; return whether it was on it."""
-        return self._engine.trust is not None and self._engine.trust.known.remove(self._engine.file)
-
-    def known_stores(self) -> list[KnownStore]:
-        """Return every store that the user has made or trusts."""
-        return [] if self._engine.trust is None else self._engine.trust.known.every()
 
     def compact(self) -> Shrunk:
         """Merge the search index, drop what only things that are gone needed, and reclaim the space of all that.
@@ -189,6 +205,14 @@ class Housekeeping:
             NotFound: the project has no such item.
         """
         return forgetting.forget(self._workplace, ref, preview=preview)
+
+    def whereabouts(self, found: str) -> Check:
+        """Say who acts where by default, which store that is, how it was found and why it is trusted.
+
+        Args:
+            found: how it was found.
+        """
+        return checks.whereabouts(self._workplace, found)
 
     def doctor(self, warnings: tuple[str, ...] = ()) -> Iterator[Check]:
         """Examine the store, one check after the other; nothing is changed.

@@ -12,11 +12,11 @@ from satchel.faces.cli.common import json_option, opened, progress, show_json, s
 
 @click.command()
 @click.argument("target", required=False, type=click.Path(path_type=Path))
-@click.option("--list", "only_list", is_flag=True, help="List the backups beside the store.")
+@click.option("--list", "only_list", is_flag=True, help="List the backups of the store.")
 @store_options
 @json_option
 def command(target: Path | None, only_list: bool, db: str | None, project: str | None, as_json: bool) -> None:
-    """Copy the store while it is in use, to TARGET or beside the store. The copy is checked before it gets its name.
+    """Copy the store while it is in use, to TARGET or your state folder. The copy is checked before it gets its name.
 
     \b
     Example:

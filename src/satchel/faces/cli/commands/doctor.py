@@ -19,6 +19,7 @@ _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
 def command(db: str | None, project: str | None, as_json: bool) -> int:
     """Examine the store: configuration, place, schema, a full integrity check, index, conversations, the newest backup.
 
+    The last line says who acts where, how the store was found and why it is trusted.
     Nothing is changed. The exit status is 0 unless a check failed.
 
     \b
@@ -33,15 +34,18 @@ def command(db: str | None, project: str | None, as_json: bool) -> int:
         for check in satchel.housekeeping.doctor(satchel.config.warnings):
             checks.append(check)
             if not as_json:
-                click.echo(
-                    f"{click.style(f'{check.status:<8}', fg=_COLOURS[check.status])}{check.name}: {check.detail}"
-                )
+                _show(check)
         counter = token_counter(satchel.config.tokens_encoding)
         detail = f"exact, {counter.name}" if counter.exact else f"estimated: {counter.reason}"
-        checks.append(Check("tokens", "ok", detail))
+        for check in (Check("tokens", "ok", detail), satchel.housekeeping.whereabouts(satchel.place.found)):
+            checks.append(check)
+            if not as_json:
+                _show(check)
     if as_json:
         show_json(checks)
-    else:
-        click.echo(f"{click.style('ok      ', fg='green')}tokens: {detail}")
     failed = any(check.status == "failed" for check in checks)
     return ERROR_KINDS["store_damaged"].exit_status if failed else 0
+
+
+def _show(check: Check) -> None:
+    click.echo(f"{click.style(f'{check.status:<8}', fg=_COLOURS[check.status])}{check.name}: {check.detail}")

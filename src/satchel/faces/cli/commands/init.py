@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import click
 
 from satchel.base.config import FILE_NAME, documented_toml
@@ -9,9 +11,10 @@ from satchel.faces.cli.common import json_option, opened, show_json, store_optio
 
 
 @click.command()
+@click.option("--new", is_flag=True, help="Begin with an empty store where the file of the last one is gone or empty.")
 @store_options
 @json_option
-def command(db: str | None, project: str | None, as_json: bool) -> None:
+def command(new: bool, db: str | None, project: str | None, as_json: bool) -> None:
     """Make this folder a project: its store, and a configuration file that explains every key.
 
     Inside a git repository this is not needed: the first write does it.
@@ -22,13 +25,19 @@ def command(db: str | None, project: str | None, as_json: bool) -> None:
     """
     with opened(db, project, here=True) as satchel:
         existed = satchel.place.file.exists()
-        satchel.housekeeping.initialise()
+        lost = satchel.housekeeping.backups() if new else []
+        satchel.housekeeping.initialise(new=new)
         configuration = satchel.place.folder / FILE_NAME
-        if satchel.place.owns_folder and not configuration.exists():
-            configuration.write_text(documented_toml(), encoding="utf-8")
+        if satchel.place.owns_folder:
+            with suppress(FileExistsError), configuration.open("x", encoding="utf-8") as stream:
+                stream.write(documented_toml())
         statistics = satchel.housekeeping.statistics()
         if as_json:
             show_json({"store": satchel.place.file, "project": statistics.project, "existed": existed})
             return
         click.echo(f"project {statistics.project}: {satchel.place.file}{' (was there already)' if existed else ''}")
+        if lost:
+            click.echo(
+                f"The lost store has {len(lost)} backups in {lost[-1].file.parent}; `satchel restore FILE` goes back"
+            )
         click.echo("Next: have your agent's host start `satchel mcp` in this folder, or try `satchel tour`.")

@@ -46,5 +46,8 @@ def command(
 
         show_json({"tools": Registry(ALL_TOOLS, chosen, read_only=read_only).listing()})
         return
-    with opened(db, project, run_id=run_id, agent=agent, read_only=read_only) as satchel:
+    with (
+        opened(db, project, run_id=run_id, agent=agent, read_only=read_only) as satchel,
+        satchel.housekeeping.daily_backups(),
+    ):
         serve_stdio(make_server(satchel, chosen, read_only=read_only))
