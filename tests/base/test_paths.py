@@ -48,8 +48,8 @@ def make_store(folder: Path) -> Path:
     return file
 
 
-def locate(cwd: Path, environ: Mapping[str, str] | None = None, **options: bool) -> StorePlace:
-    return locate_store(None, environ or {}, cwd, **options)
+def locate(cwd: Path, environ: Mapping[str, str] | None = None, *, here: bool = False) -> StorePlace:
+    return locate_store(None, environ or {}, cwd, here=here)
 
 
 def test_the_nearest_store_upwards_is_found(base: Path) -> None:

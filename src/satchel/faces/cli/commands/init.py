@@ -37,7 +37,8 @@ def command(new: bool, db: str | None, project: str | None, as_json: bool) -> No
             return
         click.echo(f"project {statistics.project}: {satchel.place.file}{' (was there already)' if existed else ''}")
         if lost:
-            click.echo(
-                f"The lost store has {len(lost)} backups in {lost[-1].file.parent}; `satchel restore FILE` goes back"
+            backups = (
+                "1 backup of the lost store is" if len(lost) == 1 else f"{len(lost)} backups of the lost store are"
             )
+            click.echo(f"{backups} in {lost[-1].file.parent}; `satchel restore FILE` goes back to one")
         click.echo("Next: have your agent's host start `satchel mcp` in this folder, or try `satchel tour`.")

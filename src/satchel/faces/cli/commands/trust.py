@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from satchel.base.clock import iso
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.file_checks import owner_name
 from satchel.base.folders import state_folder
 from satchel.base.paths import FILE_NAME, FOLDER_NAME, locate_store
@@ -50,7 +50,12 @@ def command(path: Path | None, owner: str | None, tree: bool, only_list: bool, r
         else:
             click.echo(f"{file} {'is trusted no longer' if removed else 'was not on the list'}")
         return
-    with opened(None if path is None else str(_store_in(path)), None, read_only=True) as satchel:
+    named = None if path is None else _store_in(path)
+    if named is not None and not os.path.lexists(named):
+        raise NotFound(
+            f"there is no store at {named}", "Name the folder that holds the .satchel, or run `satchel init`"
+        )
+    with opened(None if named is None else str(named), None, read_only=True) as satchel:
         accepted = satchel.housekeeping.trust(owner, tree=tree)
     if as_json:
         show_json(
