@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from unittest import mock
 
@@ -83,6 +83,8 @@ class Scene:
         self.clone = base / "clone"
         self.other = self.home / "other"
         (self.other / ".git" / "worktrees" / "w").mkdir(parents=True)
+        for name, text in (("commondir", "../.."), ("gitdir", "/somewhere/.git")):
+            (self.other / ".git" / "worktrees" / "w" / name).write_text(text)
         (self.clone / ".git").mkdir(parents=True)
         (self.home / "secret.txt").write_text(SECRET)
         with open_satchel(cwd=self.other, environ={}) as satchel:
@@ -175,11 +177,30 @@ SCENES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
-@given(planted=SCENES, commands=st.lists(st.sampled_from(COMMANDS), min_size=3, max_size=6))
-def test_nothing_planted_in_a_clone_reaches_outside_it(
-    hostile_stores: tuple[Path, Path], planted: list[tuple[str, str]], commands: list[tuple[str, ...]]
-) -> None:
+REPRODUCTIONS = (
+    (".satchel", "link to a project's folder", "is a link"),
+    (".satchel", "dangling link", "is a link"),
+    (".satchel/satchel.db", "link to a store", "is a link"),
+    (".satchel/satchel.db", "dangling link", "is a link"),
+    (".satchel/satchel.db", "pipe", "is a pipe"),
+    (".satchel/satchel.db", "hostile store", "neither made nor trusted by you"),
+    (".satchel/satchel.db", "store with a trigger", "neither made nor trusted by you"),
+    (".satchel/satchel.db", "copied store", "is a copy of"),
+    (".satchel/satchel.db-turn", "link to a file", "is a link"),
+    (".satchel/satchel.db-lock", "dangling link", "is a link"),
+    (".satchel/satchel.db-wal", "link to a file", "is a link"),
+    (".satchel/.gitignore", "dangling link", "is a link"),
+    (".satchel/backups", "link to a project's folder", "is a link"),
+    (".satchel/config.toml", "link to a file", "is a link"),
+    (".satchel/config.toml", "pipe", "is not a regular file"),
+    (".satchel/config.toml", "gigabyte", "a configuration has at most"),
+    (".git", "pointer of a worktree", "does not know of it"),
+)
+
+
+@contextlib.contextmanager
+def _scene(hostile: tuple[Path, Path], planted: Sequence[tuple[str, str]]) -> Iterator[Scene]:
+    """Plant files in a clone, stand in it, and check at the end that nothing outside has changed."""
     with tempfile.TemporaryDirectory() as name:
         base = Path(name).resolve()
         environ = {
@@ -188,14 +209,35 @@ def test_nothing_planted_in_a_clone_reaches_outside_it(
             "XDG_CONFIG_HOME": str(base / "config"),
         }
         with _standing_in(base, environ):
-            scene = Scene(base, hostile_stores)
+            scene = Scene(base, hostile)
             for place, kind in planted:
                 scene.plant(place, kind)
             before = scene.outside()
             os.chdir(scene.clone)
-            said = {command: _run(command) for command in commands}
-            after = scene.outside()
-    assert after == before
+            yield scene
+            assert scene.outside() == before
+
+
+@pytest.mark.parametrize(
+    ("place", "kind", "why"), REPRODUCTIONS, ids=[f"{place}: {kind}" for place, kind, _ in REPRODUCTIONS]
+)
+def test_what_is_planted_is_refused_with_the_reason(
+    hostile_stores: tuple[Path, Path], place: str, kind: str, why: str
+) -> None:
+    with _scene(hostile_stores, [(place, kind)]):
+        said = [_run(command) for command in (("write", "discovery", "mine"), ("read",))]
+    for text in said:
+        assert "[refused]" in text
+        assert why in text
+
+
+@settings(max_examples=40, deadline=None)
+@given(planted=SCENES, commands=st.lists(st.sampled_from(COMMANDS), min_size=3, max_size=6))
+def test_nothing_planted_in_a_clone_reaches_outside_it(
+    hostile_stores: tuple[Path, Path], planted: list[tuple[str, str]], commands: list[tuple[str, ...]]
+) -> None:
+    with _scene(hostile_stores, planted):
+        said = {command: _run(command) for command in commands}
     for command, text in said.items():
         assert SECRET not in text, command
         assert HOSTILE not in text, command

@@ -376,7 +376,7 @@ def _identity(file: Path, *, even_empty: bool = False) -> tuple[int, int] | None
     """Tell one file under a name from another; None where there is none, or only an empty one."""
     try:
         status = os.stat(file)  # noqa: PTH116 -- twice as fast as Path.stat, and on the path of every call
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise SatchelError(f"{file} cannot be looked at: {error.strerror}", "Check the path") from error
