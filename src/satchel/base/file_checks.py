@@ -102,17 +102,17 @@ def refuse_unsafe_file(file: Path, vouched: Vouched) -> None:
     Raises:
         Refused: it is a link or no regular file, belongs to another user, or others can write it.
     """
+    name = str(file)
     for suffix in _COMPANIONS:
-        path = Path(f"{file}{suffix}") if suffix else file
-        status = _look_at(path)
+        status = _look_at(name + suffix)
         if status is None:
             continue
         if not stat.S_ISREG(status.st_mode):
             raise Refused(
-                f"{path} is {_kind(status.st_mode)}, not a regular file", "Name the file itself, or remove it"
+                f"{name}{suffix} is {_kind(status.st_mode)}, not a regular file", "Name the file itself, or remove it"
             )
         if not suffix:
-            _refuse_others(path, status, vouched)
+            _refuse_others(file, status, vouched)
 
 
 def refuse_unsafe_place(folder: Path, vouched: Vouched) -> None:
@@ -186,7 +186,7 @@ def _odd_entries(folder: Path) -> Iterator[Path]:
             continue  # what this process may not list, it cannot use either
 
 
-def _look_at(path: Path) -> os.stat_result | None:
+def _look_at(path: str | Path) -> os.stat_result | None:
     try:
         return os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -29,8 +29,9 @@ _CONSTRAINTS: Final = (",\n        UNIQUE (", ",\n        PRIMARY KEY (")
 """What follows the columns in the tables of ours that a later migration adds columns to."""
 
 # the text alone says what an object is: SQLite takes its name and kind from there, and asks the other columns only for
-# an index that a constraint makes, which has no text. Measured: 0.1 ms for this query, twice that with every column
-_ALL_TEXTS = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"
+# an index that a constraint makes, which has no text. Measured: 0.07 ms for this query, 0.09 a row a text, twice that
+# with every column
+_ALL_TEXTS = "SELECT group_concat(sql, char(0)) FROM sqlite_schema"
 _OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
 
 
@@ -44,7 +45,8 @@ def unknown_objects(connection: apsw.Connection) -> list[str]:
         connection: an open store, or an empty database.
     """
     expected = expected_texts()
-    if all(sql in expected for (sql,) in connection.execute(_ALL_TEXTS)):
+    texts = connection.execute(_ALL_TEXTS).get
+    if texts is None or expected.issuperset(texts.split("\0")):
         return []
     unknown = [
         row

@@ -53,7 +53,8 @@ class Trust:
         self._clock = clock
         self._everywhere = everywhere
         self._folder = next((folder for folder in folders if file.is_relative_to(folder)), None)
-        self.is_listed = any(part == FOLDER_NAME for part in file.parts[:-1])
+        self._own_folder = next((above for above in file.parents if above.name == FOLDER_NAME), None)
+        self.is_listed = self._own_folder is not None
         self.new_wanted = False
         self.new_uid: bytes | None = None
         self._here: KnownStore | None = None
@@ -89,9 +90,8 @@ class Trust:
         if owner is None and store is not None:
             owner = store.owner
         vouched = Vouched(owner, self.vouches_for_place)
-        if self.is_listed:
-            at = max(place for place, part in enumerate(self.file.parts[:-1]) if part == FOLDER_NAME)
-            file_checks.refuse_unsafe_folder(Path(*self.file.parts[: at + 1]), vouched)
+        if self._own_folder is not None:
+            file_checks.refuse_unsafe_folder(self._own_folder, vouched)
         else:
             file_checks.refuse_unsafe_place(self.file.parent, vouched)
         file_checks.refuse_unsafe_file(self.file, vouched)
