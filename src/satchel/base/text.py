@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import posixpath
 import re
 from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput
+from satchel.base.invisible import first_invisible, visible, without_hidden
 
 MAX_NAME_CHARS = 200
 
@@ -26,9 +25,10 @@ class CleanText:
 
 
 def clean_content(text: str) -> CleanText:
-    """Make content storable: drop control characters, replace lone surrogates by U+FFFD.
+    """Make content storable: drop controls and what is invisible, replace lone surrogates by U+FFFD.
 
-    Tabs and newlines stay; CRLF and CR become newlines without a note.
+    Tabs and newlines stay, and what :func:`satchel.base.invisible.without_hidden` keeps; CRLF and CR become newlines
+    without a note.
 
     Args:
         text: any string.
@@ -36,7 +36,9 @@ def clean_content(text: str) -> CleanText:
     Returns:
         The clean text, with one note for each kind of change.
     """
-    if text.isprintable():
+    # a variation selector is printable for Python, so only ASCII is known to be clean at once
+    is_ascii = text.isascii()
+    if is_ascii and text.isprintable():
         return CleanText(text, ())
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -44,17 +46,25 @@ def clean_content(text: str) -> CleanText:
     text, removed = _CONTROL.subn("", text)
     if removed:
         notes.append(f"{removed} control character{'s' * (removed > 1)} removed")
+    if is_ascii:
+        return CleanText(text, tuple(notes))
     text, replaced = _SURROGATE.subn("\ufffd", text)
     if replaced:
         notes.append(f"{replaced} lone surrogate{'s' * (replaced > 1)} replaced by U+FFFD")
+    text, hidden = without_hidden(text)
+    if hidden is not None:
+        notes.append(hidden)
     return CleanText(text, tuple(notes))
 
 
 def check_name(value: object, field: str) -> str:
-    """Return an id or name, trimmed, or refuse it.
+    """Return an id or name, trimmed and in Unicode's form NFC, or refuse it.
+
+    What looks the same is the same: nothing invisible is allowed, and an accent has one spelling.
 
     Args:
-        value: the name; at most 200 characters, no control characters, no unresolved ``{{placeholder}}``.
+        value: the name; at most 200 characters, no control or invisible characters, no unresolved
+            ``{{placeholder}}``.
         field: the argument's name, for the error.
 
     Raises:
@@ -65,6 +75,8 @@ def check_name(value: object, field: str) -> str:
     name = value.strip()
     if not name:
         raise InvalidInput(f"{field} is empty", f"Give a name, or leave {field} out")
+    if len(name) <= MAX_NAME_CHARS and not name.isascii():
+        name = _composed(name, field)
     if len(name) > MAX_NAME_CHARS:
         raise InvalidInput(f"{field} has {len(name)} characters", f"At most {MAX_NAME_CHARS} are allowed")
     if not name.isprintable() and _NAME_FORBIDDEN.search(name):
@@ -74,6 +86,19 @@ def check_name(value: object, field: str) -> str:
     return name
 
 
+def _composed(name: str, field: str) -> str:
+    import unicodedata
+
+    hidden = first_invisible(name)
+    if hidden is not None:
+        what = unicodedata.name(hidden, "a character without a name")
+        raise InvalidInput(
+            f"{field} {visible(name)!r} holds U+{ord(hidden):04X} ({what}), which is invisible",
+            "Remove it and try again",
+        )
+    return unicodedata.normalize("NFC", name)
+
+
 def shortened(text: str, most: int = 200) -> str:
     """Return the beginning of a text, in one line, for a notice that quotes it."""
     line = " ".join(text.split())
@@ -81,31 +106,13 @@ def shortened(text: str, most: int = 200) -> str:
 
 
 def fold(name: str) -> str:
-    """Return the form under which case-insensitive names are compared."""
-    return name.strip().casefold()
+    """Return the form under which names are compared: without regard to case and to the width or style of letters.
 
-
-def canonical_path(value: object, root: str | None, field: str = "file") -> str:
-    """Return a path relative to the project's root, with forward slashes and without ``.`` or ``..``.
-
-    The path is compared as text: it need not exist, and nothing is opened.
-
-    Args:
-        value: a relative path, or an absolute one below ``root``.
-        root: the project's or worktree's absolute root folder; None accepts relative paths only.
-        field: the argument's name, for the error.
-
-    Raises:
-        InvalidInput: the path is empty, leaves the project, or holds what a name must not.
+    It is Unicode's NFKC with case folding; folding once more changes nothing.
     """
-    path = check_name(value, field)
-    if os.path.isabs(path):  # noqa: PTH117 -- a path as text, checked on every write
-        inside = None if root is None else posixpath.relpath(posixpath.normpath(path), root)
-        if inside is None or inside == ".." or inside.startswith("../"):
-            raise InvalidInput(f"{field} {path!r} is outside the project", "Give a path relative to the project's root")
-        normal = inside
-    else:
-        normal = posixpath.normpath(path)
-    if normal in {".", ".."} or normal.startswith("../"):
-        raise InvalidInput(f"{field} {path!r} names no file of the project", "Give a path such as src/app.py")
-    return normal
+    name = name.strip()
+    if name.isascii():
+        return name.lower()
+    import unicodedata
+
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()
