@@ -9,6 +9,7 @@ flags. A longer run, or one elsewhere, spells a hidden text.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice
 
 _VARIANTS_MONGOLIAN = "\u180b-\u180d\u180f"
@@ -25,8 +26,9 @@ INVISIBLE = (
 _SHAPING = f"{_VARIANTS_MONGOLIAN}{_JOINERS}{_SELECTORS}{_TAGS}"
 _ANY = re.compile(f"[{INVISIBLE}]")
 # in one pass at the speed of C; what is left of a hidden text is then looked at run by run
-_NEVER_SHAPING = re.compile(f"(?![{_SHAPING}])[{INVISIBLE}]")
+_NEVER_SHAPING = re.compile(f"(?![{_SHAPING}])[{INVISIBLE}]|(?<![\u0080-\U0010ffff0-9#*])[{_SHAPING}]+")
 _RUN = re.compile(f"[{_SHAPING}]+")
+_MOST_IN_RUN = 16  # of a longer run the beginning is looked at: no flag has more tags
 
 # scripts whose letters take other forms beside a joiner: Arabic to Tibetan, Myanmar, Khmer, Mongolian to Vedic, the
 # later Indic blocks, Arabic forms, the historic and Brahmic blocks, Adlam
@@ -85,16 +87,20 @@ def without_hidden(text: str) -> tuple[str, str | None]:
 
 
 def _shaping(run: re.Match[str]) -> str:
-    """Return what of a run shapes the text around it: a flag's tags, or one selector and one joiner."""
     text = run.string
-    before = text[run.start() - 1] if run.start() else ""
-    after = text[run.end()] if run.end() < len(text) else ""
+    start, end = run.span()
+    return _kept(text[start - 1 : start], run[0][:_MOST_IN_RUN], text[end : end + 1])
+
+
+@lru_cache(maxsize=4_096)
+def _kept(before: str, run: str, after: str) -> str:
+    """Return what of a run shapes the text around it: a flag's tags, or one selector and one joiner."""
     if before == _FLAG:
-        tags = "".join(character for character in run[0] if "\U000e0020" <= character <= "\U000e007f")
+        tags = "".join(character for character in run if "\U000e0020" <= character <= "\U000e007f")
         if tags in _FLAG_TAGS:
             return tags
-    selector = next((character for character in run[0] if _selects(character, before)), "")
-    joiner = next((character for character in run[0] if _joins(character, before, after)), "")
+    selector = next((character for character in run if _selects(character, before)), "")
+    joiner = next((character for character in run if _joins(character, before, after)), "")
     return selector + joiner
 
 

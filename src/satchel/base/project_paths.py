@@ -88,16 +88,17 @@ def _walk(path: str, root: str) -> str | None:
             if walked:
                 walked.pop()
                 continue
-            target: str | None = "/".join((os.path.realpath(root), "..", *left[::-1]))
+            target = "/".join((os.path.realpath(root), "..", *left[::-1]))
             left = []
         elif part in {"", "."}:
             continue
         else:
             here = "/".join((root, *walked))
             walked.append(_spelling(here, part) if ignores_case else part)
-            target = _target(f"{here}/{walked[-1]}")
-            if target is None:
+            found = _target(f"{here}/{walked[-1]}")
+            if found is None:
                 continue
+            target = found
             if target == _MISSING and ".." not in left:
                 break
             links += 1

@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput
-from satchel.base.invisible import first_invisible, visible, without_hidden
+from satchel.base.invisible import INVISIBLE, first_invisible, visible, without_hidden
 
 MAX_NAME_CHARS = 200
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CLEANED = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{INVISIBLE}]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NAME_FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}|\$\{.*?\}|<your[-_ ][^>]*>", re.IGNORECASE)
@@ -42,6 +43,8 @@ def clean_content(text: str) -> CleanText:
         return CleanText(text, ())
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not is_ascii and _CLEANED.search(text) is None:
+        return CleanText(text, ())
     notes: list[str] = []
     text, removed = _CONTROL.subn("", text)
     if removed:
