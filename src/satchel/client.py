@@ -13,7 +13,7 @@ from satchel.base.clock import Clock, system_clock
 from satchel.base.config import Config, load_config
 from satchel.base.paths import StorePlace, locate_store
 from satchel.base.retention import Retention
-from satchel.base.text import check_name
+from satchel.base.text import check_encodable, check_name, nameable
 from satchel.keep.projects import Workplace
 from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
@@ -272,6 +272,8 @@ def open_satchel(
     """
     environ = os.environ if environ is None else environ
     place = locate_store(db, environ, Path(cwd) if cwd is not None else Path.cwd(), here=here)
+    check_encodable(place.file, "the store's path")
+    check_encodable(place.files_root or "", "the project's folder")
     config = load_config(place.folder, environ, settings)
     engine = SqliteEngine(
         Access(place.file, config.store_durability, config.store_lock_wait_ms),
@@ -288,7 +290,7 @@ def open_satchel(
         engine=engine,
         clock=clock,
         project_name=named(project, "SATCHEL_PROJECT", "project") or config.project_name,
-        suggested_name=place.suggested_name,
+        suggested_name=nameable(place.suggested_name),
         root=str(place.root) if place.root else None,
         files_root=str(place.files_root) if place.files_root else None,
         run_id=named(run, "SATCHEL_RUN", "run_id"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 
@@ -87,6 +88,29 @@ def check_name(value: object, field: str) -> str:
     if ("{" in name or "<" in name) and _PLACEHOLDER.search(name):
         raise InvalidInput(f"{field} {name!r} is an unresolved placeholder", "Fill in the real value before calling")
     return name
+
+
+def check_encodable(path: str | os.PathLike[str], field: str) -> None:
+    """Refuse a path whose bytes are no UTF-8, which SQLite cannot open.
+
+    Args:
+        field: what the path is, for the error.
+
+    Raises:
+        InvalidInput: it holds a lone surrogate, as Python's stand-in for such a byte.
+    """
+    text = os.fspath(path)
+    if not text.isascii() and _SURROGATE.search(text):
+        raise InvalidInput(f"{field} {text!r} is not UTF-8", "Rename the folder or file, or name another")
+
+
+def nameable(text: str) -> str:
+    """Return a text that nobody typed, such as a folder's name, as a name holds it: visible, and in form NFC."""
+    if text.isascii():
+        return text
+    import unicodedata
+
+    return unicodedata.normalize("NFC", visible(text))
 
 
 def _composed(name: str, field: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from satchel.base.text import check_encodable
 from satchel.find import index_sqlite as index
 from satchel.keep import past_conversations, projects
 from satchel.keep.housekeeping import checks, clearing, counts, forgetting, handed, statistics, summaries
@@ -55,7 +56,12 @@ class Housekeeping:
         Args:
             target: the file to make, which must not exist; None names one beside the store.
             progress: told about the pages copied.
+
+        Raises:
+            InvalidInput: the target is no path in UTF-8.
         """
+        if target is not None:
+            check_encodable(target, "target")
         return backups.back_up(self._engine.access, target, self._workplace.clock(), progress)
 
     def backups(self) -> list[Backup]:
