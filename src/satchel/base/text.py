@@ -6,10 +6,12 @@ import os
 import re
 from dataclasses import dataclass
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, TooLarge
 from satchel.base.invisible import INVISIBLE, first_invisible, visible, without_hidden
 
 MAX_NAME_CHARS = 200
+MAX_QUERY_BYTES = 64 * 1024
+"""The longest text to search for, in UTF-8; contents have a limit of their own."""
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _CLEANED = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{INVISIBLE}]")
@@ -88,6 +90,25 @@ def check_name(value: object, field: str) -> str:
     if ("{" in name or "<" in name) and _PLACEHOLDER.search(name):
         raise InvalidInput(f"{field} {name!r} is an unresolved placeholder", "Fill in the real value before calling")
     return name
+
+
+def check_query(text: str, field: str = "query") -> None:
+    """Refuse a text to search for that is longer than :data:`MAX_QUERY_BYTES`.
+
+    Args:
+        field: the argument's name, for the error.
+
+    Raises:
+        TooLarge: it is longer.
+    """
+    # a character is at least one byte, so most texts need no encoding to be measured
+    if len(text) * 4 > MAX_QUERY_BYTES:
+        size = len(text) if len(text) > MAX_QUERY_BYTES else len(text.encode("utf-8", "surrogatepass"))
+        if size > MAX_QUERY_BYTES:
+            raise TooLarge(
+                f"{field} has {size:,} bytes or more, the limit is {MAX_QUERY_BYTES:,}",
+                "Search for its most telling words",
+            )
 
 
 def check_encodable(path: str | os.PathLike[str], field: str) -> None:

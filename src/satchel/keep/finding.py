@@ -304,7 +304,7 @@ def _page(
         )
         hits = tuple(hit for hit in hits if own is None or hit.document != own[0])
     page = hits[offset : offset + limit]
-    notes = () if ranking.is_complete else (search.INCOMPLETE,)
+    notes = ranking.notes
     if not page:
         return FoundPage((), len(hits), offset, limit, notes)
     rows = transaction.all(
