@@ -169,3 +169,20 @@ def test_an_interrupted_write_is_rolled_back(satchel: Satchel, clock: ManualCloc
 def test_an_interruption_outside_a_call_has_no_effect(satchel: Satchel) -> None:
     satchel.interrupter()()
     assert satchel.entries.write("discovery", "x").content == "x"
+
+
+def test_a_folder_whose_name_holds_what_no_name_may_is_a_project(
+    open_in: Callable[..., Satchel], tmp_path: Path
+) -> None:
+    folder = tmp_path / "❤\ufe0f cafe\u0301"
+    (folder / ".git").mkdir(parents=True)
+    satchel = open_in(folder)
+    satchel.entries.write("discovery", "x")
+    assert satchel.housekeeping.statistics().project == "❤ café"
+
+
+def test_a_folder_whose_name_is_not_utf8_is_refused(open_in: Callable[..., Satchel], tmp_path: Path) -> None:
+    folder = tmp_path / "caf\udce9"
+    (folder / ".git").mkdir(parents=True)
+    with pytest.raises(InvalidInput, match="is not UTF-8"):
+        open_in(folder)

@@ -15,7 +15,7 @@ from satchel.base.config import Config, load_config
 from satchel.base.folders import config_folder, state_folder
 from satchel.base.paths import StorePlace, locate_store
 from satchel.base.retention import Retention
-from satchel.base.text import check_name
+from satchel.base.text import check_encodable, check_name, nameable
 from satchel.keep.projects import Workplace
 from satchel.store.known_stores import KnownStores
 from satchel.store.opening import Access
@@ -284,6 +284,8 @@ def open_satchel(
         is_tree=lambda file: (store := known.at(file)) is not None and store.tree,
         is_listed=lambda file: known.at(file) is not None,
     )
+    check_encodable(place.file, "the store's path")
+    check_encodable(place.files_root or "", "the project's folder")
     config = load_config(place.folder, environ, settings, user_file=config_folder() / CONFIG_FILE_NAME, root=place.root)
     trust = Trust(
         place.file,
@@ -308,7 +310,7 @@ def open_satchel(
         engine=engine,
         clock=clock,
         project_name=named(project, "SATCHEL_PROJECT", "project") or config.project_name,
-        suggested_name=place.suggested_name,
+        suggested_name=nameable(place.suggested_name),
         root=str(place.root) if place.root else None,
         files_root=str(place.files_root) if place.files_root else None,
         run_id=named(run, "SATCHEL_RUN", "run_id"),

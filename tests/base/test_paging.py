@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, TooLarge
 from satchel.base.paging import KeptPage, Page, check_page, check_reading, check_whole
 
 
@@ -121,3 +121,8 @@ def test_orders_searches_and_cursors_that_fit_together_pass(given: dict[str, Any
 def test_orders_searches_and_cursors_that_do_not_are_refused(given: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem):
         check_reading(**{"order": None, "search": None, "after_seq": None, **given})
+
+
+def test_a_search_of_more_than_64_kib_is_refused() -> None:
+    with pytest.raises(TooLarge, match=r"^search has 65,537 bytes"):
+        check_reading(order=None, search="x" * 65_537, after_seq=None)

@@ -5,13 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from satchel.base.errors import InvalidInput
-from satchel.base.text import MAX_NAME_CHARS, canonical_path, check_name, clean_content, fold
+from satchel.base.project_paths import canonical_path
+from satchel.base.text import MAX_NAME_CHARS, check_name, clean_content, fold
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 
 
 def test_ordinary_text_stays_as_it_is_without_a_note() -> None:
-    text = "tabs\tand\nnewlines, ü, 漢字, 🎒\u2028\u200b"
+    text = "tabs\tand\nnewlines, ü, 漢字, 🎒\u2028"
     assert clean_content(text).text == text
     assert clean_content(text).notes == ()
 
@@ -63,6 +64,15 @@ def test_any_readable_name_is_accepted(name: str) -> None:
         ("a\x7fb", "control character"),
         ("a\u2028b", "control character"),
         ("a\ud800", "lone surrogate"),
+        ("a\u202eb", r"'ab' holds U\+202E \(RIGHT-TO-LEFT OVERRIDE\), which is invisible"),
+        ("a\u200b", r"U\+200B"),
+        ("\ufeffa", r"U\+FEFF"),
+        ("م\u200cن", r"U\+200C"),
+        ("👩\u200d💻", r"U\+200D"),
+        ("❤\ufe0f", r"U\+FE0F"),
+        ("a\U000e0061", r"U\+E0061"),
+        ("a\U000e01efb", r"U\+E01EF"),
+        ("\u3164", r"U\+3164"),
         ("{{loopId}}", "placeholder"),
         ("task-{{ id }}", "placeholder"),
         ("${RUN_ID}", "placeholder"),
@@ -76,9 +86,30 @@ def test_what_is_no_name_is_refused_with_the_field(name: object, problem: str) -
         check_name(name, "loop_id")
 
 
-@pytest.mark.parametrize(("one", "other"), [("Planner", " planner"), ("STRASSE", "straße")])
-def test_names_that_differ_in_case_alone_fold_to_one(one: str, other: str) -> None:
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Planner", " planner"),
+        ("STRASSE", "straße"),
+        ("Ｐｌａｎｎｅｒ", "planner"),
+        ("ﬁx", "FIX"),
+        ("cafe\u0301", "CAF\u00c9"),
+        ("𝐐𝐀", "qa"),
+        ("a\u00a0b", "A b"),
+        ("ｶﾞ", "ガ"),
+    ],
+)
+def test_names_that_look_the_same_fold_to_one(one: str, other: str) -> None:
     assert fold(one) == fold(other)
+
+
+@given(st.text(max_size=8))
+def test_folding_once_more_changes_nothing(name: str) -> None:
+    assert fold(fold(name)) == fold(name)
+
+
+def test_an_accent_has_one_spelling_in_a_name() -> None:
+    assert check_name("cafe\u0301", "task_id") == check_name("caf\u00e9", "task_id")
 
 
 @pytest.mark.parametrize(

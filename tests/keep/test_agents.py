@@ -21,6 +21,13 @@ def test_names_that_differ_in_case_are_one_agent(satchel: Satchel) -> None:
     assert [agent.name for agent in satchel.agents.list()] == ["Planner"]
 
 
+def test_names_that_look_the_same_are_one_agent(satchel: Satchel) -> None:
+    first = satchel.agents.register("René")
+    assert satchel.agents.register("Rene\u0301").id == first.id
+    assert satchel.agents.register("Ｒｅｎé").id == first.id
+    assert [agent.name for agent in satchel.agents.list()] == ["René"]
+
+
 def test_a_role_can_be_changed_and_is_kept_when_left_out(satchel: Satchel) -> None:
     satchel.agents.register("dev", "developer")
     assert satchel.agents.register("dev").role == "developer"

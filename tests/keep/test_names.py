@@ -48,6 +48,7 @@ def seq(satchel: Satchel) -> int:
         ([" api ", "\tauth\n"], ("api", "auth")),
         (["API", "auth", "api", " Api "], ("API", "auth")),
         (["straße", "STRASSE"], ("straße",)),
+        (["ａｐｉ", "api"], ("ａｐｉ",)),
         (["b", "a", "B"], ("b", "a")),
         (("a", "b"), ("a", "b")),
         ({"a"}, ("a",)),

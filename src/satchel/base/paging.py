@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from satchel.base.errors import InvalidInput, unknown_name
+from satchel.base.text import check_query
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 500
@@ -150,6 +151,7 @@ def check_reading(*, order: str | None, search: str | None, after_seq: int | Non
 
     Raises:
         InvalidInput: one of them is not acceptable, or two contradict each other.
+        TooLarge: the search is longer than 64 KiB.
     """
     if order is not None and order not in ORDERS:
         raise unknown_name("order", order, ORDERS)
@@ -161,6 +163,8 @@ def check_reading(*, order: str | None, search: str | None, after_seq: int | Non
             )
     if search is not None and not search.strip():
         raise InvalidInput("search is empty", "Say what to look for, or leave search out")
+    if search is not None:
+        check_query(search, "search")
 
 
 def check_whole(field: str, value: object, largest: int, *, smallest: int = 0) -> None:

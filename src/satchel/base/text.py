@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-import posixpath
 import re
 from dataclasses import dataclass
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, TooLarge
+from satchel.base.invisible import INVISIBLE, first_invisible, visible, without_hidden
 
 MAX_NAME_CHARS = 200
+MAX_QUERY_BYTES = 64 * 1024
+"""The longest text to search for, in UTF-8; contents have a limit of their own."""
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CLEANED = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{INVISIBLE}]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NAME_FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}|\$\{.*?\}|<your[-_ ][^>]*>", re.IGNORECASE)
@@ -26,9 +29,10 @@ class CleanText:
 
 
 def clean_content(text: str) -> CleanText:
-    """Make content storable: drop control characters, replace lone surrogates by U+FFFD.
+    """Make content storable: drop controls and what is invisible, replace lone surrogates by U+FFFD.
 
-    Tabs and newlines stay; CRLF and CR become newlines without a note.
+    Tabs and newlines stay, and what :func:`satchel.base.invisible.without_hidden` keeps; CRLF and CR become newlines
+    without a note.
 
     Args:
         text: any string.
@@ -36,25 +40,37 @@ def clean_content(text: str) -> CleanText:
     Returns:
         The clean text, with one note for each kind of change.
     """
-    if text.isprintable():
+    # a variation selector is printable for Python, so only ASCII is known to be clean at once
+    is_ascii = text.isascii()
+    if is_ascii and text.isprintable():
         return CleanText(text, ())
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not is_ascii and _CLEANED.search(text) is None:
+        return CleanText(text, ())
     notes: list[str] = []
     text, removed = _CONTROL.subn("", text)
     if removed:
         notes.append(f"{removed} control character{'s' * (removed > 1)} removed")
+    if is_ascii:
+        return CleanText(text, tuple(notes))
     text, replaced = _SURROGATE.subn("\ufffd", text)
     if replaced:
         notes.append(f"{replaced} lone surrogate{'s' * (replaced > 1)} replaced by U+FFFD")
+    text, hidden = without_hidden(text)
+    if hidden is not None:
+        notes.append(hidden)
     return CleanText(text, tuple(notes))
 
 
 def check_name(value: object, field: str) -> str:
-    """Return an id or name, trimmed, or refuse it.
+    """Return an id or name, trimmed and in Unicode's form NFC, or refuse it.
+
+    What looks the same is the same: nothing invisible is allowed, and an accent has one spelling.
 
     Args:
-        value: the name; at most 200 characters, no control characters, no unresolved ``{{placeholder}}``.
+        value: the name; at most 200 characters, no control or invisible characters, no unresolved
+            ``{{placeholder}}``.
         field: the argument's name, for the error.
 
     Raises:
@@ -65,6 +81,8 @@ def check_name(value: object, field: str) -> str:
     name = value.strip()
     if not name:
         raise InvalidInput(f"{field} is empty", f"Give a name, or leave {field} out")
+    if len(name) <= MAX_NAME_CHARS and not name.isascii():
+        name = _composed(name, field)
     if len(name) > MAX_NAME_CHARS:
         raise InvalidInput(f"{field} has {len(name)} characters", f"At most {MAX_NAME_CHARS} are allowed")
     if not name.isprintable() and _NAME_FORBIDDEN.search(name):
@@ -74,6 +92,61 @@ def check_name(value: object, field: str) -> str:
     return name
 
 
+def check_query(text: str, field: str = "query") -> None:
+    """Refuse a text to search for that is longer than :data:`MAX_QUERY_BYTES`.
+
+    Args:
+        field: the argument's name, for the error.
+
+    Raises:
+        TooLarge: it is longer.
+    """
+    # a character is at least one byte, so most texts need no encoding to be measured
+    if len(text) * 4 > MAX_QUERY_BYTES:
+        size = len(text) if len(text) > MAX_QUERY_BYTES else len(text.encode("utf-8", "surrogatepass"))
+        if size > MAX_QUERY_BYTES:
+            raise TooLarge(
+                f"{field} has {size:,} bytes or more, the limit is {MAX_QUERY_BYTES:,}",
+                "Search for its most telling words",
+            )
+
+
+def check_encodable(path: str | os.PathLike[str], field: str) -> None:
+    """Refuse a path whose bytes are no UTF-8, which SQLite cannot open.
+
+    Args:
+        field: what the path is, for the error.
+
+    Raises:
+        InvalidInput: it holds a lone surrogate, as Python's stand-in for such a byte.
+    """
+    text = os.fspath(path)
+    if not text.isascii() and _SURROGATE.search(text):
+        raise InvalidInput(f"{field} {text!r} is not UTF-8", "Rename the folder or file, or name another")
+
+
+def nameable(text: str) -> str:
+    """Return a text that nobody typed, such as a folder's name, as a name holds it: visible, and in form NFC."""
+    if text.isascii():
+        return text
+    import unicodedata
+
+    return unicodedata.normalize("NFC", visible(text))
+
+
+def _composed(name: str, field: str) -> str:
+    import unicodedata
+
+    hidden = first_invisible(name)
+    if hidden is not None:
+        what = unicodedata.name(hidden, "a character without a name")
+        raise InvalidInput(
+            f"{field} {visible(name)!r} holds U+{ord(hidden):04X} ({what}), which is invisible",
+            "Remove it and try again",
+        )
+    return unicodedata.normalize("NFC", name)
+
+
 def shortened(text: str, most: int = 200) -> str:
     """Return the beginning of a text, in one line, for a notice that quotes it."""
     line = " ".join(text.split())
@@ -81,31 +154,13 @@ def shortened(text: str, most: int = 200) -> str:
 
 
 def fold(name: str) -> str:
-    """Return the form under which case-insensitive names are compared."""
-    return name.strip().casefold()
+    """Return the form under which names are compared: without regard to case and to the width or style of letters.
 
-
-def canonical_path(value: object, root: str | None, field: str = "file") -> str:
-    """Return a path relative to the project's root, with forward slashes and without ``.`` or ``..``.
-
-    The path is compared as text: it need not exist, and nothing is opened.
-
-    Args:
-        value: a relative path, or an absolute one below ``root``.
-        root: the project's or worktree's absolute root folder; None accepts relative paths only.
-        field: the argument's name, for the error.
-
-    Raises:
-        InvalidInput: the path is empty, leaves the project, or holds what a name must not.
+    It is Unicode's NFKC with case folding; folding once more changes nothing.
     """
-    path = check_name(value, field)
-    if os.path.isabs(path):  # noqa: PTH117 -- a path as text, checked on every write
-        inside = None if root is None else posixpath.relpath(posixpath.normpath(path), root)
-        if inside is None or inside == ".." or inside.startswith("../"):
-            raise InvalidInput(f"{field} {path!r} is outside the project", "Give a path relative to the project's root")
-        normal = inside
-    else:
-        normal = posixpath.normpath(path)
-    if normal in {".", ".."} or normal.startswith("../"):
-        raise InvalidInput(f"{field} {path!r} names no file of the project", "Give a path such as src/app.py")
-    return normal
+    name = name.strip()
+    if name.isascii():
+        return name.lower()
+    import unicodedata
+
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()

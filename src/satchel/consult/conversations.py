@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from satchel.base.errors import NotFound, SatchelError, nearest
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
 from satchel.base.redaction import redact
+from satchel.base.text import check_name
 from satchel.consult import blobs, conversation_tables, leases
 from satchel.consult.conversation_records import (
     LOCAL,
@@ -268,9 +269,11 @@ class Conversations:
             offset: how many to skip.
 
         Raises:
-            InvalidInput: limit or offset is out of range.
+            InvalidInput: a filter is no name, or limit or offset is out of range.
         """
         check_page(limit, offset)
+        assistant = None if assistant is None else check_name(assistant, "assistant")
+        session_id = None if session_id is None else check_name(session_id, "session_id")
         work = self._workplace
         with work.engine.read() as transaction:
             now, project = work.clock(), projects.find(transaction, work)

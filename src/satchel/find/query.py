@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from satchel.base.errors import InvalidInput
+from satchel.base.invisible import without_hidden
+from satchel.base.text import check_query
 from satchel.find.words import (
     STOP_WORDS,
     WORD,
@@ -36,7 +39,7 @@ _MAX_PHRASE_WORDS = 16
 _MAX_DEPTH = 32
 _MAX_SHOWN_CHARS = 80
 # neither may hold its own opening quote: a text of nothing but those would be read again from each of them
-_QUOTED = re.compile(r"\"([^\"]+)\"|“([^“”]+)”")
+_QUOTED = re.compile(r"\"[^\"]+\"|“[^“”]+”")
 # words that stand together without a space, as in a path, a dotted name, foo-bar or a.ts:42
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-_./:\\@#+][^\W_]++)+")
 
@@ -69,11 +72,13 @@ class Query:
         terms: what to look for and to score by.
         condition: an expression that every match must meet, of terms only; None takes whatever matches any term.
         is_question: whether what stands around an entry counts too.
+        is_cut: whether it has more words than are looked for.
     """
 
     terms: tuple[Term, ...]
     condition: str | None = None
     is_question: bool = False
+    is_cut: bool = False
 
 
 def parse(text: str, syntax: str = "natural") -> Query:
@@ -88,7 +93,10 @@ def parse(text: str, syntax: str = "natural") -> Query:
 
     Raises:
         InvalidInput: in operator syntax, with the position of what is wrong.
+        TooLarge: the text is longer than 64 KiB.
     """
+    check_query(text)
+    text, _ = without_hidden(text)
     return _Operators(text).parse() if syntax == "operators" else _natural(text)
 
 
@@ -97,8 +105,12 @@ def words(text: str) -> list[str]:
 
     A text of nothing but stop words keeps them.
     """
-    found = list(dict.fromkeys(match[0].lower() for match in WORD.finditer(text)))
-    return [word for word in found if word not in STOP_WORDS] or found
+    return _telling(WORD.findall(text))
+
+
+def _telling(found: Iterable[str]) -> list[str]:
+    lowered = list(dict.fromkeys(word.lower() for word in found))
+    return [word for word in lowered if word not in STOP_WORDS] or lowered
 
 
 def word_counts(text: str) -> Counter[str]:
@@ -126,29 +138,42 @@ def _natural(text: str) -> Query:
         if found and len(terms) < MAX_TERMS and (found not in terms or terms[found].weight < weight):
             terms[found] = Term(found, weight)
 
-    plain = words(text)[:MAX_TERMS]
-    for word in plain:
-        for piece in _searched_as(word):
+    # a long text mostly repeats itself
+    distinct = list(dict.fromkeys(WORD.findall(text)))
+    plain = _telling(distinct)
+    for word in plain[:MAX_TERMS]:
+        for piece in islice(_searched_as(word), MAX_TERMS):
             add((piece,), 1.0)
-    for first, second in _QUOTED.findall(text):
-        add(_phrase(first or second), _PHRASE_WEIGHT)
-    for compound in _COMPOUND.findall(text)[:MAX_TERMS]:
+    for quoted in _distinct(_QUOTED, text):
+        add(_phrase(quoted), _PHRASE_WEIGHT)
+    for compound in islice(_distinct(_COMPOUND, text), MAX_TERMS):
         add(_phrase(compound), _PART_WEIGHT)
     known = {word for term in terms for word in term}
-    for match in WORD.finditer(text):
+    for word in distinct:
         if len(terms) >= MAX_TERMS:
             break
-        parts = identifier_parts(match[0])
-        if parts and not match[0].islower():
-            add((match[0].lower(),), _IDENTIFIER_WEIGHT)
+        parts = identifier_parts(word)
+        if parts and not word.islower():
+            add((word.lower(),), _IDENTIFIER_WEIGHT)
             # in snake_case they stand side by side
             add(tuple(parts[:_MAX_PHRASE_WORDS]), _PART_WEIGHT)
-        for part in parts:
+        for part in dict.fromkeys(parts):
             if part not in known:
                 add((part,), _PART_WEIGHT)
     for joined in joined_identifiers(text):
+        if len(terms) >= MAX_TERMS:
+            break
         add((joined,), _PART_WEIGHT)
-    return Query(tuple(terms.values()), is_question=len(plain) >= QUESTION_TERMS)
+    return Query(tuple(terms.values()), is_question=len(plain) >= QUESTION_TERMS, is_cut=len(plain) > MAX_TERMS)
+
+
+def _distinct(pattern: re.Pattern[str], text: str) -> Iterator[str]:
+    """Yield what a pattern matches in a text, each once."""
+    seen: set[str] = set()
+    for match in pattern.finditer(text):
+        if match[0] not in seen:
+            seen.add(match[0])
+            yield match[0]
 
 
 def _phrases(text: str) -> list[tuple[str, ...]]:
@@ -225,7 +250,7 @@ class _Operators:
             parts.append(self._sequence(operator))
         if len(parts) == 1:
             return parts[0]
-        for part in parts:
+        for part in dict.fromkeys(parts):
             if part.is_negative:
                 raise self._wrong(
                     "an alternative of OR only excludes", part.place, "Exclude beside the alternatives instead"

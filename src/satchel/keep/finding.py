@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, NotFound, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, check_page, next_offset
-from satchel.base.text import canonical_path, check_name
+from satchel.base.project_paths import canonical_path
+from satchel.base.text import check_name
 from satchel.base.vocabulary import LIVENESS
 from satchel.find import index_sqlite as index
 from satchel.find import rebuild as rebuilding
@@ -303,7 +304,7 @@ def _page(
         )
         hits = tuple(hit for hit in hits if own is None or hit.document != own[0])
     page = hits[offset : offset + limit]
-    notes = () if ranking.is_complete else (search.INCOMPLETE,)
+    notes = ranking.notes
     if not page:
         return FoundPage((), len(hits), offset, limit, notes)
     rows = transaction.all(

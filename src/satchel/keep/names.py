@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from satchel.base.errors import InvalidInput, unknown_name
+from satchel.base.project_paths import canonical_path
 from satchel.base.redaction import finds_secret
-from satchel.base.text import canonical_path, check_name, fold
+from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LAYERS
 from satchel.keep import projects
 from satchel.keep.projects import Workplace
@@ -42,7 +43,7 @@ class Agents:
         """Record an agent, or its role; writing as an agent records it too.
 
         Args:
-            name: at most 200 characters, compared without regard to case.
+            name: at most 200 characters, compared without regard to case and to the width or style of letters.
             role: such as developer, qa_expert or a word of the user's own; None keeps what is recorded.
 
         Raises:
@@ -171,12 +172,7 @@ def check_file(value: object, root: str | None, field: str = "file") -> str:
         root: the folder that relative names start from, or None.
         field: the argument's name, for the error.
     """
-    return _inside(value, root, field) if isinstance(value, str) else canonical_path(value, root, field)
-
-
-@lru_cache(maxsize=4_096)
-def _inside(file: str, root: str | None, field: str) -> str:
-    return check_identifier(canonical_path(file, root, field), field)
+    return check_identifier(canonical_path(value, root, field), field)
 
 
 def check_names(values: object, field: str, most: int = 50) -> tuple[str, ...]:

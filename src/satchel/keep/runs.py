@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, nearest, unknown_name
 from satchel.base.paging import Page, check_page
+from satchel.base.project_paths import canonical_path
 from satchel.base.redaction import redact
-from satchel.base.text import canonical_path, clean_content
+from satchel.base.text import clean_content
 from satchel.keep import projects
 from satchel.keep.names import check_identifier
 from satchel.keep.projects import Workplace

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import iso
 from satchel.keep import projects
 from satchel.keep.files.presence import is_anything_claimed
-from satchel.keep.names import find_agent
+from satchel.keep.names import check_identifier, find_agent
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
@@ -34,9 +34,12 @@ class Notices:
 
         Returns:
             One line: who else has claimed which of the files and until when, and how many critical messages wait.
+
+        Raises:
+            InvalidInput: the agent is no name.
         """
         work = self._workplace
-        agent = work.agent if agent is None else agent
+        agent = work.agent if agent is None else check_identifier(agent, "agent")
         named = tuple(dict.fromkeys(files))
         if agent is None and not named:
             return None

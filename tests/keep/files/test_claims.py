@@ -71,6 +71,18 @@ def test_an_absolute_path_and_a_relative_one_are_the_same_claim(satchel: Satchel
             satchel.files.claim([path], agent="bob")
 
 
+@pytest.mark.parametrize(("first", "second"), [("link/a", "src/a"), ("src/a", "link/"), ("link/", "src/a")])
+def test_a_claim_through_a_link_meets_the_one_on_the_file(
+    satchel: Satchel, project: Path, first: str, second: str
+) -> None:
+    (project / "src").mkdir()
+    (project / "link").symlink_to("src")
+    satchel.files.claim([first], agent="ann")
+    with pytest.raises(Conflict):
+        satchel.files.claim([second], agent="bob")
+    assert held(satchel) == [("ann", first.replace("link", "src") + "**" * first.endswith("/"))]
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from keep.finding.story import Story
-from satchel import InvalidInput, NotFound
+from satchel import InvalidInput, NotFound, TooLarge
+from satchel.find import search
+from satchel.find.query import MAX_TERMS
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,7 @@ def test_what_is_wrong_is_said_with_a_way_out(
 
 def test_the_error_for_an_endless_id_is_short(story: Story) -> None:
     with pytest.raises(InvalidInput) as refused:
-        story.page(like="x" * 100_000)
+        story.page(like="x" * 65_000)
     assert len(refused.value.problem) < 200
 
 
@@ -78,11 +80,11 @@ def test_a_search_without_a_word_finds_nothing_and_says_so(story: Story, text: s
 @pytest.mark.parametrize(
     "text",
     [
-        "x" * 100_000,
-        "login " * 17_000,
-        " ".join(f"word{number}" for number in range(10_000)),
+        "x" * 65_000,
+        "login " * 10_000,
+        " ".join(f"word{number}" for number in range(7_000)),
         "the of and",
-        "“" * 100_000,
+        "“" * 21_000,
     ],
     ids=lambda text: repr(text[:12]),
 )
@@ -90,6 +92,17 @@ def test_an_enormous_text_is_searched_like_any_other(story: Story, text: str) ->
     page = story.page(text)
     assert len(page.results) <= 20
     assert all(len(note) < 200 for note in page.notes)
+
+
+def test_words_beyond_those_that_are_looked_for_are_said(story: Story) -> None:
+    page = story.page("login " + " ".join(f"word{number}" for number in range(MAX_TERMS)))
+    assert search.CUT in page.notes
+    assert page.total
+
+
+def test_a_text_of_more_than_64_kib_is_refused(story: Story) -> None:
+    with pytest.raises(TooLarge, match=r"^query has .* the limit is 65,536"):
+        story.page("aB" * 7_900_000)
 
 
 @pytest.mark.parametrize(

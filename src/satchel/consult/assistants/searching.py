@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from satchel.base.errors import TooLarge
 from satchel.base.tokens import estimate
 from satchel.consult.assistants.protocol import Ask
 from satchel.consult.records import Window
@@ -78,7 +79,10 @@ class Searches:
         self.queries.append(query)
         if not self.has_room:
             return _error("there is no room for more results: answer with what you have")
-        return self._rendered(self._store.search(query, MOST_PASSAGES))
+        try:
+            return self._rendered(self._store.search(query, MOST_PASSAGES))
+        except TooLarge as error:
+            return _error(str(error))
 
     def _rendered(self, passages: tuple[Passage, ...]) -> str:
         if not passages:

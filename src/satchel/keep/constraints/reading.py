@@ -131,7 +131,7 @@ def _search(
     if not query.terms:
         return (), 0, (f"{text.strip()[:80]!r} holds no word to search for",)
     ranking = search.rank(transaction, query, Scope(project_id, kinds=(Kind.CONSTRAINT,), status="all"))
-    notes = () if ranking.is_complete else (search.INCOMPLETE,)
+    notes = ranking.notes
     hits = {hit.document: hit for hit in ranking.hits}
     if not hits:
         return (), 0, notes

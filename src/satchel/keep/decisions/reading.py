@@ -230,7 +230,7 @@ def _search(transaction: Transaction, project_id: int, chosen: Filter, names: _N
         return (), 0, (*names.unknown, f"{text.strip()[:80]!r} holds no word to search for")
     scope = Scope(project_id, kinds=(Kind.DECISION,), agent_id=names.agent, status="all", now=chosen.now)
     ranking = searching.rank(transaction, query, scope)
-    notes = names.unknown if ranking.is_complete else (*names.unknown, searching.INCOMPLETE)
+    notes = (*names.unknown, *ranking.notes)
     if not ranking.hits:
         return (), 0, notes
     scores = {hit.document: round(hit.score, 4) for hit in ranking.hits}

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import Reading, check_page, check_reading
-from satchel.base.text import canonical_path, check_name, fold
+from satchel.base.project_paths import canonical_path
+from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LIVENESS
 from satchel.keep.entries.records import COLUMNS, Entry, entry_of, type_number
 from satchel.keep.projects import Workplace

@@ -53,7 +53,7 @@ def search_entries(
         raise search.disagreement()
     found = {row[12]: row for row in rows}
     entries = tuple(entry_of(found[hit.document], run_id, round(hit.score, 4)) for hit in page)
-    return entries, len(hits), () if ranking.is_complete else (search.INCOMPLETE,)
+    return entries, len(hits), ranking.notes
 
 
 def _by_time(transaction: Transaction, hits: Sequence[Hit], order: str) -> tuple[Hit, ...]:

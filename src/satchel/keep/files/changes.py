@@ -229,7 +229,7 @@ def _search(
         f"WHERE d.id IN ({', '.join(map(str, page))})"
     )
     changes = {row[-1]: _change(row, round(scores[row[-1]], 4)) for row in rows}
-    notes = () if ranking.is_complete else (search.INCOMPLETE,)
+    notes = ranking.notes
     return tuple(changes[document] for document in page), len(ordered), notes
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from satchel.base.errors import Conflict, NotFound, SatchelError
+from satchel.base.text import check_encodable
 from satchel.find import index_sqlite as index
 from satchel.keep import past_conversations, projects
 from satchel.keep.housekeeping import checks, clearing, counts, forgetting, handed, statistics, summaries
@@ -75,7 +76,12 @@ class Housekeeping:
         Args:
             target: the file to make, which must not exist; None names one beside the store.
             progress: told about the pages copied.
+
+        Raises:
+            InvalidInput: the target is no path in UTF-8.
         """
+        if target is not None:
+            check_encodable(target, "target")
         with self._engine.read():
             pass  # what the store refuses to open is not copied either
         return backups.back_up(self._engine.access, target, self._workplace.clock(), progress, trust=self._engine.trust)

@@ -37,7 +37,7 @@ def search(
             now=reader.now,
         ),
     )
-    notes = () if ranked.is_complete else (ranking.INCOMPLETE,)
+    notes = ranked.notes
     direction = "ASC" if chosen.order == "asc" else "DESC"
     rows = transaction.all(
         f"""

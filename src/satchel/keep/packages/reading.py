@@ -147,7 +147,7 @@ def _search(
     if not query.terms:
         return Result((), {}, (f"{text.strip()[:80]!r} holds no word to search for",))
     ranking = search.rank(transaction, query, Scope(project_id, run, kinds=(Kind.PACKAGE,), status="all"))
-    notes = () if ranking.is_complete else (search.INCOMPLETE,)
+    notes = ranking.notes
     # what matches by its surroundings alone has no place among what is asked for by time
     hits = {hit.document: hit for hit in ranking.hits if chosen.order is None or not hit.by_surroundings}
     by_time = "" if chosen.order is None else f" ORDER BY {_ORDERS[chosen.order_name]}"

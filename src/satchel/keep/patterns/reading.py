@@ -130,7 +130,7 @@ def _search(
         return (), 0, (f"{text.strip()[:80]!r} holds no word to search for",)
     scope = Scope(project_id, kinds=(Kind.ERROR_PATTERN,), status="all", now=chosen.now)
     ranking = search.rank(transaction, query, scope)
-    notes = () if ranking.is_complete else (search.INCOMPLETE,)
+    notes = ranking.notes
     if not ranking.hits:
         return (), 0, notes
     scores = {hit.document: round(hit.score, 4) for hit in ranking.hits}

@@ -107,7 +107,7 @@ def _search(
     if not query.terms:
         return (), 0, (f"{text.strip()[:80]!r} holds no word to search for",)
     ranking = search.rank(transaction, query, Scope(project_id, kinds=(Kind.STRATEGY,), status="all"))
-    notes = () if ranking.is_complete else (search.INCOMPLETE,)
+    notes = ranking.notes
     hits = {hit.document: round(hit.score, 4) for hit in ranking.hits}
     by_time = "" if chosen.order is None else f" ORDER BY {_ORDERS[chosen.order_name]}"
     matched = transaction.all(

@@ -10,7 +10,7 @@ from functools import cached_property
 from satchel.base.config import Config
 from satchel.base.errors import Busy, InvalidInput, ReadOnly, StoreFull
 from satchel.base.paging import check_whole
-from satchel.base.text import fold
+from satchel.base.text import check_query, fold
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.base.vocabulary import PRIORITIES, SECTIONS
 from satchel.keep import deliveries
@@ -29,7 +29,6 @@ MARGIN = 1.3
 
 MAX_BUDGET = 1_000_000
 _MAX_ITERATION = 2**31 - 1
-_MAX_QUERY_CHARS = 2_000
 _RECORD_WAIT_MS = 250
 
 
@@ -189,6 +188,5 @@ def _check_query(query: object) -> str | None:
         return None
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput("query is empty", "Say what the agent is about to do, or leave query out")
-    if len(query) > _MAX_QUERY_CHARS:
-        raise InvalidInput(f"query has {len(query):,} characters", f"Give at most {_MAX_QUERY_CHARS:,}")
+    check_query(query)
     return query
