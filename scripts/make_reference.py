@@ -121,6 +121,7 @@ def _configuration() -> str:
         "| `SATCHEL_RUN` | the run where a call names none |",
         "| `SATCHEL_AGENT` | who acts where a call names nobody |",
         "| `SATCHEL_DEBUG` | show tracebacks of faults |",
+        "| `SATCHEL_CONSULT_KEY` | the key of the endpoint that `consult.base_url` names |",
         "",
     ]
     return "\n".join(lines)

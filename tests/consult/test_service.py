@@ -346,7 +346,8 @@ class TestOneAtATime:
         conflicts: list[str] = []
 
         class Thinker:
-            name, window, keeps_history, sweeper = "compatible:thinker", Window(8_000, 1_000), False, None
+            name, address, window = "compatible:thinker", "http://127.0.0.1/v1", Window(8_000, 1_000)
+            keeps_history, sweeper = False, None
 
             def ask(self, ask: Ask) -> Reply:
                 for _ in range(5):

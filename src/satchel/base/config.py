@@ -16,7 +16,10 @@ from satchel.base.text import check_name
 FILE_NAME = "config.toml"
 """The configuration file's name, in the folder of the store."""
 
-RESERVED_VARIABLES = ("SATCHEL_DB", "SATCHEL_RUN", "SATCHEL_AGENT", "SATCHEL_PROJECT", "SATCHEL_DEBUG")
+RESERVED_VARIABLES = (
+    *("SATCHEL_DB", "SATCHEL_RUN", "SATCHEL_AGENT", "SATCHEL_PROJECT", "SATCHEL_DEBUG"),
+    "SATCHEL_CONSULT_KEY",
+)
 """Environment variables of Satchel that are no configuration keys."""
 
 _SHOWN_CHARS = 60
@@ -73,6 +76,8 @@ class Config:
     consult_base_url: str | None
     consult_window_tokens: int | None
     consult_output_tokens: int | None
+    consult_idle_seconds: int
+    consult_total_seconds: int
     consult_blob_mib: int
     tokens_encoding: str
     project_name: str | None

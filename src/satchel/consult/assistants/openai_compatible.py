@@ -10,7 +10,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from satchel.base.errors import AssistantFailed
-from satchel.consult.assistants import failing, searching
+from satchel.consult.assistants import searching
 from satchel.consult.assistants.base import OwnHistoryAssistant, messages_of
 from satchel.consult.assistants.openai_client import OpenAIClient
 from satchel.consult.assistants.protocol import Ask
@@ -30,9 +30,10 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
     """An assistant behind a chat completions endpoint. Overflow is searched in a store of our own."""
 
     variable = KEY_VARIABLE
+    own_url = ""
 
     def _open(self, wire: Wire) -> OpenAIClient:
-        return OpenAIClient(self.name, wire, base_url=self._base_url, key=self._key, variable=KEY_VARIABLE)
+        return OpenAIClient(self.told, wire, base_url=self._base_url, key=self._key, variable=KEY_VARIABLE)
 
     def _messages(self, ask: Ask) -> list[Any]:
         return [*messages_of(ask.history), {"role": "user", "content": ask.prompt}]
@@ -64,6 +65,7 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
                     for choice in chunk.choices:
                         finish = choice.finish_reason or finish
                         calls.gather(choice.delta.tool_calls or ())
+                        client.wire.check_parts(len(calls))
                         piece = choice.delta.content or choice.delta.refusal
                         if piece:
                             yield piece
@@ -72,7 +74,7 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
             if finish is None:
                 raise
         if finish is None:
-            raise failing.cut(self.name) if has_begun else failing.nonsense(self.name, "no event of a stream")
+            raise client.unfinished("no event of a stream", has_begun=has_begun)
         return Round(
             calls=calls.whole(),
             is_cut=finish == "length",
@@ -116,6 +118,9 @@ class _Calls:
             one = self._calls[place]
             more = (delta.function.arguments if delta.function else None) or ""
             self._calls[place] = Call(one.id or delta.id or "", one.tool or name, one.arguments + more)
+
+    def __len__(self) -> int:
+        return len(self._calls)
 
     def whole(self) -> tuple[Call, ...]:
         """Return the calls, each with an id."""
