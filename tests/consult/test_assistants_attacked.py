@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -93,10 +94,10 @@ def kind_of(line: Line) -> str:
     return {"tiny": "compatible", "gpt-test": "openai", "claude-test": "anthropic"}.get(line.model, "gemini")
 
 
-def refused(line: Line, total: float = 30.0) -> AssistantFailed:
+def refused(line: Line) -> AssistantFailed:
     """Return the error of a call, which is not made twice and says where it was made."""
     with pytest.raises(AssistantFailed) as failed:
-        line.ask(total=total)
+        line.ask()
     assert (len(line.provider.requests), line.pauses.seconds) == (1, [])
     assert f" at {line.provider.url}" in failed.value.problem
     assert failed.value.remedy
@@ -164,6 +165,33 @@ def test_an_answer_of_too_many_parts_is_cut(
     assert (failed.reason, "more than 50 parts" in failed.problem) == ("too_much", True)
 
 
+@pytest.mark.parametrize("kind", ["anthropic", "compatible"])
+def test_arguments_without_an_end_are_cut(kind: str, pauses: Pauses) -> None:
+    call = {"index": 0, "id": "c", "type": "function", "function": {"name": "file_search", "arguments": "x" * 4_000}}
+    use = {"type": "tool_use", "id": "t", "name": "file_search", "input": {}}
+    pieces = {"type": "input_json_delta", "partial_json": ',"x"' * 1_000}
+    raw, endless = {
+        "anthropic": (
+            ANTHROPIC_HEAD
+            + events({**BLOCK, "content_block": use}, {**DELTA, "delta": {**pieces, "partial_json": '["x"'}}),
+            events({**DELTA, "delta": pieces}),
+        ),
+        "compatible": (b"", events(chunk(tool_calls=[call]))),
+    }[kind]
+    with line_to(kind, pauses) as line:
+        line.provider.fail(line.step, "raw", raw=raw, endless=endless, times=1_000)
+        failed = refused(line)
+    assert (failed.reason, "more than 65,536 characters of arguments" in failed.problem) == ("too_much", True)
+
+
+def test_thoughts_without_an_end_are_cut(pauses: Pauses) -> None:
+    thought = events({**DELTA, "delta": {"type": "thinking_delta", "thinking": LONG}})
+    with line_to("anthropic", pauses) as line:
+        line.provider.fail(line.step, "raw", raw=ANTHROPIC_HEAD + ANTHROPIC_THINKING, endless=thought, times=1_000)
+        failed = refused(line)
+    assert (failed.reason, "characters of thoughts" in failed.problem) == ("too_much", True)
+
+
 def test_what_is_compressed_is_not_unpacked(line: Line) -> None:
     bomb = gzip.compress(b" " * (16 * MIB))
     line.provider.fail(line.step, "raw", raw=bomb, headers={"content-encoding": "gzip"})
@@ -225,12 +253,17 @@ def test_a_redirect_on_the_same_server_is_followed(line: Line) -> None:
 
 
 def test_a_call_ends_in_its_time_whatever_is_sent_meanwhile(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    endless = Limits(*[10**12] * 5)
+    endless = Limits(*[10**12] * 6)
     monkeypatch.setattr(Limits, "of", classmethod(lambda *_: endless))
     raw, again = THINKING[kind_of(line)]
     line.provider.fail(line.step, "raw", raw=raw, endless=again, times=1_000)
-    failed = refused(line, total=0.3)
-    assert (failed.reason, "consult.total_seconds" in str(failed.remedy)) == ("timed_out", True)
+    assistant = line.assistant(total=30.0)
+    # the time is up as soon as the provider has been asked
+    assistant._timing = replace(assistant._timing, clock=lambda: 60.0 if line.provider.requests else 0.0)
+    with pytest.raises(AssistantFailed, match=f" at {line.provider.url} was not done within 30 seconds") as failed:
+        assistant.ask(Ask("Why?"))
+    assert (failed.value.reason, "consult.total_seconds" in str(failed.value.remedy)) == ("timed_out", True)
+    assert (len(line.provider.requests), line.pauses.seconds) == (1, [])
 
 
 @pytest.mark.parametrize("step", ["create_store", "upload", "add_batch", "poll"])

@@ -186,8 +186,9 @@ def test_a_limit_that_thinking_used_up_is_named(pauses: Pauses) -> None:
         assistant(provider, pauses).ask(Ask("Why?"))
 
 
-def test_without_usage_the_tokens_are_unknown(pauses: Pauses) -> None:
-    with ChatCompletions(Said(("Yes",), usage=None)) as provider:
+@pytest.mark.parametrize("usage", [None, (0, 0), (-1, -1), (10**30, 10**30)])
+def test_without_usage_the_tokens_are_unknown(pauses: Pauses, usage: tuple[int, int] | None) -> None:
+    with ChatCompletions(Said(("Yes",), usage=usage)) as provider:
         reply = assistant(provider, pauses).ask(Ask("Why?"))
     assert (reply.input_tokens, reply.output_tokens) == (None, None)
 

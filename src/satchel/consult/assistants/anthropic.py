@@ -80,10 +80,16 @@ class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
             ) as stream,
         ):
             has_begun = False
+            parts = thoughts = arguments = 0
             for event in stream:
                 has_begun = has_begun or event.type == "message_start"
                 if event.type == "content_block_start":
-                    client.wire.check_parts(event.index)
+                    parts += 1
+                elif event.type == "thinking":
+                    thoughts += len(event.thinking)
+                elif event.type == "input_json":
+                    arguments += len(event.partial_json)
+                client.wire.check_content(parts=parts, thoughts=thoughts, arguments=arguments)
                 yield event.text if event.type == "text" else ""
             if not has_begun:
                 raise client.unfinished("no beginning of a message")

@@ -56,7 +56,7 @@ class GeminiClient(SdkClient):
                 api_key=key,
                 vertexai=False,
                 http_options=types.HttpOptions(
-                    base_url=base_url,
+                    base_url=base_url or OWN_URL,
                     timeout=round(wire.timing.total * 1_000),
                     client_args={"event_hooks": wire.event_hooks()},
                 ),
@@ -124,7 +124,7 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
                     for part in (candidate.content.parts if candidate.content else None) or ():
                         # thoughts' signatures go back as they came
                         parts.append(part)
-                        client.wire.check_parts(len(parts))
+                        client.wire.check_content(parts=len(parts))
                         if part.function_call is not None:
                             call = part.function_call
                             calls.append(Call(call.id or "", call.name or "", searching.as_json(call.args)))

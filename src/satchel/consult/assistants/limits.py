@@ -37,6 +37,9 @@ _LEAST_STREAM_BYTES = 16 * _MIB
 _LEAST_LINES = 20_000
 """Beside the lines for tokens; enough for a keep-alive of two lines each second for more than two hours."""
 
+_ARGUMENT_CHARS = 65_536
+"""The one tool takes a few words. An SDK reads arguments anew with each piece of them: 1 MiB took minutes."""
+
 _BLANKS = (b"\n\n", b"\r\r", b"\r\n\r\n")
 _LONGEST_BLANK = 4
 
@@ -51,6 +54,7 @@ class Limits:
         stream: bytes of a whole stream.
         lines: of a stream.
         parts: what an answer may consist of: texts, thoughts and calls.
+        arguments: characters of what an answer calls tools with.
     """
 
     text: int
@@ -58,6 +62,7 @@ class Limits:
     stream: int
     lines: int
     parts: int
+    arguments: int = _ARGUMENT_CHARS
 
     @classmethod
     def of(cls, output: int = 0) -> Self:

@@ -65,7 +65,7 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
                     for choice in chunk.choices:
                         finish = choice.finish_reason or finish
                         calls.gather(choice.delta.tool_calls or ())
-                        client.wire.check_parts(len(calls))
+                        client.wire.check_content(parts=len(calls), arguments=calls.chars)
                         piece = choice.delta.content or choice.delta.refusal
                         if piece:
                             yield piece
@@ -98,7 +98,11 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
 
 
 class _Calls:
-    """Tool calls that arrive in pieces. Endpoints differ: some leave out the place or the id, some send calls whole."""
+    """Tool calls that arrive in pieces. Endpoints differ: some leave out the place or the id, some send calls whole.
+
+    Attributes:
+        chars: of all arguments.
+    """
 
     def __init__(self, prefix: str) -> None:
         """Begin without a call.
@@ -109,6 +113,7 @@ class _Calls:
         self._prefix = prefix
         self._calls: list[Call] = []
         self._at: dict[int, int] = {}
+        self.chars = 0
 
     def gather(self, deltas: Sequence[Any]) -> None:
         """Put pieces to what is there of their calls."""
@@ -117,6 +122,7 @@ class _Calls:
             place = self._place(delta.index, delta.id, name)
             one = self._calls[place]
             more = (delta.function.arguments if delta.function else None) or ""
+            self.chars += len(more)
             self._calls[place] = Call(one.id or delta.id or "", one.tool or name, one.arguments + more)
 
     def __len__(self) -> int:

@@ -94,14 +94,24 @@ class Wire:
                 reason="timed_out",
             )
 
-    def check_parts(self, count: int) -> None:
-        """Go on, unless an answer consists of too much.
+    def check_content(self, *, parts: int = 0, thoughts: int = 0, arguments: int = 0) -> None:
+        """Go on, unless an answer holds more than it may of what an SDK or an adapter gathers besides its text.
+
+        Args:
+            parts: what it consists of: texts, thoughts and calls.
+            thoughts, arguments: characters of thoughts, and of what tools are called with.
 
         Raises:
-            AssistantFailed: it does.
+            AssistantFailed: it holds more.
         """
-        if count > self.limits.parts:
-            raise too_much(self.name, f"an answer in more than {self.limits.parts:,} parts")
+        limits = self.limits
+        for count, most, what in (
+            (parts, limits.parts, "parts"),
+            (thoughts, limits.text, "characters of thoughts"),
+            (arguments, limits.arguments, "characters of arguments for tools"),
+        ):
+            if count > most:
+                raise too_much(self.name, f"more than {most:,} {what}")
 
     @contextmanager
     def streaming(self) -> Iterator[None]:
