@@ -114,6 +114,7 @@ def test_a_connection_that_opens_after_the_end_is_shut() -> None:
     class Request:
         def __init__(self) -> None:
             self.extensions: dict[str, object] = {}
+            self.headers: dict[str, str] = {}
             self.url = SimpleNamespace(scheme="http", raw_host=b"localhost", port=None)
 
     ours, theirs = socket.socketpair()

@@ -47,11 +47,34 @@ def test_a_character_that_is_split_over_two_pieces_is_whole(kind: str, pauses: P
 
 @EVERY_KIND
 def test_an_answer_that_ends_without_its_end_is_no_answer(kind: str, pauses: Pauses) -> None:
+    shown: list[str] = []
     with line_to(kind, pauses, ("one ", "two ", "three ", "four ", "five ", "six ")) as line:
         line.provider.fail(line.step, "ends")
         with pytest.raises(AssistantFailed) as failed:
-            line.ask()
+            line.assistant().ask(Ask("Why?", on_text=shown.append))
     assert (failed.value.reason, pauses.seconds) == ("cut", [])
+    assert shown
+
+
+@EVERY_KIND
+@pytest.mark.parametrize("fault", ["cut", "ends"])
+@pytest.mark.parametrize("listener", [{}, {"on_text": lambda _: None, "is_shown": False}], ids=["none", "a counter"])
+def test_an_answer_that_is_cut_off_before_anybody_saw_it_is_asked_for_again(
+    kind: str, pauses: Pauses, fault: str, listener: dict[str, Any]
+) -> None:
+    with line_to(kind, pauses, ("one ", "two ", "three ", "four ", "five ", "six ")) as line:
+        line.provider.fail(line.step, fault)
+        assert line.assistant().ask(Ask("Why?", **listener)).text == "one two three four five six "
+    assert len(pauses.seconds) == 1
+
+
+@EVERY_KIND
+@pytest.mark.parametrize("head", [b"", b"data: {"], ids=["at once", "within the first event"])
+def test_a_stream_that_ends_before_its_first_event_is_asked_for_again(kind: str, pauses: Pauses, head: bytes) -> None:
+    with line_to(kind, pauses) as line:
+        line.provider.fail(line.step, "raw", raw=head)
+        assert line.ask() == "It is so."
+    assert len(pauses.seconds) == 1
 
 
 @EVERY_KIND

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,6 +33,29 @@ COMPATIBLE = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
 
 
 class TestTurns:
+    @pytest.mark.parametrize("consulted", ["openai"], indirect=True)
+    @pytest.mark.parametrize("counted", [0, -5, 10**30, None])
+    def test_an_answer_that_the_provider_does_not_count_takes_what_we_count(
+        self, consulted: Consulted, counted: int | None
+    ) -> None:
+        provider = consulted.provider
+        assert isinstance(provider, OpenAIApi)
+        provider.pieces = ("It is so. " * 200,)
+        provider.output_tokens = counted
+        done = consulted.ask()
+        assert done.output_tokens is None
+        answered = done.held_tokens - done.sent_tokens
+        assert answered == consulted.satchel.consulting.counter.count(done.answer or "") > 300
+
+    def test_the_waits_are_those_that_are_configured(self, open_in: Callable[..., Satchel], project: Path) -> None:
+        settings = {"consult.idle_seconds": 20, "consult.total_seconds": 40}
+        timing = open_in(project, settings=settings).consulting.timing
+        assert (timing.silence, timing.total) == (20, 40)
+
+    def test_the_plan_and_the_answer_say_where_is_asked(self, consulted: Consulted) -> None:
+        planned, done = consulted.ask(dry_run=True), consulted.ask()
+        assert planned.address == done.address == consulted.provider.url
+
     def test_a_first_turn_sends_its_files_and_is_answered(self, consulted: Consulted) -> None:
         consulted.write("src/a.py", SMALL)
         consulted.write("README.md", "# Read\n")
@@ -346,7 +370,8 @@ class TestOneAtATime:
         conflicts: list[str] = []
 
         class Thinker:
-            name, window, keeps_history, sweeper = "compatible:thinker", Window(8_000, 1_000), False, None
+            name, address, window = "compatible:thinker", "http://127.0.0.1/v1", Window(8_000, 1_000)
+            keeps_history, sweeper = False, None
 
             def ask(self, ask: Ask) -> Reply:
                 for _ in range(5):

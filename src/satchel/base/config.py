@@ -89,6 +89,8 @@ class Config:
     consult_base_url: str | None
     consult_window_tokens: int | None
     consult_output_tokens: int | None
+    consult_idle_seconds: int
+    consult_total_seconds: int
     consult_blob_mib: int
     tokens_encoding: str
     trust_folders: tuple[str, ...]

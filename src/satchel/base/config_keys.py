@@ -254,6 +254,22 @@ KEYS: tuple[Key, ...] = (
         example=16_000,
     ),
     Key(
+        "consult.idle_seconds",
+        int,
+        300,
+        "Seconds that an assistant may send nothing at all, as a model that thinks may, before a call is given up.",
+        minimum=1,
+        maximum=3_000,
+    ),
+    Key(
+        "consult.total_seconds",
+        int,
+        1_800,
+        "Seconds that a call to an assistant may take in all, whatever it sends meanwhile.",
+        minimum=1,
+        maximum=86_400,
+    ),
+    Key(
         "consult.blob_mib",
         int,
         64,

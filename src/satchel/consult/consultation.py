@@ -31,6 +31,7 @@ class Consultation:
     """One turn of a conversation with an assistant: answered, or only planned.
 
     Attributes:
+        address: where the assistant is asked: scheme, host, port and path.
         answer: None for a turn that was only planned.
         turn: the how-manieth of the conversation it is, from 1.
         inline: the files of the conversation that stand in its prompts, by path.
@@ -48,6 +49,7 @@ class Consultation:
     """
 
     assistant: str
+    address: str
     session_id: str
     turn: int
     answer: str | None

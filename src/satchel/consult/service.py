@@ -96,7 +96,7 @@ class Consulting:
             config.consult_base_url, config.consult_window_tokens, config.consult_output_tokens
         )
         self.conversations = Conversations(workplace, most_blob_bytes=config.consult_blob_mib * 1024 * 1024)
-        self.timing = Timing()
+        self.timing = Timing(silence=config.consult_idle_seconds, total=config.consult_total_seconds)
 
     @cached_property
     def _preparing(self) -> Preparing:
@@ -128,6 +128,7 @@ class Consulting:
         dry_run: bool = False,
         owner: str = LOCAL,
         on_text: Callable[[str], None] | None = None,
+        shows_text: bool = True,
         on_progress: Callable[[str], None] | None = None,
         is_cancelled: IsCancelled | None = None,
     ) -> Consultation:
@@ -153,6 +154,7 @@ class Consulting:
             dry_run: only plan: say what would be sent where.
             owner: whose conversation it is.
             on_text: gets the answer as it arrives.
+            shows_text: whether ``on_text`` shows it to anybody; an answer that is cut off unseen is asked for again.
             on_progress: gets what is being done, in a few words.
             is_cancelled: asked again and again; True ends the call.
 
@@ -215,6 +217,7 @@ class Consulting:
                 is_cancelled,
                 _Stores(VectorStores(self._workplace), conversation.id),
                 renew,
+                shows_text,
             )
             starts_over = False
             try:
@@ -348,6 +351,7 @@ class Consulting:
         )
         return Consultation(
             assistant=model.name,
+            address=model.address,
             session_id=question.key.session_id,
             turn=state.turns + (reply is None),
             answer=None if reply is None else reply.text,

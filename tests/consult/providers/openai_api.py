@@ -69,6 +69,7 @@ class OpenAIApi(FakeProvider):
         refused_files: parts of file names that cannot be uploaded.
         polls: how often a batch is looked at before it is done.
         pieces: what the model answers.
+        output_tokens: what is counted of an answer.
         ending: how the stream ends: completed, incomplete with a reason, failed with a code, error with a code.
     """
 
@@ -85,6 +86,7 @@ class OpenAIApi(FakeProvider):
         self.polls = 2
         self.pieces: tuple[str, ...] = ("It ", "is ", "so.")
         self.ending: tuple[str, str] = ("completed", "")
+        self.output_tokens: int | None = 30
         self.searched: dict[str, bytes] = {}
         self._numbers = itertools.count(1)
 
@@ -306,7 +308,7 @@ class OpenAIApi(FakeProvider):
         usage = {
             "input_tokens": 1_200,
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-            "output_tokens": 30,
+            "output_tokens": self.output_tokens,
             "output_tokens_details": {"reasoning_tokens": 20},
             "total_tokens": 1_230,
         }

@@ -6,7 +6,7 @@ import json
 import socket
 import ssl
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
@@ -15,6 +15,8 @@ from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from consult.providers.listening import PATIENCE_SECONDS, Listener, Quiet
+
+_BLOCK_BYTES = 65_536
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,10 @@ class Fault:
         kind: ``status`` answers with a status and a body; ``drop`` closes the connection before doing anything and
             ``lose`` after it; ``hang`` never answers, and ``cancel`` neither, but the caller cancels meanwhile; ``cut``
             ends half-way through the answer; ``html`` is a page of some proxy; ``garbage`` is broken in the middle;
-            ``crumbs`` is the right answer byte by byte, and ``ends`` its first half, ended as if it were all.
+            ``crumbs`` is the right answer byte by byte, and ``ends`` its first half, ended as if it were all; ``raw``
+            sends bytes of a stream, and goes on with others until the client hangs up.
         skip: how many requests go well before.
+        raw, endless: what ``raw`` sends, and what again and again after it.
     """
 
     step: str
@@ -68,6 +72,8 @@ class Fault:
     status: int = 500
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    raw: bytes = b""
+    endless: bytes = b""
 
 
 def as_json(value: Any, status: int = 200, **headers: str) -> Answer:
@@ -101,6 +107,7 @@ class FakeProvider:
     Attributes:
         requests: what arrived, in order.
         cancelled: set when a request arrives at a step with the fault ``cancel``.
+        sent: bytes of an endless answer that were sent before the client hung up.
     """
 
     prefix = "/v1"
@@ -113,6 +120,7 @@ class FakeProvider:
         self.lock = threading.RLock()
         self.released = threading.Event()
         self.problems: list[str] = []
+        self.sent = 0
         self._open: set[socket.socket] = set()
         provider = self
 
@@ -225,6 +233,9 @@ class FakeProvider:
         if kind in {"hang", "cancel", "drop"}:
             handler.close_connection = True
             return
+        if fault and kind == "raw":
+            self.sent = _send_raw(handler, fault, self.released.is_set)
+            return
         if fault and kind == "status":
             said = self.error_body(fault.status) if fault.body is None else fault.body
             answer = Answer(fault.status, (json.dumps(said).encode(),), headers=fault.headers)
@@ -272,3 +283,21 @@ def _send(handler: BaseHTTPRequestHandler, answer: Answer, kind: str | None) -> 
         handler.close_connection = True
     elif answer.is_stream:
         handler.wfile.write(b"0\r\n\r\n")
+
+
+def _send_raw(handler: BaseHTTPRequestHandler, fault: Fault, is_over: Callable[[], bool]) -> int:
+    """Send what a fault says, ended by the end of the connection; return how much was taken of it."""
+    handler.close_connection = True
+    sent = 0
+    with suppress(OSError):
+        handler.send_response(200)
+        for name, value in {"content-type": "text/event-stream", **fault.headers}.items():
+            handler.send_header(name, value)
+        handler.send_header("connection", "close")
+        handler.end_headers()
+        handler.wfile.write(fault.raw)
+        block = fault.endless * (_BLOCK_BYTES // max(1, len(fault.endless)) + 1)
+        while block and not is_over():
+            handler.wfile.write(block)
+            sent += len(block)
+    return sent

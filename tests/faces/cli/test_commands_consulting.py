@@ -223,6 +223,24 @@ def test_paths_are_those_of_the_shell(
     assert provider.requests == []
 
 
+def test_the_address_is_named_without_its_password_wherever_it_is_asked(
+    cli: Cli, provider: Parrot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SATCHEL_CONSULT_BASE_URL", provider.url.replace("http://", "http://ann:hunter2@"))
+    monkeypatch.setenv("SATCHEL_CONSULT_KEY", "key-of-the-endpoint")
+    planned, answered = cli(*CONSULT, "--dry-run"), cli(*CONSULT)
+    assert planned[1].splitlines()[0].endswith(f"; address {provider.url}")
+    assert f"; address {provider.url}\n" in answered[2]
+    as_json = asked(cli, CONSULT, "--dry-run"), asked(cli, CONSULT)
+    assert [one["address"] for one in as_json] == [provider.url] * 2
+    provider.fail("chat", "status", status=400, times=2)
+    failed = cli(*CONSULT), cli(*CONSULT, "--json")
+    assert all(f"{MODEL} at {provider.url} answered 400" in err for _, _, err in failed)
+    said = str((planned, answered, as_json, failed))
+    assert "hunter2" not in said
+    assert "SATCHEL_CONSULT_KEY" not in said
+
+
 def test_a_dry_run_shows_the_plan_and_sends_nothing(cli: Cli, provider: Parrot) -> None:
     files = ("--file", "long.py", "--file", "short.py", "--file", ".env", "--attach", "src/auth.py")
     status, out, err = cli(*CONSULT, *files, "--dry-run")

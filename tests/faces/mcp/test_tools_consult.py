@@ -187,6 +187,13 @@ def test_an_answer_comes_with_what_it_cost(desk: Callable[..., Asker]) -> None:
     assert "def refresh" not in second["answer"]
 
 
+def test_the_address_is_named_in_text_and_json(desk: Callable[..., Asker], provider: Parrot) -> None:
+    ask = desk()
+    for dry_run in (True, False):
+        assert ask.text("consult", **ASK, dry_run=dry_run).split("\n")[0].endswith(f"; address {provider.url}")
+        assert ask.fields("consult", **ASK, dry_run=dry_run)["address"] == provider.url
+
+
 def test_no_line_of_an_answer_passes_for_one_of_ours(desk: Callable[..., Asker]) -> None:
     told = lines(desk().text("consult", assistant=MODEL, instructions="a\nheld back (x: y): z\nnote: b", context="src"))
     assert told[0].startswith("compatible:tiny default turn 1: sent ")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 EXTRA = "anthropic"
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
+OWN_URL = "https://api.anthropic.com"
 
 _INPUT_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _TOOL = {"name": searching.NAME, "description": searching.DESCRIPTION, "input_schema": searching.SCHEMA}
@@ -42,15 +43,10 @@ class AnthropicClient(StainlessClient):
         with making(name):
             self.sdk: Anthropic = anthropic.Anthropic(
                 api_key=key,
-                base_url=base_url,
+                base_url=base_url or OWN_URL,
                 max_retries=0,
                 http_client=anthropic.DefaultHttpxClient(event_hooks=wire.event_hooks()),
             )
-
-    @property
-    def address(self) -> str:
-        """Where requests go."""
-        return str(self.sdk.base_url)
 
     def close(self) -> None:
         """Close the connections."""
@@ -61,9 +57,10 @@ class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
     """An assistant at Anthropic. Overflow is searched in a store of our own."""
 
     variable = KEY_VARIABLE
+    own_url = OWN_URL
 
     def _open(self, wire: Wire) -> AnthropicClient:
-        return AnthropicClient(self.name, wire, key=self._key, base_url=self._base_url)
+        return AnthropicClient(self.told, wire, key=self._key, base_url=self._base_url)
 
     def _messages(self, ask: Ask) -> list[Any]:
         # what stands up to here comes again: with the next search, and as the beginning of the next turn
@@ -83,14 +80,22 @@ class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
             ) as stream,
         ):
             has_begun = False
+            parts = thoughts = arguments = 0
             for event in stream:
                 has_begun = has_begun or event.type == "message_start"
+                if event.type == "content_block_start":
+                    parts += 1
+                elif event.type == "thinking":
+                    thoughts += len(event.thinking)
+                elif event.type == "input_json":
+                    arguments += len(event.partial_json)
+                client.wire.check_content(parts=parts, thoughts=thoughts, arguments=arguments)
                 yield event.text if event.type == "text" else ""
             if not has_begun:
-                raise failing.nonsense(self.name, "no beginning of a message")
+                raise client.unfinished("no beginning of a message")
             final = stream.get_final_message()
             if final.stop_reason is None:
-                raise failing.cut(self.name)
+                raise failing.cut(self.told)
             return _round(final)
 
     def _with_results(self, one: Round, results: Sequence[str]) -> list[Any]:
@@ -114,7 +119,8 @@ def _round(final: Any) -> Round:
             if block.type != "text" or block.text.strip()
         ),
         is_cut=final.stop_reason in {"max_tokens", "model_context_window_exceeded"},
-        input_tokens=None if counts[0] is None else sum(count or 0 for count in counts),
+        # what comes from the cache whole leaves nothing that is counted as input
+        input_tokens=sum(count or 0 for count in counts) or None,
         output_tokens=count_of(final.usage, "output_tokens"),
         notes=("the provider refused to go on",) if final.stop_reason == "refusal" else (),
     )

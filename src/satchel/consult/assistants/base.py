@@ -11,6 +11,8 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, ClassVar, Generic, TypeVar
 
+from satchel.consult.assistants.addresses import public_address
+from satchel.consult.assistants.limits import Limits
 from satchel.consult.assistants.models import Model
 from satchel.consult.assistants.protocol import Ask, Exchange, Reply, Timing
 from satchel.consult.assistants.retrying import Patience
@@ -28,9 +30,13 @@ class SdkAssistant(ABC, Generic[ClientT]):
 
     Attributes:
         variable: the environment variable that holds its key.
+        own_url: the vendor's address; empty where there is no vendor.
+        address: where it is asked, as it may be shown.
+        told: what it is called in errors: its name with its address.
     """
 
     variable: ClassVar[str]
+    own_url: ClassVar[str]
     keeps_history: ClassVar[bool]
 
     def __init__(
@@ -51,6 +57,8 @@ class SdkAssistant(ABC, Generic[ClientT]):
         self.model = model.name
         self.window = model.window
         self.name = model.full_name
+        self.address = public_address(base_url or self.own_url)
+        self.told = f"{self.name} at {self.address}"
         self._key = key
         self._base_url = base_url
         self._timing = timing or Timing()
@@ -72,7 +80,11 @@ class SdkAssistant(ABC, Generic[ClientT]):
     @contextmanager
     def _calling(self, ask: Ask) -> Iterator[tuple[ClientT, Wire]]:
         """Hand out a client for one call, and close it."""
-        with Wire(self._timing, ask.is_cancelled) as wire, closing(self._open(wire)) as client:
+        limits = Limits.of(self.window.output)
+        with (
+            Wire(self._timing, ask.is_cancelled, name=self.told, limits=limits) as wire,
+            closing(self._open(wire)) as client,
+        ):
             yield client, wire
 
 
@@ -102,7 +114,7 @@ class OwnHistoryAssistant(SdkAssistant[ClientT]):
                 messages.extend(self._with_results(one, results))
 
             ask.on_progress(f"asking {self.name}")
-            return converse(self.name, ask, wire, self._patience, send, found, remember)
+            return converse(self.told, ask, wire, self._patience, send, found, remember)
 
     @abstractmethod
     def _messages(self, ask: Ask) -> list[Any]:

@@ -1,4 +1,7 @@
-"""What went wrong at a provider, in our words: the same whoever the vendor is."""
+"""What went wrong at a provider, in our words: the same for every vendor.
+
+The name of an assistant, in every error, says its address too, as in ``openai:gpt-6-sol at https://api.openai.com/v1``.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ from satchel.base.errors import AssistantFailed, Unavailable
 from satchel.base.redaction import redact
 from satchel.consult.assistants.retrying import retry_after
 
-NONSENSE = (ValueError, TypeError, AttributeError, LookupError, RuntimeError)
+NONSENSE = (ValueError, TypeError, AttributeError, LookupError, RuntimeError, ArithmeticError)
 """What an SDK, or reading what it gives, raises over an answer that is not what the provider's protocol says."""
 
 _SHOWN_CHARS = 300
+_READ_CHARS = 4_000
+"""Of what a provider said, searched for secrets before its beginning is shown."""
 _TOO_LONG_CODES = frozenset({"context_length_exceeded", "string_above_max_length", "request_too_large"})
 _TOO_LONG_WORDS = ("context length", "context window", "prompt is too long", "input token count", "maximum context")
 _PASSING_CODES = frozenset(
@@ -38,7 +43,7 @@ def missing_sdk(name: str, extra: str, error: ImportError) -> Unavailable:
 
 def shown(message: object) -> str:
     """Return what a provider said, on one line, without secrets and not too long."""
-    text = " ".join(redact(str(message)).text.split()).removesuffix(".")
+    text = " ".join(redact(str(message)[:_READ_CHARS]).text.split()).removesuffix(".")
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
 
 
@@ -116,44 +121,44 @@ def unusable(name: str, error: Exception) -> Unavailable:
     )
 
 
-def untrusted(name: str, address: str, why: str) -> AssistantFailed:
+def untrusted(name: str, why: str) -> AssistantFailed:
     """Return the error for a provider whose certificate is not trusted."""
     return AssistantFailed(
-        f"the certificate of {name} at {address} is not trusted: {shown(why)}",
+        f"the certificate of {name} is not trusted: {shown(why)}",
         "Set SSL_CERT_FILE to a file with the certificates of whoever signed it, if that is known to be right",
         reason="untrusted",
     )
 
 
-def behind_proxy(name: str, address: str, proxy: str, error: BaseException, *, is_passing: bool) -> AssistantFailed:
+def behind_proxy(name: str, proxy: str, error: BaseException, *, is_passing: bool) -> AssistantFailed:
     """Return the error for a proxy that cannot be reached, or lets nobody through.
 
     Args:
         proxy: its host and port.
     """
     return AssistantFailed(
-        f"{name} cannot be reached at {address} through the proxy {proxy}: {shown(error)}",
+        f"{name} cannot be reached through the proxy {proxy}: {shown(error)}",
         "Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY in the environment; NO_PROXY names what needs no proxy",
         reason="unreachable",
         is_passing=is_passing,
     )
 
 
-def unreachable(name: str, address: str, error: BaseException) -> AssistantFailed:
+def unreachable(name: str, error: BaseException) -> AssistantFailed:
     """Return the error for a provider that no connection could be made to."""
     return AssistantFailed(
-        f"{name} cannot be reached at {address}: {shown(error)}",
+        f"{name} cannot be reached: {shown(error)}",
         "Check the network and the address; a local model's server has to be running",
         reason="unreachable",
         is_passing=True,
     )
 
 
-def misdirected(name: str, address: str, error: BaseException) -> AssistantFailed:
+def misdirected(name: str, error: BaseException) -> AssistantFailed:
     """Return the error for an address that leads nowhere."""
     return AssistantFailed(
-        f"{name} cannot be reached at {address}: {shown(error)}",
-        "Check the address: it begins with http:// or https://",
+        f"{name} cannot be reached: {shown(error)}",
+        "Check the address: it begins with http:// or https://, and is the one that answers",
         reason="unreachable",
     )
 
@@ -161,7 +166,9 @@ def misdirected(name: str, address: str, error: BaseException) -> AssistantFaile
 def silent(name: str, seconds: float) -> AssistantFailed:
     """Return the error for a provider that did not say a word for too long."""
     return AssistantFailed(
-        f"{name} did not send anything for {seconds:g} seconds", "Ask again later", reason="timed_out"
+        f"{name} did not send anything for {seconds:g} seconds",
+        "Ask again later, or configure a higher consult.idle_seconds",
+        reason="timed_out",
     )
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EXTRA = "gemini"
 KEY_VARIABLE = "GEMINI_API_KEY"
 
-_ADDRESS = "https://generativelanguage.googleapis.com"
+OWN_URL = "https://generativelanguage.googleapis.com"
 _WRONG_KEY = "API_KEY_INVALID"
 _WELL = frozenset({"STOP", "MAX_TOKENS"})
 _TOOL = {
@@ -51,22 +51,16 @@ class GeminiClient(SdkClient):
         except ImportError as error:
             raise failing.missing_sdk(name, EXTRA, error) from error
         super().__init__(name, wire, KEY_VARIABLE, (errors.APIError,))
-        self._base_url = base_url
         with making(name):
             self.sdk: Client = genai.Client(
                 api_key=key,
                 vertexai=False,
                 http_options=types.HttpOptions(
-                    base_url=base_url,
+                    base_url=base_url or OWN_URL,
                     timeout=round(wire.timing.total * 1_000),
                     client_args={"event_hooks": wire.event_hooks()},
                 ),
             )
-
-    @property
-    def address(self) -> str:
-        """Where requests go."""
-        return self._base_url or _ADDRESS
 
     def failure(self, error: Any) -> AssistantFailed:
         """Tell what one of the SDK's own errors means."""
@@ -89,9 +83,10 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
     """An assistant at Google. Overflow is searched in a store of our own."""
 
     variable = KEY_VARIABLE
+    own_url = OWN_URL
 
     def _open(self, wire: Wire) -> GeminiClient:
-        return GeminiClient(self.name, wire, key=self._key, base_url=self._base_url)
+        return GeminiClient(self.told, wire, key=self._key, base_url=self._base_url)
 
     def _messages(self, ask: Ask) -> list[Any]:
         contents: list[Any] = []
@@ -120,29 +115,32 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
                 yield ""
                 blocked = chunk.prompt_feedback.block_reason if chunk.prompt_feedback else None
                 if blocked:
-                    raise AssistantFailed(f"{self.name} blocked the question: {_value(blocked)}", reason="refused")
+                    raise AssistantFailed(
+                        f"{self.told} blocked the question: {failing.shown(_value(blocked))}", reason="refused"
+                    )
                 for candidate in chunk.candidates or ():
                     has_begun = True
                     reason = _value(candidate.finish_reason) or reason
                     for part in (candidate.content.parts if candidate.content else None) or ():
                         # thoughts' signatures go back as they came
                         parts.append(part)
+                        client.wire.check_content(parts=len(parts))
                         if part.function_call is not None:
                             call = part.function_call
                             calls.append(Call(call.id or "", call.name or "", searching.as_json(call.args)))
                         elif part.text and not part.thought:
                             yield part.text
             if not has_begun:
-                raise failing.nonsense(self.name, "no candidate in the answer")
+                raise client.unfinished("no candidate in the answer")
             if reason is None:
-                raise failing.cut(self.name)
+                raise failing.cut(self.told)
         return Round(
             calls=tuple(calls),
             raw=tuple(parts),
             is_cut=reason == "MAX_TOKENS",
             input_tokens=count_of(usage, "prompt_token_count"),
             output_tokens=_sum(count_of(usage, "candidates_token_count"), count_of(usage, "thoughts_token_count")),
-            notes=() if reason in _WELL else (f"the provider ended the answer: {reason}",),
+            notes=() if reason in _WELL else (f"the provider ended the answer: {failing.shown(reason)}",),
         )
 
     def _with_results(self, one: Round, results: Sequence[str]) -> list[Any]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from openai import OpenAI
 
 KEY_VARIABLE = "OPENAI_API_KEY"
+OWN_URL = "https://api.openai.com/v1"
 _LOST_CODE = "previous_response_not_found"
 _NO_KEY = "none"
 
@@ -25,8 +26,8 @@ class OpenAIClient(StainlessClient):
         """Make a client.
 
         Args:
-            name: the assistant, for errors.
-            base_url: of an endpoint that is not OpenAI's own; None is OpenAI's.
+            name: the assistant with its address, for errors.
+            base_url: of an endpoint that is not OpenAI's own; None is OpenAI's, whatever the environment says.
             key: None where the endpoint needs none.
             variable: the environment variable that holds the key, for errors.
 
@@ -41,18 +42,16 @@ class OpenAIClient(StainlessClient):
         with making(name):
             self.sdk: OpenAI = openai.OpenAI(
                 api_key=key or _NO_KEY,
-                base_url=base_url,
+                base_url=base_url or OWN_URL,
                 max_retries=0,
                 http_client=openai.DefaultHttpxClient(event_hooks=wire.event_hooks()),
             )
         if base_url is not None:
             # the environment's names for an account at OpenAI are nobody else's business
             self.sdk.organization = self.sdk.project = None
-
-    @property
-    def address(self) -> str:
-        """Where requests go."""
-        return str(self.sdk.base_url)
+        if variable != KEY_VARIABLE:
+            # so are the headers of OPENAI_CUSTOM_HEADERS, which may hold a key
+            self.sdk._custom_headers = {}  # noqa: SLF001 -- the SDK reads the variable whatever it is given
 
     def failure(self, error: Any) -> AssistantFailed:
         """Tell what one of the SDK's own errors means.

@@ -10,7 +10,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from satchel.base.errors import AssistantFailed
-from satchel.consult.assistants import failing, searching
+from satchel.consult.assistants import searching
 from satchel.consult.assistants.base import OwnHistoryAssistant, messages_of
 from satchel.consult.assistants.openai_client import OpenAIClient
 from satchel.consult.assistants.protocol import Ask
@@ -30,9 +30,10 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
     """An assistant behind a chat completions endpoint. Overflow is searched in a store of our own."""
 
     variable = KEY_VARIABLE
+    own_url = ""
 
     def _open(self, wire: Wire) -> OpenAIClient:
-        return OpenAIClient(self.name, wire, base_url=self._base_url, key=self._key, variable=KEY_VARIABLE)
+        return OpenAIClient(self.told, wire, base_url=self._base_url, key=self._key, variable=KEY_VARIABLE)
 
     def _messages(self, ask: Ask) -> list[Any]:
         return [*messages_of(ask.history), {"role": "user", "content": ask.prompt}]
@@ -64,6 +65,7 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
                     for choice in chunk.choices:
                         finish = choice.finish_reason or finish
                         calls.gather(choice.delta.tool_calls or ())
+                        client.wire.check_content(parts=len(calls), arguments=calls.chars)
                         piece = choice.delta.content or choice.delta.refusal
                         if piece:
                             yield piece
@@ -72,7 +74,7 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
             if finish is None:
                 raise
         if finish is None:
-            raise failing.cut(self.name) if has_begun else failing.nonsense(self.name, "no event of a stream")
+            raise client.unfinished("no event of a stream", has_begun=has_begun)
         return Round(
             calls=calls.whole(),
             is_cut=finish == "length",
@@ -96,7 +98,11 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
 
 
 class _Calls:
-    """Tool calls that arrive in pieces. Endpoints differ: some leave out the place or the id, some send calls whole."""
+    """Tool calls that arrive in pieces. Endpoints differ: some leave out the place or the id, some send calls whole.
+
+    Attributes:
+        chars: of all arguments.
+    """
 
     def __init__(self, prefix: str) -> None:
         """Begin without a call.
@@ -107,6 +113,7 @@ class _Calls:
         self._prefix = prefix
         self._calls: list[Call] = []
         self._at: dict[int, int] = {}
+        self.chars = 0
 
     def gather(self, deltas: Sequence[Any]) -> None:
         """Put pieces to what is there of their calls."""
@@ -115,7 +122,11 @@ class _Calls:
             place = self._place(delta.index, delta.id, name)
             one = self._calls[place]
             more = (delta.function.arguments if delta.function else None) or ""
+            self.chars += len(more)
             self._calls[place] = Call(one.id or delta.id or "", one.tool or name, one.arguments + more)
+
+    def __len__(self) -> int:
+        return len(self._calls)
 
     def whole(self) -> tuple[Call, ...]:
         """Return the calls, each with an id."""

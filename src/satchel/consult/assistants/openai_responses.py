@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import InvalidInput
 from satchel.consult.assistants import failing
 from satchel.consult.assistants.base import SdkAssistant
-from satchel.consult.assistants.openai_client import KEY_VARIABLE, OpenAIClient
+from satchel.consult.assistants.openai_client import KEY_VARIABLE, OWN_URL, OpenAIClient
 from satchel.consult.assistants.protocol import Ask, Reply
 from satchel.consult.assistants.rounds import Round, converse
-from satchel.consult.assistants.sdk_client import count_of
+from satchel.consult.assistants.sdk_client import count_of, id_of
 from satchel.consult.assistants.wire import Wire
 from satchel.consult.cancelling import IsCancelled
 from satchel.consult.sweeping import Sweeper
@@ -38,6 +38,7 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
     """An assistant at OpenAI."""
 
     variable = KEY_VARIABLE
+    own_url = OWN_URL
     keeps_history = True
 
     @property
@@ -78,13 +79,13 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
 
     def _ask(self, client: OpenAIClient, wire: Wire, ask: Ask, filled: Filled | None) -> Reply:
         ask.on_progress(f"asking {self.name}")
-        return converse(self.name, ask, wire, self._patience, lambda _: self._send(client, ask, filled))
+        return converse(self.told, ask, wire, self._patience, lambda _: self._send(client, ask, filled))
 
     def _remove(self, store: VectorStore, is_cancelled: IsCancelled) -> None:
         removing.remove(store, self._open, self._timing, self._patience, is_cancelled)
 
     def _open(self, wire: Wire) -> OpenAIClient:
-        return OpenAIClient(self.name, wire, base_url=self._base_url, key=self._key, variable=KEY_VARIABLE)
+        return OpenAIClient(self.told, wire, base_url=self._base_url, key=self._key, variable=KEY_VARIABLE)
 
     def _send(self, client: OpenAIClient, ask: Ask, filled: Filled | None) -> Generator[str, None, Round]:
         options: dict[str, Any] = {}
@@ -119,14 +120,14 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
                 elif event.type == "response.failed":
                     error = event.response.error
                     raise failing.from_code(
-                        self.name, error.code if error else "", error.message if error else "it gave no reason"
+                        self.told, error.code if error else "", error.message if error else "it gave no reason"
                     )
                 elif event.type == "error":
-                    raise failing.from_code(self.name, event.code or "", event.message)
+                    raise failing.from_code(self.told, event.code or "", event.message)
                 else:
                     yield ""
             if final is None:
-                raise failing.cut(self.name) if has_begun else failing.nonsense(self.name, "no event of a stream")
+                raise client.unfinished("no event of a stream", has_begun=has_begun)
             if not has_text and final.output_text:
                 yield final.output_text
             return self._round(final, filled.paths if filled else {})
@@ -145,7 +146,7 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
         reason = final.incomplete_details.reason if final.incomplete_details else None
         return Round(
             is_cut=reason == "max_output_tokens",
-            provider_ref=final.id,
+            provider_ref=id_of(final.id),
             input_tokens=count_of(final.usage, "input_tokens"),
             output_tokens=count_of(final.usage, "output_tokens"),
             queries=tuple(queries),

@@ -88,12 +88,14 @@ class Ask:
         searchable: contents for a vector store that lives as long as the call, by path.
         tokens: what prompt and history were counted as; tells an endpoint that cuts its input, and how much room
             search results may take. 0 where nobody counted.
-        on_text: called with every piece of the answer as it arrives, in the thread of the call.
+        on_text: called with every piece of the answer as it arrives, in the thread of the call; where the answer is cut
+            off before anybody saw it, with all of it once more.
         on_progress: called with what is being done, in a few words, in the thread of the call.
         is_cancelled: asked several times a second, from another thread too.
         stores: where hosted vector stores are recorded; needed by whoever makes them.
         on_sign: called, in the thread of the call, before each request and whenever the provider sends something, be
             it no word of the answer: a model may think for longer than a lease lasts.
+        is_shown: whether ``on_text`` shows the text to anybody: what was shown is not asked for again.
     """
 
     prompt: str
@@ -106,6 +108,7 @@ class Ask:
     is_cancelled: IsCancelled = never
     stores: StoreLog | None = None
     on_sign: Callable[[], None] = unheeded
+    is_shown: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,10 @@ class Assistant(Protocol):
     @property
     def name(self) -> str:
         """What conversations know it by, as in ``openai:gpt-6-astra``."""
+
+    @property
+    def address(self) -> str:
+        """Where it is asked: scheme, host, port and path, and no more of what may hold a password or a key."""
 
     @property
     def window(self) -> Window:

@@ -9,7 +9,8 @@ from typing import Any
 
 from satchel.base.errors import AssistantFailed
 from satchel.consult.assistants import failing
-from satchel.consult.assistants.protocol import Ask, Reply
+from satchel.consult.assistants.limits import too_much
+from satchel.consult.assistants.protocol import Ask, Reply, unheeded
 from satchel.consult.assistants.retrying import Patience, persist
 from satchel.consult.assistants.searching import Searches
 from satchel.consult.assistants.wire import Wire
@@ -75,7 +76,7 @@ def converse(
     """Ask until there is an answer.
 
     Args:
-        name: the assistant, for errors.
+        name: the assistant with its address, for errors.
         send: makes one request.
         searches: what the model may search with; None where the provider searches by itself, or nobody does.
         remember: needed with ``searches``.
@@ -103,7 +104,7 @@ def converse(
             break
         if not may_search or searches is None or remember is None:
             raise AssistantFailed(
-                f"{name} called {one.calls[0].tool!r} where it was to answer",
+                f"{name} called {one.calls[0].tool[:80]!r} where it was to answer",
                 "Ask again, or ask another model",
                 reason="nonsense",
             )
@@ -130,16 +131,25 @@ def converse(
 
 def _round(ask: Ask, wire: Wire, patience: Patience, send: Send, may_search: bool, before: str) -> Round:
     texts: list[str] = []
+    taken = 0
+    is_shown = ask.is_shown and ask.on_text is not unheeded
 
     def deliver(text: str) -> None:
+        nonlocal taken
         if text:
+            taken += len(text.encode())
+            if taken > wire.limits.text:
+                raise too_much(wire.name, f"more than {wire.limits.text:,} bytes of text")
             ask.on_text(text if texts else before + text)
             texts.append(text)
 
     def attempt() -> Round:
+        nonlocal taken
+        taken = 0
         whole = _WholeCharacters()
-        with closing(send(may_search)) as pieces:
+        with wire.streaming(), closing(send(may_search)) as pieces:
             while True:
+                wire.check()
                 ask.on_sign()
                 try:
                     deliver(whole.feed(next(pieces)))
@@ -148,7 +158,16 @@ def _round(ask: Ask, wire: Wire, patience: Patience, send: Send, may_search: boo
                     done: Round = end.value
                     return replace(done, text="".join(texts))
 
-    return persist(wire, attempt, patience, lambda: not texts)
+    def unseen() -> Round:
+        try:
+            return attempt()
+        except AssistantFailed as failure:
+            # what was shown would come a second time; what nobody saw may
+            if failure.reason == "cut" and not is_shown:
+                texts.clear()
+            raise
+
+    return persist(wire, unseen, patience, lambda: not texts)
 
 
 class _WholeCharacters:

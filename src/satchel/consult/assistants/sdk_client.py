@@ -10,7 +10,11 @@ from typing import Any
 
 from satchel.base.errors import AssistantFailed
 from satchel.consult.assistants import failing
+from satchel.consult.assistants.limits import too_much
+from satchel.consult.assistants.models import MOST_WINDOW
 from satchel.consult.assistants.wire import Connecting, Wire
+
+_MOST_ID_CHARS = 1_000
 
 
 class SdkClient(ABC):
@@ -20,7 +24,7 @@ class SdkClient(ABC):
         """Remember what errors are explained with.
 
         Args:
-            name: the assistant.
+            name: the assistant with its address.
             variable: the environment variable that holds its key.
             errors: what the SDK raises of its own.
         """
@@ -28,11 +32,6 @@ class SdkClient(ABC):
         self.wire = wire
         self.variable = variable
         self._errors = errors
-
-    @property
-    @abstractmethod
-    def address(self) -> str:
-        """Where requests go."""
 
     @abstractmethod
     def close(self) -> None:
@@ -60,7 +59,18 @@ class SdkClient(ABC):
             raise self.transport_failure(error) from error
         except failing.NONSENSE as error:
             self.wire.check()
-            raise failing.nonsense(self.name, error) from error
+            raise self.unfinished(error) from error
+
+    def unfinished(self, error: BaseException | str, *, has_begun: bool = False) -> AssistantFailed:
+        """Tell what an answer means that has no end: it was cut, or is none.
+
+        Args:
+            error: why it is none.
+            has_begun: whether there was a part of an answer.
+        """
+        if has_begun or self.wire.is_torn:
+            return failing.cut(self.name)
+        return failing.nonsense(self.name, error)
 
     def transport_failure(self, error: BaseException) -> AssistantFailed:
         """Tell what an error of httpx means, whichever httpx the SDK uses."""
@@ -68,9 +78,12 @@ class SdkClient(ABC):
         if kinds & {"ConnectError", "ConnectTimeout", "ProxyError"}:
             return self._not_connected(error)
         if kinds & {"UnsupportedProtocol", "TooManyRedirects"}:
-            return failing.misdirected(self.name, self.address, error)
+            return failing.misdirected(self.name, error)
         if "DecodingError" in kinds:
             return failing.nonsense(self.name, error)
+        if "RemoteProtocolError" in kinds and "too long" in str(error):
+            # h11 takes 100 KiB of headers, or of what stands around a chunk
+            return too_much(self.name, "more than 102,400 bytes of headers")
         if "TimeoutException" in kinds:
             return failing.silent(self.name, self.wire.timing.silence)
         return failing.cut(self.name)
@@ -81,14 +94,14 @@ class SdkClient(ABC):
         cause: BaseException | None = error
         while cause is not None:
             if isinstance(cause, ssl.SSLCertVerificationError):
-                return failing.untrusted(self.name, self.address, cause.verify_message or str(cause))
+                return failing.untrusted(self.name, cause.verify_message or str(cause))
             cause = cause.__cause__ or cause.__context__
         proxy = _proxy_of(error)
         if proxy is not None:
             # what a proxy answers begins with its status; of those only its own faults pass
             is_passing = type(error).__name__ != "ProxyError" or str(error).startswith("5")
-            return failing.behind_proxy(self.name, self.address, proxy, error, is_passing=is_passing)
-        return failing.unreachable(self.name, self.address, error)
+            return failing.behind_proxy(self.name, proxy, error, is_passing=is_passing)
+        return failing.unreachable(self.name, error)
 
 
 class StainlessClient(SdkClient):
@@ -108,7 +121,8 @@ class StainlessClient(SdkClient):
         """Tell what one of the SDK's own errors means."""
         module = self._module
         if isinstance(error, module.APIConnectionError):
-            return self.transport_failure(error.__cause__ or error)
+            cause = error.__cause__
+            return cause if isinstance(cause, AssistantFailed) else self.transport_failure(cause or error)
         if not isinstance(error, module.APIError):
             return failing.nonsense(self.name, error)
         code, message = self.said(error)
@@ -161,6 +175,17 @@ def making(name: str) -> Iterator[None]:
 
 
 def count_of(value: Any, field: str) -> int | None:
-    """Return a count from what a provider says of usage; endpoints differ in what they say."""
+    """Return a count from what a provider says of usage; None where it says none, as 0 or what no model can take."""
     count = getattr(value, field, None)
-    return count if isinstance(count, int) else None
+    return count if isinstance(count, int) and 0 < count <= MOST_WINDOW else None
+
+
+def id_of(number: object) -> str:
+    """Return a provider's name for something, which an SDK does not check.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(number, str) or not 0 < len(number) <= _MOST_ID_CHARS:
+        raise TypeError(f"{str(number)[:40]!r} is no id")
+    return number

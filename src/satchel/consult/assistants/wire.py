@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Self
 
 from satchel.base.errors import AssistantFailed
+from satchel.consult.assistants.limits import Limits, guard, too_much
 from satchel.consult.assistants.protocol import Timing
 from satchel.consult.cancelling import IsCancelled, go_on
 
@@ -25,16 +26,34 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Wire:
-    """The connections of one call; a context manager, used by one thread and those it starts."""
+    """The connections of one call; a context manager, used by one thread and those it starts.
 
-    def __init__(self, timing: Timing, is_cancelled: IsCancelled, total: float | None = None) -> None:
+    Attributes:
+        is_torn: whether the last stream ended within a line, or without any, as one does that was cut.
+    """
+
+    def __init__(
+        self,
+        timing: Timing,
+        is_cancelled: IsCancelled,
+        total: float | None = None,
+        *,
+        name: str = "the assistant",
+        limits: Limits | None = None,
+    ) -> None:
         """Begin to count the time.
 
         Args:
             is_cancelled: asked several times a second, from a thread of its own.
             total: seconds for everything; None is ``timing.total``.
+            name: the assistant with its address, for errors.
+            limits: of each response; None are the least, for a call that gets no answer of a model.
         """
         self.timing = timing
+        self.name = name
+        self.limits = limits or Limits.of()
+        self.is_streaming = False
+        self.is_torn = False
         self._ask_whether_cancelled = is_cancelled
         self._was_cancelled = False
         self._total = timing.total if total is None else total
@@ -58,7 +77,7 @@ class Wire:
 
     def event_hooks(self) -> Mapping[str, list[Callable[..., Any]]]:
         """Return the ``event_hooks`` that an httpx client needs for its connections to be of this wire."""
-        return {"request": [self._follow]}
+        return {"request": [self._follow], "response": [lambda response: guard(response, self)]}
 
     def check(self) -> None:
         """Go on, unless the call is over.
@@ -70,10 +89,38 @@ class Wire:
         go_on(self._is_cancelled)
         if self.left() <= 0:
             raise AssistantFailed(
-                f"the assistant was not done within {self._total:g} seconds",
-                "Ask for less at once, or allow more time",
+                f"{self.name} was not done within {self._total:g} seconds",
+                "Ask for less at once, or configure a higher consult.total_seconds",
                 reason="timed_out",
             )
+
+    def check_content(self, *, parts: int = 0, thoughts: int = 0, arguments: int = 0) -> None:
+        """Go on, unless an answer holds more than it may of what an SDK or an adapter gathers besides its text.
+
+        Args:
+            parts: what it consists of: texts, thoughts and calls.
+            thoughts, arguments: characters of thoughts, and of what tools are called with.
+
+        Raises:
+            AssistantFailed: it holds more.
+        """
+        limits = self.limits
+        for count, most, what in (
+            (parts, limits.parts, "parts"),
+            (thoughts, limits.text, "characters of thoughts"),
+            (arguments, limits.arguments, "characters of arguments for tools"),
+        ):
+            if count > most:
+                raise too_much(self.name, f"more than {most:,} {what}")
+
+    @contextmanager
+    def streaming(self) -> Iterator[None]:
+        """Expect an answer that arrives as a stream, which may be longer than any other response."""
+        self.is_streaming = True
+        try:
+            yield
+        finally:
+            self.is_streaming = False
 
     def left(self) -> float:
         """Return how many seconds are left."""
@@ -103,6 +150,8 @@ class Wire:
         # here for every SDK alike: one of them would tell the provider to give up after as much
         connect, silence = self.timing.connect, self.timing.silence
         request.extensions["timeout"] = {"connect": connect, "pool": connect, "read": silence, "write": silence}
+        # nothing is unpacked: how much comes is known as it comes
+        request.headers["accept-encoding"] = "identity"
 
     def take(self, opened: socket.socket) -> None:
         """Take a socket that is to be shut when the call ends before its time."""

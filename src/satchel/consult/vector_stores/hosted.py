@@ -10,23 +10,25 @@ https://developers.openai.com/api/reference (files, vector stores and their file
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from satchel.base.errors import AssistantFailed, SatchelError
 from satchel.consult.assistants import failing
 from satchel.consult.assistants.openai_client import OpenAIClient
 from satchel.consult.assistants.protocol import StoreLog, Timing
 from satchel.consult.assistants.retrying import Patience, persist
+from satchel.consult.assistants.sdk_client import id_of
 from satchel.consult.assistants.wire import Wire
 from satchel.consult.records import Content, HeldBack
 from satchel.consult.vector_stores.removing import OpenClient, cleaning, several_at_once, tag_of
 
 if TYPE_CHECKING:
-    from openai.types.vector_stores import VectorStoreFileBatch
+    from openai.types.vector_stores import VectorStoreFile, VectorStoreFileBatch
 
     from satchel.consult.sweeping import VectorStore
 
@@ -47,7 +49,7 @@ _FILE_LIFE_SECONDS = 7_200
 _INDEXING_SECONDS_PER_FILE = 0.25
 _MINUTE = 60.0
 # after these the provider may have done what it was asked for
-_UNCERTAIN = frozenset({"cut", "timed_out", "failing", "nonsense"})
+_UNCERTAIN = frozenset({"cut", "timed_out", "failing", "nonsense", "too_much", "compressed"})
 _NOT_THIS_FILE = frozenset({"refused", "too_long"})
 _FAULTS_OF_FILES = frozenset({"not_taken", "not_indexed"})
 
@@ -147,7 +149,7 @@ class HostedStore:
         self._store = store = self._log.announce(self._provider)
         self._on_progress("making a vector store")
         self._external_id = external_id = self._do(
-            lambda: (
+            lambda: id_of(
                 self._client.sdk.vector_stores.create(
                     name=store.name, expires_after={"anchor": "last_active_at", "days": 1}
                 ).id
@@ -192,7 +194,7 @@ class HostedStore:
             path, raw = one
             try:
                 number = self._do(
-                    lambda: (
+                    lambda: id_of(
                         self._client.sdk.files.create(
                             file=(_upload_name(tag, path), raw, "text/plain"),
                             purpose="assistants",
@@ -239,22 +241,26 @@ class HostedStore:
             batch = self._do(lambda: _seen(batches.retrieve(number, vector_store_id=external_id)))
         if batch.done == len(files):
             return
-        indexed = self._do(
-            lambda: {
-                file.id
-                for file in batches.list_files(number, vector_store_id=external_id, filter="completed", limit=100)
-            }
-        )
+        indexed = self._do(lambda: {file.id for file in self._listed(external_id, number, "completed", len(files))})
         failed = self._do(
             lambda: {
                 file.id: file.last_error.message if file.last_error else "no reason was given"
-                for file in batches.list_files(number, vector_store_id=external_id, filter="failed", limit=100)
+                for file in self._listed(external_id, number, "failed", len(files))
             }
         )
         for file in files:
             if file not in indexed:
                 detail = failing.shown(failed.get(file, "the provider did not index it"))
                 self._dropped.append(HeldBack(self._paths[file], "not_indexed", detail))
+
+    def _listed(
+        self, external_id: str, batch: str, status: Literal["completed", "failed"], most: int
+    ) -> Iterator[VectorStoreFile]:
+        """Return the files of a batch with a status, and no more than it has: a list may be without end."""
+        pages = self._client.sdk.vector_stores.file_batches.list_files(
+            batch, vector_store_id=external_id, filter=status, limit=100
+        )
+        return islice(pages, most)
 
     def _do(self, work: Callable[[], T]) -> T:
         """Do something at the provider, again if it fails in passing; remember when it may be done though it failed."""
@@ -294,18 +300,7 @@ def _most_telling(dropped: Sequence[HeldBack]) -> str:
 
 def _seen(batch: VectorStoreFileBatch) -> _Batch:
     """Read what an endpoint says of a batch, which the SDK does not check."""
-    return _Batch(_known(batch.id), batch.status == "in_progress", int(batch.file_counts.completed))
-
-
-def _known(number: object) -> str:
-    """Return a provider's name for something, which the SDK does not check.
-
-    Raises:
-        TypeError: it is none.
-    """
-    if not isinstance(number, str) or not number:
-        raise TypeError(f"{number!r} is no id")
-    return number
+    return _Batch(id_of(batch.id), batch.status == "in_progress", int(batch.file_counts.completed))
 
 
 def _upload_name(tag: str, path: str) -> str:

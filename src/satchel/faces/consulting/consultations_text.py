@@ -1,8 +1,9 @@
 """One consultation as compact text.
 
-The first line says with whom, which conversation and turn, and what the turn cost; the answer stands below it, every
-line behind a space, so that nothing in it can pass for what follows: where the files are, what was searched for, what
-was held back and why, and notes. Of a turn that was only planned the files are named; of another they are counted.
+The first line says with whom, which conversation and turn, what the turn cost, and the address that is asked; the
+answer stands below it, every line behind a space, so that nothing in it can pass for what follows: where the files are,
+what was searched for, what was held back and why, and notes. Of a turn that was only planned the files are named; of
+another they are counted.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ def consultation_text(done: Consultation) -> str:
 
 
 def cost_line(done: Consultation) -> str:
-    """Say with whom a turn was and what it added to the window, or would add."""
+    """Say with whom a turn was, at which address, and what it added to the window, or would add."""
     who = f"{done.assistant} {value_text(done.session_id)} turn {done.turn}"
     counts = f"{done.sent_tokens:,} tokens, {done.saved_tokens:,} saved; window {done.held_tokens:,} of"
     if done.answer is None:
-        return f"nothing was sent; {who} would send {counts} {done.window_tokens:,}"
+        return f"nothing was sent; {who} would send {counts} {done.window_tokens:,}; address {done.address}"
     counted = (("in", done.input_tokens), ("out", done.output_tokens))
     billed = [f"{count:,} {way}" for way, count in counted if count is not None]
     paid = f"; the provider counted {', '.join(billed)}" if billed else ""
-    return f"{who}: sent {counts} {done.window_tokens:,}{paid}"
+    return f"{who}: sent {counts} {done.window_tokens:,}{paid}; address {done.address}"
 
 
 def rest_lines(done: Consultation) -> list[str]:

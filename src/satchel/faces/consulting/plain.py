@@ -20,6 +20,7 @@ def consultation_fields(done: Consultation) -> Fields:
     kept = done.kept
     return {
         "assistant": done.assistant,
+        "address": done.address,
         "session_id": done.session_id,
         "turn": done.turn,
         "answer": done.answer,

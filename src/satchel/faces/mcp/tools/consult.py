@@ -62,6 +62,7 @@ def consult(
         force=force,
         dry_run=dry_run,
         on_text=on_text,
+        shows_text=False,
         on_progress=on_progress,
         is_cancelled=call.cancelled,
     )
