@@ -208,9 +208,13 @@ def _judged(
 ) -> Span | None:
     """Judge the value behind a sign."""
     start = sign.end()
+    if not text[sign.start() : start].isascii():
+        return None  # lower case stands ? for them, which is a sign too
     loud = text[at].isupper() and text[at + 1 : at + 2].isupper()
     # in a sentence and in an environment file & and , may belong to a password, in code and in a query they end it
-    open_ended = manner in {"said", "beside"} or (names_password and loud and sign[0].endswith("="))
+    open_ended = manner in {"said", "beside"} or (
+        names_password and loud and sign[0].endswith("=") and text[_name_begins(text, at) - 1 :][:1].isspace()
+    )
     bare_value = _patterns()["word" if open_ended else "bare"]
     quote = next(filter(None, sign.groups()), None)
     if quote:
@@ -271,12 +275,17 @@ def _is_secret(
     return is_strong_password(value)
 
 
+def _name_begins(text: str, at: int) -> int:
+    """Return where the name begins that a root word at a place belongs to."""
+    name = _patterns()["name"].search(text, max(0, at - _NAME_SPACE), at)
+    return name.start() if name is not None else at
+
+
 def _is_set_word(text: str, at: int, sign: re.Match[str], value: str, *, loud: bool) -> bool:
     """Say whether a password of letters alone is set: in an environment file, a manifest or a connection string."""
     if not is_plain_word(value) or is_placeholder(value):
         return False
-    name = _patterns()["name"].search(text, max(0, at - _NAME_SPACE), at)
-    begins = name.start() if name is not None else at
+    begins = _name_begins(text, at)
     following = text[sign.end() + len(value) : sign.end() + len(value) + 1]
     joined = sign[0].endswith("=")
     if joined and (text[begins - 1 : begins] == ";" or following == ";"):

@@ -83,6 +83,7 @@ def is_uuid(value: str) -> bool:
     return len(value) == 36 and _patterns()[5].fullmatch(value) is not None
 
 
+_OPERATORS = ("===", "!==", "=>", "&&", "||")
 _AFTER_CODE = frozenset(",;)}]&|<>([")
 
 
@@ -94,6 +95,8 @@ def is_reference(value: str, following: str, *, loud: bool) -> bool:
         following: that character, or nothing at the end of the text.
         loud: the key is in capitals, as in an environment file, where every value is text.
     """
+    if any(sign in value for sign in _OPERATORS):
+        return True
     if following in _AFTER_CODE and _patterns()[1].fullmatch(value) is not None:
         return True
     if _patterns()[4].fullmatch(value) is None:
@@ -157,7 +160,7 @@ def looks_random(value: str, least: int) -> bool:
         least: the number of characters under which nothing counts as random.
     """
     judged = value[:JUDGED_CHARS]
-    if len(judged) < least or " " in value or not value.isprintable():
+    if len(judged) < least or " " in value or not judged.isascii() or not value.isprintable():
         return False
     if sum(map(str.isalpha, judged)) < 3 or _entropy(judged) < 2.8:
         return False
@@ -176,6 +179,8 @@ def is_password(value: str) -> bool:
     """Say whether a value given to a password is a literal: short, unbroken, letters with digits or signs."""
     if not 6 <= len(value) <= 64 or not value.isprintable() or " " in value:
         return False
+    if not value.isascii() and sum(map(str.isascii, value)) * 2 < len(value):
+        return False  # a sentence of a language that is written without spaces
     special = not _SPECIAL.isdisjoint(value)
     if not special and not {"/", ":", "."}.isdisjoint(value):
         return False
