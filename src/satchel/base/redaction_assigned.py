@@ -68,7 +68,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
             r"|[ \t]{0,16}\*{0,2}(?::-|:=|=>|->|<-|\?\?=?|\|\|=?|\?:|={1,3}|!=|<<<|:)\*{0,2})"
             rf"[ \t]{{0,16}}(?:\{{[a-z0-9-]{{2,10}}\}})?(?:[bruf@]{{0,2}}{quote})?"
         ),
-        "element": re.compile(r"\"?[ \t]{0,4}>[ \t]{0,4}(?:<!\[cdata\[)?|</key>\s{0,40}<string>"),
+        "element": re.compile(r"[\"']?[ \t]{0,4}>[ \t]{0,4}(?:<!\[cdata\[)?|</key>\s{0,40}<string>"),
         "pair": re.compile(
             r"(?:[\"'`]?[ \t]{0,4}[,;]?\s{1,60}|[\"'`],)[\"']?(?:value|default|content|defaultvalue)[\"']?"
             rf"[ \t]{{0,4}}[:=][ \t]{{0,8}}{quote}?"
@@ -82,7 +82,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "said": re.compile(
             rf"[ \t]{{1,4}}(?:[a-z'()/-]{{1,16}}[ \t]{{1,4}}){{0,6}}?"
             r"(?:(?:is|was|are|to|be|becomes)(?: now| still| set to)?:?|[a-z]{1,16}[:=]|:|=|\|)"
-            rf"[ \t]{{1,4}}{quote}?"
+            rf"[ \t]{{1,4}}(?:[a-z]{{1,16}}[ \t]{{1,4}}){{0,3}}?{quote}?(?=\S{{0,99}}[0-9])"
         ),
         "flag": re.compile(r"(?:\A|[\s\"'`])--?[a-z0-9-]{0,30}\Z"),
         "sshpass": re.compile(rf"[ \t]{{1,4}}-p[ \t]{{0,4}}{quote}?"),
@@ -173,7 +173,7 @@ def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[M
         yield "assigned", match
         if root != "auth":
             return
-    if following in {">", '"', "<"}:
+    if following in {">", '"', "'", "<"}:
         match = patterns["element"].match(lowered, after)
         if match is not None:
             yield "element", match

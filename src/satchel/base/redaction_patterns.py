@@ -24,6 +24,7 @@ LITERALS: tuple[tuple[str, TokenFormat], ...] = tuple(
 )
 """Every literal with its format, in the order of the table."""
 
+_Placed = tuple[str, int]
 _HEAD = 3
 _head_of = re.compile(r"[A-Za-z0-9_]*").match
 _split = re.compile("[^A-Za-z0-9_]+").split
@@ -31,25 +32,25 @@ _has_digit = re.compile("[0-9]").search
 
 
 @cache
-def _by_head() -> tuple[dict[str, list[int]], list[int], list[int]]:
-    """Return the places in LITERALS by their first characters, of those that count within a word, and of the rest.
+def _by_head() -> tuple[dict[str, list[_Placed]], list[_Placed], list[_Placed]]:
+    """Return the literals by their first characters, those that count within a word, and the rest.
 
     There are more than 200 literals, and words of the length of a token begin with few of them: one look at the
     words replaces most of the searches.
     """
-    heads: dict[str, list[int]] = defaultdict(list)
-    within: list[int] = []
-    anywhere: list[int] = []
+    heads: dict[str, list[_Placed]] = defaultdict(list)
+    within: list[_Placed] = []
+    anywhere: list[_Placed] = []
     for place, (literal, entry) in enumerate(LITERALS):
         head = found[0] if (found := _head_of(literal)) else ""
         if entry.before is None:
-            anywhere.append(place)
+            anywhere.append((literal, place))
         elif not head or entry.before != (0, 0) or (len(head) < _HEAD and head == literal):
-            within.append(place)
+            within.append((literal, place))
         else:
-            heads[head[:_HEAD]].append(place)
+            heads[head[:_HEAD]].append((literal, place))
             if entry.anywhere:
-                within.append(place)
+                within.append((literal, place))
     return dict(heads), within, anywhere
 
 
@@ -62,11 +63,13 @@ def literals_in(words: str) -> list[tuple[str, TokenFormat]]:
     begun = {part[:_HEAD] for part in parts}
     # the n, r or t of an escaped line break stands before the word that it ends
     begun.update([part[1 : _HEAD + 1] for part in parts if part[:1] in {"n", "r", "t"}])
-    places = {place for head in begun & heads.keys() for place in heads[head]}
-    found = {place for place in (*places, *anywhere) if LITERALS[place][0] in words}
+    found = {place for literal, place in anywhere if literal in words}
+    for head in begun & heads.keys():
+        found.update([place for literal, place in heads[head] if literal in words])
     # of a hundred tokens at most three have no digit, and those are found where they begin a word
     numbered = "\n".join([word for word in words.split("\n") if _has_digit(word)])
-    found.update([place for place in within if LITERALS[place][0] in numbered])
+    if numbered:
+        found.update([place for literal, place in within if literal in numbered])
     return [LITERALS[place] for place in sorted(found)]
 
 

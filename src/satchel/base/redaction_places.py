@@ -76,7 +76,7 @@ def _putty_keys(text: str) -> Iterator[Span]:
 @cache
 def _url() -> re.Pattern[str]:
     return re.compile(
-        r"://(?:[^\s/:@\"'`<>\\]{0,100}:([^\s/@\"'`<>\\\[\]]{1,256}+)|([A-Za-z0-9_-]{20,100}+)(?::|))@(?=[\w\[.%{$-])"
+        r"://(?:([^\s/:@\"'`<>\\]{0,100}):([^\s/@\"'`<>\\\[\]]{1,256}+)|([A-Za-z0-9_-]{20,100}+)(?::|))@(?=[\w\[.%{$-])"
     )
 
 
@@ -85,12 +85,11 @@ def url_passwords(text: str) -> Iterator[Span]:
     if "://" not in text or "@" not in text:
         return
     for match in _url().finditer(text):
-        value = match[1]
-        if value is None:
-            if looks_random(match[2], 20) and not is_placeholder(match[2]):
-                yield *match.span(2), "url-token"
-        elif not is_placeholder(value) and value.lower() not in _PASSWORD_NAMES:
-            yield *match.span(1), "url-password"
+        user = 3 if match[2] is None else 1
+        if looks_random(match[user], 20) and not is_placeholder(match[user]):
+            yield *match.span(user), "url-token"
+        if user == 1 and not is_placeholder(match[2]) and match[2].lower() not in _PASSWORD_NAMES:
+            yield *match.span(2), "url-password"
 
 
 @cache
@@ -179,6 +178,8 @@ def _options() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
         (("curl",), re.compile(r"-(?:[a-zA-Z]{0,6}u|-user|U)[ =]?[\"']?[^\s\"':]{1,100}:([^\s\"']{3,200})")),
         (("mysql", "mariadb"), re.compile(r"-p" + quoted)),
         (("mongo", " login "), re.compile(r"-p[ =]?[ \t]*" + quoted)),
+        (("ldap",), re.compile(r"-w[ \t]+" + quoted)),
+        (("zip ", "7z "), re.compile(r"-[pP][ \t]?" + quoted)),
         (("redis-cli",), re.compile(r"-a[ \t]+" + quoted)),
         (("securestring",), re.compile(r"-[a-zA-Z]{0,20}[ \t]+" + quoted)),
     )

@@ -33,7 +33,7 @@ def _pivots() -> tuple[tuple[re.Pattern[str], dict[str, tuple[str, int]]], ...]:
             },
         ),
         (re.compile(r"b(?=(earer|y[ \t]))"), {"earer": ("bearer", 0), "y ": ("by", 0), "y\t": ("by", 0)}),
-        (re.compile(r"-(?=[apuU]|-user)(?<=[ \t]-)()"), {"": ("option", 0)}),
+        (re.compile(r"-(?=[apwP]|[a-zA-Z]{0,3}[uU]|-user)(?<=[ \t]-)()"), {"": ("option", 0)}),
     )
 
 

@@ -122,6 +122,10 @@ def _mean_chunk(chunks: list[str]) -> float:
     return sum(map(len, chunks)) / len(chunks) if chunks else 0.0
 
 
+_WORDY_CHARS = 64
+"""Enough to tell words from letters drawn at random; looking at all that is judged cost four times as much."""
+
+
 def _is_word(chunk: str) -> bool:
     """Say whether a chunk reads as a word: three letters, a vowel among them, and no rare pair."""
     lowered = chunk.lower()
@@ -129,12 +133,13 @@ def _is_word(chunk: str) -> bool:
 
 
 _VOWELS = frozenset("aeiouy")
+_HEX = frozenset("0123456789abcdefABCDEF")
 
 
 def _is_wordy(value: str) -> bool:
-    """Say whether at least 45 % of a value are words: so are identifiers, and 1 in 1,000 random values."""
-    judged = value[:JUDGED_CHARS]
-    return sum(len(chunk) for chunk in _chunks(judged) if _is_word(chunk)) >= 0.45 * len(judged)
+    """Say whether half of a value are words: so are identifiers, and one random value of 16 characters in fifty."""
+    judged = value[:_WORDY_CHARS]
+    return sum(len(chunk) for chunk in _chunks(judged) if _is_word(chunk)) * 2 >= len(judged)
 
 
 def _is_scrambled(chunks: list[str]) -> bool:
@@ -168,7 +173,7 @@ def looks_random(value: str, least: int) -> bool:
     mean = _mean_chunk(chunks)
     if judged.startswith(("/", "./", "../", "~/")) and mean >= 2.5:
         return False
-    if any(map(str.isdigit, judged)) and mean < 3.5:
+    if any(map(str.isdigit, judged)) and (mean < 3.5 or (len(judged) >= 20 and _HEX.issuperset(judged))):
         return not _is_wordy(judged)
     if len(judged) >= 20 and not judged.islower() and not judged.isupper() and mean < 2.6:
         return not _is_wordy(judged)
