@@ -27,7 +27,7 @@ FAMILIES = {
     "ledger": "decisions, messages and file changes, alone and by the hundred thousand",
     "consult": "30 commits as 30 turns of one conversation, gathering, and an unchanged turn",
     "index-cost": "what the index takes in bytes and time beside a bare FTS5 table",
-    "redaction": "finding secrets in clean and in hostile text",
+    "redaction": "which secrets are found, what is taken for one (more with --data), and what looking costs",
     "kill": "killing a writer again and again",
     "start-up": "importing, and the command line",
     "stdio": "the MCP server over stdio beside the official SDK",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from satchel import InvalidInput, NotFound, Satchel
+from satchel import InvalidInput, NotFound, Refused, Satchel
 from satchel.keep.packages import Packages, contents
 
 KIB = 1_024
@@ -65,6 +65,28 @@ def test_a_project_that_is_itself_behind_a_link_works(open_in: Callable[..., Sat
     link.symlink_to(project)
     satchel = open_in(link)
     assert satchel.packages.read(save_file(satchel, link, "text")).text == "text"
+
+
+@pytest.mark.parametrize("path", [".env", ".aws/credentials", ".docker/config.json", "docs/id_rsa"])
+def test_a_file_whose_name_says_secret_is_refused_when_it_is_saved(satchel: Satchel, project: Path, path: str) -> None:
+    with pytest.raises(Refused, match="holds secrets"):
+        save_file(satchel, project, path=path)
+
+
+def test_a_file_behind_a_link_whose_name_says_secret_is_refused(satchel: Satchel, project: Path) -> None:
+    (project / ".aws").mkdir()
+    (project / ".aws" / "config").write_text("text")
+    (project / "notes.md").symlink_to(".aws/config")
+    with pytest.raises(Refused, match="holds secrets"):
+        satchel.packages.save("x", path="notes.md")
+
+
+def test_a_link_that_leads_to_a_secret_since_it_was_saved_is_a_reason(satchel: Satchel, project: Path) -> None:
+    ref = save_file(satchel, project)
+    (project / ".env").write_text("A=1")
+    (project / "docs" / "a.md").unlink()
+    (project / "docs" / "a.md").symlink_to("../.env")
+    assert reason(satchel, ref) == "docs/a.md says by its name, or that of its folder, that it holds secrets"
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from satchel.base.contained import is_inside, open_inside, why_unreadable
 from satchel.base.errors import InvalidInput, Refused
+from satchel.base.secret_names import is_secret_path
 from satchel.keep.texts import storable
 
 
@@ -33,13 +34,15 @@ def check_saved(path: str, root: str | None, most_bytes: int) -> tuple[str, ...]
 
     Raises:
         InvalidInput: it is no file, or there is no folder to find it in.
-        Refused: a link leads out of the project.
+        Refused: a link leads out of the project, or a name says that the file holds secrets.
     """
     if root is None:
         raise InvalidInput(f"path {path!r} starts from no folder: the project has none here", "Give content instead")
     base, real = _resolved(path, root)
     if not is_inside(real, base):
         raise Refused(f"path {path!r} leads out of the project through a link", "Give content instead, or a copy")
+    if _says_secret(path, base, real):
+        raise Refused(f"path {path!r} {_HELD_BACK}", "Give content instead, without the secrets")
     try:
         found = os.lstat(real)
     except OSError as error:
@@ -65,6 +68,8 @@ def read_file(path: str, root: str | None, most_bytes: int) -> FileText:
     base, real = _resolved(path, root)
     if not is_inside(real, base):
         return FileText(None, f"{path} leads out of the project through a link")
+    if _says_secret(path, base, real):
+        return FileText(None, f"{path} {_HELD_BACK}")
     try:
         descriptor = open_inside(base, real)
     except OSError as error:
@@ -104,6 +109,8 @@ def unreadable(path: str, root: str | None, most_bytes: int) -> str | None:
     base, real = _resolved(path, root)
     if not is_inside(real, base):
         return "leads out of the project through a link"
+    if _says_secret(path, base, real):
+        return _HELD_BACK
     try:
         found = os.lstat(real)
     except OSError as error:
@@ -117,6 +124,14 @@ def _resolved(path: str, root: str) -> tuple[str, str]:
     """Return the root and the file as they are behind every link."""
     base = os.path.realpath(root)
     return base, os.path.realpath(f"{base}/{path}")
+
+
+_HELD_BACK = "says by its name, or that of its folder, that it holds secrets"
+
+
+def _says_secret(path: str, base: str, real: str) -> bool:
+    """Say whether a path, or where it leads, is one that consulting holds back as well."""
+    return is_secret_path(path) or is_secret_path(os.path.relpath(real, base).replace(os.sep, "/"))
 
 
 def too_large(size: int, most_bytes: int) -> str:

@@ -1,4 +1,4 @@
-"""Names that say of a file that it holds secrets. What a file holds is another question: see ``reading``."""
+"""Names that say of a file that it holds secrets. What it holds is another question: see ``redaction``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BEGINNINGS = (
     "client_secret",
     "service-account",
 )
-_FOLDERS = frozenset((".ssh", ".gnupg", ".kube"))
+_FOLDERS = frozenset((".ssh", ".gnupg", ".kube", ".docker", ".aws", ".azure", ".oci", ".password-store"))
 _SAMPLES = ("example", "sample", "template")
 
 
@@ -49,6 +49,16 @@ def is_secret_name(name: str) -> bool:
 def is_secret_folder(name: str) -> bool:
     """Whether what lies in a folder of this name is held back unless it is forced."""
     return name.lower() in _FOLDERS
+
+
+def is_secret_path(path: str) -> bool:
+    """Whether a file of this path is held back: its name says so, or that of a folder it lies in.
+
+    Args:
+        path: relative to the project, with slashes.
+    """
+    *folders, name = path.split("/")
+    return is_secret_name(name) or any(map(is_secret_folder, folders))
 
 
 def _is_meant(low: str) -> bool:

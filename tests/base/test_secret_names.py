@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.consult.secret_names import is_secret_folder, is_secret_name
+from satchel.base.secret_names import is_secret_folder, is_secret_name, is_secret_path
 
 
 @pytest.mark.parametrize(
@@ -32,5 +32,21 @@ def test_a_name_that_only_looks_alike_is_none(name: str) -> None:
     assert not is_secret_name(name)
 
 
-def test_folders_of_keys_are_secret() -> None:
-    assert [is_secret_folder(name) for name in (".ssh", ".GnuPG", "ssh", "src")] == [True, True, False, False]
+@pytest.mark.parametrize("name", [".ssh", ".GnuPG", ".kube", ".docker", ".aws"])
+def test_folders_of_keys_and_logins_are_secret(name: str) -> None:
+    assert is_secret_folder(name)
+
+
+@pytest.mark.parametrize("name", ["ssh", "src", "docker", "aws"])
+def test_folders_that_only_look_alike_are_none(name: str) -> None:
+    assert not is_secret_folder(name)
+
+
+@pytest.mark.parametrize("path", [".env", "deploy/.env", ".aws/config", "home/.docker/config.json"])
+def test_a_path_is_secret_by_its_name_or_by_a_folder(path: str) -> None:
+    assert is_secret_path(path)
+
+
+@pytest.mark.parametrize("path", ["docs/a.md", "src/aws/config", ".env.example"])
+def test_a_path_without_such_a_name_is_none(path: str) -> None:
+    assert not is_secret_path(path)

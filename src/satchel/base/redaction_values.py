@@ -1,0 +1,241 @@
+"""What an assigned value is: a secret that was generated, a password, or a placeholder, a digest, a word, code.
+
+The thresholds are our own, set on Python's standard library, bundles of JavaScript, notes and commit messages.
+Every judgement looks at a bounded number of characters.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+JUDGED_CHARS = 256
+"""How much of an assigned value decides whether it is a secret."""
+
+_SAMPLE_SIGNS = (
+    *("example", "placeholder", "changeme", "change-me", "change_me", "your-", "your_", "your ", "yourpassword"),
+    *("yourtoken", "yourkey", "yoursecret", "redacted", "dummy", "replace", "insert-", "insert_", "xxxxx", "***"),
+    *("...", "\u2026", "<", "{", "$(", "%(", "%s"),
+)
+_SPECIAL = frozenset("!@#$%^&*?+")
+_WORDS_FOR_NONE = frozenset(
+    """
+    none null nil undefined true false yes no on off empty blank optional required prompt hidden string text number
+    password passwd passphrase pwd pass secret token key auth credential credentials default enabled disabled
+    invalid missing unset unknown any file env vault manual auto basic bearer plain plaintext encrypted hashed
+    """.split()
+)
+
+# Pairs of letters that make up 2 % of the pairs in the words of the standard library, of bundles and of LoCoMo, but
+# 36 % of those in random letters: the first letter of each group, then those that seldom follow it.
+_RARE_PAIRS = """
+    ajoq bghkqvwxz cgjqwxz dhjkqwxz ejz fhjkqvwxz gbjkqvwxyz hfghjkpqvwxz ihquwy jbcdfghijlmnpqrstvwxyz kbfhjkmpquvxz
+    lghjqwxz mghjkqrvwxz njqxz ojqz pgjkqvxz qabcdefghijklmnopqrtvwxyz rjqxz sjxz tjq uhjkquvwxyz
+    vdfghjklmnpqrstuvwxyz wbfgjkmpqtuvwyz xgjknoqruvwz yghjkquvwx zbcdfghjklmnpqrstuvwxy
+"""
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of what is no secret, of code, of a chunk of a word, and of a rare pair of letters."""
+    harmless = (
+        r"(?-i:\$[A-Z_][A-Z0-9_]*+|\$[a-z_]++|%[A-Za-z_]++%)|\$env:\w++"
+        r"|(?:(?:sha\d{1,3}|md5)[:-]|(?:urn|arn|data|did|file|env|vault|secretref):).*+"
+        r"|0x[0-9a-f]{1,16}|v?\d{1,6}(?:[.,:/-]\d{1,6}){0,5}(?:px|r?em|ms|s|m|h|d|w|st|nd|rd|th|x|%|[kmg]i?b|days?|hours?)?"
+        r"|(?:u?int|float|bytes|sha|md|utf|base|o?auth|http|ipv|aes|[rhep]s|argon|pbkdf|ed|x|v)[-_]?\d{1,5}[a-z]{0,2}"
+    )
+    # a variable, a call or an operation as compilers of JavaScript write them: t.password??null, !!e.x, i?1:0
+    code = (
+        r"[!~+-]*+[A-Za-z_$][\w$]{0,2}(?:[?!&|*%^+=.].*)?"
+        r"|[!~+-]*+[A-Za-z_$][\w$]*+(?:\??\.[\w$]++)++(?:[?!&|*^%+=].*)?|!++[\w$.]++"
+    )
+    pairs = "|".join(f"{group[0]}(?=[{group[1:]}])" for group in _RARE_PAIRS.split())
+    return (
+        re.compile(harmless, re.DOTALL | re.IGNORECASE),
+        re.compile(code, re.DOTALL),
+        re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+"),
+        re.compile(pairs),
+        re.compile(r"[A-Za-z_$][A-Za-z0-9_$.]*+"),
+        re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"),
+    )
+
+
+def is_sample(token: str) -> bool:
+    """Say whether a token is an example: a telling word in it, or hardly any different characters."""
+    lowered = token.lower()
+    return len(set(lowered)) < 7 or any(sign in lowered for sign in _SAMPLE_SIGNS)
+
+
+def is_placeholder(value: str) -> bool:
+    """Say whether an assigned value stands for a secret, is a digest or a number, or too uniform to be a secret."""
+    lowered = value.lower()
+    return (
+        len(set(lowered)) < 4
+        or lowered in _WORDS_FOR_NONE
+        or any(sign in lowered for sign in _SAMPLE_SIGNS)
+        or "://" in value
+        or _patterns()[0].fullmatch(value) is not None
+    )
+
+
+def is_uuid(value: str) -> bool:
+    """Say whether a value is a UUID."""
+    return len(value) == 36 and _patterns()[5].fullmatch(value) is not None
+
+
+_OPERATORS = ("===", "!==", "=>", "&&", "||")
+_AFTER_CODE = frozenset(",;)}]&|<>([")
+
+
+def is_reference(value: str, following: str, *, loud: bool) -> bool:
+    """Say whether an unquoted value is code: a call, a subscript, an attribute, or a variable for a secret.
+
+    Args:
+        value: the value, up to the first character that cannot belong to it.
+        following: that character, or nothing at the end of the text.
+        loud: the key is in capitals, as in an environment file, where every value is text.
+    """
+    if any(sign in value for sign in _OPERATORS):
+        return True
+    if following in _AFTER_CODE and _patterns()[1].fullmatch(value) is not None:
+        return True
+    if _patterns()[4].fullmatch(value) is None:
+        return False
+    if following in {"(", "["}:
+        return True
+    lowered = value.lower()
+    if "." in value:
+        return _mean_chunk(_chunks(value)) >= 3.0
+    return not loud and any(word in lowered for word in ("passw", "pwd", "secret", "token", "_key", "auth"))
+
+
+def _chunks(value: str) -> list[str]:
+    """Return a value's chunks: words written in one case, or numbers."""
+    return _patterns()[2].findall(value[:JUDGED_CHARS])
+
+
+def _mean_chunk(chunks: list[str]) -> float:
+    """Return the mean length of chunks.
+
+    Words have about five letters; chunks of random base 62 under two characters, of hexadecimal just over.
+    """
+    return sum(map(len, chunks)) / len(chunks) if chunks else 0.0
+
+
+_WORDY_CHARS = 64
+"""Enough to tell words from letters drawn at random; looking at all that is judged cost four times as much."""
+
+
+def _is_word(chunk: str) -> bool:
+    """Say whether a chunk reads as a word: three letters, a vowel among them, and no rare pair."""
+    lowered = chunk.lower()
+    return len(chunk) >= 3 and not _VOWELS.isdisjoint(lowered) and _patterns()[3].search(lowered) is None
+
+
+_VOWELS = frozenset("aeiouy")
+_HEX = frozenset("0123456789abcdefABCDEF")
+
+
+def _is_wordy(value: str) -> bool:
+    """Say whether half of a value are words: so are identifiers, and one random value of 16 characters in fifty."""
+    judged = value[:_WORDY_CHARS]
+    return sum(len(chunk) for chunk in _chunks(judged) if _is_word(chunk)) * 2 >= len(judged)
+
+
+def _is_scrambled(chunks: list[str]) -> bool:
+    """Say whether letters were drawn at random: every seventh pair of neighbours is rare, and at least three are."""
+    letters = [chunk.lower() for chunk in chunks if not chunk.isdigit()]
+    rare = sum(len(_patterns()[3].findall(chunk)) for chunk in letters)
+    return rare >= 3 and rare * 7 >= sum(map(len, letters)) - len(letters)
+
+
+def _entropy(value: str) -> float:
+    """Return Shannon's entropy of the characters in bits per character (Shannon 1948, section 6)."""
+    from math import log2
+
+    shares = [value.count(char) / len(value) for char in set(value)]
+    return -sum(share * log2(share) for share in shares)
+
+
+def looks_random(value: str, least: int) -> bool:
+    """Say whether a value was generated: long enough, no white space, mixed, no words, high entropy.
+
+    Args:
+        value: the value; its first 256 characters decide.
+        least: the number of characters under which nothing counts as random.
+    """
+    judged = value[:JUDGED_CHARS]
+    if len(judged) < least or " " in value or not judged.isascii() or not value.isprintable():
+        return False
+    if sum(map(str.isalpha, judged)) < 3 or _entropy(judged) < 2.8:
+        return False
+    chunks = _chunks(judged)
+    mean = _mean_chunk(chunks)
+    if judged.startswith(("/", "./", "../", "~/")) and mean >= 2.5:
+        return False
+    if any(map(str.isdigit, judged)) and (mean < 3.5 or (len(judged) >= 20 and _HEX.issuperset(judged))):
+        return not _is_wordy(judged)
+    if len(judged) >= 20 and not judged.islower() and not judged.isupper() and mean < 2.6:
+        return not _is_wordy(judged)
+    return len(judged) >= 16 and _is_scrambled(chunks) and not _is_wordy(judged)
+
+
+def is_password(value: str) -> bool:
+    """Say whether a value given to a password is a literal: short, unbroken, letters with digits or signs."""
+    if not 6 <= len(value) <= 64 or not value.isprintable() or " " in value:
+        return False
+    if not value.isascii() and sum(map(str.isascii, value)) * 2 < len(value):
+        return False  # a sentence of a language that is written without spaces
+    special = not _SPECIAL.isdisjoint(value)
+    if not special and not {"/", ":", "."}.isdisjoint(value):
+        return False
+    return any(map(str.isalpha, value)) and (special or any(map(str.isdigit, value)))
+
+
+def is_strong_password(value: str) -> bool:
+    """Say whether a value in running text is a password: two digits, and letters in both cases, signs or one word."""
+    if not is_password(value) or sum(map(str.isdigit, value)) < 2 or not {"-", "_", "/", ":"}.isdisjoint(value):
+        return False
+    if not _SPECIAL.isdisjoint(value):
+        return value[0] not in "+-*&" and sum(map(str.isalpha, value)) >= 3
+    letters = value.rstrip("0123456789")
+    return (letters.isalpha() and letters[1:].islower()) or looks_random(value, 8)
+
+
+def is_plain_word(value: str) -> bool:
+    """Say whether a value has letters alone, as a password in an environment file may."""
+    return 6 <= len(value) <= 64 and value.replace("-", "").replace("_", "").isalpha()
+
+
+def holds_text(value: str) -> bool:
+    """Say whether a value is base 64 of readable text of at least six characters, as in a manifest of Kubernetes."""
+    if not 8 <= len(value) <= 4_096 or len(value) % 4:
+        return False
+    from base64 import b64decode
+
+    try:
+        inner = b64decode(value, validate=True)
+    except ValueError:
+        return False
+    return len(inner) >= 6 and all(32 <= byte < 127 for byte in inner)
+
+
+def holds_pair(value: str) -> bool:
+    """Say whether a value is base 64 of a name and a password joined by a colon, as HTTP and Docker keep them."""
+    if len(value) < 8:
+        return False
+    from base64 import b64decode
+
+    try:
+        pair = b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except ValueError:
+        return False
+    return b":" in pair[1:] and all(32 <= byte < 127 for byte in pair)
+
+
+_OF_CODE = ("\\x", "\\u", "&#", "&lt;", "&amp;", "(?", "[^", "a-z", "\\s", "\\w", "\\d", "('")
+
+
+def is_pattern(value: str) -> bool:
+    """Say whether a quoted value holds what regular expressions, escapes and entities do."""
+    return any(sign in value for sign in _OF_CODE)
