@@ -5,12 +5,15 @@ They speak in lines: what a task says goes to its output, and it waits for lines
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn
 
 import apsw
 
@@ -276,6 +279,55 @@ def _read_only_mount_with_wal(folder: str) -> None:
             _say(error)
 
 
+_WRITES: tuple[tuple[str, dict[str, object]], ...] = (
+    ("write_context", {"type": "discovery", "content": "kept", "file": "a.py"}),
+    ("write_context", {"type": "scratchpad", "content": {"iteration": 1, "done": True, "next_step": "y"}}),
+    ("set_decision", {"key": "cache", "value": "redis", "layer": "data", "tags": ["api"]}),
+    ("add_constraint", {"category": "security", "text": "Keep the keys out of the log"}),
+    ("deactivate_constraint", {"id": "c1", "reason": "it is done elsewhere"}),
+    ("report_error", {"error_type": "ValueError", "message": "3 is no port", "solution": "Parse it first"}),
+    ("report_outcome", {"solution": "y1", "helped": True}),
+    ("save_package", {"type": "research", "summary": "Ports", "content": "All of them", "task_id": "t"}),
+    ("save_strategy", {"topic": "ports", "insight": "Parse them first"}),
+    ("send_message", {"to": "b", "type": "info", "message": "hello"}),
+    ("mark_read", {"all": True, "agent": "b"}),
+    ("record_file_change", {"file": "a.py", "change": "modified"}),
+    ("claim_files", {"paths": ["a.py"]}),
+    ("release_files", {}),
+    ("clear_old_data", {"messages_hours": 0, "confirm": True}),
+)
+
+
+def _write_and_then_fail(store: str) -> None:
+    """Call each tool that writes in a process of its own, in which nothing can be loaded or read after a commit."""
+    from satchel.faces.mcp.call import Call
+    from satchel.faces.mcp.registry import Registry
+    from satchel.faces.mcp.tools import ALL_TOOLS
+
+    registry = Registry(ALL_TOOLS)
+    for name, arguments in _WRITES:
+        if os.fork() == 0:
+            satchel = open_satchel(store, project="p", agent="a", cwd=Path(store).parent, environ={})
+            engine = satchel.workplace.engine
+            commit = engine._commit
+
+            def fail(*_: object, **__: object) -> NoReturn:
+                raise OSError(errno.EMFILE, "Too many open files")
+
+            def commit_and_fail(
+                connection: apsw.Connection, engine: SqliteEngine = engine, commit: Callable[..., None] = commit
+            ) -> None:
+                commit(connection)
+                sys.meta_path.insert(0, SimpleNamespace(find_spec=fail))
+                setattr(engine, "read", fail)  # noqa: B010 -- mypy forbids the assignment
+
+            setattr(engine, "_commit", commit_and_fail)  # noqa: B010
+            outcome = registry.run(registry.tool(name), arguments, Call(satchel))
+            _say(f"{name}: {engine.commits} {outcome.is_error} {outcome.text.splitlines()[0]}")
+            os._exit(0)
+        os.wait()
+
+
 def _all_entries(satchel: Satchel) -> Iterator[Entry]:
     offset: int | None = 0
     while offset is not None:
@@ -298,6 +350,7 @@ _TASKS: dict[str, Callable[..., None]] = {
     "fork-inside": _fork_inside,
     "fill-disk": _fill_disk,
     "fill-before-the-start": _fill_before_the_start,
+    "write-and-then-fail": _write_and_then_fail,
     "read-only-mount": _read_only_mount,
     "read-only-mount-with-wal": _read_only_mount_with_wal,
 }

@@ -105,6 +105,7 @@ class Fault:
         error: makes what is raised.
         after: how many calls still succeed; None lets all of them succeed.
         suffix: only files whose names end so.
+        most: how often it fails; None for ever.
         struck: how often it has failed.
     """
 
@@ -112,6 +113,7 @@ class Fault:
     error: Callable[[], apsw.Error]
     after: int | None = None
     suffix: str = ""
+    most: int | None = None
     struck: int = field(default=0)
 
     def check(self, call: str, name: str) -> None:
@@ -120,6 +122,8 @@ class Fault:
             return
         if self.after > 0:
             self.after -= 1
+            return
+        if self.struck == self.most:
             return
         self.struck += 1
         raise self.error()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from faults.disks import Fault, FaultyDisk, full, io_error
 from faults.processes import Child
 from faults.rows import add, names
 from satchel.base.clock import system_clock
-from satchel.base.errors import StoreDamaged, StoreFull
+from satchel.base.errors import IoError, StoreDamaged, StoreFull
 from satchel.keep.entries import Entries, NewEntry
 from satchel.keep.housekeeping import Housekeeping
 from satchel.keep.projects import Workplace
@@ -58,11 +60,12 @@ def test_wherever_a_write_fails_all_of_it_is_undone_and_the_next_one_succeeds(
     entries = Entries(workplace)
     expected = [entry.content for entry in entries.write_many(_batch("before"))]
     disk.fault = fault
+    expected_error = StoreFull if fault.error is full else IoError
     for calls in count():
         fault.after, fault.struck = calls, 0
         try:
             written = entries.write_many(_batch(f"try {calls}"))
-        except StoreFull:
+        except expected_error:
             fault.after = None
             assert _contents(entries) == expected
             expected += [entry.content for entry in entries.write_many(_batch(f"after {calls}"))]
@@ -99,7 +102,7 @@ def test_a_read_that_fails_is_explained_and_the_next_one_succeeds(
     expected = [entry.content for entry in entries.write_many(_batch("kept"))]
     workplace.engine.close()
     disk.fault = Fault("read", io_error(extended), after=0)
-    with pytest.raises(StoreFull, match="reading or writing"):
+    with pytest.raises(IoError, match="reading or writing"):
         _contents(entries)
     disk.fault.after = None
     assert _contents(entries) == expected
@@ -122,3 +125,67 @@ def test_a_file_system_really_filled_keeps_what_was_acknowledged_and_goes_on_wit
 def test_a_store_begun_on_a_full_file_system_is_refused_as_full(mount_point: Path) -> None:
     with Child("fill-before-the-start", mount_point, private_mounts=True) as child:
         assert child.finish() == ["filled", "store_full"]
+
+
+@pytest.mark.parametrize("extended", [apsw.SQLITE_IOERR_READ, apsw.SQLITE_IOERR_CORRUPTFS])
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+def test_wherever_a_read_fails_every_answer_to_a_write_is_true(
+    disk: FaultyDisk, workplace: Workplace, extended: int, suffix: str
+) -> None:
+    entries = Entries(workplace)
+    expected = [entry.content for entry in entries.write_many(_batch("before"))]
+    fault = Fault("read", io_error(extended), suffix=suffix)
+    disk.fault = fault
+    for calls in range(60):
+        workplace.engine.close()
+        fault.after, fault.struck = calls, 0
+        try:
+            expected += [entry.content for entry in entries.write_many(_batch(f"try {calls}"))]
+        except IoError:
+            assert fault.struck
+        fault.after = None
+        assert _contents(entries) == expected
+        if not fault.struck:
+            break
+
+
+def test_a_read_that_the_system_fails_is_no_damage(workplace: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
+    # SQLite itself turns a read that failed with EIO into damage; its file keeps what the system had said
+    entries = Entries(workplace)
+    entries.write_many(_batch("kept"))
+    monkeypatch.setattr("satchel.store.failures._read_error", lambda _: errno.EIO)
+    with pytest.raises(IoError, match="reading"), workplace.engine.read():
+        raise apsw.CorruptError("database disk image is malformed")
+
+
+def test_a_commit_whose_sync_failed_does_not_come_back_after_a_crash(
+    disk: FaultyDisk, workplace: Workplace, tmp_path: Path
+) -> None:
+    entries = Entries(workplace)
+    entries.write("discovery", "before")
+    disk.fault = Fault("sync", io_error(apsw.SQLITE_IOERR_FSYNC), after=0, suffix="-wal", most=1)
+    with pytest.raises(IoError, match="Nothing was written"):
+        entries.write("discovery", "refused")
+    assert disk.fault.struck == 1
+    assert _after_a_crash(workplace.engine.file, tmp_path / "after") == ["before"]
+
+
+def test_a_commit_that_can_neither_be_made_nor_undone_is_said_to_be_unknown(
+    disk: FaultyDisk, workplace: Workplace
+) -> None:
+    entries = Entries(workplace)
+    entries.write("discovery", "before")
+    disk.fault = Fault("sync", io_error(apsw.SQLITE_IOERR_FSYNC), after=0, suffix="-wal")
+    with pytest.raises(IoError, match="It is unknown whether the write was kept"):
+        entries.write("discovery", "perhaps")
+    disk.fault.after = None
+    assert _contents(entries) == ["before"]
+
+
+def _after_a_crash(file: Path, folder: Path) -> list[str]:
+    """Return what is found where only the database and its WAL are left, as when every process was killed."""
+    folder.mkdir()
+    for suffix in ("", "-wal"):
+        (folder / f"s.db{suffix}").write_bytes(Path(f"{file}{suffix}").read_bytes())
+    with closing(apsw.Connection(str(folder / "s.db"))) as connection:
+        return [str(text) for (text,) in connection.execute("SELECT content FROM context ORDER BY id")]

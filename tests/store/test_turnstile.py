@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from collections.abc import Iterator
@@ -152,3 +153,56 @@ def test_a_writer_whose_lock_files_cannot_be_opened_writes_all_the_same(store_fi
 def test_the_lock_files_are_private(turnstile: Turnstile, tmp_path: Path) -> None:
     turnstile.enter(0)
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+
+
+class _Clock:
+    """Time that passes only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def test_a_stopped_holder_costs_one_wait_and_not_one_for_every_write(
+    turnstile: Turnstile, store_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = _Clock()
+    with Child("hold-turn", store_file) as child:
+        assert child.hear() == "held"
+        os.kill(child.process.pid, signal.SIGSTOP)
+        monkeypatch.setattr("satchel.store.turnstile.time", clock)
+        assert not any(turnstile.enter(2.0) for _ in range(100))
+    assert 2 <= clock.now < 3
+
+
+def test_once_a_stopped_holder_has_left_turns_are_waited_for_again(turnstile: Turnstile, another: Turnstile) -> None:
+    assert another.enter(0)
+    assert not turnstile.enter(0.01)
+    another.leave()
+    assert turnstile.enter(0.01)
+    turnstile.leave()
+    assert turnstile._stuck_until == 0
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EBADF, errno.EIO, errno.EINTR])
+def test_a_file_system_without_working_locks_gives_no_turn_and_no_error(
+    turnstile: Turnstile, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fcntl, "flock", refuse)
+        assert not turnstile.enter(60)
+    assert turnstile.enter(0)
+    with monkeypatch.context() as patch:
+        patch.setattr(fcntl, "flock", refuse)
+        turnstile.leave()
+    assert turnstile.enter(0)

@@ -6,6 +6,7 @@ HTTP status; MCP tools return the same code and text as an error result.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -35,10 +36,12 @@ ERROR_KINDS: dict[str, ErrorKind] = {
         ErrorKind("store_damaged", 9, 500, "the store file is corrupt or truncated"),
         ErrorKind("store_foreign", 10, 409, "the file is not a Satchel store"),
         ErrorKind("store_newer", 11, 409, "the store needs a newer Satchel"),
-        ErrorKind("store_full", 12, 507, "the disk or quota is full, or the device failed"),
+        ErrorKind("store_full", 12, 507, "the disk or quota is full"),
         ErrorKind("unavailable", 13, 501, "an optional part is not installed or not built yet"),
         ErrorKind("assistant_failed", 14, 502, "the provider of an assistant refused, failed or was cut off"),
-        ErrorKind("store_missing", 15, 410, "the store's file is gone or empty, though there was a store"),
+        ErrorKind("io_error", 15, 500, "the disk, the file system or the operating system reported an error"),
+        ErrorKind("timed_out", 16, 504, "a statement ran for longer than its deadline"),
+        ErrorKind("store_missing", 17, 410, "the store's file is gone or empty, though there was a store"),
         ErrorKind("interrupted", 130, 499, "the caller cancelled the request"),
     )
 }
@@ -126,9 +129,45 @@ class StoreNewer(SatchelError):
 
 
 class StoreFull(SatchelError):
-    """The disk is full or the device failed; the transaction was rolled back."""
+    """The disk is full; the transaction was rolled back."""
 
     code = "store_full"
+
+
+class IoError(SatchelError):
+    """The disk, the file system or the operating system reported an error; the text says what became of a write."""
+
+    code = "io_error"
+
+
+_SYSTEM_FAILED = frozenset({errno.EIO, errno.ENXIO, errno.ENOMEM, errno.ESTALE})
+_NO_DESCRIPTOR = frozenset({errno.EMFILE, errno.ENFILE})
+
+
+def system_error(error: OSError, action: str | None = None) -> IoError | None:
+    """Return the error for an operating system that could not do what it was asked; None where it only refused.
+
+    Args:
+        action: what was being done, as in ``reading /p/s.db``; None names the file that the system names.
+    """
+    action = action or f"using {error.filename or 'a file'}"
+    if error.errno in _NO_DESCRIPTOR:
+        return IoError(
+            f"{action} failed: this process may open no more files",
+            "Nothing was written; raise the limit (`ulimit -n`), or close what has too many files open",
+        )
+    if error.errno in _SYSTEM_FAILED:
+        return IoError(
+            f"{action} failed ({error.strerror})",
+            "Nothing was written; check the disk and the system's log, then try again",
+        )
+    return None
+
+
+class TimedOut(SatchelError):
+    """A statement ran for longer than its deadline; its transaction was rolled back."""
+
+    code = "timed_out"
 
 
 class StoreMissing(SatchelError):

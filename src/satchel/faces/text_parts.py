@@ -56,7 +56,8 @@ def content_lines(content: str, mark: str = "") -> list[str]:
 
 def shared_value(values: Sequence[str | None]) -> str | None:
     """Return the value that more than half of at least two have."""
-    value, count = Counter(values).most_common(1)[0]
+    # most_common(1) would load a module, after the write that this answers
+    value, count = max(Counter(values).items(), key=lambda counted: counted[1])
     return value if count >= 2 and count * 2 > len(values) else None
 
 

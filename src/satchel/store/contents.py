@@ -23,6 +23,7 @@ _OWN_TABLES: Final = frozenset(
     | {f"documents_fts_{part}" for part in ("config", "content", "data", "docsize", "idx")}
 )
 
+_CREATES: Final = "CREATE TABLE "
 _ADDS: Final = "ALTER TABLE "
 
 _CONSTRAINTS: Final = (",\n        UNIQUE (", ",\n        PRIMARY KEY (")
@@ -57,6 +58,13 @@ def unknown_objects(connection: apsw.Connection) -> list[str]:
         tables = {text.split(None, 3)[2] for text in expected if text.startswith("CREATE TABLE ")}
         unknown = [row for row in unknown if row[0] == "trigger" or (row[1] in tables and _is_no_plain_table(row))]
     return [_named(kind, name, table) for kind, name, table, _ in unknown]
+
+
+def missing_tables(connection: apsw.Connection) -> list[str]:
+    """Return the tables that the migrations make and a store of today's version does not have."""
+    there = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+    made = {text.split(None, 3)[2] for text in expected_texts().difference(_OWN_TEXTS) if text.startswith(_CREATES)}
+    return sorted((made | {"documents_fts"}) - there)
 
 
 @cache

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -12,12 +13,22 @@ import apsw
 from satchel.base.errors import (
     Busy,
     Interrupted,
+    IoError,
     ReadOnly,
     SatchelError,
     StoreDamaged,
     StoreForeign,
     StoreFull,
+    system_error,
 )
+
+_READ_FAILED = frozenset({errno.EIO, errno.ENXIO, errno.ERANGE})
+"""For these SQLite reports a failed read as damage (``unixRead`` in os_unix.c, ``abort_due_to_error`` in vdbe.c)."""
+
+_FILES_OF_A_CONNECTION = 4
+"""The database, its WAL, its shared memory, and its folder for a moment."""
+
+_MISSING = ("no such table:", "no such column:", "no such index:")
 
 _RESTORE = "Run `satchel doctor` to see the damage and `satchel restore` to go back to a backup"
 
@@ -40,6 +51,9 @@ def explained(store: Path) -> Iterator[None]:
         place = error.filename or store
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise StoreFull(f"the disk that holds {place} is full", "Free some space and try again") from error
+        failed = system_error(error, f"using {place}")
+        if failed is not None:
+            raise failed from error
         if error.errno in {errno.EROFS, errno.EACCES, errno.EPERM}:
             raise ReadOnly(
                 f"{place} cannot be written here: {error.strerror}",
@@ -48,12 +62,13 @@ def explained(store: Path) -> Iterator[None]:
         raise SatchelError(f"{place} cannot be used: {error.strerror}", "Check the path") from error
 
 
-def explain(error: apsw.Error, store: Path) -> SatchelError | None:
+def explain(error: apsw.Error, store: Path, connection: apsw.Connection | None = None) -> SatchelError | None:
     """Translate an engine error.
 
     Args:
         error: what apsw raised.
         store: the database file, to name it.
+        connection: the one that raised it, if it is known: it tells a disk that fails from a file that is damaged.
 
     Returns:
         The error to raise instead, or None for a fault of our own that should be seen as it is.
@@ -67,19 +82,30 @@ def explain(error: apsw.Error, store: Path) -> SatchelError | None:
         case apsw.NotADBError():
             return StoreForeign(
                 f"{store} is not a SQLite database",
-                f"It was left untouched; name another file, or {_RESTORE}",
+                f"It was left untouched; name another file, or {_RESTORE[0].lower()}{_RESTORE[1:]}",
             )
         case apsw.CorruptError() | apsw.FormatError():
+            read_error = 0 if connection is None else _read_error(connection)
+            if read_error:
+                return _device_failed(f"reading {store}", read_error)
             return StoreDamaged(f"{store} is damaged ({error})", _RESTORE)
         case apsw.FullError():
             return StoreFull(
                 f"the disk that holds {store} is full", "Nothing was written; free some space and try again"
+            )
+        case apsw.IOError() if _system_error(connection) in {errno.ENOSPC, errno.EDQUOT}:
+            return StoreFull(
+                f"the disk or quota that holds {store} is full", "Nothing was written; free some space and try again"
             )
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
             return ReadOnly(
                 f"{store} cannot be written ({error})",
                 "Reading works; check the file's and folder's permissions",
             )
+        case apsw.CantOpenError() if not _may_open_more():
+            return _device_failed(f"opening {store}", errno.EMFILE)
+        case apsw.CantOpenError() if _system_error(connection) in _READ_FAILED:
+            return _device_failed(f"opening {store}", errno.EIO)
         case apsw.CantOpenError():
             return ReadOnly(f"{store} cannot be opened ({error})", "Check that the folder exists and its permissions")
         case apsw.InterruptError():
@@ -87,9 +113,82 @@ def explain(error: apsw.Error, store: Path) -> SatchelError | None:
         case apsw.IOError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ:
             return StoreDamaged(f"{store} is shorter than it should be", _RESTORE)
         case apsw.IOError():
-            return StoreFull(
-                f"reading or writing {store} failed ({error})",
-                "Nothing was written; check the disk and its free space",
-            )
+            return _device_failed(f"reading or writing {store}", errno.EIO, str(error))
+        case apsw.NoMemError():
+            return _device_failed(f"using {store}", errno.ENOMEM)
+        case apsw.SQLError() if str(error).startswith(_MISSING) and connection is not None:
+            return StoreDamaged(f"{store} is damaged ({error})", _RESTORE) if _lacks_objects(connection) else None
         case _:
             return None
+
+
+def _device_failed(action: str, number: int, why: str | None = None) -> IoError:
+    failed = system_error(OSError(errno.EIO if number in _READ_FAILED else number, why or os.strerror(number)), action)
+    assert failed is not None
+    return failed
+
+
+def unknown_outcome(store: Path) -> IoError:
+    """Return the error for a commit of which nobody can say whether it would outlast a crash."""
+    return IoError(
+        f"the disk failed while a write to {store} was made durable, and again when that was to be undone",
+        "It is unknown whether the write was kept: read it back before you write it again",
+    )
+
+
+def _lacks_objects(connection: apsw.Connection) -> bool:
+    """Whether the schema is not the one that the migrations made: then a missing name is no fault of ours."""
+    from satchel.store import contents
+
+    with suppress(apsw.Error):
+        return bool(contents.missing_tables(connection) or contents.unknown_objects(connection))
+    return True
+
+
+def _system_error(connection: apsw.Connection | None) -> int:
+    try:
+        return 0 if connection is None else connection.system_errno
+    except apsw.ConnectionClosedError:
+        return 0
+
+
+def _may_open_more() -> bool:
+    """Whether the process may open as many files as a connection needs; an error of opening does not say."""
+    opened: list[int] = []
+    try:
+        while len(opened) < _FILES_OF_A_CONNECTION:
+            opened += [os.open(os.devnull, os.O_RDONLY)]
+    except OSError as error:
+        return error.errno not in {errno.EMFILE, errno.ENFILE}
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+    return True
+
+
+def _read_error(connection: apsw.Connection) -> int:
+    """Return what the system said when reading the database or its WAL last failed, or 0.
+
+    Source: https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html (SQLITE_FCNTL_LAST_ERRNO, _JOURNAL_POINTER) and
+    https://sqlite.org/c3ref/io_methods.html; loaded here, since only an error needs it.
+    """
+    import ctypes
+
+    number = ctypes.c_int(0)
+    place = ctypes.addressof(number)
+    with suppress(apsw.Error):
+        if connection.file_control("main", apsw.SQLITE_FCNTL_LAST_ERRNO, place) and number.value in _READ_FAILED:
+            return number.value
+        journal = ctypes.c_void_p()
+        connection.file_control("main", apsw.SQLITE_FCNTL_JOURNAL_POINTER, ctypes.addressof(journal))
+        methods = ctypes.c_void_p.from_address(journal.value).value if journal.value else None
+        if methods:
+            # after the version number the eleventh method is xFileControl
+            size = ctypes.sizeof(ctypes.c_void_p)
+            control = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(
+                ctypes.c_void_p.from_address(methods + 10 * size).value or 0
+            )
+            number.value = 0
+            if control(journal, apsw.SQLITE_FCNTL_LAST_ERRNO, place) == 0 and number.value in _READ_FAILED:
+                return number.value
+    return 0

@@ -13,10 +13,10 @@ from typing import Any, NoReturn
 import apsw
 
 from satchel.base.clock import Clock, system_clock
-from satchel.base.errors import Busy, ReadOnly, SatchelError
+from satchel.base.errors import Busy, IoError, ReadOnly, SatchelError
 from satchel.base.paths import refuse_network_filesystem
 from satchel.store import forks, migrations, opening
-from satchel.store.failures import explain
+from satchel.store.failures import explain, unknown_outcome
 from satchel.store.opening import Access
 from satchel.store.transaction import Transaction
 from satchel.store.trust import Trust, missing
@@ -25,6 +25,14 @@ from satchel.store.turnstile import Turnstile
 _LONGEST_TURN_SECONDS = 2.0
 _IDLE_READERS = 4
 _CLOSING_SECONDS = 1.0
+_OVERWRITE = """
+    BEGIN IMMEDIATE;
+    UPDATE store SET created_at = created_at + 1;
+    UPDATE store SET created_at = created_at - 1;
+    COMMIT
+"""
+"""A commit that changes nothing and still writes a page: an update to the same value would not."""
+_SYNC_ERRORS = frozenset({apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC})
 
 
 class SqliteEngine:
@@ -39,6 +47,9 @@ class SqliteEngine:
         clock: what migrations are stamped with.
         backups_keep: how many automatic backups are kept.
         trust: what decides whether the file is believed; None believes every file.
+
+    Attributes:
+        commits: how many transactions of this engine were kept.
     """
 
     def __init__(
@@ -56,6 +67,7 @@ class SqliteEngine:
         self.backups_keep = backups_keep
         self.trust = trust
         self._seen_store = False
+        self.commits = 0
         self._writer: apsw.Connection | None
         self._readers: list[apsw.Connection]
         self._running: dict[int, Transaction]
@@ -87,6 +99,8 @@ class SqliteEngine:
                 if forked != forks.generation:
                     raise forks.refusal()
                 connection.execute("COMMIT")
+            except apsw.Error as error:
+                self._raise_explained(error, connection)  # before the connection is closed: it knows more
             finally:
                 if forked == forks.generation:
                     self._return_reader(connection, generation)
@@ -107,6 +121,10 @@ class SqliteEngine:
             ReadOnly: the store cannot be written.
             StoreNewer: the store needs a newer program; it was left untouched.
             StoreFull: the disk is full; nothing was written.
+            IoError: the disk failed; nothing was written, unless the text says otherwise.
+            TimedOut: a statement ran for too long; nothing was written.
+
+        Once the commit was made, nothing here raises: what is kept is never reported as an error.
         """
         wait_ms = self.access.wait_ms if wait_ms is None else wait_ms
         deadline = time.monotonic() + wait_ms / 1_000
@@ -128,19 +146,52 @@ class SqliteEngine:
                         yield transaction
                     if forked != forks.generation:
                         raise forks.refusal()
-                    connection.execute("COMMIT")
-                    self._memo_version = connection.data_version()
+                    self._commit(connection)
                 except BaseException:
                     self._memo_version = None
                     if forked == forks.generation:
-                        opening.roll_back(connection)
+                        self._give_up(connection)
                     raise
             finally:
                 turnstile.leave()
         except apsw.Error as error:
-            self._raise_explained(error)
+            self._raise_explained(error, self._writer)
         finally:
             write_lock.release()
+
+    def _commit(self, connection: apsw.Connection) -> None:
+        """Commit; when this returns the transaction is kept, else it is not, or nobody can say.
+
+        Raises:
+            IoError: the disk failed to make the commit durable and then to take it back.
+        """
+        try:
+            connection.execute("COMMIT")
+        except apsw.IOError as error:
+            if getattr(error, "extendedresult", 0) not in _SYNC_ERRORS:
+                raise
+            # the frames lie in the WAL whole: a crash now would bring back what was refused. Another commit, to the
+            # same place, overwrites them
+            try:
+                self._give_up(connection)
+                connection.execute(_OVERWRITE)
+            except apsw.Error:
+                raise unknown_outcome(self.file) from error
+            raise
+        self.commits += 1
+        try:
+            self._memo_version = connection.data_version()
+        except apsw.Error:
+            self._memo_version = None
+
+    def _give_up(self, connection: apsw.Connection) -> None:
+        """Roll back; a connection that cannot is closed, which does the same."""
+        try:
+            opening.roll_back(connection)
+        except apsw.Error:
+            self._writer = None
+            with suppress(apsw.Error):
+                connection.close()
 
     @contextmanager
     def exclusive(self) -> Iterator[apsw.Connection]:
@@ -178,11 +229,6 @@ class SqliteEngine:
         self._seen_store = False
         if self.trust is not None:
             self.trust.new_wanted = True
-
-    @property
-    def has_written(self) -> bool:
-        """Whether this process has had the store open for writing since it was opened."""
-        return self._writer is not None
 
     def check_again(self) -> None:
         """Look at the file anew before the next transaction, as after it was replaced by another state."""
@@ -244,10 +290,14 @@ class SqliteEngine:
         self._write_lock = threading.Lock()
         self._tracking_lock = threading.Lock()
 
-    def _raise_explained(self, error: apsw.Error) -> NoReturn:
-        known = explain(error, self.file)
+    def _raise_explained(self, error: apsw.Error, connection: apsw.Connection | None = None) -> NoReturn:
+        known = explain(error, self.file, connection)
         if known is None:
             raise error
+        if isinstance(known, IoError) and connection is not None and connection is self._writer:
+            # a later error of this connection would look like this one
+            self._writer = None
+            connection.close()
         raise known from error
 
     def _memo_for(self, connection: apsw.Connection) -> dict[Hashable, Any]:

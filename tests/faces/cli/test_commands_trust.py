@@ -107,7 +107,7 @@ def test_after_a_clean_of_the_repository_the_next_command_offers_the_way_back(cl
     assert cli("backup")[0] == 0
     shutil.rmtree(file.parent)
     status, _, err = cli("write", "discovery", "lost")
-    assert status == 15
+    assert status == 17
     assert "`satchel restore`" in err
     assert "`satchel init --new`" in err
     assert cli("restore", "--yes")[0] == 0

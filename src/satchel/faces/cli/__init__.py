@@ -6,6 +6,14 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from satchel.base.errors import SatchelError
+
+
+has_kept = False
+"""Whether the command that runs has done what it was to do, and wrote: only its answer can still fail."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -20,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command.
 
+    What was written is never answered with an error: when only the answer could not be shown, stderr says so.
+
     Returns:
         0, or the exit status that :data:`satchel.base.errors.ERROR_KINDS` gives the error. Errors go to stderr as one
         line, with ``--json`` as one JSON object; a traceback only when ``SATCHEL_DEBUG`` is set.
@@ -29,14 +39,13 @@ def run(arguments: Sequence[str]) -> int:
     from satchel.base.errors import ERROR_KINDS, SatchelError
     from satchel.faces.cli.group import satchel_command
 
+    global has_kept  # noqa: PLW0603 -- one command runs at a time
+    has_kept = False
     arguments = list(arguments)
     try:
         result = satchel_command.main(arguments, prog_name="satchel", standalone_mode=False, color=_colour())
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
-    except SatchelError as error:
-        _report(arguments, error.code, error.problem, error.remedy)
-        return error.kind.exit_status
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return ERROR_KINDS["invalid_input"].exit_status
@@ -44,9 +53,6 @@ def run(arguments: Sequence[str]) -> int:
         hint = f"`{error.ctx.command_path} --help` explains" if error.ctx else "`satchel --help` explains"
         _report(arguments, "invalid_input", error.format_message().rstrip("."), hint)
         return ERROR_KINDS["invalid_input"].exit_status
-    except (click.Abort, KeyboardInterrupt):
-        _report(arguments, "interrupted", "stopped", None)
-        return ERROR_KINDS["interrupted"].exit_status
     except SystemExit as left:
         # only click leaves so, with 1 when whoever read our output has left, which is no failure
         return 0 if left.code == 1 else int(left.code or 0)
@@ -54,19 +60,36 @@ def run(arguments: Sequence[str]) -> int:
         # whoever read our output has left; a later flush at exit must not complain about it
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
-    except OSError as error:
-        _report(arguments, "internal", f"{error.strerror or error}: {error.filename or 'the system'}", None)
-        return ERROR_KINDS["internal"].exit_status
-    except Exception as error:
-        if os.environ.get("SATCHEL_DEBUG"):
+    except (Exception, KeyboardInterrupt) as error:
+        if os.environ.get("SATCHEL_DEBUG") and not isinstance(error, (SatchelError, click.Abort, KeyboardInterrupt)):
             raise
-        _report(
-            arguments,
-            "internal",
-            f"a fault in Satchel ({type(error).__name__}: {error})",
-            "SATCHEL_DEBUG=1 shows where",
-        )
-        return ERROR_KINDS["internal"].exit_status
+        known = _known(error)
+        if has_kept:
+            _say(f"done, and what was to be kept is kept; the answer could not be shown ({known.problem})")
+            return 0
+        _report(arguments, known.code, known.problem, known.remedy)
+        return known.kind.exit_status
+
+
+def _known(error: BaseException) -> SatchelError:
+    """Return what is reported for an error: one of ours, whatever it was."""
+    import click
+
+    from satchel.base.errors import Interrupted, SatchelError, system_error
+
+    if isinstance(error, SatchelError):
+        return error
+    if isinstance(error, (click.Abort, KeyboardInterrupt)):
+        return Interrupted("stopped")
+    if isinstance(error, OSError):
+        return system_error(error) or SatchelError(f"{error.strerror or error}: {error.filename or 'the system'}")
+    return SatchelError(f"a fault in Satchel ({type(error).__name__}: {error})", "SATCHEL_DEBUG=1 shows where")
+
+
+def _say(text: str) -> None:
+    import click
+
+    click.echo(f"{click.style('warning', fg='yellow')}: {text}", err=True, color=_colour())
 
 
 def _report(arguments: Sequence[str], code: str, problem: str, remedy: str | None) -> None:

@@ -13,6 +13,7 @@ import click
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.paging import DEFAULT_LIMIT, ORDERS
 from satchel.client import Satchel, open_satchel
+from satchel.faces import cli
 
 if TYPE_CHECKING:
     from satchel.store.backups import Progress
@@ -101,12 +102,19 @@ def opened(
     with open_satchel(db, project, agent, run_id, here=here, read_only=read_only) as satchel:
         warn(satchel.config.warnings)
         yield satchel
-        if satchel.workplace.engine.has_written:
+        done(satchel)
+        if satchel.workplace.engine.commits:
             sys.stdout.flush()  # the answer comes first
             try:
                 satchel.housekeeping.back_up_when_due()
             except SatchelError as error:
                 warn((f"the daily backup failed: {error}",))
+
+
+def done(satchel: Satchel) -> None:
+    """Note that what a command was to do is done: what was written stays, whatever befalls the answer."""
+    if satchel.workplace.engine.commits:
+        cli.has_kept = True
 
 
 def warn(warnings: tuple[str, ...]) -> None:
@@ -121,7 +129,11 @@ def tell(satchel: Satchel, files: Sequence[str] = ()) -> None:
     Args:
         files: canonical paths that the answer names.
     """
-    notice = satchel.notices.line(files=files)
+    done(satchel)
+    try:
+        notice = satchel.notices.line(files=files)
+    except Exception as error:  # noqa: BLE001 - what was asked for is done, and stands without it
+        notice = f"claims and messages of others could not be looked up ({error})"
     if notice is not None:
         click.echo(click.style(notice, fg="yellow"), err=True)
 

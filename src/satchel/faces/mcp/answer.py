@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from satchel.client import Satchel
 from satchel.faces.mcp.call import Call
+from satchel.faces.mcp.faults import reason_of
 
 
 def answer(
@@ -18,7 +19,7 @@ def answer(
     agent: str | None = None,
     files: Sequence[str | None] = (),
 ) -> str:
-    """Render an answer.
+    """Render an answer to what has been done.
 
     Args:
         form: text or json.
@@ -27,14 +28,18 @@ def answer(
         agent: who gets it; None is the default agent.
         files: the files it names; what others have claimed of them is said in its last line.
     """
+    call.is_done = True
     notice = notice_for(call, agent, files)
     return json_answer(fields(), notice) if form == "json" else text_answer(text(), notice)
 
 
 def notice_for(call: Call[Satchel], agent: str | None, files: Sequence[str | None] = ()) -> str | None:
-    """Return what an answer's receiver should know beside it, or None."""
-    with call.on_cancel(call.service.interrupter()):
-        return call.service.notices.line(agent=agent, files=[file for file in files if file is not None])
+    """Return what an answer's receiver should know beside it, or None; that it cannot be looked up is such a thing."""
+    try:
+        with call.on_cancel(call.service.interrupter()):
+            return call.service.notices.line(agent=agent, files=[file for file in files if file is not None])
+    except Exception as error:  # noqa: BLE001 - the answer stands without it, and what was written is written
+        return f"notice: claims and messages of others could not be looked up ({reason_of(error, 'a notice')})"
 
 
 def json_answer(fields: Mapping[str, object], notice: str | None) -> str:

@@ -25,6 +25,10 @@ class Call(Generic[ServiceT]):
         service: the application object that handlers work on.
         meta: the request's ``_meta``.
         notify: sends a notification to the caller; None when the transport has no way.
+
+    Attributes:
+        is_done: whether what was asked for has been done, and only the answer is left to make. What fails from then
+            on costs a part of the answer, and never makes an error of what was written.
     """
 
     __slots__ = (
@@ -35,6 +39,7 @@ class Call(Generic[ServiceT]):
         "_lock",
         "_notify",
         "_token",
+        "is_done",
         "meta",
         "service",
     )
@@ -50,6 +55,7 @@ class Call(Generic[ServiceT]):
         self._callbacks: list[Callable[[], object]] = []
         self._cancelled = False
         self._finished = False
+        self.is_done = False
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the caller how far the call is; nothing is sent unless it asked for progress.

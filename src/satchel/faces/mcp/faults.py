@@ -4,8 +4,24 @@ from __future__ import annotations
 
 import sys
 
+from satchel.base.errors import SatchelError
+
 INTERNAL_TEXT = "internal error; see the server's log"
 """All that a client learns about an exception nobody expected."""
+
+
+def reason_of(error: Exception, where: str) -> str:
+    """Say in a few words what failed; the traceback of what nobody expected goes to the log.
+
+    Args:
+        where: what was being done, for the log.
+    """
+    if isinstance(error, SatchelError):
+        return error.problem
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    log_fault(where)
+    return INTERNAL_TEXT
 
 
 def log_fault(where: str) -> None:
@@ -14,8 +30,9 @@ def log_fault(where: str) -> None:
     Args:
         where: what was being done, as in ``tool search``.
     """
-    import traceback
     from contextlib import suppress
 
-    with suppress(OSError, ValueError):  # a client that closed our stderr must not lose its answer for it
+    with suppress(Exception):  # a client that closed our stderr must not lose its answer for it
+        import traceback
+
         print(f"satchel: fault in {where}\n{traceback.format_exc()}", file=sys.stderr, end="", flush=True)  # noqa: T201 - stderr is the log

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, TypeVar
 
-from satchel.base.errors import InvalidInput, SatchelError, unknown_name
+from satchel.base.errors import InvalidInput, SatchelError, system_error, unknown_name
 from satchel.faces.mcp.call import Call
-from satchel.faces.mcp.faults import INTERNAL_TEXT, log_fault
+from satchel.faces.mcp.faults import INTERNAL_TEXT, log_fault, reason_of
 from satchel.faces.mcp.schema import MAX_SHOWN_CHARS, Schema, check_arguments, check_schema
 
 ServiceT = TypeVar("ServiceT")
@@ -156,7 +156,8 @@ class Registry(Generic[ServiceT]):
 
         Returns:
             The handler's text. An error Satchel raises on purpose becomes ``error [code]: problem. remedy``;
-            any other exception is logged and its text kept from the client.
+            any other exception is logged and its text kept from the client. What was written is never answered with
+            an error: when only the answer could not be made, its text says so.
         """
         try:
             call.check()
@@ -164,14 +165,25 @@ class Registry(Generic[ServiceT]):
             text = tool.handler(call, **{_python_name(name): value for name, value in checked.items()})
             if not isinstance(text, str):
                 raise TypeError(f"the handler returned {type(text).__name__}, not text")
-        except SatchelError as error:
-            return Outcome(f"error [{error.code}]: {error}", is_error=True)
-        except Exception:  # noqa: BLE001 - the edge between a client and our faults
-            if call.cancelled():  # whatever the interrupted statement raised is the cancellation's doing
-                return Outcome("error [interrupted]: the call was cancelled", is_error=True)
-            log_fault(f"tool {tool.name}")
-            return Outcome(f"error [internal]: {INTERNAL_TEXT}", is_error=True)
+        except Exception as error:  # noqa: BLE001 - the edge between a client and our faults
+            return self._failed(tool, call, error)
         return Outcome(text)
+
+    def _failed(self, tool: Tool[ServiceT], call: Call[ServiceT], error: Exception) -> Outcome:
+        where = f"tool {tool.name}"
+        if call.is_done and not tool.read_only:
+            return Outcome(
+                f"done, and what was to be kept is kept; the answer could not be written: {reason_of(error, where)}. "
+                "Read it back rather than ask again"
+            )
+        if isinstance(error, OSError):
+            error = system_error(error) or error
+        if isinstance(error, SatchelError):
+            return Outcome(f"error [{error.code}]: {error}", is_error=True)
+        if call.cancelled():  # whatever the interrupted statement raised is the cancellation's doing
+            return Outcome("error [interrupted]: the call was cancelled", is_error=True)
+        log_fault(where)
+        return Outcome(f"error [internal]: {INTERNAL_TEXT}", is_error=True)
 
 
 def _python_name(name: str) -> str:

@@ -97,8 +97,9 @@ class Patterns:
                 writing.index(transaction, project.id, number, is_new=is_new)
             pattern = writing.load(transaction, project.id, number, now)
             assert pattern is not None
+            pattern = _ranked(pattern, new.clues)
             expiry.sweep_now_and_then(work.engine, transaction, now)
-        return Reported(_ranked(pattern, new.clues), is_new, recorded, notes)
+        return Reported(pattern, is_new, recorded, notes)
 
     def solve(self, pattern: str | int, solution: str, *, agent: str | None = None) -> Solution:
         """Record what fixed an error.
