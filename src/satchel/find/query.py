@@ -50,7 +50,7 @@ class Term:
 
     Attributes:
         words: the words of a phrase, or a single one; letters and digits only.
-        weight: how much a match counts, 1 for a word of the query, 0 for what is excluded.
+        weight: how much a match counts, 1 for a word of the query.
         prefix: whether a word that begins so matches too.
     """
 
@@ -70,7 +70,7 @@ class Query:
 
     Attributes:
         terms: what to look for and to score by.
-        condition: an expression that every match must meet, of terms only; None takes whatever matches any term.
+        condition: an expression that every match must meet; None takes whatever matches any term.
         is_question: whether what stands around an entry counts too.
         is_cut: whether it has more words than are looked for.
     """
@@ -201,7 +201,7 @@ class _Part:
     """What a piece of an operator query comes to.
 
     Attributes:
-        terms: in the order in which the expression holds them, which is how their counts are told apart.
+        terms: what of it can match, not what is excluded.
         place: where in the text it begins.
         is_negative: whether it only takes away.
     """
@@ -276,8 +276,7 @@ class _Operators:
         if not unwanted:
             return kept
         excluded = _Part.joined(" OR ", unwanted)
-        weightless = tuple(replace(term, weight=0.0) for term in excluded.terms)
-        return _Part(f"({kept.expression} NOT {excluded.expression})", kept.terms + weightless, kept.place)
+        return _Part(f"({kept.expression} NOT {excluded.expression})", kept.terms, kept.place)
 
     def _single(self) -> _Part | None:
         start = self._place

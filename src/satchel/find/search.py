@@ -134,7 +134,7 @@ def rank(
     population = _population(transaction, scope)
     is_long = len(terms) > MANY_TERMS and population > candidates
     is_small = population <= small and not is_long
-    groups, asked, excluded = _scope_groups(transaction, scope, population)
+    groups, asked = _scope_groups(transaction, scope, population)
     most = small if is_small else candidates
     choosing: tuple[Term, ...] = ()
     if query.condition is None and not is_small:
@@ -142,8 +142,8 @@ def rank(
         if not terms:
             return NOTHING
     is_complete = not choosing
-    words = query.condition or " OR ".join(term.match for term in terms)
-    wanted = index.match(words, groups, [term.match for term in choosing], excluded)
+    words = " OR ".join(term.match for term in terms)
+    wanted = index.match(words, groups, [term.match for term in choosing], query.condition)
     condition, values = _condition(scope, asked)
     found = index.matches(transaction, wanted, condition, values, most + 1, newest=not is_small)
     is_complete = is_complete and len(found) <= most
@@ -215,16 +215,13 @@ def _rarest(
     return kept, tuple(terms[place] for place in sorted(choosing))
 
 
-def _scope_groups(
-    transaction: Transaction, scope: Scope, population: int
-) -> tuple[list[list[str]], tuple[str, ...], list[str]]:
-    """Return the scope as groups of index tokens, what the spine has to be asked instead, and tokens to exclude.
+def _scope_groups(transaction: Transaction, scope: Scope, population: int) -> tuple[list[list[str]], tuple[str, ...]]:
+    """Return the scope as groups of index tokens, and what the search documents are asked instead.
 
-    A token that nearly every document bears would only cost time: then the others are excluded, or the spine is asked.
+    A token that nearly every document bears would only cost time.
     """
     groups: list[list[str]] = []
     asked: list[str] = []
-    excluded: list[str] = []
     if scope.run_id is not None:
         place, token = f"d.run_id = {scope.run_id}", index.scope_tokens(None, scope.run_id, None)
         may_be_left_out = population > SMALL
@@ -238,11 +235,13 @@ def _scope_groups(
     if scope.types:
         groups.append([f"k{kind.number}t{number}" for kind, number in scope.types])
     elif scope.kinds and len(scope.kinds) < len(Kind):
-        if _is_nearly_everything(transaction, f"d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})"):
-            excluded += [index.scope_tokens(None, None, kind.number) for kind in Kind if kind not in scope.kinds]
+        # the plus keeps the planner from the index by kind, which would read every document
+        of_kinds = f"+d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})"
+        if _is_nearly_everything(transaction, of_kinds):
+            asked.append(of_kinds)
         else:
             groups.append([index.scope_tokens(None, None, kind.number) for kind in scope.kinds])
-    return groups, tuple(asked), excluded
+    return groups, tuple(asked)
 
 
 def _is_nearly_everything(transaction: Transaction, condition: str) -> bool:
