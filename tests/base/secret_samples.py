@@ -63,6 +63,16 @@ ADVERSARIAL = (
         "-----BEGIN ",
         "-----BEGIN RSA PRIVATE KEY-----",
     ),
+    *(
+        "token value=",
+        "key word word word ",
+        "password is ",
+        'auth("a", ',
+        "cookie: a=b; ",
+        "curl -u a:",
+        "sshpass -p ",
+    ),
+    *("kind: Secret\ndata:\n  a: b\n", '"token","value":', "<key>", "Private-Lines: 1\nAAAA\n", "db.internal:5432:a"),
     "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n",
 )
 
