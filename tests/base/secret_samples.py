@@ -63,6 +63,16 @@ ADVERSARIAL = (
         "-----BEGIN ",
         "-----BEGIN RSA PRIVATE KEY-----",
     ),
+    *(
+        "token value=",
+        "key word word word ",
+        "password is ",
+        'auth("a", ',
+        "cookie: a=b; ",
+        "curl -u a:",
+        "sshpass -p ",
+    ),
+    *("kind: Secret\ndata:\n  a: b\n", '"token","value":', "<key>", "Private-Lines: 1\nAAAA\n", "db.internal:5432:a"),
     "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n",
 )
 
@@ -182,7 +192,6 @@ TOKENS = (
     ("anyscale-key", "ese" + "cret_" + chars(LOWER, 26)),
     ("apify-token", "apify" + "_api_" + chars(ALNUM, 36)),
     ("artifactory-key", "AK" + "Cp" + chars(ALNUM, 69)),
-    ("asana-token", "1" + "/" + chars("9123456780", 16) + ":" + chars(HEX, 32)),
     (
         "authress-key",
         "sc"
@@ -207,7 +216,7 @@ TOKENS = (
     ("clojars-token", "CLO" + "JARS_" + chars(LOWER, 60)),
     ("contentful-token", "CF" + "PAT-" + chars(URL64, 43)),
     ("crates-token", "ci" + "o" + chars(ALNUM, 32)),
-    ("cursor-key", "ke" + "y_" + chars(HEX, 64)),
+    ("cursor-key", "cr" + "sr_" + chars(HEX, 64)),
     ("defined-networking-token", "dn" + "key-" + chars(ALNUM, 26) + "-" + chars(ALNUM, 52)),
     ("dropbox-token", "s" + "l." + chars(URL64, 135)),
     ("duffel-token", "duf" + "fel_live_" + chars(URL64, 43)),

@@ -134,7 +134,7 @@ def test_a_short_text_without_a_sign_is_returned_as_the_same_object(text: str) -
     assert redact(text).text is text
 
 
-def test_the_standard_library_has_fewer_than_five_findings_per_megabyte() -> None:
+def test_the_standard_library_has_less_than_one_finding_per_megabyte() -> None:
     library = Path(sysconfig.get_paths()["stdlib"])
     modules = [*sorted(library.glob("*.py")), *sorted(library.glob("[a-l]*/*.py"))]
     left_out = {"site-packages", "test", "tests", "idlelib", "dist-packages"}
@@ -144,7 +144,7 @@ def test_the_standard_library_has_fewer_than_five_findings_per_megabyte() -> Non
             source = module.read_text("utf-8", errors="replace")
             read += len(source)
             findings += len(redact(source).found)
-    assert findings < 5 * read / 1_000_000
+    assert findings < read / 1_000_000
 
 
 @pytest.mark.parametrize("text", ["-----BEGIN PRIVATE KEY", "PRIVATE KEY -----BEGIN ", "-----BEGIN x PRIVATE KEY-"])

@@ -1,8 +1,9 @@
 """Redaction: secrets of known patterns are replaced before a string is stored or logged; known ones, no more.
 
-Five kinds of evidence: a format that a provider publishes (see ``redaction_patterns``), a PEM or PGP private
-key, a password in a URL, an Authorization header, and a value assigned to a name that says secret. Spared are
-placeholders, digests, UUIDs and references to variables.
+Three kinds of evidence: a format that is published (``redaction_formats``, ``redaction_shapes``), a place where
+secrets stand, such as a header or an option of a command (``redaction_places``), and a name that says token, key,
+secret, password, pat or auth, with a value that was generated or is a UUID, or a password (``redaction_assigned``).
+Spared are placeholders, digests, references to variables, code and words.
 
 Callers redact each string and serialise afterwards; a marker holds no quote, backslash or line break.
 """

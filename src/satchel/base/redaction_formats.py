@@ -201,7 +201,6 @@ TOKEN_FORMATS: tuple[TokenFormat, ...] = (
     TokenFormat("anyscale-key", ("esecret_",), rf"esecret_{_DIGIT}[A-Za-z0-9]{{20,}}"),
     TokenFormat("apify-token", ("apify_api_",), r"apify_api_[A-Za-z0-9]{30,}", anywhere=True),
     TokenFormat("artifactory-key", ("AKCp", "cmVmd"), r"(?:AKCp[A-Za-z0-9]{69}|cmVmd[A-Za-z0-9]{59})"),
-    TokenFormat("asana-token", ("1/", "2/"), r"(?:1/\d{12,17}:[a-f0-9]{32}|2/\d{12,17}/\d{12,17}:[a-f0-9]{32})"),
     TokenFormat(
         "authress-key",
         (".acc",),
@@ -219,7 +218,7 @@ TOKEN_FORMATS: tuple[TokenFormat, ...] = (
     TokenFormat("clojars-token", ("CLOJARS_",), r"CLOJARS_[a-z0-9]{60}", anywhere=True),
     TokenFormat("contentful-token", ("CFPAT-",), r"CFPAT-[A-Za-z0-9_-]{40,}", anywhere=True),
     TokenFormat("crates-token", ("cio",), rf"cio{_DIGIT}[A-Za-z0-9]{{32}}(?![A-Za-z0-9])"),
-    TokenFormat("cursor-key", ("crsr_", "key_"), r"(?:crsr|key)_[a-f0-9]{64}"),
+    TokenFormat("cursor-key", ("crsr_",), r"crsr_[a-f0-9]{64}"),
     TokenFormat("defined-networking-token", ("dnkey-",), r"dnkey-[A-Za-z0-9=_-]{26}-[A-Za-z0-9=_-]{52}", anywhere=True),
     TokenFormat("dropbox-token", ("sl.",), r"sl\.(?:u\.)?[A-Za-z0-9_-]{120,}"),
     TokenFormat("duffel-token", ("duffel_",), r"duffel_(?:test|live)_[A-Za-z0-9_=-]{43}", anywhere=True),
@@ -247,7 +246,7 @@ TOKEN_FORMATS: tuple[TokenFormat, ...] = (
     TokenFormat("langsmith-key", ("ls__",), r"ls__[a-f0-9]{32}"),
     TokenFormat("launchdarkly-key", ("sdk-", "api-", "mob-"), rf"(?:sdk|api|mob)-{_UUID}"),
     TokenFormat("llamacloud-key", ("llx-",), rf"llx-{_DIGIT}[A-Za-z0-9]{{40,}}"),
-    TokenFormat("lob-key", ("live_", "test_"), r"(?:live|test)_(?:pub_)?[a-f0-9]{31,35}"),
+    TokenFormat("lob-key", ("live_",), r"live_(?:pub_)?[a-f0-9]{31,35}"),
     TokenFormat("mapbox-token", ("sk.eyJ",), r"sk\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}"),
     TokenFormat("maxmind-key", ("_mmk",), r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk", before=(36, 36)),
     TokenFormat(
