@@ -230,7 +230,7 @@ def _search(
     )
     changes = {row[-1]: _change(row, round(scores[row[-1]], 4)) for row in rows}
     notes = () if ranking.is_complete else (search.INCOMPLETE,)
-    return tuple(changes[document] for document in page), len(ordered), notes
+    return tuple(changes[document] for document in page if document in changes), len(ordered), notes
 
 
 def _conditions(project_id: int, chosen: Filter, agent: int | None, layer: int | None) -> tuple[str, dict[str, object]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from satchel.base.errors import NotFound
 from satchel.find import index_sqlite as index
 from satchel.keep import past_conversations, projects
 from satchel.keep.housekeeping import checks, clearing, counts, forgetting, handed, statistics, summaries
@@ -62,6 +63,20 @@ class Housekeeping:
         """Return the backups beside the store, the oldest first."""
         return backups.list_backups(self._engine.file)
 
+    def newest_backup(self) -> Path:
+        """Return the newest backup that passes its check.
+
+        Raises:
+            NotFound: there is none.
+        """
+        newest = backups.newest_usable(self._engine.file)
+        if newest is None:
+            raise NotFound(
+                f"{self._engine.file} has no usable backup",
+                "Name a copy of the store as SOURCE, or move the file away: the next write begins a new store",
+            )
+        return newest
+
     def restore(self, source: Path, progress: Progress | None = None) -> Restored:
         """Go back to a backup, after saving what is there; see :func:`satchel.store.upkeep.restore`."""
         return upkeep.restore(self._engine, source, progress)
@@ -71,7 +86,7 @@ class Housekeeping:
 
         That is deliveries of items, and contents of conversations.
         """
-        with self._engine.write() as transaction:
+        with self._engine.without_deadline(), self._engine.write() as transaction:
             handed.remove_leftovers(transaction)
             past_conversations.remove_contents(transaction)
             index.optimize(transaction)

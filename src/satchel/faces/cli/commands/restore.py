@@ -11,25 +11,29 @@ from satchel.faces.cli.common import json_option, opened, progress, show_json, s
 
 
 @click.command()
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("source", required=False, type=click.Path(path_type=Path))
 @click.option("--yes", is_flag=True, help="Restore without asking; needed with --json.")
 @store_options
 @json_option
-def command(source: Path, yes: bool, db: str | None, project: str | None, as_json: bool) -> None:
-    """Go back to the backup SOURCE. What is there now is saved first; running servers go on with the restored state.
+def command(source: Path | None, yes: bool, db: str | None, project: str | None, as_json: bool) -> None:
+    """Go back to the backup SOURCE, or without one to the newest that passes its check.
+
+    What is there now is saved first; what is no usable store is set aside, never deleted. Running servers go on with
+    the restored state.
 
     \b
     Example:
-      satchel backup --list && satchel restore .satchel/backups/backup-20261121T101500000Z.db
+      satchel restore
     """
     if as_json and not yes:
         raise InvalidInput("restore with --json asks nobody", "Add --yes to put the backup in the store's place")
     with opened(db, project) as satchel:
+        source = satchel.housekeeping.newest_backup() if source is None else source.absolute()
         if not yes and not click.confirm(f"Put {source} in the place of {satchel.place.file}?", err=True):
             click.echo("nothing was changed")
             return
         with progress("restoring", quiet=as_json) as told:
-            result = satchel.housekeeping.restore(source.absolute(), told)
+            result = satchel.housekeeping.restore(source, told)
     if as_json:
         show_json(result)
         return
