@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from satchel.base.errors import NotFound, SatchelError
+from satchel.find import documents
 from satchel.find import index_sqlite as index
 from satchel.keep import projects
+from satchel.keep.housekeeping import counts
 from satchel.keep.housekeeping.handed import forget_deliveries
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.patterns import writing as pattern_writing
@@ -95,6 +97,14 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
 
     def delete() -> None:
         thing.delete(transaction, project.id, [number])
+        if transaction.left_out:
+            # its text is none, so that what hangs on it by its words cannot be told: it goes by its number
+            transaction.execute(
+                "DELETE FROM likenesses WHERE kind = :kind AND item_id = :id", {"kind": kind.number, "id": number}
+            )
+            transaction.execute(f"DELETE FROM {kind.table} WHERE id = :id", {"id": number})
+            documents.remove(transaction, kind, [number])
+            counts.recount(transaction)
         forget_deliveries(transaction, kind, number)
 
     text = thing.texts(transaction, [number]).get(number, "")
