@@ -57,8 +57,8 @@ def test_a_healthy_store_passes_every_check(satchel: Satchel) -> None:
     satchel.housekeeping.backup()
     found = checks(satchel)
     assert list(found) == [
-        *("configuration", "place", "store", "file", "index", "counts", "deliveries"),
-        *("conversations", "contents", "vector stores", "backups"),
+        *("configuration", "place", "store", "file", "schema", "texts", "index", "counts", "deliveries"),
+        *("conversations", "contents", "vector stores", "wal", "leftovers", "backups"),
     ]
     assert {check.status for check in found.values()} == {"ok"}
 

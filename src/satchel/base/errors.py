@@ -92,6 +92,10 @@ class Refused(SatchelError):
     code = "refused"
 
 
+class Untrusted(Refused):
+    """What lies here was neither made nor trusted by the user, or holds what Satchel never makes."""
+
+
 class ReadOnly(SatchelError):
     """The store was opened for reading, or its file cannot be written."""
 

@@ -175,6 +175,36 @@ def holds(transaction: Transaction, document: int, text: str) -> bool:
     return row is not None
 
 
+def fingerprints(transaction: Transaction) -> dict[int, int]:
+    """Return for every document a number that stands for all of its words in the index, with their places.
+
+    Raises:
+        UnicodeDecodeError: a word of the index is not UTF-8.
+    """
+    connection = transaction.connection
+    is_reader = connection.pragma("query_only")
+    connection.pragma("query_only", False)  # the look into the index is a table for this connection alone
+    try:
+        connection.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.documents_words USING fts5vocab(main, documents_fts, instance)"
+        )
+    finally:
+        connection.pragma("query_only", is_reader)
+    found: dict[int, int] = {}
+    for word, document, column, place in connection.execute('SELECT term, doc, col, "offset" FROM documents_words'):
+        found[document] = found.get(document, 0) + hash((word, column, place))
+    return found
+
+
+def fingerprint(transaction: Transaction, text: str, scope: str) -> int:
+    """Return the number that :func:`fingerprints` gives for a text that is indexed as it should be."""
+    return sum(
+        hash((word, column, place))
+        for column, content in (("text", text), ("parts", parts_text(text)), ("scope", scope))
+        for place, (_, _, word) in enumerate(tokens(transaction, content))
+    )
+
+
 def empty(transaction: Transaction) -> None:
     """Take every text out of the index, as before it is made anew."""
     transaction.execute("INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')")

@@ -32,6 +32,11 @@ def rebuild(engine: SqliteEngine, loaders: Iterable[tuple[Kind, Load]], progress
     Returns:
         How many items were indexed.
     """
+    with engine.without_deadline():
+        return _rebuild(engine, loaders, progress)
+
+
+def _rebuild(engine: SqliteEngine, loaders: Iterable[tuple[Kind, Load]], progress: Progress) -> int:
     done = 0
     with engine.write() as transaction:
         if not index.is_sound(transaction):
@@ -43,17 +48,27 @@ def rebuild(engine: SqliteEngine, loaders: Iterable[tuple[Kind, Load]], progress
         after = 0
         while after < last:
             with engine.write() as transaction:
+                reached = _reached(transaction, kind, after)
                 batch = load(transaction, after, _PER_STEP)
                 for document in batch:
                     documents.renew(transaction, document)
-            if not batch:
+            if reached is None:
                 break
-            after = batch[-1].item_id
+            after = reached
             done += len(batch)
             progress(done, max(total, done))
         with engine.write() as transaction:
             documents.remove_leftovers(transaction, kind)
     return done
+
+
+def _reached(transaction: Transaction, kind: Kind, after: int) -> int | None:
+    """Return the highest number of a step's items, those included that cannot be loaded; None without any."""
+    row = transaction.one(
+        f"SELECT max(id) FROM (SELECT id FROM {kind.table} WHERE id > :after ORDER BY id LIMIT {_PER_STEP}) AS step",
+        {"after": after},
+    )
+    return None if row is None else row[0]
 
 
 def _extent(transaction: Transaction, kind: Kind) -> tuple[int, int]:

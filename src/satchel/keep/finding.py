@@ -25,6 +25,8 @@ from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
 
 _SAMPLE = 50
+_COMPARED_WHOLE = 100_000
+_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,10 @@ class Finding:
 
 
 def index_problems(transaction: Transaction) -> list[str]:
-    """Return where index, spine and tables disagree, by their numbers and by the texts of a sample."""
+    """Return where index, spine and tables disagree, by their numbers and by their texts.
+
+    Above 100,000 items the texts of a sample are compared.
+    """
     found = index.problems(transaction)
     for kind, thing in KINDS.items():
         for text, sql in (
@@ -209,6 +214,36 @@ def index_problems(transaction: Transaction) -> list[str]:
             row = transaction.one(sql, {"kind": kind.number})
             if row and row[0]:
                 found.append(f"{row[0]} items of kind {thing.name} are {text}")
+    row = transaction.one("SELECT count(*) FROM documents")
+    found += _text_problems(transaction) if row and row[0] <= _COMPARED_WHOLE else _sample_problems(transaction)
+    return found
+
+
+def _text_problems(transaction: Transaction) -> list[str]:
+    """Compare the text of every item, word by word, with what the index holds of it."""
+    try:
+        indexed = index.fingerprints(transaction)
+    except UnicodeDecodeError:
+        return ["the index holds words that are not UTF-8"]
+    wrong: list[str] = []
+    for kind, thing in KINDS.items():
+        rows = transaction.all(
+            "SELECT id, item_id, project_id, run_id, type FROM documents WHERE kind = :kind", {"kind": kind.number}
+        )
+        for start in range(0, len(rows), _AT_ONCE):
+            step = rows[start : start + _AT_ONCE]
+            texts = thing.texts(transaction, [row[1] for row in step])
+            for document, item, project, run, item_type in step:
+                if item in texts:
+                    scope = index.scope_tokens(project, run, kind.number, item_type)
+                    if index.fingerprint(transaction, texts[item], scope) != indexed.get(document, 0):
+                        wrong.append(kind.ref(item))
+    return [f"{len(wrong)} texts are not what the index holds, such as {wrong[0]}"] if wrong else []
+
+
+def _sample_problems(transaction: Transaction) -> list[str]:
+    found: list[str] = []
+    for kind, thing in KINDS.items():
         sample = transaction.all(
             "SELECT id, item_id FROM documents WHERE kind = :kind AND (id % :step = 0 OR id > :newest) LIMIT :most",
             _sample(transaction, kind),
@@ -315,13 +350,14 @@ def _page(
         """
     )
     by_document = {row[0]: row for row in rows}
-    if len(rows) < len(page):
+    if len(rows) + transaction.left_out < len(page):
         raise search.disagreement()
     texts = _texts(transaction, rows)
     snipper = Snipper(transaction, ranking.terms, ranking.idf)
     results = tuple(
         _found(by_document[hit.document], hit, snipper.cut(texts[hit.document]), ranking, explain=explain)
         for hit in page
+        if hit.document in texts
     )
     return FoundPage(results, len(hits), offset, limit, notes)
 
@@ -331,7 +367,7 @@ def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
     for kind, thing in KINDS.items():
         items = {row[2]: row[0] for row in rows if row[1] == kind.number}
         loaded = thing.texts(transaction, list(items))
-        texts |= {document: loaded.get(item, "") for item, document in items.items()}
+        texts |= {document: loaded[item] for item, document in items.items() if item in loaded}
     return texts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -12,9 +13,9 @@ from pathlib import Path
 import apsw
 
 from satchel.base.clock import iso
-from satchel.base.errors import InvalidInput, NotFound, StoreDamaged
+from satchel.base.errors import InvalidInput, NotFound, SatchelError, StoreDamaged
 from satchel.base.paths import FOLDER_NAME
-from satchel.store import opening
+from satchel.store import opening, unfinished
 from satchel.store.failures import explained
 from satchel.store.opening import Access
 from satchel.store.trust import Trust
@@ -67,7 +68,7 @@ def _backups_in(folder: Path) -> Iterator[Backup]:
 def copies_that_hold(
     file: Path, table: str, uid: bytes, trust: Trust | None = None
 ) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Look for a row in every backup of a store, and in every damaged file set aside.
+    """Look for a row in every copy of a store: backups, files set aside, and what a killed process left unfinished.
 
     Args:
         table: one of our own; a copy from before there was such a table does not hold the row.
@@ -79,18 +80,54 @@ def copies_that_hold(
     holding: list[Path] = []
     unreadable: list[Path] = []
     copies = [backup.file for backup in list_backups(file, trust)]
-    copies += sorted(
-        path for path in file.parent.glob(f"{file.name}.damaged-*") if not path.name.endswith(("-wal", "-shm"))
-    )
+    copies += set_aside(file)
+    copies += unfinished.leftovers(file, backup_folders(file, trust))
     for path in copies:
         try:
             with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as copy:
                 is_there = copy.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", (table,)).get
                 if is_there and copy.execute(f"SELECT 1 FROM {table} WHERE uid = ?", (uid,)).get:
                     holding.append(path)
+                    continue
+            is_whole = not path.name.endswith((unfinished.PARTIAL, unfinished.DRAFT))
         except apsw.Error:
-            unreadable.append(path)
+            is_whole = False
+        # what SQLite cannot read, or not yet, may hold the row all the same: then its uid stands in the bytes
+        if not is_whole:
+            (holding if _holds_bytes(path, uid) else unreadable).append(path)
     return tuple(holding), tuple(unreadable)
+
+
+def set_aside(file: Path) -> list[Path]:
+    """Return the files that a restore has set aside, without those that SQLite keeps beside them."""
+    return sorted(
+        path for path in file.parent.glob(f"{file.name}.damaged-*") if not path.name.endswith(unfinished.SIDE_FILES)
+    )
+
+
+def newest_usable(file: Path, trust: Trust | None = None) -> Backup | None:
+    """Return the newest backup of a store that passes its check, or None."""
+    for backup in reversed(list_backups(file, trust)):
+        try:
+            verify(backup.file)
+        except SatchelError:
+            continue
+        return backup
+    return None
+
+
+def _holds_bytes(path: Path, wanted: bytes) -> bool:
+    """Whether a file, or what SQLite keeps beside it, is known to hold some bytes."""
+    for part in (path, *(Path(f"{path}{suffix}") for suffix in unfinished.SIDE_FILES)):
+        # an empty file cannot be mapped
+        with (
+            suppress(OSError, ValueError),
+            part.open("rb") as stream,
+            mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        ):
+            if content.find(wanted) >= 0:
+                return True
+    return False
 
 
 def back_up(
@@ -121,6 +158,7 @@ def back_up(
     with explained(access.file):
         if target is None and access.file.exists():
             target = _free_name(backup_folders(access.file, trust)[0], stem, now)
+        unfinished.sweep(access.file, backup_folders(access.file, trust))
         return _back_up(access, target, now, progress)
 
 
@@ -131,10 +169,8 @@ def _back_up(access: Access, target: Path | None, now: int, progress: Progress |
         raise InvalidInput(f"{target} exists already", "Name a new file; backups never overwrite")
     if not target.parent.is_dir():
         raise InvalidInput(f"the folder {target.parent} does not exist", "Make it first")
-    partial = target.with_name(f"{target.name}.partial")
-    try:
-        partial.unlink(missing_ok=True)
-        os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    partial = target.with_name(f"{target.name}{unfinished.PARTIAL}")
+    with unfinished.making(partial):
         with closing(opening.open_reader(access, writable=opening.is_writable(access.file))) as source:
             # one read transaction for the whole copy: without it every commit of another process starts it over
             source.execute("BEGIN")
@@ -146,11 +182,6 @@ def _back_up(access: Access, target: Path | None, now: int, progress: Progress |
         _sync_file(partial)
         partial.rename(target)
         opening.sync_folder(target.parent)
-    except BaseException:
-        for leftover in (partial, Path(f"{partial}-journal"), Path(f"{partial}-wal"), Path(f"{partial}-shm")):
-            with suppress(OSError):
-                leftover.unlink(missing_ok=True)
-        raise
     return Backup(target, target.stat().st_size, now)
 
 
@@ -244,7 +275,7 @@ def verify(file: Path) -> None:
         try:
             ours = opening.check_ours(connection, file)
             problems = integrity_problems(connection)
-        except (apsw.CorruptError, apsw.NotADBError) as error:
+        except apsw.Error as error:
             problems = [str(error)]
             ours = True
     if not ours:

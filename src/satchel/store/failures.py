@@ -30,7 +30,9 @@ _FILES_OF_A_CONNECTION = 4
 
 _MISSING = ("no such table:", "no such column:", "no such index:")
 
-_RESTORE = "Run `satchel doctor` to see the damage and `satchel restore` to go back to a backup"
+_RESTORE = (
+    "Run `satchel doctor` to see the damage and what to do; `satchel restore` goes back to a backup, if there is one"
+)
 
 
 @contextmanager
@@ -88,7 +90,7 @@ def explain(error: apsw.Error, store: Path, connection: apsw.Connection | None =
             read_error = 0 if connection is None else _read_error(connection)
             if read_error:
                 return _device_failed(f"reading {store}", read_error)
-            return StoreDamaged(f"{store} is damaged ({error})", _RESTORE)
+            return StoreDamaged(f"{store} is damaged ({one_line(error)})", _RESTORE)
         case apsw.FullError():
             return StoreFull(
                 f"the disk that holds {store} is full", "Nothing was written; free some space and try again"
@@ -117,7 +119,11 @@ def explain(error: apsw.Error, store: Path, connection: apsw.Connection | None =
         case apsw.NoMemError():
             return _device_failed(f"using {store}", errno.ENOMEM)
         case apsw.SQLError() if str(error).startswith(_MISSING) and connection is not None:
-            return StoreDamaged(f"{store} is damaged ({error})", _RESTORE) if _lacks_objects(connection) else None
+            return (
+                StoreDamaged(f"{store} is damaged ({one_line(error)})", _RESTORE)
+                if _lacks_objects(connection)
+                else None
+            )
         case _:
             return None
 
@@ -134,6 +140,11 @@ def unknown_outcome(store: Path) -> IoError:
         f"the disk failed while a write to {store} was made durable, and again when that was to be undone",
         "It is unknown whether the write was kept: read it back before you write it again",
     )
+
+
+def one_line(error: object) -> str:
+    """Return the beginning of what SQLite says, on one line: it may repeat what stands in the file."""
+    return " ".join(str(error).split())[:120].replace("`", "'")
 
 
 def _lacks_objects(connection: apsw.Connection) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import apsw
 
-from satchel.base.errors import InvalidInput, Refused, StoreDamaged, StoreForeign
+from satchel.base.errors import InvalidInput, Refused, StoreDamaged, StoreForeign, Untrusted
 from satchel.base.paths import FOLDER_NAME, refuse_network_filesystem
 from satchel.store.contents import unknown_objects
 from satchel.store.failures import explained
@@ -166,7 +166,7 @@ def check_ours(connection: apsw.Connection, file: Path) -> bool:
     if connection.pragma("application_id") == APPLICATION_ID:
         unknown = unknown_objects(connection)
         if unknown:
-            raise Refused(
+            raise Untrusted(
                 f"the schema of {file} holds what Satchel never makes: {', '.join(unknown[:3])}"
                 f"{f' and {len(unknown) - 3} more' if len(unknown) > 3 else ''}",
                 "Go back to a backup with `satchel restore`, or remove it with another SQLite tool if it is yours",

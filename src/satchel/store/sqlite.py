@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import apsw
 
 from satchel.base.clock import Clock, system_clock
-from satchel.base.errors import Busy, IoError, ReadOnly, SatchelError
+from satchel.base.errors import Busy, IoError, ReadOnly, SatchelError, TimedOut
 from satchel.base.paths import refuse_network_filesystem
 from satchel.store import forks, migrations, opening
 from satchel.store.failures import explain, unknown_outcome
@@ -32,6 +32,11 @@ _OVERWRITE = """
     COMMIT
 """
 """A commit that changes nothing and still writes a page: an update to the same value would not."""
+DEADLINE_SECONDS = 30.0
+"""How long a statement may run, but for migrations, rebuilding, checks, backups, compacting and imports."""
+
+# about 2 ms of work between two looks; measured, searching and writing take as long as without
+_STEPS_BETWEEN_LOOKS = 100_000
 _SYNC_ERRORS = frozenset({apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC})
 
 
@@ -71,6 +76,8 @@ class SqliteEngine:
         self._writer: apsw.Connection | None
         self._readers: list[apsw.Connection]
         self._running: dict[int, Transaction]
+        self._left_out: dict[int, int]
+        self._unhurried: dict[int, int]
         self._identity: tuple[int, int] | None
         self._memo: dict[Hashable, Any]
         self._memo_version: int | None
@@ -230,6 +237,43 @@ class SqliteEngine:
         if self.trust is not None:
             self.trust.new_wanted = True
 
+    @contextmanager
+    def without_deadline(self) -> Iterator[None]:
+        """Let the statements of the calling thread take as long as they need: for upkeep that reads or writes all."""
+        thread = threading.get_ident()
+        self._unhurried[thread] = self._unhurried.get(thread, 0) + 1
+        try:
+            yield
+        finally:
+            self._unhurried[thread] -= 1
+
+    def _is_overdue(self) -> bool:
+        """Called by SQLite now and then while a statement runs: whether to end it."""
+        thread = threading.get_ident()
+        transaction = self._running.get(thread)
+        if transaction is None or self._unhurried.get(thread):
+            return False
+        now = time.monotonic()
+        if not transaction.started:
+            transaction.started = now
+        transaction.is_overdue = now - transaction.started > DEADLINE_SECONDS
+        return transaction.is_overdue
+
+    def _watched(self, connection: apsw.Connection) -> apsw.Connection:
+        connection.set_progress_handler(self._is_overdue, _STEPS_BETWEEN_LOOKS)
+        return connection
+
+    def note_left_out(self, thread: int, rows: int) -> None:
+        """Remember that a transaction of a thread left rows out, since a text of theirs is none."""
+        self._left_out[thread] = self._left_out.get(thread, 0) + rows
+
+    def take_note(self) -> str | None:
+        """Say how many rows were left out in this thread since it was last asked, or None."""
+        rows = self._left_out.pop(threading.get_ident(), 0)
+        if not rows:
+            return None
+        return f"{rows} rows were left out: text of theirs is not UTF-8; `satchel doctor` names them"
+
     def check_again(self) -> None:
         """Look at the file anew before the next transaction, as after it was replaced by another state."""
         self._identity = None
@@ -282,6 +326,8 @@ class SqliteEngine:
         self._writer = None
         self._readers = []
         self._running = {}
+        self._left_out = {}
+        self._unhurried = {}
         self._identity = None
         self._generation = 1
         self._memo = {}
@@ -318,7 +364,7 @@ class SqliteEngine:
         generation = self._generation  # before the reader: were the file replaced in between, it must not be kept
         with suppress(IndexError):
             return self._readers.pop(), generation
-        return opening.open_reader(self.access, writable=opening.is_writable(self.file)), generation
+        return self._watched(opening.open_reader(self.access, writable=opening.is_writable(self.file))), generation
 
     def _return_reader(self, connection: apsw.Connection, generation: int) -> None:
         if (
@@ -350,7 +396,7 @@ class SqliteEngine:
                 )
             self._make_ready(identity, locked=True)
             if self._writer is None:
-                self._writer = opening.open_writable(self.access)
+                self._writer = self._watched(opening.open_writable(self.access))
         return self._writer
 
     def _make_ready(self, identity: tuple[int, int] | None, *, locked: bool = False) -> None:
@@ -380,7 +426,7 @@ class SqliteEngine:
         )
         self._identity = identity
         self._seen_store = True
-        self._return_reader(reader, self._generation)
+        self._return_reader(self._watched(reader), self._generation)
         return None
 
     def _check_missing(self) -> None:
@@ -414,7 +460,17 @@ class _Tracked:
         running[self.thread] = self.transaction
         return self.transaction
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._leave()
+        if self.transaction.is_overdue and isinstance(error, apsw.InterruptError):
+            raise TimedOut(
+                f"a statement on {self.engine.file} ran for longer than {DEADLINE_SECONDS:g} seconds",
+                "Nothing was written; ask for less at once, or look at the store with `satchel doctor`",
+            ) from error
+
+    def _leave(self) -> None:
+        if self.transaction.left_out:
+            self.engine.note_left_out(self.thread, self.transaction.left_out)
         with self.engine._tracking_lock:  # noqa: SLF001 -- the engine's own part
             if self.outer is None:
                 self.engine._running.pop(self.thread, None)  # noqa: SLF001 -- gone already in a forked child

@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from satchel.base.errors import Interrupted
-from satchel.store import forks
+from satchel.store import forks, readable
 
 Row = tuple[Any, ...]
 Parameters = Mapping[str, Any]
@@ -20,14 +20,20 @@ class Transaction:
     Attributes:
         memo: what earlier write transactions of this engine looked up and nobody has changed since; empty whenever
             another process, thread or connection has written. Whoever changes what may be in it calls :meth:`forget`.
+        left_out: how many rows were left out so far, since a text of theirs is none (:mod:`satchel.store.readable`).
+        started: when the statement that runs was first seen to take long; 0 before that.
+        is_overdue: whether it was ended since it ran for too long.
     """
 
-    __slots__ = ("connection", "forks", "interrupted", "memo")
+    __slots__ = ("connection", "forks", "interrupted", "is_overdue", "left_out", "memo", "started")
 
     def __init__(self, connection: apsw.Connection, memo: dict[Hashable, Any] | None = None) -> None:
         self.connection = connection
         self.forks = forks.generation
         self.interrupted = False
+        self.left_out = 0
+        self.started = 0.0
+        self.is_overdue = False
         self.memo = {} if memo is None else memo
 
     def forget(self) -> None:
@@ -59,16 +65,23 @@ class Transaction:
         """Run one statement and return its first row, or None."""
         self._check()
         cursor = self.connection.execute(sql, parameters)
-        row: Row | None = cursor.fetchone()
-        cursor.close()
+        try:
+            row: Row | None = cursor.fetchone()
+        except UnicodeDecodeError:
+            raise readable.not_text() from None
+        finally:
+            cursor.close()
         return row
 
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
-        """Run one statement and return all of its rows."""
+        """Run one statement and return its rows, but for those with text that is none; see :attr:`left_out`."""
         self._check()
-        return list(self.connection.execute(sql, parameters))
+        rows, left_out = readable.fetch_all(self.connection, sql, parameters)
+        self.left_out += left_out
+        return rows
 
     def _check(self) -> None:
+        self.started = 0.0
         if self.interrupted:
             raise Interrupted("the call was interrupted", "Nothing of it was written")
         if self.forks != forks.generation:

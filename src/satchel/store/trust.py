@@ -13,7 +13,7 @@ import apsw
 
 from satchel.base import file_checks
 from satchel.base.clock import Clock, iso
-from satchel.base.errors import Refused, StoreMissing
+from satchel.base.errors import Refused, StoreMissing, Untrusted
 from satchel.base.file_checks import Vouched
 from satchel.base.paths import FOLDER_NAME
 from satchel.store import tracked_files
@@ -153,13 +153,13 @@ class Trust:
     def _moved(self, uid: bytes) -> KnownStore:
         store = self.known.of(uid)
         if store is None:
-            raise Refused(
+            raise Untrusted(
                 f"{self.file} was neither made nor trusted by you: it may have come with a clone or an archive, "
                 "and agents would follow what it says",
                 f"If you know where it comes from, run `satchel trust {self._project}`; else move it away",
             )
         if store.file != self.file and store.file.exists():
-            raise Refused(
+            raise Untrusted(
                 f"{self.file} is a copy of {store.file}",
                 f"To use it as a store of its own, run `satchel trust {self._project}`",
             )

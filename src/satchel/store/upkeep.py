@@ -11,13 +11,24 @@ from pathlib import Path
 import apsw
 
 from satchel.base.clock import iso
-from satchel.base.errors import SatchelError, StoreDamaged, StoreForeign
-from satchel.store import backups, migrations, opening
+from satchel.base.errors import (
+    Busy,
+    Interrupted,
+    ReadOnly,
+    Refused,
+    SatchelError,
+    StoreDamaged,
+    StoreFull,
+    TimedOut,
+    Untrusted,
+)
+from satchel.store import backups, migrations, opening, unfinished
 from satchel.store.backups import Progress
 from satchel.store.failures import explained
 from satchel.store.sqlite import SqliteEngine
 
 _CHECKPOINT_PAUSE = 0.01
+_NOT_ABOUT_THE_FILE = (Busy, Interrupted, StoreFull, Refused, TimedOut)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +89,10 @@ def restore(engine: SqliteEngine, source: Path, progress: Progress | None = None
     """Put a backup in the place of the store, after saving what is there.
 
     A healthy store is overwritten in one transaction, so that other processes see the old state or the new one; its
-    lock is taken before the old state is saved, so that no write falls in between. A damaged one is set aside and
-    replaced. The change counters never go back, so cursors stay true, unless damage makes them unreadable.
+    lock is taken before the old state is saved, so that no write falls in between. What cannot be used as a store,
+    whatever it is, is set aside and replaced.
+
+    The change counters never go back, so cursors stay true, unless damage makes them unreadable.
 
     Args:
         source: a backup; it is verified first and never changed.
@@ -87,7 +100,6 @@ def restore(engine: SqliteEngine, source: Path, progress: Progress | None = None
 
     Raises:
         NotFound, StoreForeign, StoreDamaged, StoreNewer: the backup cannot be used; nothing was changed.
-        StoreForeign: what is there is the database of another application; it was left untouched.
         Busy: another process kept the store locked for longer than the wait.
     """
     with explained(source):
@@ -95,38 +107,32 @@ def restore(engine: SqliteEngine, source: Path, progress: Progress | None = None
         with closing(apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)) as backup:
             migrations.check_readable(backup, source)
     access = engine.access
+    if engine.read_only:
+        raise ReadOnly(f"{access.file} was opened for reading only", "Open it without --read-only to restore")
     now = engine.clock()
     engine.check_files()
     engine.want_new()
-    if not access.file.exists():
+    if not os.path.lexists(access.file):
         opening.prepare_file(access)
-    draft = access.file.with_name(f"{access.file.name}.restoring")
-    try:
-        with explained(access.file):
-            _copy(source, draft)
-            with closing(apsw.Connection(str(draft))) as copy:
-                # now, since whoever has the store open would not look at its version again
-                uid = migrations.finish_copy(copy, source, now, engine.trust)
-            try:
-                previous = _overwrite(engine, draft, now, progress)
-            except (StoreDamaged, StoreForeign) as error:
-                if isinstance(error, StoreForeign) and opening.is_database(access.file):
-                    raise
-                engine.close()
-                aside = _set_aside(access.file, draft, now)
-                _list_copy(engine, uid)
-                return Restored(source, aside, previous_was_damaged=True)
-        engine.check_again()
-        _list_copy(engine, uid)
-        return Restored(source, previous, previous_was_damaged=False)
-    finally:
-        for leftover in (draft, Path(f"{draft}-journal"), Path(f"{draft}-wal"), Path(f"{draft}-shm")):
-            leftover.unlink(missing_ok=True)
-
-
-def _list_copy(engine: SqliteEngine, uid: bytes) -> None:
-    if engine.trust is not None:
-        engine.trust.list_copy(uid, opening.identity_of(engine.file))
+    unfinished.sweep(access.file, backups.backup_folders(access.file, engine.trust))
+    draft = access.file.with_name(f"{access.file.name}{unfinished.DRAFT}")
+    with explained(access.file), unfinished.making(draft):
+        _copy(source, draft)
+        with closing(apsw.Connection(str(draft))) as copy:
+            # now, since whoever has the store open would not look at its version again
+            uid = migrations.finish_copy(copy, source, now, engine.trust)
+        try:
+            previous, was_damaged = _overwrite(engine, draft, now, progress), False
+            engine.check_again()
+        except (SatchelError, apsw.Error) as error:
+            if isinstance(error, _NOT_ABOUT_THE_FILE) and not isinstance(error, Untrusted):
+                raise
+            # whatever is wrong with it, it is kept under another name, and a person has said yes
+            engine.close()
+            previous, was_damaged = _set_aside(access.file, draft, now), True
+        if engine.trust is not None:
+            engine.trust.list_copy(uid, opening.identity_of(access.file))
+        return Restored(source, previous, was_damaged)
 
 
 def _overwrite(engine: SqliteEngine, draft: Path, now: int, progress: Progress | None) -> Path | None:
@@ -154,8 +160,6 @@ def _overwrite(engine: SqliteEngine, draft: Path, now: int, progress: Progress |
 
 
 def _copy(source: Path, target: Path) -> None:
-    target.unlink(missing_ok=True)
-    os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     flags = apsw.SQLITE_OPEN_READONLY
     with (
         closing(apsw.Connection(str(source), flags=flags)) as old,
@@ -172,10 +176,13 @@ def _set_aside(file: Path, draft: Path, now: int) -> Path:
     """
     stamp = iso(now).replace(":", "").replace("-", "").replace(".", "")
     aside = file.with_name(f"{file.name}.damaged-{stamp}")
-    aside.hardlink_to(file)
-    for suffix in ("-wal", "-shm"):
+    try:
+        aside.hardlink_to(file)
+    except OSError:  # a folder, a file of another user, or a file system without links
+        file.rename(aside)
+    for suffix in unfinished.SIDE_FILES:
         part = Path(f"{file}{suffix}")
-        if part.exists():
+        if os.path.lexists(part):
             part.rename(f"{aside}{suffix}")
     draft.replace(file)
     opening.sync_folder(file.parent)

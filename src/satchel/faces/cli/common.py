@@ -103,6 +103,9 @@ def opened(
         warn(satchel.config.warnings)
         yield satchel
         done(satchel)
+        note = satchel.workplace.engine.take_note()
+        if note is not None:
+            warn((note,))
         if satchel.workplace.engine.commits:
             sys.stdout.flush()  # the answer comes first
             try:

@@ -29,7 +29,9 @@ def answer(
         files: the files it names; what others have claimed of them is said in its last line.
     """
     call.is_done = True
-    notice = notice_for(call, agent, files)
+    # before the notice, which reads too, and must not be asked for more than once
+    parts = [call.service.workplace.engine.take_note(), notice_for(call, agent, files)]
+    notice = "\n".join(part for part in parts if part is not None) or None
     return json_answer(fields(), notice) if form == "json" else text_answer(text(), notice)
 
 

@@ -155,6 +155,7 @@ def _search(
     constraints = tuple(
         constraint_of(rows[number], tags.get(number, ()), score=round(hits[document].score, 4))
         for document, number in zip(page, numbers, strict=True)
+        if number in rows
     )
     return constraints, len(ordered), notes
 

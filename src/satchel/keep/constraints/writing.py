@@ -211,6 +211,7 @@ def load_documents(transaction: Transaction, after: int, most: int) -> list[Docu
             status=ACTIVE if active else INACTIVE,
         )
         for number, seq, project, agent, active, created in rows
+        if number in texts
     ]
 
 

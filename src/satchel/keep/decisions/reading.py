@@ -288,4 +288,4 @@ def _load(
         return ()
     rows = transaction.all(f"SELECT {COLUMNS} FROM {SOURCE} WHERE d.id IN ({', '.join(map(str, numbers))})")
     found = currents(transaction, rows)
-    return tuple(decision(found[number], (scores or {}).get(number)) for number in numbers)
+    return tuple(decision(found[number], (scores or {}).get(number)) for number in numbers if number in found)

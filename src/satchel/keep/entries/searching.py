@@ -49,10 +49,10 @@ def search_entries(
         f"SELECT {COLUMNS}, d.id FROM documents d JOIN context c ON c.id = d.item_id "
         f"LEFT JOIN agents a ON a.id = c.agent_id WHERE d.id IN ({listed})"
     )
-    if len(rows) < len(page):
+    if len(rows) + transaction.left_out < len(page):
         raise search.disagreement()
     found = {row[12]: row for row in rows}
-    entries = tuple(entry_of(found[hit.document], run_id, round(hit.score, 4)) for hit in page)
+    entries = tuple(entry_of(found[hit.document], run_id, round(hit.score, 4)) for hit in page if hit.document in found)
     return entries, len(hits), ranking.notes
 
 

@@ -229,8 +229,7 @@ def _search(
         f"WHERE d.id IN ({', '.join(map(str, page))})"
     )
     changes = {row[-1]: _change(row, round(scores[row[-1]], 4)) for row in rows}
-    notes = ranking.notes
-    return tuple(changes[document] for document in page), len(ordered), notes
+    return tuple(changes[document] for document in page if document in changes), len(ordered), ranking.notes
 
 
 def _conditions(project_id: int, chosen: Filter, agent: int | None, layer: int | None) -> tuple[str, dict[str, object]]:

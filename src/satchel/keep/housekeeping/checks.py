@@ -9,14 +9,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from satchel.base.errors import SatchelError
+import apsw
+
+from satchel.base.errors import SatchelError, StoreDamaged, StoreForeign
 from satchel.base.paths import filesystem_kind
 from satchel.find import index_sqlite as index
 from satchel.keep.finding import index_problems
+from satchel.keep.housekeeping import leftovers
 from satchel.keep.housekeeping.counts import count_problems
 from satchel.keep.housekeeping.handed import count_deliveries
 from satchel.keep.projects import Workplace
 from satchel.store import backups, upkeep
+from satchel.store.failures import one_line
 from satchel.store.opening import ENGINE
 from satchel.store.schema import SCHEMA_VERSION
 from satchel.store.sqlite import SqliteEngine
@@ -53,10 +57,13 @@ def examine(engine: SqliteEngine, warnings: tuple[str, ...], further: tuple[Exam
         yield Check("store", "warning", f"{file} does not exist yet; the first write makes it")
         return
     yield _check_place(file)
+    lost = leftovers.lost_commits(file)  # before the store is opened: that may empty the WAL
     for name, examination in (
         ("store", _check_version),
         ("file", _check_file),
         ("git", _check_tracked),
+        ("schema", _check_schema),
+        ("texts", _check_texts),
         ("index", _check_index),
         ("counts", _check_counts),
         ("deliveries", _check_deliveries),
@@ -64,8 +71,10 @@ def examine(engine: SqliteEngine, warnings: tuple[str, ...], further: tuple[Exam
     ):
         check = _guarded(name, examination, engine)
         yield check
-        if check.status == "failed" and name in {"store", "file"}:
+        if check.status == "failed" and name in {"store", "file", "schema"}:
             break
+    yield _check_wal(engine, lost)
+    yield _check_leftovers(engine)
     yield _check_backups(engine)
 
 
@@ -123,8 +132,8 @@ def _check_file(engine: SqliteEngine) -> Check:
     if found:
         # the index can be made anew from what is kept, so its damage is no reason to go back to a backup
         is_index = all(index.is_about_index(problem) for problem in found)
-        remedy = "`satchel rebuild` makes the index anew" if is_index else "`satchel restore` goes back to a backup"
-        return Check("file", "failed", f"{found[0]} ({len(found)} in all); {remedy}")
+        remedy = "`satchel rebuild` makes the index anew" if is_index else _way_back(engine)
+        return Check("file", "failed", f"{one_line(found[0])} ({len(found)} in all); {remedy}")
     return Check("file", "ok", "the full integrity check passed")
 
 
@@ -152,7 +161,7 @@ def _check_deliveries(engine: SqliteEngine) -> Check:
             "deliveries",
             "failed",
             f"{of_others} of {recorded} are of another project's items than their run is: somebody changed the file; "
-            "`satchel restore` goes back to a backup",
+            f"{_way_back(engine)}",
         )
     left = f", {gone} of items that are gone; `satchel compact` removes those" if gone else ""
     return Check("deliveries", "ok", f"{recorded} recorded{left}")
@@ -177,12 +186,73 @@ def _check_backups(engine: SqliteEngine) -> Check:
     try:
         backups.verify(made[-1].file)
     except SatchelError as error:
-        return Check("backups", "failed", f"the newest is not usable: {error.problem}")
+        return Check("backups", "failed", f"the newest is not usable: {error.problem}; `satchel backup` makes another")
     return Check("backups", "ok", f"{len(made)}, the newest {made[-1].file.name} passed its check")
 
 
 def _guarded(name: str, examination: Callable[[SqliteEngine], Check], engine: SqliteEngine) -> Check:
     try:
-        return examination(engine)
+        with engine.without_deadline():
+            return examination(engine)
+    except StoreDamaged as error:
+        return Check(name, "failed", f"{error.problem}; {_way_back(engine)}")
     except SatchelError as error:
-        return Check(name, "failed", str(error))
+        way = _way_back(engine) if isinstance(error, StoreForeign) else error.remedy
+        return Check(name, "failed", f"{error.problem}; {way}")
+    except (LookupError, TypeError, ValueError, AssertionError, apsw.Error) as error:
+        # a value that no column of ours can hold: the row was changed below all rules
+        return Check(
+            name, "failed", f"the rows are not as Satchel writes them ({one_line(error)}); {_way_back(engine)}"
+        )
+
+
+def _way_back(engine: SqliteEngine) -> str:
+    """Say how to go on from a store that cannot be used as it is; what is said can be done."""
+    newest = backups.newest_usable(engine.file, engine.trust)
+    if newest is not None:
+        return f"`satchel restore` goes back to the newest backup, {newest.file.name}"
+    return (
+        f"there is no usable backup: save what can be read with `.recover` of the sqlite3 shell, then move "
+        f"{engine.file} and what lies beside it away and begin with an empty store: `satchel init --new`"
+    )
+
+
+def _check_schema(engine: SqliteEngine) -> Check:
+    found = leftovers.schema_problems(engine)
+    if found:
+        return Check("schema", "failed", f"{one_line(leftovers.listed(found))}; {_way_back(engine)}")
+    return Check("schema", "ok", "no object that Satchel did not make")
+
+
+def _check_texts(engine: SqliteEngine) -> Check:
+    found = leftovers.text_problems(engine)
+    if found:
+        remedy = f"`satchel forget` removes an item by its id; {_way_back(engine)}"
+        return Check("texts", "failed", f"{leftovers.listed(found)}; these rows are left out of answers; {remedy}")
+    return Check("texts", "ok", "every text was read")
+
+
+def _check_wal(engine: SqliteEngine, lost: int) -> Check:
+    if Path(f"{engine.file}-journal").exists():
+        return Check(
+            "wal",
+            "warning",
+            f"{engine.file}-journal lies beside the store, which Satchel does not make: another program wrote to it",
+        )
+    if lost:
+        return Check(
+            "wal",
+            "warning",
+            f"{lost} commits lie behind the readable end of the WAL and are lost, unless a failing disk had refused "
+            "them; `satchel compact` empties it",
+        )
+    return Check("wal", "ok", "it is readable to its end")
+
+
+def _check_leftovers(engine: SqliteEngine) -> Check:
+    dead, aside = leftovers.left_behind(engine)
+    if dead:
+        names = ", ".join(path.name for path in dead)
+        return Check("leftovers", "warning", f"a killed process left {names}; `satchel backup` removes them")
+    kept = f"{', '.join(path.name for path in aside)} set aside by a restore" if aside else "nothing is left behind"
+    return Check("leftovers", "ok", kept)

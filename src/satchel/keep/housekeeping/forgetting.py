@@ -6,15 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from satchel.base.errors import NotFound
+from satchel.base.errors import NotFound, SatchelError
+from satchel.find import documents
 from satchel.find import index_sqlite as index
 from satchel.keep import projects
+from satchel.keep.housekeeping import counts
 from satchel.keep.housekeeping.handed import forget_deliveries
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.patterns import writing as pattern_writing
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 from satchel.keep.projects import Project, Workplace
-from satchel.store import backups, upkeep
+from satchel.store import backups, unfinished, upkeep
+from satchel.store.sqlite import SqliteEngine
 from satchel.store.transaction import Transaction
 
 
@@ -28,7 +31,8 @@ class Forgotten:
         text: what could be searched of it.
         still_in: backups and set-aside files that hold it still.
         unreadable: backups that could not be opened to look.
-        wal_emptied: False when a reader of another process kept the WAL, so that its text may still lie in it.
+        wal_emptied: False when the file could not be rewritten, or a reader of another process kept the WAL, so that
+            the text may still lie in one of them.
         done: False for a preview.
     """
 
@@ -61,14 +65,24 @@ def forget(workplace: Workplace, ref: str, *, preview: bool) -> Forgotten:
     """Remove one item, as :meth:`satchel.keep.housekeeping.Housekeeping.forget` says."""
     engine = workplace.engine
     find = _solution if ref.strip().startswith(SOLUTION_LETTER) else _item
-    with engine.read() if preview else engine.write() as transaction:
+    if not preview:
+        unfinished.sweep(engine.file, backups.backup_folders(engine.file, engine.trust))
+    with engine.without_deadline(), engine.read() if preview else engine.write() as transaction:
         leaving = find(transaction, projects.find(transaction, workplace), ref)
         if not preview:
             leaving.delete()
             index.optimize(transaction)
-    emptied = not preview and upkeep.shrink(engine).wal_emptied
+    emptied = not preview and _shrink(engine)
     still, unreadable = backups.copies_that_hold(engine.file, leaving.table, leaving.uid, engine.trust)
     return Forgotten(leaving.ref, leaving.kind, leaving.text, still, unreadable, emptied, done=not preview)
+
+
+def _shrink(engine: SqliteEngine) -> bool:
+    """Take the bytes out of the file too; that this fails does not bring the item back."""
+    try:
+        return upkeep.shrink(engine).wal_emptied
+    except SatchelError:
+        return False
 
 
 def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leaving:
@@ -83,9 +97,17 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
 
     def delete() -> None:
         thing.delete(transaction, project.id, [number])
+        if transaction.left_out:
+            # its text is none, so that what hangs on it by its words cannot be told: it goes by its number
+            transaction.execute(
+                "DELETE FROM likenesses WHERE kind = :kind AND item_id = :id", {"kind": kind.number, "id": number}
+            )
+            transaction.execute(f"DELETE FROM {kind.table} WHERE id = :id", {"id": number})
+            documents.remove(transaction, kind, [number])
+            counts.recount(transaction)
         forget_deliveries(transaction, kind, number)
 
-    text = thing.texts(transaction, [number])[number]
+    text = thing.texts(transaction, [number]).get(number, "")
     return _Leaving(kind.ref(number), thing.name, kind.table, row[0], text, delete)
 
 

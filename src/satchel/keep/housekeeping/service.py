@@ -129,12 +129,10 @@ class Housekeeping:
         Raises:
             NotFound: there is none.
         """
-        for backup in reversed(self.backups()):
-            try:
-                backups.verify(backup.file)
-            except SatchelError:
-                continue
-            return backup
+        self._engine.check_files()
+        newest = backups.newest_usable(self._engine.file, self._engine.trust)
+        if newest is not None:
+            return newest
         raise NotFound(
             f"there is no usable backup of {self._engine.file}",
             "Name a copy that you have: `satchel restore PATH`, or begin anew: `satchel init --new`",
@@ -153,7 +151,7 @@ class Housekeeping:
 
         That is deliveries of items, and contents of conversations.
         """
-        with self._engine.write() as transaction:
+        with self._engine.without_deadline(), self._engine.write() as transaction:
             handed.remove_leftovers(transaction)
             past_conversations.remove_contents(transaction)
             index.optimize(transaction)

@@ -244,7 +244,7 @@ def load(transaction: Transaction, reader: Reader, scores: dict[int, float | Non
         reader.values,
     )
     found = {row[0]: row for row in rows}
-    return tuple(_message(found[number], score) for number, score in scores.items())
+    return tuple(_message(found[number], score) for number, score in scores.items() if number in found)
 
 
 def _message(row: Row, score: float | None) -> Message:

@@ -171,6 +171,7 @@ def _search(
     packages = tuple(
         package_of(rows[number], consumers.get(number, ()), score=round(hits[document].score, 4))
         for document, number in zip(page, numbers, strict=True)
+        if number in rows
     )
     return Result(packages, counts, notes)
 

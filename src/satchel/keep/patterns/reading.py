@@ -189,7 +189,11 @@ def _load(
         )
     }
     solutions = solutions_of(transaction, project_id, numbers, chosen.least)
-    return tuple(pattern_of(rows[number], solutions.get(number, ()), score=scores.get(number)) for number in numbers)
+    return tuple(
+        pattern_of(rows[number], solutions.get(number, ()), score=scores.get(number))
+        for number in numbers
+        if number in rows
+    )
 
 
 def _note_on_type(transaction: Transaction, project_id: int, error_type: str, now: int) -> tuple[str, ...]:

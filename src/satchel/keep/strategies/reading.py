@@ -122,7 +122,9 @@ def _search(
     page = ordered[chosen.offset : chosen.offset + chosen.limit]
     listed = ", ".join(str(found[document]) for document in page)
     rows = {row[0]: row for row in transaction.all(f"SELECT {COLUMNS} FROM {SOURCE} WHERE t.id IN ({listed})")}
-    strategies = tuple(strategy_of(rows[found[document]], score=hits[document]) for document in page)
+    strategies = tuple(
+        strategy_of(rows[found[document]], score=hits[document]) for document in page if found[document] in rows
+    )
     return strategies, len(ordered), notes
 
 

@@ -183,17 +183,17 @@ def _standing(asked: Asked, notes: list[str]) -> attempts.Standing | None:
     """Judge the agent's loop by its last scratchpads, whatever was delivered."""
     if asked.run is None or asked.loop_id is None:
         return None
-    try:
-        rows = asked.transaction.all(
-            f"""
-            SELECT id, content FROM context
-            WHERE project_id = :project AND run_id = :run AND loop_id = :loop AND superseded_by IS NULL
-                AND type = {SCRATCHPAD}
-            ORDER BY created_at DESC, id DESC LIMIT {_LAST_PADS}
-            """,
-            asked.values,
-        )
-    except UnicodeDecodeError:
+    before = asked.transaction.left_out
+    rows = asked.transaction.all(
+        f"""
+        SELECT id, content FROM context
+        WHERE project_id = :project AND run_id = :run AND loop_id = :loop AND superseded_by IS NULL
+            AND type = {SCRATCHPAD}
+        ORDER BY created_at DESC, id DESC LIMIT {_LAST_PADS}
+        """,
+        asked.values,
+    )
+    if asked.transaction.left_out > before:
         notes.append("whether the loop is stuck is not known: one of its scratchpads is no text in UTF-8")
         return None
     pads: list[structured.Scratchpad] = []

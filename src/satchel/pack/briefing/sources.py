@@ -200,14 +200,14 @@ def _add(asked: Asked, gathered: Gathered, numbers: Sequence[int], notes: list[s
 
 
 def _load(asked: Asked, source: Source, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
-    """Load candidates, one by one where another tool has written what is no text: reading that fails for all."""
-    try:
-        return source.load(asked, numbers, notes)
-    except UnicodeDecodeError as error:
-        if len(numbers) == 1:
-            notes.append(f"{source.kind.ref(numbers[0])} could not be read: it is no text in UTF-8 ({error.reason})")
-            return []
-        return [one for number in numbers for one in _load(asked, source, [number], notes)]
+    """Load candidates; a row that is no text is left out, and a note names it."""
+    before = asked.transaction.left_out
+    loaded = source.load(asked, numbers, notes)
+    if asked.transaction.left_out > before:
+        missing = sorted(set(numbers) - {candidate.number for candidate in loaded})
+        refs = ", ".join(map(source.kind.ref, missing))
+        notes.append(f"{refs or source.kind.name.lower()} could not be read: it is no text in UTF-8")
+    return loaded
 
 
 def _unchanged(asked: Asked, source: Source, where: str) -> dict[int, int]:

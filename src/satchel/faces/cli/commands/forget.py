@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from satchel.faces.cli.common import json_option, opened, progress, show_json, store_options
@@ -28,14 +30,17 @@ def command(ref: str, yes: bool, preview: bool, db: str | None, project: str | N
     """
     with opened(db, project) as satchel:
         found = satchel.housekeeping.forget(ref, preview=True)
+        # who has decided needs no look at it: it may be a secret, and the output of a command is often kept
+        is_asked = preview or not yes
         if not as_json:
-            click.echo(f"{found.ref} {found.kind}:")
+            click.echo(f"{found.ref} {found.kind}{':' if is_asked else ''}")
+        if not as_json and is_asked:
             click.echo("\n".join(content_lines(found.text[:400])))
         if not preview and (yes or (not as_json and click.confirm("Remove it for good?", err=True))):
             with progress("forgetting", quiet=as_json):
                 found = satchel.housekeeping.forget(ref)
     if as_json:
-        show_json(found)
+        show_json(replace(found, text="") if found.done else found)
         return
     click.echo("removed" if found.done else "not removed")
     for file in found.still_in:
@@ -44,6 +49,6 @@ def command(ref: str, yes: bool, preview: bool, db: str | None, project: str | N
         click.echo(f"could not look into {file}")
     if found.done and not found.wal_emptied:
         click.echo(
-            "a reader holds the WAL, which may still contain it: run `satchel compact` when it has left",
+            "its bytes may still lie in the file or its WAL: run `satchel compact` when no other process uses them",
             err=True,
         )

@@ -16,9 +16,10 @@ from satchel.faces.cli.common import json_option, opened, progress, show_json, s
 @store_options
 @json_option
 def command(source: Path | None, yes: bool, db: str | None, project: str | None, as_json: bool) -> None:
-    """Go back to the backup SOURCE, without it to the newest that passes its check.
+    """Go back to the backup SOURCE, or without one to the newest that passes its check.
 
-    What is there now is saved first; running servers go on with the restored state.
+    What is there now is saved first; what is no usable store is set aside, never deleted. Running servers go on with
+    the restored state.
 
     \b
     Examples:

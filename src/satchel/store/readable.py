@@ -1,0 +1,116 @@
+"""Rows with text that is none: bytes that are not UTF-8, or a BLOB where text belongs, as damage or other tools leave.
+
+SQLite stores what it is given in any column, and apsw decodes text while it fetches: one such value would hide every
+row of a result. Sound rows cost a look at the types of their text columns and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from operator import itemgetter
+from typing import Any
+
+import apsw
+
+from satchel.base.errors import StoreDamaged
+
+_Row = tuple[Any, ...]
+
+_TEXT_COLUMNS: dict[str, tuple[int, ...]] = {}
+"""By what stands before FROM: the places of the columns that are declared as text."""
+
+_MOST_KNOWN = 1_000
+
+
+def fetch_all(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None) -> tuple[list[_Row], int]:
+    """Run a statement and return its rows, and how many were left out since a text of theirs is none.
+
+    Raises:
+        StoreDamaged: there is such a text, and the statement changes rows, so that it cannot be run again.
+    """
+    try:
+        cursor = connection.execute(sql, parameters)
+        first = cursor.fetchone()
+        if first is None:
+            return [], 0
+        columns = _text_columns(sql, cursor)
+        rows = [first, *cursor]
+    except UnicodeDecodeError:
+        return _decoded(connection, sql, parameters)
+    if not any(bytes in map(type, map(itemgetter(column), rows)) for column in columns):
+        return rows, 0
+    sound = [row for row in rows if not any(type(row[column]) is bytes for column in columns)]
+    return sound, len(rows) - len(sound)
+
+
+def not_text() -> StoreDamaged:
+    """Return the error for a row that is needed and holds text that is none."""
+    return StoreDamaged(
+        "a row that is needed holds text that is not UTF-8",
+        "`satchel doctor` names it; `satchel forget` removes an item, `satchel restore` goes back to a backup",
+    )
+
+
+def _text_columns(sql: str, cursor: apsw.Cursor) -> tuple[int, ...]:
+    key = sql.partition("FROM")[0]
+    known = _TEXT_COLUMNS.get(key)
+    if known is None:
+        if len(_TEXT_COLUMNS) >= _MOST_KNOWN:
+            _TEXT_COLUMNS.clear()
+        described = cursor.get_description()
+        known = tuple(place for place, (_, declared) in enumerate(described) if declared == "TEXT")
+        _TEXT_COLUMNS[key] = known
+    return known
+
+
+def _decoded(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None) -> tuple[list[_Row], int]:
+    """Run a statement again with its texts as bytes, and decode them one by one."""
+    if sql.lstrip()[:6].upper() not in {"SELECT", "WITH R"}:
+        raise not_text()
+    described = _described(connection, sql, parameters)
+    names = [f"c{place}" for place in range(len(described))]
+    asked = ", ".join(
+        f"typeof({name}), CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END" for name in names
+    )
+    read = connection.execute(f"WITH readable ({', '.join(names)}) AS ({sql}) SELECT {asked} FROM readable", parameters)
+    rows: list[_Row] = []
+    left_out = 0
+    for row in read:
+        values = list(_values(row, described))
+        if _NO_TEXT in values:
+            left_out += 1
+        else:
+            rows.append(tuple(values))
+    return rows, left_out
+
+
+_NO_TEXT = object()
+
+
+def _values(row: _Row, described: list[str | None]) -> Iterator[object]:
+    for place, declared in enumerate(described):
+        kind, value = row[2 * place], row[2 * place + 1]
+        if kind == "text":
+            try:
+                yield value.decode()
+            except UnicodeDecodeError:
+                yield _NO_TEXT
+        else:
+            yield _NO_TEXT if kind == "blob" and declared == "TEXT" else value
+
+
+def _described(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None) -> list[str | None]:
+    """Return the declared types of a statement's columns, without running it."""
+    found: list[str | None] = []
+
+    def look(cursor: apsw.Cursor, *_: object) -> bool:
+        found.extend(declared for _, declared in cursor.get_description())
+        return False
+
+    cursor = connection.cursor()
+    cursor.exec_trace = look
+    try:
+        cursor.execute(sql, parameters)
+    except apsw.ExecTraceAbort:
+        return found
+    return found

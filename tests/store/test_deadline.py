@@ -1,0 +1,34 @@
+"""A statement that runs for too long is ended; upkeep may take as long as it needs."""
+
+from __future__ import annotations
+
+import pytest
+
+from faults.rows import add, names
+from satchel.base.errors import TimedOut
+from satchel.store import sqlite
+from store.opened import OpenEngine
+
+_ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {most}) SELECT max(i) FROM n"
+
+
+def test_a_statement_that_does_not_end_is_ended_and_nothing_is_written(
+    open_engine: OpenEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = open_engine()
+    add(engine, "before")
+    monkeypatch.setattr(sqlite, "DEADLINE_SECONDS", 0.0)
+    with pytest.raises(TimedOut, match="Nothing was written"), engine.write() as transaction:  # noqa: PT012
+        transaction.execute("UPDATE projects SET name = 'after'")
+        transaction.all(_ENDLESS.format(most=10**12))
+    with pytest.raises(TimedOut), engine.read() as transaction:
+        transaction.all(_ENDLESS.format(most=10**12))
+    assert names(engine) == ["before"]
+
+
+def test_upkeep_has_no_deadline(open_engine: OpenEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = open_engine()
+    add(engine, "before")
+    monkeypatch.setattr(sqlite, "DEADLINE_SECONDS", 0.0)
+    with engine.without_deadline(), engine.read() as transaction:
+        assert transaction.all(_ENDLESS.format(most=200_000)) == [(200_000,)]
