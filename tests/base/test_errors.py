@@ -14,7 +14,10 @@ def _classes(base: type[SatchelError] = SatchelError) -> Iterator[type[SatchelEr
 
 
 def test_every_error_class_has_its_row_in_the_table_and_every_row_its_class() -> None:
-    codes = [error.code for error in _classes() if error.__module__ == SatchelError.__module__]
+    # a class below another of ours may tell apart what has one code for users
+    codes = [
+        error.code for error in _classes() if error.__module__ == SatchelError.__module__ and "code" in vars(error)
+    ]
     assert sorted(codes) == sorted(ERROR_KINDS)
 
 

@@ -167,7 +167,7 @@ def test_calls_without_ids_have_others_in_each_round(pauses: Pauses) -> None:
 
 
 def test_arguments_that_are_nested_without_end_are_answered_with_what_is_wrong(pauses: Pauses) -> None:
-    with ChatCompletions(Said(calls=(("file_search", "[" * 100_000),)), Said(("Well.",))) as provider:
+    with ChatCompletions(Said(calls=(("file_search", "[" * 60_000),)), Said(("Well.",))) as provider:
         assert ask_compatible(provider, pauses) == ()
     assert "JSON object" in provider.requests[1].json["messages"][-1]["content"]
 

@@ -57,7 +57,7 @@ def test_a_healthy_store_passes_every_check(satchel: Satchel) -> None:
     satchel.housekeeping.backup()
     found = checks(satchel)
     assert list(found) == [
-        *("configuration", "place", "store", "file", "schema", "texts", "index", "counts", "deliveries"),
+        *("configuration", "place", "store", "file", "git", "schema", "texts", "index", "counts", "deliveries"),
         *("conversations", "contents", "vector stores", "wal", "leftovers", "backups"),
     ]
     assert {check.status for check in found.values()} == {"ok"}
@@ -149,7 +149,7 @@ def test_backups_that_hold_it_still_are_named(satchel: Satchel) -> None:
     satchel.entries.write("discovery", "x")
     before = satchel.housekeeping.backup()
     leaked = satchel.entries.write("discovery", "leaked")
-    after = satchel.housekeeping.backup(satchel.place.folder / "backups" / "satchel-20261121T000000000Z.db")
+    after = satchel.housekeeping.backup(before.file.with_name("satchel-20261121T000000000Z.db"))
     preview = satchel.housekeeping.forget(leaked.ref, preview=True)
     assert before.file not in preview.still_in
     assert satchel.housekeeping.forget(leaked.ref).still_in == preview.still_in

@@ -25,7 +25,7 @@ def test_the_next_backup_sweeps_what_a_killed_one_left(open_store: OpenStore, tm
 def test_what_a_living_process_writes_is_left_alone(tmp_path: Path) -> None:
     partial = tmp_path / "b.db.partial"
     with unfinished.making(partial):
-        assert unfinished.sweep(tmp_path / "s.db", tmp_path) == []
+        assert unfinished.sweep(tmp_path / "s.db", [tmp_path]) == []
         assert partial.exists()
         with pytest.raises(Busy), unfinished.making(partial):
             pass

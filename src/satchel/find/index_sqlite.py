@@ -21,6 +21,8 @@ from satchel.store.transaction import Transaction
 _INSERT = "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALUES (:id, :text, :parts, :scope)"
 
 _SAMPLE_WORDS = 24
+_MOST_WORD_BYTES = 32_768
+"""FTS5 cuts words there, in the middle of a character if need be (FTS5_MAX_TOKEN_SIZE in fts5Int.h)."""
 
 _READY: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
 _TOKENIZERS: weakref.WeakKeyDictionary[apsw.Connection, apsw.FTS5Tokenizer] = weakref.WeakKeyDictionary()
@@ -176,11 +178,7 @@ def holds(transaction: Transaction, document: int, text: str) -> bool:
 
 
 def fingerprints(transaction: Transaction) -> dict[int, int]:
-    """Return for every document a number that stands for all of its words in the index, with their places.
-
-    Raises:
-        UnicodeDecodeError: a word of the index is not UTF-8.
-    """
+    """Return for every document a number that stands for all of its words in the index, with their places."""
     connection = transaction.connection
     is_reader = connection.pragma("query_only")
     connection.pragma("query_only", False)  # the look into the index is a table for this connection alone
@@ -191,7 +189,9 @@ def fingerprints(transaction: Transaction) -> dict[int, int]:
     finally:
         connection.pragma("query_only", is_reader)
     found: dict[int, int] = {}
-    for word, document, column, place in connection.execute('SELECT term, doc, col, "offset" FROM documents_words'):
+    for word, document, column, place in connection.execute(
+        'SELECT CAST(term AS BLOB), doc, col, "offset" FROM documents_words'
+    ):
         found[document] = found.get(document, 0) + hash((word, column, place))
     return found
 
@@ -199,7 +199,7 @@ def fingerprints(transaction: Transaction) -> dict[int, int]:
 def fingerprint(transaction: Transaction, text: str, scope: str) -> int:
     """Return the number that :func:`fingerprints` gives for a text that is indexed as it should be."""
     return sum(
-        hash((word, column, place))
+        hash((word.encode()[:_MOST_WORD_BYTES], column, place))
         for column, content in (("text", text), ("parts", parts_text(text)), ("scope", scope))
         for place, (_, _, word) in enumerate(tokens(transaction, content))
     )

@@ -17,7 +17,7 @@ from satchel.base.errors import StoreDamaged
 _Row = tuple[Any, ...]
 
 _TEXT_COLUMNS: dict[str, tuple[int, ...]] = {}
-"""By what stands before FROM: the places of the columns that are declared as text."""
+"""By statement: the places of the columns that are declared as text. Asking SQLite costs 3 to 5 microseconds."""
 
 _MOST_KNOWN = 1_000
 
@@ -52,14 +52,13 @@ def not_text() -> StoreDamaged:
 
 
 def _text_columns(sql: str, cursor: apsw.Cursor) -> tuple[int, ...]:
-    key = sql.partition("FROM")[0]
-    known = _TEXT_COLUMNS.get(key)
+    known = _TEXT_COLUMNS.get(sql)
     if known is None:
         if len(_TEXT_COLUMNS) >= _MOST_KNOWN:
             _TEXT_COLUMNS.clear()
         described = cursor.get_description()
         known = tuple(place for place, (_, declared) in enumerate(described) if declared == "TEXT")
-        _TEXT_COLUMNS[key] = known
+        _TEXT_COLUMNS[sql] = known
     return known
 
 

@@ -154,8 +154,8 @@ class Trust:
         store = self.known.of(uid)
         if store is None:
             raise Untrusted(
-                f"{self.file} was neither made nor trusted by you: it may have come with a clone or an archive, "
-                "and agents would follow what it says",
+                f"{self.file} was neither made nor trusted by you (your list of stores is in {self.known.folder}): "
+                "it may have come with a clone or an archive, and agents would follow what it says",
                 f"If you know where it comes from, run `satchel trust {self._project}`; else move it away",
             )
         if store.file != self.file and store.file.exists():

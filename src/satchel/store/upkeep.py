@@ -13,6 +13,7 @@ import apsw
 from satchel.base.clock import iso
 from satchel.base.errors import (
     Busy,
+    Conflict,
     Interrupted,
     ReadOnly,
     Refused,
@@ -135,6 +136,35 @@ def restore(engine: SqliteEngine, source: Path, progress: Progress | None = None
         return Restored(source, previous, was_damaged)
 
 
+def make_room(engine: SqliteEngine) -> Path | None:
+    """Let the next write make a new store, after setting aside a file that cannot be used as one.
+
+    Returns:
+        Where that file is now, or None where there was none, or an empty one.
+
+    Raises:
+        Conflict: there is a store that can be used.
+    """
+    engine.check_files()
+    aside = None
+    if stored_bytes(engine.file):
+        try:
+            with engine.read():
+                backups.verify(engine.file)
+        except (SatchelError, apsw.Error) as error:
+            if isinstance(error, _NOT_ABOUT_THE_FILE) and not isinstance(error, Untrusted):
+                raise
+        else:
+            raise Conflict(
+                f"{engine.file} can be used as it is",
+                "`satchel doctor` examines it; move it away first to begin with an empty one",
+            )
+        engine.close()
+        aside = _set_aside(engine.file, None, engine.clock())
+    engine.want_new()
+    return aside
+
+
 def _overwrite(engine: SqliteEngine, draft: Path, now: int, progress: Progress | None) -> Path | None:
     """Save the store as it is, then copy the draft over it with the change counters lifted to the store's.
 
@@ -169,8 +199,8 @@ def _copy(source: Path, target: Path) -> None:
         new.pragma("journal_mode", "delete")
 
 
-def _set_aside(file: Path, draft: Path, now: int) -> Path:
-    """Give a damaged file another name and put the draft in its place.
+def _set_aside(file: Path, draft: Path | None, now: int) -> Path:
+    """Give an unusable file another name, and put the draft in its place if there is one.
 
     The new file replaces the old in one step: were the name free for a moment, another process would make a store.
     """
@@ -184,7 +214,10 @@ def _set_aside(file: Path, draft: Path, now: int) -> Path:
         part = Path(f"{file}{suffix}")
         if os.path.lexists(part):
             part.rename(f"{aside}{suffix}")
-    draft.replace(file)
+    if draft is not None:
+        draft.replace(file)
+    else:
+        file.unlink(missing_ok=True)
     opening.sync_folder(file.parent)
     return aside
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,8 +21,10 @@ def parameters(folder: Path) -> Callable[..., StdioServerParameters]:
     """How to start a server in the folder, with arguments and variables."""
 
     def make(*arguments: str, **variables: str) -> StdioServerParameters:
+        # the SDK hands on few variables of its own process; the list of stores must be the one of the test
+        own = {name: os.environ[name] for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME")}
         return StdioServerParameters(
-            command=sys.executable, args=["-m", "satchel", "mcp", *arguments], cwd=folder, env=variables
+            command=sys.executable, args=["-m", "satchel", "mcp", *arguments], cwd=folder, env=own | variables
         )
 
     return make

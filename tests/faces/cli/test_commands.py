@@ -61,7 +61,8 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "stats": ((), "2 entries, 0 of them superseded", {"project", "entries", "size_bytes", "runs"}),
     "prune": (("--keep", "1", "--preview"), "would remove nothing from run r1", {"run_id", "removed", "done"}),
     "forget": (("e1", "--preview"), "not removed", {"ref", "kind", "text", "still_in", "done"}),
-    "backup": ((), "project/.satchel/backups/backup-", {"file", "size_bytes", "created_at"}),
+    "backup": ((), "/backup-", {"file", "size_bytes", "created_at"}),
+    "trust": ((), "It holds 9 items of 1 project by 2 agents", {"store", "how", "items", "copy_of"}),
     "restore": (("copy.db", "--yes"), "restored ", {"source", "previous", "previous_was_damaged"}),
     "compact": ((), " before, ", {"before", "after", "wal_emptied"}),
     "config": ((), "store.durability = full  (default)", {"file", "warnings", "settings"}),
@@ -286,13 +287,13 @@ def test_a_store_with_several_projects_keeps_them_apart(cli: Cli) -> None:
 def test_configuration_names_the_source_of_each_value(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SATCHEL_STORE_BACKUPS_KEEP", "3")
     (folder / ".satchel").mkdir()
-    (folder / ".satchel" / "config.toml").write_text('[store]\ndurability = "relaxed"\nlock_wait_ms = "x"\n')
+    (folder / ".satchel" / "config.toml").write_text('[claims]\nminutes = 5\n[pack]\nbudget = "x"\n')
     _, out, err = cli("config")
     assert "store.backups_keep = 3  (environment SATCHEL_STORE_BACKUPS_KEEP)" in out
-    assert "store.durability = relaxed  (config.toml)" in out
+    assert "claims.minutes = 5  (config.toml)" in out
     assert "layers.open = false  (default)" in out
     assert "context.max_per_loop = not set  (default)" in out
-    assert "warning: config.toml: store.lock_wait_ms" in err
+    assert "warning: config.toml: pack.budget" in err
 
 
 def test_the_template_of_a_configuration_sets_nothing(cli: Cli, folder: Path) -> None:

@@ -89,8 +89,8 @@ def test_a_healthy_store_passes_the_doctor(cli: Cli) -> None:
 def test_the_doctor_reports_json(cli: Cli) -> None:
     checks = json.loads(cli("doctor", "--json")[1])
     assert {check["name"] for check in checks} == {
-        *("configuration", "place", "store", "file", "schema", "texts", "index", "counts", "deliveries"),
-        *("conversations", "contents", "vector stores", "wal", "leftovers", "backups", "tokens"),
+        *("configuration", "place", "store", "file", "git", "schema", "texts", "index", "counts", "deliveries"),
+        *("conversations", "contents", "vector stores", "wal", "leftovers", "backups", "tokens", "here"),
     }
 
 

@@ -127,8 +127,10 @@ def test_who_is_briefed_learns_of_claims_on_its_files(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("briefed")
-def test_a_note_that_the_text_lacks_goes_to_standard_error(cli: Cli, folder: Path) -> None:
-    (folder / ".satchel" / "config.toml").write_text("[store]\nlock_wait_ms = 50\n")
+def test_a_note_that_the_text_lacks_goes_to_standard_error(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SATCHEL_STORE_LOCK_WAIT_MS", "50")
     with open_satchel(cwd=folder, environ={}) as other, other.workplace.engine.write():
         status, out, err = cli("pack")
     assert (status, "e2 task T1: zebras cross here" in out) == (0, True)

@@ -382,7 +382,7 @@ def test_a_faulty_question_is_refused_and_nothing_is_sent(
         ({"session_id": "othr"}, "Did you mean 'other'?"),
         ({"session_id": "review"}, "error [conflict]: conversation 'review' is with compatible:tiny, openai:gpt-6"),
         ({"session_id": "other", "assistant": "gpt-6"}, "There is one with compatible:tiny"),
-        ({"session_id": "x" * 300}, "See which there are"),
+        ({"session_id": "x" * 300}, "session_id has 300 characters"),
     ],
 )
 def test_a_faulty_reset_is_refused_and_forgets_nothing(

@@ -27,7 +27,7 @@ def test_the_index_of_a_whole_store_agrees_with_its_tables(story: Story) -> None
     [
         (
             "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALUES (3, 'another', '', 'p1 r1 k1')",
-            "1 of 40 sampled texts are not what the index holds",
+            "1 texts are not what the index holds, such as e3",
         ),
         ("DELETE FROM documents_fts WHERE rowid = 3", "1 documents are not indexed, the first is 3"),
         ("DELETE FROM documents WHERE id = 3", "1 items of kind entry are not in the spine"),
@@ -44,7 +44,7 @@ def test_a_damaged_index_is_told_by_its_disagreements(story: Story, sql: str, pr
 
 
 @pytest.mark.parametrize(
-    "text", ["𞤀𞤁 word", "word 𬺰", "ẞ İstanbul ΟΔΟΣ", "Ꭰ Ა", "?!", "x" * 200_000, "a\u0308\u0308 é"]
+    "text", ["𞤀𞤁 word", "word 𬺰", "ẞ İstanbul ΟΔΟΣ", "Ꭰ Ა", "?!", "x" * 200_000, "全" * 20_000, "a\u0308\u0308 é"]
 )
 def test_no_text_of_any_script_is_taken_for_damage(satchel: Satchel, text: str) -> None:
     satchel.entries.write("discovery", text)

@@ -53,10 +53,10 @@ def examine(engine: SqliteEngine, warnings: tuple[str, ...], further: tuple[Exam
         yield Check("configuration", "warning", "; ".join(warnings))
     else:
         yield Check("configuration", "ok", "every value is valid")
-    if not file.exists():
-        yield Check("store", "warning", f"{file} does not exist yet; the first write makes it")
+    place = _guarded("place", _check_place, engine)
+    yield place
+    if place.status == "failed" or not file.exists():
         return
-    yield _check_place(file)
     lost = leftovers.lost_commits(file)  # before the store is opened: that may empty the WAL
     for name, examination in (
         ("store", _check_version),
@@ -95,7 +95,12 @@ def whereabouts(workplace: Workplace, found: str) -> Check:
     return Check("here", "ok", f"{place}trusted: {trusted}")
 
 
-def _check_place(file: Path) -> Check:
+def _check_place(engine: SqliteEngine) -> Check:
+    engine.check_files()
+    file = engine.file
+    if not file.exists():
+        with engine.read():  # which says so if there was a store
+            return Check("store", "warning", f"{file} does not exist yet; the first write makes it")
     kind = filesystem_kind(file.parent)
     mode = stat.S_IMODE(file.stat().st_mode)
     if mode & 0o077:
@@ -212,8 +217,8 @@ def _way_back(engine: SqliteEngine) -> str:
     if newest is not None:
         return f"`satchel restore` goes back to the newest backup, {newest.file.name}"
     return (
-        f"there is no usable backup: save what can be read with `.recover` of the sqlite3 shell, then move "
-        f"{engine.file} and what lies beside it away and begin with an empty store: `satchel init --new`"
+        "there is no usable backup: save what can be read with `.recover` of the sqlite3 shell, then "
+        "`satchel init --new` sets the file aside and begins with an empty store"
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from satchel.base.errors import Conflict, NotFound, SatchelError
+from satchel.base.errors import NotFound, SatchelError
 from satchel.base.text import check_encodable
 from satchel.find import index_sqlite as index
 from satchel.keep import past_conversations, projects
@@ -20,7 +20,7 @@ from satchel.keep.projects import Workplace
 from satchel.store import accepting, backups, upkeep
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
-from satchel.store.upkeep import Restored, Shrunk, stored_bytes
+from satchel.store.upkeep import Restored, Shrunk
 
 _FIRST_BACKUP_SECONDS = 60.0
 _BACKUP_SECONDS = 3_600.0
@@ -39,24 +39,22 @@ class Housekeeping:
         self._engine = workplace.engine
         self._examinations = examinations
 
-    def initialise(self, *, new: bool = False) -> None:
+    def initialise(self, *, new: bool = False) -> Path | None:
         """Make the store and the project now rather than at the first write.
 
         Args:
-            new: begin with an empty store where the file of the last one is gone or empty.
+            new: begin with an empty store where the last one is gone, empty or cannot be used.
+
+        Returns:
+            Where the file that cannot be used was set aside, if there was one.
 
         Raises:
-            Conflict: ``new`` was asked for, and there is a file that is not empty.
+            Conflict: ``new`` was asked for, and there is a store that can be used.
         """
-        if new:
-            if stored_bytes(self._engine.file):
-                raise Conflict(
-                    f"{self._engine.file} is there",
-                    "Move it away first, or use it: `satchel doctor` examines it",
-                )
-            self._engine.want_new()
+        aside = upkeep.make_room(self._engine) if new else None
         with self._engine.write() as transaction:
             projects.ensure(transaction, self._workplace, self._workplace.clock())
+        return aside
 
     def statistics(self) -> Statistics:
         """Count what the project holds."""

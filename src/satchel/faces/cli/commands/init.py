@@ -11,7 +11,7 @@ from satchel.faces.cli.common import json_option, opened, show_json, store_optio
 
 
 @click.command()
-@click.option("--new", is_flag=True, help="Begin with an empty store where the file of the last one is gone or empty.")
+@click.option("--new", is_flag=True, help="Begin with an empty store where the last is gone or unusable.")
 @store_options
 @json_option
 def command(new: bool, db: str | None, project: str | None, as_json: bool) -> None:
@@ -24,18 +24,28 @@ def command(new: bool, db: str | None, project: str | None, as_json: bool) -> No
       satchel init
     """
     with opened(db, project, here=True) as satchel:
-        existed = satchel.place.file.exists()
+        was_there = satchel.place.file.exists()
         lost = satchel.housekeeping.backups() if new else []
-        satchel.housekeeping.initialise(new=new)
+        aside = satchel.housekeeping.initialise(new=new)
+        existed = was_there and aside is None
         configuration = satchel.place.folder / FILE_NAME
         if satchel.place.owns_folder:
             with suppress(FileExistsError), configuration.open("x", encoding="utf-8") as stream:
                 stream.write(documented_toml())
         statistics = satchel.housekeeping.statistics()
         if as_json:
-            show_json({"store": satchel.place.file, "project": statistics.project, "existed": existed})
+            show_json(
+                {
+                    "store": satchel.place.file,
+                    "project": statistics.project,
+                    "existed": existed,
+                    "set_aside": aside,
+                }
+            )
             return
         click.echo(f"project {statistics.project}: {satchel.place.file}{' (was there already)' if existed else ''}")
+        if aside is not None:
+            click.echo(f"the file that could not be used was set aside as {aside}")
         if lost:
             backups = (
                 "1 backup of the lost store is" if len(lost) == 1 else f"{len(lost)} backups of the lost store are"
