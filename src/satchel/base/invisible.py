@@ -9,13 +9,7 @@ flags. A longer run, or one elsewhere, spells a hidden text.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import islice
-
-_VARIANTS_MONGOLIAN = "\u180b-\u180d\u180f"
-_JOINERS = "\u200c\u200d"
-_SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_TAGS = "\U000e0020-\U000e007f"
 
 INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
@@ -23,37 +17,7 @@ INVISIBLE = (
 )
 """The body of a character class: everything that shows nothing, controls apart."""
 
-_SHAPING = f"{_VARIANTS_MONGOLIAN}{_JOINERS}{_SELECTORS}{_TAGS}"
 _ANY = re.compile(f"[{INVISIBLE}]")
-# in one pass at the speed of C; what is left of a hidden text is then looked at run by run
-_NEVER_SHAPING = re.compile(f"(?![{_SHAPING}])[{INVISIBLE}]|(?<![\u0080-\U0010ffff0-9#*])[{_SHAPING}]+")
-_RUN = re.compile(f"[{_SHAPING}]+")
-_MOST_IN_RUN = 16  # of a longer run the beginning is looked at: no flag has more tags
-
-# scripts whose letters take other forms beside a joiner: Arabic to Tibetan, Myanmar, Khmer, Mongolian to Vedic, the
-# later Indic blocks, Arabic forms, the historic and Brahmic blocks, Adlam
-_JOINING = re.compile(
-    "[\u0620-\u0fff\u1000-\u109f\u1780-\u18af\u1900-\u1cff\ua800-\uaaff\uabc0-\uabff\ufb50-\ufdff\ufe70-\ufefc"
-    "\U00010a00-\U00010fff\U00011000-\U00011fff\U0001e900-\U0001e95f]"
-)
-_KEYCAP = re.compile("[0-9#*]")
-_EMOJI = re.compile(
-    "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299"
-    "\U0001f000-\U0001faff]"
-)
-_IDEOGRAPH = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-_MONGOLIAN = re.compile("[\u1820-\u18aa]")
-# dotted forms of Myanmar, and Phags-pa (StandardizedVariants.txt)
-_ONE_VARIANT = re.compile("[\u1000-\u109f\uaa60-\uaa7f\ua840-\ua87f]")
-# the flags that Unicode recommends for interchange (emoji-tag-sequences in emoji-sequences.txt), and Texas, which
-# clients draw too; any other region is a black flag to its reader, and room for a hidden word
-_FLAG = "\U0001f3f4"
-_FLAG_TAGS = frozenset(
-    "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
-    for region in ("gbeng", "gbsct", "gbwls", "ustx")
-)
-# the combining class of the marks that silence a consonant's vowel; a joiner after one may end a word (Malayalam)
-_VIRAMA = 9
 _NAMED = 3
 
 
@@ -78,61 +42,13 @@ def without_hidden(text: str) -> tuple[str, str | None]:
     """
     if _ANY.search(text) is None:
         return text, None
-    kept = _NEVER_SHAPING.sub("", text)
-    kept = _RUN.sub(_shaping, kept)
+    from satchel.base.shaping import keep_shaping
+
+    kept = keep_shaping(text)
     number = len(text) - len(kept)
     if not number:
         return text, None
     return kept, f"{number} invisible character{'s' * (number > 1)} removed ({_kinds(text, kept)})"
-
-
-def _shaping(run: re.Match[str]) -> str:
-    text = run.string
-    start, end = run.span()
-    return _kept(text[start - 1 : start], run[0][:_MOST_IN_RUN], text[end : end + 1])
-
-
-@lru_cache(maxsize=4_096)
-def _kept(before: str, run: str, after: str) -> str:
-    """Return what of a run shapes the text around it: a flag's tags, or one selector and one joiner."""
-    if before == _FLAG:
-        tags = "".join(character for character in run if "\U000e0020" <= character <= "\U000e007f")
-        if tags in _FLAG_TAGS:
-            return tags
-    selector = next((character for character in run if _selects(character, before)), "")
-    joiner = next((character for character in run if _joins(character, before, after)), "")
-    return selector + joiner
-
-
-def _selects(character: str, base: str) -> bool:
-    """Whether a character chooses a variant of the one before it."""
-    if character in "\ufe0e\ufe0f":
-        return bool(_EMOJI.match(base) or _KEYCAP.match(base))
-    if "\u180b" <= character <= "\u180f":
-        return bool(_MONGOLIAN.match(base))
-    # no ideograph has more registered variants (the Ideographic Variation Database)
-    if "\ufe00" <= character <= "\ufe02" or "\U000e0100" <= character <= "\U000e011f":
-        return bool(_IDEOGRAPH.match(base) or (character == "\ufe00" and _ONE_VARIANT.match(base)))
-    return False
-
-
-def _joins(character: str, before: str, after: str) -> bool:
-    """Whether a joiner stands between letters that need it, after a virama, or between emoji."""
-    if character not in _JOINERS or not before:
-        return False
-    if character == "\u200d" and _EMOJI.match(before):
-        return bool(_EMOJI.match(after))
-    if not (_JOINING.match(before) and _is_letter(before)):
-        return False
-    import unicodedata
-
-    return bool(_JOINING.match(after) and _is_letter(after)) or unicodedata.combining(before) == _VIRAMA
-
-
-def _is_letter(character: str) -> bool:
-    import unicodedata
-
-    return unicodedata.category(character)[0] in "LM"
 
 
 def _kinds(text: str, kept: str) -> str:

@@ -14,6 +14,7 @@ from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.paging import DEFAULT_LIMIT, ORDERS
 from satchel.client import Satchel, open_satchel
 from satchel.faces import cli
+from satchel.store.daily import back_up_when_due
 
 if TYPE_CHECKING:
     from satchel.store.backups import Progress
@@ -109,7 +110,7 @@ def opened(
         if satchel.workplace.engine.commits:
             sys.stdout.flush()  # the answer comes first
             try:
-                satchel.housekeeping.back_up_when_due()
+                back_up_when_due(satchel.workplace.engine)
             except SatchelError as error:
                 warn((f"the daily backup failed: {error}",))
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from satchel.base.errors import NotFound, SatchelError
+from satchel.base.errors import NotFound
 from satchel.base.text import check_encodable
 from satchel.find import index_sqlite as index
 from satchel.keep import past_conversations, projects
@@ -21,9 +20,6 @@ from satchel.store import accepting, backups, upkeep
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
 from satchel.store.upkeep import Restored, Shrunk
-
-_FIRST_BACKUP_SECONDS = 60.0
-_BACKUP_SECONDS = 3_600.0
 
 
 class Housekeeping:
@@ -83,38 +79,6 @@ class Housekeeping:
         with self._engine.read():
             pass  # what the store refuses to open is not copied either
         return backups.back_up(self._engine.access, target, self._workplace.clock(), progress, trust=self._engine.trust)
-
-    def back_up_when_due(self) -> Backup | None:
-        """Make the daily backup in the user's state folder, if a day has gone by and something has changed.
-
-        Returns:
-            The backup; None where none is due, or the store has no place in the state folder.
-        """
-        engine = self._engine
-        if engine.trust is None or engine.read_only:
-            return None
-        return backups.back_up_daily(engine.access, self._workplace.clock(), engine.backups_keep, engine.trust)
-
-    @contextmanager
-    def daily_backups(self) -> Iterator[None]:
-        """Make the daily backups by a thread of its own while the block runs, as a server does."""
-        import threading
-
-        done = threading.Event()
-
-        def watch() -> None:
-            pause = _FIRST_BACKUP_SECONDS
-            while not done.wait(pause):
-                pause = _BACKUP_SECONDS
-                # a disk that is full today need not be so tomorrow; doctor says how old the newest backup is
-                with suppress(SatchelError):
-                    self.back_up_when_due()
-
-        threading.Thread(target=watch, name="daily-backups", daemon=True).start()
-        try:
-            yield
-        finally:
-            done.set()
 
     def backups(self) -> list[Backup]:
         """Return the backups of the store, the oldest first."""

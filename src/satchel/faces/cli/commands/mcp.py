@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from satchel.faces.cli.common import agent_option, opened, run_option, show_json, store_options
+from satchel.store.daily import daily_backups
 
 
 @click.command()
@@ -48,6 +49,6 @@ def command(
         return
     with (
         opened(db, project, run_id=run_id, agent=agent, read_only=read_only) as satchel,
-        satchel.housekeeping.daily_backups(),
+        daily_backups(satchel.workplace.engine),
     ):
         serve_stdio(make_server(satchel, chosen, read_only=read_only))
