@@ -9,9 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.content import notes, open_filled
-from benchmarks.harness import Bench, NotMeasuredError, Samples, Section, interleave, timed
+from benchmarks.harness import Bench, Figure, NotMeasuredError, Samples, Section, interleave, timed
+from satchel import open_satchel
 
 _COMMAND_LINE_MS = 100
+_TRUST_MS = 0.3
 
 
 def run(bench: Bench) -> Section:
@@ -33,6 +35,7 @@ def run(bench: Bench) -> Section:
         bench.choose(30, 6),
         warm_up=1,
     )
+    opened = _openings(bench)
     bare = started["bare"]
     beside = "python -c pass"
     commands = ("--version", "--help", "read", "write")
@@ -42,10 +45,44 @@ def run(bench: Bench) -> Section:
         (
             timed("`import satchel`", started["import"], bare, beside),
             *(timed(f"`satchel {name}`", started[name], bare, beside, at_most=_COMMAND_LINE_MS) for name in commands),
+            timed("opening a listed store, one read", opened["listed"], opened["unchecked"], "no trust asked"),
+            Figure(
+                "of it for trust",
+                opened["listed"].median - opened["unchecked"].median,
+                "ms",
+                at_most=_TRUST_MS,
+            ),
             timed("`satchel tour`, end to end", _tour(satchel, bench.choose(3, 1))),
         ),
         ("Wall time of whole processes, bytecode already compiled; `read` prints 20 of 200 entries.",),
     )
+
+
+def _openings(bench: Bench) -> dict[str, Samples]:
+    """Open a store that is on a list of its own, and the same without asking whether it may be trusted."""
+    folder = bench.folder / "listed"
+    (folder / ".git").mkdir(parents=True)
+    before = os.environ.get("XDG_STATE_HOME")
+    os.environ["XDG_STATE_HOME"] = str(bench.folder / "state")
+
+    def opening(trusted: bool) -> Callable[[int], object]:
+        def run(_: int) -> None:
+            with open_satchel(cwd=folder, environ={}) as satchel:
+                if not trusted:
+                    satchel.workplace.engine.trust = None
+                satchel.entries.read(limit=1)
+
+        return run
+
+    try:
+        with open_satchel(cwd=folder, environ={}, agent="bench") as satchel:
+            satchel.entries.write("discovery", "x")
+        return interleave({"listed": opening(True), "unchecked": opening(False)}, bench.choose(400, 50), warm_up=5)
+    finally:
+        if before is None:
+            del os.environ["XDG_STATE_HOME"]
+        else:
+            os.environ["XDG_STATE_HOME"] = before
 
 
 def satchel_command() -> str:

@@ -112,7 +112,7 @@ def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
     if taken:
         raise Conflict(
             f"this store holds a project {name!r} of another folder ({taken[0]})",
-            "Choose a name for this one with --project, SATCHEL_PROJECT or project.name in config.toml",
+            "Choose a name for this one with --project, SATCHEL_PROJECT or project.name in your own config.toml",
         )
     row = transaction.one(
         """

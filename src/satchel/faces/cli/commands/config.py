@@ -37,7 +37,7 @@ def command(template: bool, of_user: bool, db: str | None, project: str | None, 
                 "warnings": config.warnings,
                 "settings": {
                     setting.key.name: {
-                        "value": setting.value,
+                        "value": setting.shown,
                         "source": setting.source,
                         "read_from": setting.key.read_from,
                         "help": setting.key.help,
@@ -52,6 +52,6 @@ def command(template: bool, of_user: bool, db: str | None, project: str | None, 
         click.echo(f"# {what}: {file}{'' if file.exists() else ' (not there)'}")
     for setting in config.settings:
         click.echo(
-            f"{setting.key.name} = {setting_text(setting.value)}  {click.style(f'({setting.source})', dim=True)}"
+            f"{setting.key.name} = {setting_text(setting.shown)}  {click.style(f'({setting.source})', dim=True)}"
         )
         click.echo(click.style(f"    {setting.key.help}", dim=True))
