@@ -488,9 +488,3 @@ def test_the_documented_file_of_a_project_names_only_what_counts_there(tmp_path:
     config = from_project(tmp_path, "\n".join(line if line[:2] == "# " else line.lstrip("#") for line in lines))
     assert config.warnings == ()
     assert {setting.key.name for setting in config.settings if setting.source == "config.toml"} == OF_PROJECTS | LOWERED
-
-
-def test_an_address_is_shown_without_its_credentials() -> None:
-    config = load_config(None, {"SATCHEL_CONSULT_BASE_URL": "https://me:secret@example.org/v1"})
-    assert config.setting("consult.base_url").shown == "https://example.org/v1"
-    assert config.consult_base_url == "https://me:secret@example.org/v1"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterable, Mapping
@@ -37,7 +36,6 @@ _YOUR_FILE = "your config.toml"
 _PROJECTS = "projects"
 _MOST_BYTES = 1_048_576
 _SHOWN_CHARS = 60
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +51,6 @@ class Setting:
     key: Key
     value: Value
     source: str
-
-    @property
-    def shown(self) -> Value:
-        """The value as it may be shown: an address without user and password."""
-        return _CREDENTIALS.sub("", self.value) if isinstance(self.value, str) else self.value
 
 
 @dataclass(frozen=True, slots=True)

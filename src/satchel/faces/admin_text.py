@@ -61,7 +61,7 @@ def cleared_fields(cleared: Cleared) -> dict[str, object]:
 def config_text(config: Config) -> str:
     """Render the configuration in force: for each key value, source and meaning, then what is wrong in the sources."""
     lines = [
-        f"{setting.key.name} = {json_line(_told(setting.shown))} ({setting.source}): {setting.key.help}"
+        f"{setting.key.name} = {json_line(told(setting.value))} ({setting.source}): {setting.key.help}"
         for setting in config.settings
     ]
     return "\n".join([*lines, *(f"warning: {redact(warning).text}" for warning in config.warnings)])
@@ -71,14 +71,15 @@ def config_fields(config: Config) -> dict[str, object]:
     """Return the configuration in force as JSON fields; a value that is null is not set."""
     return {
         "settings": {
-            setting.key.name: {"value": _told(setting.shown), "source": setting.source, "help": setting.key.help}
+            setting.key.name: {"value": told(setting.value), "source": setting.source, "help": setting.key.help}
             for setting in config.settings
         },
         "warnings": [redact(warning).text for warning in config.warnings],
     }
 
 
-def _told(value: Value) -> Value:
+def told(value: Value) -> Value:
+    """Return a value of the configuration as it may be shown."""
     # no key is for a secret, but one may have been put into any text
     return redact(value).text if isinstance(value, str) else value
 

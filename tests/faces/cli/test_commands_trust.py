@@ -160,3 +160,11 @@ def test_the_users_file_counts(cli: Cli, tmp_path: Path) -> None:
 def test_a_template_for_the_user_explains_every_key(cli: Cli) -> None:
     assert "#base_url" in cli("config", "--template", "--user")[1]
     assert "#base_url" not in cli("config", "--template")[1]
+
+
+def test_an_address_is_shown_without_its_password(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_CONSULT_BASE_URL", "https://me:correct-horse-9@example.org/v1")
+    for arguments in (("config",), ("config", "--json")):
+        out = cli(*arguments)[1]
+        assert "@example.org/v1" in out
+        assert "correct-horse-9" not in out

@@ -27,6 +27,8 @@ def command(template: bool, of_user: bool, db: str | None, project: str | None, 
         click.echo(documented_toml(of_user=of_user), nl=False)
         return
     own = config_folder() / FILE_NAME
+    from satchel.faces.admin_text import told
+
     with open_satchel(db, project, read_only=True) as satchel:
         config, folder = satchel.config, satchel.place.folder
     if as_json:
@@ -37,7 +39,7 @@ def command(template: bool, of_user: bool, db: str | None, project: str | None, 
                 "warnings": config.warnings,
                 "settings": {
                     setting.key.name: {
-                        "value": setting.shown,
+                        "value": told(setting.value),
                         "source": setting.source,
                         "read_from": setting.key.read_from,
                         "help": setting.key.help,
@@ -52,6 +54,6 @@ def command(template: bool, of_user: bool, db: str | None, project: str | None, 
         click.echo(f"# {what}: {file}{'' if file.exists() else ' (not there)'}")
     for setting in config.settings:
         click.echo(
-            f"{setting.key.name} = {setting_text(setting.shown)}  {click.style(f'({setting.source})', dim=True)}"
+            f"{setting.key.name} = {setting_text(told(setting.value))}  {click.style(f'({setting.source})', dim=True)}"
         )
         click.echo(click.style(f"    {setting.key.help}", dim=True))
