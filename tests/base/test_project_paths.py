@@ -136,4 +136,8 @@ def test_the_place_is_inside_and_its_own_place(
         return
     assert canonical_path(path, str(root)) == path
     assert not path.startswith(("/", "../"))
-    assert os.path.realpath(root / path).startswith(os.path.realpath(root))
+    try:
+        real = os.path.realpath(root / path, strict=True)
+    except OSError:
+        return  # a loop and a missing part lead nowhere
+    assert real.startswith(os.path.realpath(root))

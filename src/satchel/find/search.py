@@ -103,7 +103,7 @@ class Ranking:
         return (INCOMPLETE,) * (not self.is_complete) + (CUT,) * self.is_cut
 
 
-CUT = f"the search has more than {MAX_TERMS} words: only the first were looked for"
+CUT = f"the search has more than {MAX_TERMS} words: only the first {MAX_TERMS} were looked for"
 INCOMPLETE = "more match: very common words were left out, add a rarer one to narrow it down"
 
 NOTHING = Ranking((), True, (), (), {}, {}, {})

@@ -12,14 +12,14 @@ from typing import Any, NoReturn
 
 import apsw
 
-from satchel.base.clock import Clock, system_clock
-from satchel.base.errors import Busy, IoError, ReadOnly, SatchelError, TimedOut
+from satchel.base.clock import Clock, iso, system_clock
+from satchel.base.errors import Busy, IoError, ReadOnly, SatchelError, StoreMissing, TimedOut
 from satchel.base.paths import refuse_network_filesystem
-from satchel.store import forks, migrations, opening
+from satchel.store import backups, forks, migrations, opening
 from satchel.store.failures import explain, unknown_outcome
 from satchel.store.opening import Access
 from satchel.store.transaction import Transaction
-from satchel.store.trust import Trust, missing
+from satchel.store.trust import Trust
 from satchel.store.turnstile import Turnstile
 
 _LONGEST_TURN_SECONDS = 2.0
@@ -438,10 +438,15 @@ class SqliteEngine:
         # what is left in the WAL must not be written into an emptied file when the connections are closed
         for connection in filter(None, (self._writer, *self._readers)):
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        if self._seen_store:
-            raise missing(self.file)
-        if self.trust is not None:
-            self.trust.check_missing()
+        if self._seen_store or (self.trust is not None and self.trust.expects_store()):
+            made = backups.list_backups(self.file, self.trust)
+            newest = f"the newest backup, of {iso(made[-1].created_at)[:16]} UTC" if made else "a backup that you name"
+            raise StoreMissing(
+                f"the store {self.file} {'is empty' if self.file.exists() else 'is gone'}, though there was one; "
+                "nothing was written",
+                f"This is for a person to decide: `satchel restore` goes back to {newest}, `satchel init --new` begins "
+                "with an empty store. Keep what you wanted to write until then",
+            )
 
 
 class _Tracked:

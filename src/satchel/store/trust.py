@@ -13,16 +13,11 @@ import apsw
 
 from satchel.base import file_checks
 from satchel.base.clock import Clock, iso
-from satchel.base.errors import Refused, StoreMissing, Untrusted
+from satchel.base.errors import Refused, Untrusted
 from satchel.base.file_checks import Vouched
 from satchel.base.paths import FOLDER_NAME
 from satchel.store import tracked_files
 from satchel.store.known_stores import Identity, KnownStore, KnownStores
-
-_WAYS_BACK = (
-    "`satchel restore` goes back to the newest backup, `satchel init --new` begins with an empty store; "
-    "nothing was written"
-)
 
 
 class Trust:
@@ -96,15 +91,10 @@ class Trust:
             file_checks.refuse_unsafe_place(self.file.parent, vouched)
         file_checks.refuse_unsafe_file(self.file, vouched)
 
-    def check_missing(self) -> None:
-        """Refuse to take a file that is gone or empty for a new store where there was one.
-
-        Raises:
-            StoreMissing: the list knows a store here.
-        """
+    def expects_store(self) -> bool:
+        """Whether the list knows a store here, so that a file that is gone or empty is a loss."""
         store = None if self.new_wanted else self._look_up()
-        if store is not None and store.complete:
-            raise missing(self.file)
+        return store is not None and store.complete
 
     def check_known(self, identity: Identity) -> None:
         """Refuse a file that is not on the list, before SQLite writes anything beside it. Follows :meth:`check_files`.
@@ -156,12 +146,14 @@ class Trust:
             raise Untrusted(
                 f"{self.file} was neither made nor trusted by you (your list of stores is in {self.known.folder}): "
                 "it may have come with a clone or an archive, and agents would follow what it says",
-                f"If you know where it comes from, run `satchel trust {self._project}`; else move it away",
+                f"This is for a person to decide: `satchel trust {self._project}` if you know where it comes from, else "
+                "move it away",
             )
         if store.file != self.file and store.file.exists():
             raise Untrusted(
                 f"{self.file} is a copy of {store.file}",
-                f"To use it as a store of its own, run `satchel trust {self._project}`",
+                f"This is for a person to decide: `satchel trust {self._project}` makes it a store of its own, with all "
+                f"that it holds; else work in {store.file.parent.parent}",
             )
         return store
 
@@ -238,12 +230,6 @@ class Trust:
         if self._folder is not None:
             return f"{self._folder} is one of your trust.folders"
         return "there is nothing yet to be trusted"
-
-
-def missing(file: Path) -> StoreMissing:
-    """Return the error for a store whose file is gone or empty."""
-    what = "is empty" if file.exists() else "is gone"
-    return StoreMissing(f"the store {file} {what}, though there was one", _WAYS_BACK)
 
 
 def peek(file: Path) -> bytes | None:

@@ -36,7 +36,7 @@ def test_a_strange_store_is_refused_with_the_command_that_trusts_it(cli: Cli, fo
     strange(cli, folder)
     status, out, err = cli("read")
     assert (status, out) == (5, "")
-    assert f"run `satchel trust {folder}`" in err
+    assert f"for a person to decide: `satchel trust {folder}`" in err
 
 
 @pytest.mark.parametrize("path", [".", ".satchel", ".satchel/satchel.db", None])
