@@ -50,19 +50,13 @@ def _as_text(value: str, root: str | None, field: str) -> str:
     if posixpath.isabs(path):
         inside = None if root is None else posixpath.relpath(posixpath.normpath(path), root)
         if inside is None or inside == ".." or inside.startswith("../"):
-            raise _outside(field, path)
+            raise InvalidInput(f"{field} {path!r} is outside the project", "Give a path relative to the project's root")
         normal = inside
     else:
         normal = posixpath.normpath(path)
-        if normal == ".." or normal.startswith("../"):
-            raise _outside(field, path)
-    if normal == ".":
+    if normal in {".", ".."} or normal.startswith("../"):
         raise InvalidInput(f"{field} {path!r} names no file of the project", "Give a path such as src/app.py")
     return normal
-
-
-def _outside(field: str, path: str) -> InvalidInput:
-    return InvalidInput(f"{field} {path!r} is outside the project", "Give a path relative to the project's root")
 
 
 def _on_disk(path: str, root: str, field: str) -> str:

@@ -146,14 +146,14 @@ class Trust:
             raise Untrusted(
                 f"{self.file} was neither made nor trusted by you (your list of stores is in {self.known.folder}): "
                 "it may have come with a clone or an archive, and agents would follow what it says",
-                f"This is for a person to decide: `satchel trust {self._project}` if you know where it comes from, else "
-                "move it away",
+                f"This is for a person to decide: `satchel trust {self._project}` if you know where it comes from, else"
+                " move it away",
             )
         if store.file != self.file and store.file.exists():
             raise Untrusted(
                 f"{self.file} is a copy of {store.file}",
-                f"This is for a person to decide: `satchel trust {self._project}` makes it a store of its own, with all "
-                f"that it holds; else work in {store.file.parent.parent}",
+                f"This is for a person to decide: `satchel trust {self._project}` makes it a store of its own, with all"
+                f" that it holds; else work in {store.file.parent.parent}",
             )
         return store
 
