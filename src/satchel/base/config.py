@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 import os
-import stat
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from satchel.base.config_files import flat, read_file
 from satchel.base.config_keys import KEYS, VARIABLE_PREFIX, Key, Value
 from satchel.base.errors import InvalidInput, Refused, nearest, unknown_name
 from satchel.base.text import check_name
@@ -34,7 +34,6 @@ RESERVED_VARIABLES = {
 
 _YOUR_FILE = "your config.toml"
 _PROJECTS = "projects"
-_MOST_BYTES = 1_048_576
 _SHOWN_CHARS = 60
 
 
@@ -185,13 +184,13 @@ def _from_files(
     project: dict[str, object] = {}
     if user_file is not None:
         try:
-            tables = _read_file(user_file, links=True)
+            tables = read_file(user_file, links=True)
             of_projects = tables.pop(_PROJECTS, {})
-            user = _flat(tables)
+            user = flat(tables)
             if isinstance(of_projects, dict):
                 for path, own in of_projects.items():
                     if root is not None and isinstance(own, dict) and Path(path).expanduser() == root:
-                        user |= _flat(own)
+                        user |= flat(own)
             else:
                 warnings.append(f'{_YOUR_FILE}: {_PROJECTS} is no table; write [{_PROJECTS}."/path/of/project".store]')
         except (InvalidInput, Refused) as error:
@@ -200,7 +199,7 @@ def _from_files(
         if folder.is_symlink():
             raise Refused(f"{folder} is a link, not a folder", "Remove it, or name a store with --db PATH")
         try:
-            project = _flat(_read_file(folder / FILE_NAME, links=False))
+            project = flat(read_file(folder / FILE_NAME, links=False))
         except InvalidInput as error:
             warnings.append(f"{FILE_NAME}: {error}")
     return (
@@ -353,57 +352,6 @@ def _resolve(key: Key, sources: Iterable[Mapping[str, _Given]]) -> tuple[Setting
         f"{place}: {problem.problem}; {key.name} is {used} ({setting.source})"
         for place, problem in zip(places, problems, strict=True)
     ]
-
-
-def _read_file(path: Path, *, links: bool) -> dict[str, object]:
-    """Return the tables of a file, or nothing where there is no file.
-
-    Args:
-        links: whether the path may be a link, as dotfiles of a user often are.
-
-    Raises:
-        Refused: it is a link all the same, no regular file, or too large.
-        InvalidInput: it cannot be read, or is not valid TOML.
-    """
-    # without waiting, since opening a pipe would wait for whatever writes to it
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-    try:
-        descriptor = os.open(path, flags if links else flags | getattr(os, "O_NOFOLLOW", 0))
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        if path.is_symlink() and not links:
-            raise Refused(f"{path} is a link", "Put a file in its place, or remove it") from error
-        raise InvalidInput(f"cannot be read ({error.strerror})", "None of its keys count") from error
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise Refused(f"{path} is not a regular file", "Put a file in its place, or remove it")
-        if status.st_size > _MOST_BYTES:
-            raise Refused(f"{path} has {status.st_size} bytes; a configuration has at most {_MOST_BYTES}", "Remove it")
-        with os.fdopen(descriptor, "rb", closefd=False) as stream:
-            raw = stream.read(_MOST_BYTES)
-    except OSError as error:
-        raise InvalidInput(f"cannot be read ({error.strerror})", "None of its keys count") from error
-    finally:
-        os.close(descriptor)
-    import tomllib
-
-    try:
-        return tomllib.loads(raw.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:  # ValueError itself: a number of too many digits
-        raise InvalidInput(f"is not valid TOML ({error})", "None of its keys count") from error
-
-
-def _flat(tables: Mapping[str, object]) -> dict[str, object]:
-    """Return the keys of tables, each with its table's name before it."""
-    keys: dict[str, object] = {}
-    for table, content in tables.items():
-        if isinstance(content, dict):
-            keys |= {f"{table}.{name}": value for name, value in content.items()}
-        else:
-            keys[table] = content
-    return keys
 
 
 def _bad(key: Key, given: object) -> InvalidInput:

@@ -196,8 +196,8 @@ def _say_nothing(_done: int, _total: int) -> None:
 
 
 def setting_text(value: object) -> str:
-    """Write a setting as the configuration file wants it, text without its quotes; ``not set`` for None."""
-    if value is None:
+    """Write a setting as the configuration file wants it, text without its quotes; ``not set`` for nothing."""
+    if value is None or value == ():
         return "not set"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
