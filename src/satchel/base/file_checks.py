@@ -145,8 +145,7 @@ def _refuse_others(path: Path, status: os.stat_result, vouched: Vouched) -> None
         name = owner_name(status.st_uid)
         raise Refused(
             f"{path} belongs to {name}, not to you",
-            f"If you trust what {name} keeps there, run `satchel trust --owner {name}`; "
-            "teams share one store through `satchel serve`",
+            f"If you trust what {name} keeps there, run `satchel trust --owner {name}`",
         )
     if status.st_mode & stat.S_IWOTH:
         raise Refused(f"every user can write {path}", f"Run `chmod go-w {path}`. {_VOUCH}")
