@@ -173,7 +173,8 @@ class Trust:
             raise Refused(
                 f"git tracks {shown} in {self.file.parent}, so that anyone who can push to the repository could change "
                 "what agents are told",
-                f"Run `git -C {self._project} rm -r --cached {FOLDER_NAME}` and commit, then `satchel trust`",
+                f"Run `git -C {self.file.parent} rm -r --cached -- {' '.join(tracked)}` and commit, "
+                "then `satchel trust`",
             )
 
     def tracked(self) -> tuple[str, ...]:

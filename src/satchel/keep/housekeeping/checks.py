@@ -179,7 +179,7 @@ def _check_tracked(engine: SqliteEngine) -> Check:
             "git",
             "failed",
             f"git tracks {', '.join(tracked[:3])} of {engine.file.parent}, so that anyone who can push could change "
-            f"what agents are told: `git rm -r --cached {engine.file.parent.name}` in its project",
+            f"what agents are told: `git rm -r --cached -- {' '.join(tracked)}` in that folder",
         )
     return Check("git", "ok", "git tracks nothing of the store")
 
