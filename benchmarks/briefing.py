@@ -32,7 +32,7 @@ _CRITICAL = 0.001
 _BATCH = 500
 _MEDIAN_MS, _P99_MS, _KNOWN_MS = 50, 250, 5
 _LATER = START + 3 * DAY_MS
-_LEAST_BUDGET, _MOST_BUDGET = 50, 50_000
+_LEAST_BUDGET, _MAX_BUDGET = 50, 50_000
 _PACKS_PER_STORE = 3
 
 
@@ -53,7 +53,7 @@ def run(bench: Bench) -> Section:
             "A known error is reported by `patterns.report`, which counts it durably, and answered with its solutions.",
             f"Small stores hold up to 60 records of every kind, a quarter of them critical, in prose, code, Chinese, "
             f"emoji and letters without spaces; {_PACKS_PER_STORE} briefings of each, {_LEAST_BUDGET} to "
-            f"{_MOST_BUDGET:,} tokens, at least one of the least, in any role and zone, with and without a query. "
+            f"{_MAX_BUDGET:,} tokens, at least one of the least, in any role and zone, with and without a query. "
             "Tokens are counted anew. A critical item is dropped silently if neither the text shows it nor the count "
             "of what was left out and the text tell of it.",
         ),
@@ -66,8 +66,8 @@ def _speed(bench: Bench) -> list[Figure]:
     queries = [sentence(chance, 1) for _ in range(rounds + 1)]
     with open_project(bench) as satchel:
 
-        def packing(run_id: str, *, has_query: bool, is_recorded: bool = False) -> Callable[[int], object]:
-            return lambda number: satchel.pack(
+        def briefing_of(run_id: str, *, has_query: bool, is_recorded: bool = False) -> Callable[[int], object]:
+            return lambda number: satchel.brief(
                 ROLES[number % len(ROLES)],
                 task_id=f"T{number % 40}",
                 loop_id=f"loop-{number % 25}",
@@ -79,20 +79,20 @@ def _speed(bench: Bench) -> list[Figure]:
                 agent=READERS[number % len(READERS)],
             )
 
-        bench.progress.say("packing")
+        bench.progress.say("briefings")
         taken = interleave(
             {
-                "a run of half of it": packing(WIDE, has_query=False),
-                "a run of half of it, query": packing(WIDE, has_query=True),
-                "one run of a hundred": packing(_RUNS[7], has_query=False),
-                "one run of a hundred, query": packing(_RUNS[7], has_query=True),
-                "one run of a hundred, recorded": packing(_RUNS[8], has_query=False, is_recorded=True),
+                "a run of half of it": briefing_of(WIDE, has_query=False),
+                "a run of half of it, query": briefing_of(WIDE, has_query=True),
+                "one run of a hundred": briefing_of(_RUNS[7], has_query=False),
+                "one run of a hundred, query": briefing_of(_RUNS[7], has_query=True),
+                "one run of a hundred, recorded": briefing_of(_RUNS[8], has_query=False, is_recorded=True),
             },
             rounds,
             warm_up=1,
         )
     every = Samples(tuple(value for samples in taken.values() for value in samples.values))
-    what = f"pack, {bench.choose(_SIZE, _QUICK_SIZE):,} records"
+    what = f"briefing, {bench.choose(_SIZE, _QUICK_SIZE):,} records"
     return [
         timed(f"{what}: all", every, at_most=_MEDIAN_MS),
         Figure(f"{what}: all, p99", _p99(every), "ms", at_most=_P99_MS),
@@ -176,7 +176,7 @@ def _promises(bench: Bench, counter: TokenCounter) -> list[Figure]:
         found.update(_broken(bench.folder / "small.db", random.Random(f"store {number}"), counter))
         for file in bench.folder.glob("small.db*"):
             file.unlink()
-    what = f"{stores:,} stores, {found['packed']:,} briefings"
+    what = f"{stores:,} stores, {found['briefing']:,} briefings"
     return [
         Figure(f"{what}: over budget", found["over budget"], at_most=0),
         Figure(f"{what}: critical items, of {found['critical']:,}, dropped silently", found["silent"], at_most=0),
@@ -194,9 +194,9 @@ def _broken(file: Path, chance: random.Random, counter: TokenCounter) -> Counter
         critical = _write_small(satchel, chance)
         for turn in range(_PACKS_PER_STORE):
             least = _LEAST_BUDGET if turn == 0 else chance.choice((_LEAST_BUDGET, 300, 2_000))
-            budget = _LEAST_BUDGET if turn == 0 else min(_MOST_BUDGET, int(least * 10 ** chance.uniform(0, 2)))
+            budget = _LEAST_BUDGET if turn == 0 else min(_MAX_BUDGET, int(least * 10 ** chance.uniform(0, 2)))
             zone = chance.choice((None, None, None, 0.3, 0.6, 0.75, 0.85, 0.95))
-            packed = satchel.pack(
+            briefing = satchel.brief(
                 chance.choice(ROLES),
                 task_id=chance.choice((None, "T1")),
                 loop_id=chance.choice((None, "loop-1")),
@@ -206,12 +206,12 @@ def _broken(file: Path, chance: random.Random, counter: TokenCounter) -> Counter
                 window_used=zone,
                 agent="reader",
             )
-            shown = set(re.findall(r"^([a-z]+\d+)\b", packed.text, re.MULTILINE))
+            shown = set(re.findall(r"^([a-z]+\d+)\b", briefing.text, re.MULTILINE))
             missing = critical - shown
-            counted = sum(one.critical for one in packed.left_out)
-            is_said = not missing or bool(re.search(r"left out: .*critical", packed.text))
-            found["packed"] += 1
-            found["over budget"] += counter.count(packed.text) > budget
+            counted = sum(one.critical for one in briefing.left_out)
+            is_said = not missing or bool(re.search(r"left out: .*critical", briefing.text))
+            found["briefing"] += 1
+            found["over budget"] += counter.count(briefing.text) > budget
             found["critical"] += len(critical)
             found["silent"] += len(missing) if not is_said else max(0, len(missing) - counted)
             found["said"] += len(missing)

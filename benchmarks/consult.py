@@ -36,7 +36,7 @@ from satchel.consult.reading import read_content
 from satchel.consult.records import Content, FoundFile, Gathering, HeldBack, Stat, TurnPlan, TurnRequest, Window
 
 _TURNS = 30
-_MOST_TURNS = 200
+_MAX_TURNS = 200
 _WINDOW, _OUTPUT = 200_000, 16_000
 _ROOM_OF_SOURCE = 1.6
 """The room of the window beside the source's tokens: half of it is for files, so that a fifth of them overflows."""
@@ -62,7 +62,7 @@ def run(bench: Bench) -> Section:
     for repository in (list(find_repositories(bench.data)) if bench.data else []) or [ROOT]:
         name = _name(repository, bench.data)
         bench.progress.say(f"replaying {name}")
-        figures += _replay_figures(bench, name, history(repository, bench.choose(_MOST_TURNS, 8)), counter)
+        figures += _replay_figures(bench, name, history(repository, bench.choose(_MAX_TURNS, 8)), counter)
     figures += gathering_figures(replace(bench, folder=_sub(bench, "gathering")))
     figures += [_state_figure(_sub(bench, layout), layout, counter) for layout in _LAYOUTS]
     for files in (_STATE_FILES, *(() if bench.quick else (20_000,))):
@@ -71,7 +71,7 @@ def run(bench: Bench) -> Section:
         "Consulting",
         tuple(figures),
         (
-            f"The last {_TURNS} commits of each repository are turns, oldest first, then the last {_MOST_TURNS} until "
+            f"The last {_TURNS} commits of each repository are turns, oldest first, then the last {_MAX_TURNS} until "
             f"the window is full: {_WINDOW:,} tokens, or as little as makes files overflow. The source folder is in "
             f"the context from turn 1, half of all others from turn {GROWTH[0]}, all from turn {GROWTH[1]}; each "
             f"answer takes {ANSWER_TOKENS} tokens. Without diffs, what changed is sent whole. The baseline sends every "
@@ -144,7 +144,7 @@ def _state_figure(root: Path, layout: str, counter: TokenCounter) -> Figure:
 
         def take_turn(key: ConversationKey, paths: list[str]) -> None:
             found = tuple(FoundFile(path, path, "/", 0, 0) for path in paths)
-            with conversations.holding(key) as held:
+            with conversations.acquire_lease(key) as held:
                 plan = plan_turn(
                     held.state,
                     Gathering(found, ()),

@@ -38,8 +38,8 @@ def run(bench: Bench) -> Section:
         tuple(figures),
         (
             "Texts are 8 to 40 made-up words, drawn by Zipf's law; as identifiers, most of the same words stand in "
-            "CamelCase, in snake_case and in paths. Satchel writes a row of the spine and a row of its index, with the "
-            "text, the parts of its identifiers and its scope; the bare table is contentless too, with the same "
+            "CamelCase, in snake_case and in paths. Satchel writes a row of the documents and a row of its index, with "
+            "the text, the parts of its identifiers and its scope; the bare table is contentless too, with the same "
             "tokenizer, and holds the text alone. Neither is synced to the disk. Times are per entry, with their share "
             "of the commit; bytes are whole pages after the batches.",
         ),
@@ -97,7 +97,9 @@ def _measure(kind: str, made: Sequence[str], rounds: int, singles: int, folder: 
     return [
         Figure(f"{kind}: text per entry", text_size, "bytes"),
         Figure(f"{kind}: index per entry", sizes["documents_fts%"], "bytes", baseline=bare_size, beside=beside),
-        Figure(f"{kind}: index and spine per entry", sizes["documents%"], "bytes", baseline=bare_size, beside=beside),
+        Figure(
+            f"{kind}: index and documents per entry", sizes["documents%"], "bytes", baseline=bare_size, beside=beside
+        ),
         _per_entry(f"{kind}: an entry in a batch of {_BATCH}", together, _BATCH),
         _per_entry(f"{kind}: an entry alone", alone, 1),
     ]

@@ -18,21 +18,21 @@ from benchmarks.harness import Bench, Figure, NotMeasuredError, Section
 from benchmarks.others import Place, write_others
 from benchmarks.search_quality import ANSWERABLE, Question, load, open_fresh, questions_of, write_conversation
 from satchel.base.tokens import TokenCounter, token_counter
+from satchel.brief.briefing import Briefing
 from satchel.client import Satchel
 from satchel.find.query import words
-from satchel.pack.briefing import Briefing
 
 BUDGETS = (250, 500, 1_000, 2_000, 4_000)
 _JUDGED = (500, 1_000, 2_000)
 _ROLE, _ROLES = "developer", ("developer", "senior_engineer", "qa_expert", "tech_lead", "investigator", None)
 _ROLES_BUDGET = 1_000
 _READER = "reader"
-_MOST_RESULTS = 500
+_MAX_RESULTS = 500
 _OF_OTHERS, _QUICK_OF_OTHERS = 1_000, 50
 
-PACK, UNSHORTENED, PLAIN, LABELLED, NEWEST = (
-    "pack",
-    "pack, unshortened",
+BRIEFING, UNSHORTENED, PLAIN, LABELLED, NEWEST = (
+    "briefing",
+    "briefing, unshortened",
     "plain entries",
     "plain entries with id and speaker",
     "newest first",
@@ -146,30 +146,30 @@ def _answer(satchel: Satchel, question: Question, run_id: str, turns: Mapping[in
             said = words(" ".join(turn.text for turn in turns) if text is None else text)
             asked.answers[method][budget].append(len(wanted.intersection(said)) / len(wanted))
 
-    found = [entry.id for entry in satchel.entries.read(search=question.text, run_id=run_id, limit=_MOST_RESULTS)]
+    found = [entry.id for entry in satchel.entries.read(search=question.text, run_id=run_id, limit=_MAX_RESULTS)]
     for budget in BUDGETS:
-        packed = _pack(satchel, question, run_id, _ROLE, budget)
-        add(PACK, budget, _turns_of(packed, turns), packed.text)
-        add(UNSHORTENED, budget, _turns_of(packed, turns, is_whole=True))
+        briefing = _brief(satchel, question, run_id, _ROLE, budget)
+        add(BRIEFING, budget, _turns_of(briefing, turns), briefing.text)
+        add(UNSHORTENED, budget, _turns_of(briefing, turns, is_whole=True))
         add(PLAIN, budget, _filled(found, turns, budget))
         add(LABELLED, budget, _filled(found, turns, budget, is_labelled=True))
         add(NEWEST, budget, _filled(sorted(turns, reverse=True), turns, budget))
         if budget == _ROLES_BUDGET:
-            asked.others.append(sum(item.kind != "entry" for item in packed.items))
+            asked.others.append(sum(item.kind != "entry" for item in briefing.items))
     for role in _ROLES:
-        packed = _pack(satchel, question, run_id, role, _ROLES_BUDGET)
-        asked.of_roles[role or "no role"].append(_share(question, _turns_of(packed, turns)))
+        briefing = _brief(satchel, question, run_id, role, _ROLES_BUDGET)
+        asked.of_roles[role or "no role"].append(_share(question, _turns_of(briefing, turns)))
 
 
-def _pack(satchel: Satchel, question: Question, run_id: str, role: str | None, budget: int) -> Briefing:
-    packed = satchel.pack(role, query=question.text, budget=budget, run_id=run_id, agent=_READER, preview=True)
-    assert packed.tokens <= budget
-    return packed
+def _brief(satchel: Satchel, question: Question, run_id: str, role: str | None, budget: int) -> Briefing:
+    briefing = satchel.brief(role, query=question.text, budget=budget, run_id=run_id, agent=_READER, preview=True)
+    assert briefing.tokens <= budget
+    return briefing
 
 
-def _turns_of(packed: Briefing, turns: Mapping[int, _Turn], *, is_whole: bool = False) -> list[_Turn]:
+def _turns_of(briefing: Briefing, turns: Mapping[int, _Turn], *, is_whole: bool = False) -> list[_Turn]:
     """Return the turns that a briefing shows, or those that it does not shorten."""
-    entries = [item for item in packed.items if item.kind == "entry" and not (is_whole and item.is_shortened)]
+    entries = [item for item in briefing.items if item.kind == "entry" and not (is_whole and item.is_shortened)]
     return [turns[number] for item in entries if (number := int(item.ref[1:])) in turns]
 
 
@@ -198,14 +198,14 @@ def _curves(shares: _Growing) -> dict[str, list[float]]:
 
 def _figures(name: str, asked: _Asked) -> list[Figure]:
     curves, said = _curves(asked.shares), _curves(asked.answers)
-    questions = len(asked.shares[PACK][BUDGETS[0]])
+    questions = len(asked.shares[BRIEFING][BUDGETS[0]])
     figures: list[Figure] = []
     for at, budget in enumerate(BUDGETS):
         what = f"{name} ({questions:,} questions), {budget:,} tokens"
         figures.append(
             Figure(
-                f"{what}: {PACK}",
-                curves[PACK][at],
+                f"{what}: {BRIEFING}",
+                curves[BRIEFING][at],
                 baseline=curves[PLAIN][at],
                 beside=f"plain, {curves[LABELLED][at]:.3f} with id and speaker, {curves[NEWEST][at]:.3f} newest first",
                 at_least=curves[PLAIN][at] if budget in _JUDGED else None,
@@ -215,7 +215,7 @@ def _figures(name: str, asked: _Asked) -> list[Figure]:
         figures.append(
             Figure(
                 f"{what}: words of the answer",
-                said[PACK][at],
+                said[BRIEFING][at],
                 baseline=said[PLAIN][at],
                 beside=f"plain, {said[LABELLED][at]:.3f} with id and speaker, {said[NEWEST][at]:.3f} newest first",
             )
@@ -230,7 +230,7 @@ def _figures(name: str, asked: _Asked) -> list[Figure]:
 
 _WIDTH, _HEIGHT = 640, 360
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 224, 16, 40
-_COLOURS = {PACK: "#0b6e4f", UNSHORTENED: "#7fb69f", PLAIN: "#1f4e9c", LABELLED: "#8fb0e0", NEWEST: "#999999"}
+_COLOURS = {BRIEFING: "#0b6e4f", UNSHORTENED: "#7fb69f", PLAIN: "#1f4e9c", LABELLED: "#8fb0e0", NEWEST: "#999999"}
 _LEAST_GAP = 14
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from benchmarks.content import notes, open_filled
 from benchmarks.harness import ROOT, Bench, Figure, NotMeasuredError, Section
 from satchel.base.tokens import token_counter
-from satchel.faces.mcp.guidance import INSTRUCTIONS
-from satchel.faces.mcp.registry import ALL_TOOLSETS, Registry
-from satchel.faces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.interfaces.mcp.guidance import INSTRUCTIONS
+from satchel.interfaces.mcp.registry import ALL_TOOLSETS, Registry
+from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
 
 _MB = 1_000_000
 _PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")

@@ -14,10 +14,10 @@ import click
 from satchel.base.config import RESERVED_VARIABLES
 from satchel.base.config_keys import KEYS
 from satchel.base.errors import ERROR_KINDS
-from satchel.faces.cli.common import setting_text
-from satchel.faces.cli.group import satchel_command
-from satchel.faces.mcp.guidance import INSTRUCTIONS, PROMPTS
-from satchel.faces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.interfaces.cli.common import setting_text
+from satchel.interfaces.cli.group import satchel_command
+from satchel.interfaces.mcp.guidance import INSTRUCTIONS, PROMPTS
+from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 _MADE = "<!-- made by scripts/make_reference.py: change the program, then run it -->\n"

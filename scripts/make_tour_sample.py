@@ -11,9 +11,9 @@ import json
 import sys
 from pathlib import Path
 
-from satchel.faces.cli.tour.history import History, read_history
-from satchel.faces.cli.tour.messages import clean_message
-from satchel.faces.cli.tour.story import tell
+from satchel.interfaces.cli.tour.history import History, read_history
+from satchel.interfaces.cli.tour.messages import clean_message
+from satchel.interfaces.cli.tour.story import tell
 
 HERE = Path(__file__).resolve().parent.parent
 TARGET = HERE / "src" / "satchel" / "faces" / "cli" / "tour" / "sample" / "history.json"

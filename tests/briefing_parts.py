@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from satchel.brief.briefing.collecting import Collected
+from satchel.brief.briefing.records import Candidate
+from satchel.brief.briefing.sources import Gathered, Source
 from satchel.find.kind import Kind
-from satchel.pack.briefing.collecting import Collected
-from satchel.pack.briefing.records import Candidate
-from satchel.pack.briefing.sources import Gathered, Source
 
 NOW = 1_795_000_000_000
 KIND_OF = {

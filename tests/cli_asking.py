@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from satchel.faces.cli.group import satchel_command
+from satchel.interfaces.cli.group import satchel_command
 
 Cli = Callable[..., tuple[int, str, str]]
 

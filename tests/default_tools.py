@@ -10,7 +10,7 @@ DEFAULT_TOOLS = [
     "add_constraint",
     "get_constraints",
     "deactivate_constraint",
-    "pack",
+    "get_briefing",
     "report_error",
     "report_outcome",
 ]

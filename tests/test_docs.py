@@ -17,9 +17,9 @@ from satchel.base.config_keys import KEYS
 from satchel.base.errors import ERROR_KINDS
 from satchel.consult.assistants import openai_compatible
 from satchel.consult.assistants.opening import providers
-from satchel.faces.cli.group import COMMANDS, satchel_command
-from satchel.faces.mcp.guidance import PROMPTS
-from satchel.faces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.cli.group import COMMANDS, satchel_command
+from satchel.interfaces.mcp.guidance import PROMPTS
+from satchel.interfaces.mcp.tools import ALL_TOOLS
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"

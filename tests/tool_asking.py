@@ -11,9 +11,9 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from satchel import Satchel
-from satchel.faces.mcp.call import Call
-from satchel.faces.mcp.registry import Outcome, Registry
-from satchel.faces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.mcp.call import Call
+from satchel.interfaces.mcp.registry import Outcome, Registry
+from satchel.interfaces.mcp.tools import ALL_TOOLS
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
         TooLarge,
         Unavailable,
     )
+    from satchel.brief.briefing.records import Briefed, Briefing, LeftOut
+    from satchel.brief.extraction import StrategyProposal
     from satchel.client import Satchel, open_satchel
     from satchel.keep.constraints import Constraint, ConstraintPage
     from satchel.keep.decisions import (
@@ -51,8 +53,6 @@ if TYPE_CHECKING:
     from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution
     from satchel.keep.runs import Run
     from satchel.keep.strategies import Strategy, StrategyPage
-    from satchel.pack.briefing.records import Briefed, Briefing, LeftOut
-    from satchel.pack.extraction import StrategyProposal
 
 _HOMES = {
     "satchel.base.errors": (
@@ -96,8 +96,8 @@ _HOMES = {
     "satchel.keep.patterns.records": ("ErrorPattern", "ErrorPatternPage", "Reported", "Solution"),
     "satchel.keep.runs": ("Run",),
     "satchel.keep.strategies": ("Strategy", "StrategyPage"),
-    "satchel.pack.briefing.records": ("Briefed", "Briefing", "LeftOut"),
-    "satchel.pack.extraction": ("StrategyProposal",),
+    "satchel.brief.briefing.records": ("Briefed", "Briefing", "LeftOut"),
+    "satchel.brief.extraction": ("StrategyProposal",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -23,6 +23,9 @@ from satchel.store.sqlite import SqliteEngine
 from satchel.store.trust import Trust
 
 if TYPE_CHECKING:
+    from satchel.brief.briefing import Briefing, Briefings
+    from satchel.brief.learning import Learning
+    from satchel.brief.notices import Notices
     from satchel.consult.service import Consulting
     from satchel.keep.constraints import Constraints
     from satchel.keep.decisions import Decisions
@@ -37,16 +40,13 @@ if TYPE_CHECKING:
     from satchel.keep.patterns.service import Patterns
     from satchel.keep.runs import Runs
     from satchel.keep.strategies import Strategies
-    from satchel.pack.briefing import Briefing, Packing
-    from satchel.pack.learning import Learning
-    from satchel.pack.notices import Notices
 
 
 class Satchel:
     """One opened store, working for one project, with defaults for the run and the agent.
 
     Its rooms: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
-    ``patterns``, ``runs``, ``agents``, ``finding``, ``packing``, ``learning``, ``consulting``, ``notices``,
+    ``patterns``, ``runs``, ``agents``, ``finding``, ``briefings``, ``learning``, ``consulting``, ``notices``,
     ``housekeeping``, ``importing``. Nothing is opened or made before it is used. Safe to share between threads. Use it
     as a context manager, or call :meth:`close`.
     """
@@ -62,16 +62,16 @@ class Satchel:
     @cached_property
     def entries(self) -> Entries:
         """The notes of a run's context."""
+        from satchel.brief.learning import duplicate_finder, follower
         from satchel.keep.entries import Entries
-        from satchel.pack.learning import echo_finder, follower
 
-        return Entries(self.workplace, follower(self.workplace), echo_finder())
+        return Entries(self.workplace, follower(self.workplace), duplicate_finder())
 
     @cached_property
     def decisions(self) -> Decisions:
         """What the project has decided."""
+        from satchel.brief.decision_change_notice import announcer
         from satchel.keep.decisions import Decisions
-        from satchel.pack.overtaking import announcer
 
         return Decisions(self.workplace, announcer(self.workplace))
 
@@ -120,7 +120,7 @@ class Satchel:
     @cached_property
     def learning(self) -> Learning:
         """What a run that is over has taught."""
-        from satchel.pack.learning import Learning
+        from satchel.brief.learning import Learning
 
         return Learning(self.workplace)
 
@@ -141,7 +141,7 @@ class Satchel:
     @cached_property
     def notices(self) -> Notices:
         """What an agent should know whatever it asked."""
-        from satchel.pack.notices import Notices
+        from satchel.brief.notices import Notices
 
         return Notices(self.workplace)
 
@@ -154,19 +154,19 @@ class Satchel:
         return Consulting(
             self.workplace,
             self.config,
-            self.pack,
+            self.brief,
             lambda: AnswerKeeper(self.entries, self.decisions, self.runs),
             self.environ,
         )
 
     @cached_property
-    def packing(self) -> Packing:
+    def briefings(self) -> Briefings:
         """Briefings, within a token budget."""
-        from satchel.pack.briefing import Packing
+        from satchel.brief.briefing import Briefings
 
-        return Packing(self.workplace, self.config)
+        return Briefings(self.workplace, self.config)
 
-    def pack(
+    def brief(
         self,
         role: str | None = None,
         *,
@@ -181,8 +181,8 @@ class Satchel:
         run_id: str | None = None,
         agent: str | None = None,
     ) -> Briefing:
-        """Pack what one agent needs most: :meth:`satchel.pack.briefing.Packing.pack`."""
-        return self.packing.pack(
+        """Pack what one agent needs most: :meth:`satchel.brief.briefing.Briefings.brief`."""
+        return self.briefings.brief(
             role,
             task_id=task_id,
             loop_id=loop_id,

@@ -14,8 +14,8 @@ from satchel.base.config_keys import KEYS, Key
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.vocabulary import SECTIONS
 
-RATE = Key("pack.rate", float, 1.0, "A factor.", minimum=0)
-SWITCH = Key("pack.switch", bool, True, "A switch.")
+RATE = Key("brief.rate", float, 1.0, "A factor.", minimum=0)
+SWITCH = Key("brief.switch", bool, True, "A switch.")
 
 
 def from_toml(folder: Path, text: str) -> Config:
@@ -79,10 +79,10 @@ VALID = [
     ("consult.blob_mib", "0", 0),
     ("retention.skip_weekends", "true", True),
     ("retention.zone", "Europe/Berlin", "Europe/Berlin"),
-    ("pack.budget", "0", 0),
-    ("pack.token_factor", "1.25", 1.25),
-    ("pack.deadline_ms", "60000", 60_000),
-    *((f"pack.share_{section}", str(weight), weight) for weight, section in enumerate(SECTIONS)),
+    ("brief.budget", "0", 0),
+    ("brief.token_factor", "1.25", 1.25),
+    ("brief.deadline_ms", "60000", 60_000),
+    *((f"brief.share_{section}", str(weight), weight) for weight, section in enumerate(SECTIONS)),
     ("tokens.encoding", "cl100k_base", "cl100k_base"),
     ("trust.folders", "/mnt/c:/srv/work", ("/mnt/c", "/srv/work")),
     ("project.name", "Shop front", "Shop front"),
@@ -147,15 +147,15 @@ def test_an_empty_variable_counts_as_not_set() -> None:
         ("store.lock_wait_ms", "600001"),
         ("store.backups_keep", "1001"),
         ("store.backups_keep", "9" * 5_000),
-        ("pack.budget", "-1"),
-        ("pack.budget", "1000001"),
-        ("pack.budget", "4k"),
-        ("pack.token_factor", "0.9"),
-        ("pack.token_factor", "nan"),
-        ("pack.token_factor", "10.1"),
-        ("pack.deadline_ms", "0"),
-        ("pack.deadline_ms", "60001"),
-        *((f"pack.share_{section}", weight) for section in SECTIONS for weight in ("-1", "101", "10%")),
+        ("brief.budget", "-1"),
+        ("brief.budget", "1000001"),
+        ("brief.budget", "4k"),
+        ("brief.token_factor", "0.9"),
+        ("brief.token_factor", "nan"),
+        ("brief.token_factor", "10.1"),
+        ("brief.deadline_ms", "0"),
+        ("brief.deadline_ms", "60001"),
+        *((f"brief.share_{section}", weight) for section in SECTIONS for weight in ("-1", "101", "10%")),
         ("context.max_per_loop", "0"),
         ("context.max_per_loop", "1000001"),
         ("context.max_content_kib", "0"),
@@ -410,13 +410,13 @@ def test_the_toml_parser_is_loaded_only_where_there_is_a_file(tmp_path: Path) ->
 
 
 OF_PROJECTS = {key.name for key in KEYS if key.project == "yes"}
-LOWERED = {"context.max_content_kib", "pack.budget", "pack.deadline_ms"}
+LOWERED = {"context.max_content_kib", "brief.budget", "brief.deadline_ms"}
 
 
 def test_a_projects_file_may_set_only_what_cannot_send_or_delete() -> None:
     assert {
-        *("layers.open", "claims.minutes", "pack.token_factor", "tokens.encoding"),
-        *(f"pack.share_{section}" for section in SECTIONS),
+        *("layers.open", "claims.minutes", "brief.token_factor", "tokens.encoding"),
+        *(f"brief.share_{section}" for section in SECTIONS),
     } == OF_PROJECTS
     assert {key.name for key in KEYS if key.project == "lower"} == LOWERED
 
@@ -432,8 +432,8 @@ def test_what_a_projects_file_may_not_set_is_passed_over_with_a_warning(tmp_path
 
 
 def test_a_projects_file_lowers_a_budget(tmp_path: Path) -> None:
-    config = from_project(tmp_path, "[pack]\nbudget = 1000\n")
-    assert (config.pack_budget, config.setting("pack.budget").source, config.warnings) == (1_000, "config.toml", ())
+    config = from_project(tmp_path, "[brief]\nbudget = 1000\n")
+    assert (config.brief_budget, config.setting("brief.budget").source, config.warnings) == (1_000, "config.toml", ())
 
 
 @pytest.mark.parametrize("name", sorted(LOWERED))

@@ -122,7 +122,7 @@ def test_no_more_files_are_uploaded_within_a_minute_than_the_provider_takes(
 def test_files_beyond_the_limit_of_a_store_are_named(
     provider: OpenAIApi, pauses: Pauses, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("satchel.consult.vector_stores.hosted.MOST_FILES", 2)
+    monkeypatch.setattr("satchel.consult.vector_stores.hosted.MAX_FILES", 2)
     files = {f"f{number}.py": content("x\n") for number in range(4)}
     reply = openai(provider, pauses).ask(Ask("Why?", searchable=files, stores=log))
     assert [(held.path, held.reason) for held in reply.dropped] == [("f2.py", "too_many"), ("f3.py", "too_many")]

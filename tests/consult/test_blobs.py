@@ -85,7 +85,7 @@ class TestLimit:
     @pytest.fixture
     def conversations(self, satchel: Satchel) -> Conversations:
         """Conversations of a store that has room for about four contents of noise."""
-        return Conversations(satchel.workplace, most_blob_bytes=ROOM)
+        return Conversations(satchel.workplace, max_blob_bytes=ROOM)
 
     def test_it_is_never_exceeded(self, conversations: Conversations, satchel: Satchel) -> None:
         for number in range(12):
@@ -152,7 +152,7 @@ def test_the_limit_is_the_stores_and_not_each_projects(
 ) -> None:
     most = 3 * len(blobs.compress(noise(0)))
     one, other = (
-        Conversations(open_in(project, project=name).workplace, most_blob_bytes=most) for name in ("one", "other")
+        Conversations(open_in(project, project=name).workplace, max_blob_bytes=most) for name in ("one", "other")
     )
     for number, each in enumerate((one, one, other, other)):
         text = noise(number)

@@ -90,13 +90,13 @@ def test_a_call_that_failed_leaves_everything_as_it_was(
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, GeneratorExit])
 def test_a_block_that_fails_lets_the_next_call_in(conversations: Conversations, error: type[BaseException]) -> None:
-    with pytest.raises(error), conversations.holding(KEY):
+    with pytest.raises(error), conversations.acquire_lease(KEY):
         raise error
     assert conversations.acquire(KEY).state == ConversationState()
 
 
 def test_a_block_that_commits_has_nothing_left_to_release(conversations: Conversations) -> None:
-    with conversations.holding(KEY) as held:
+    with conversations.acquire_lease(KEY) as held:
         conversations.commit(held, result(known("a.py")))
         assert not conversations.release(held)
     assert conversations.state(KEY).turns == 1

@@ -19,12 +19,12 @@ def piece(path: str, text: str, *, is_diff: bool = False, replaces: bool = False
     return Piece(path, hashlib.sha256(text.encode()).digest(), text, is_diff, replaces, 1)
 
 
-def shown(parts: Parts, most_listed: int = 10_000) -> str:
-    return render(parts, COUNTER, most_listed)
+def shown(parts: Parts, max_listed: int = 10_000) -> str:
+    return render(parts, COUNTER, max_listed)
 
 
-def listed(parts: Parts, most_listed: int = 10_000) -> str:
-    return next(block.body for block in blocks_of(shown(parts, most_listed)) if block.name == "map")
+def listed(parts: Parts, max_listed: int = 10_000) -> str:
+    return next(block.body for block in blocks_of(shown(parts, max_listed)) if block.name == "map")
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=8), st.text(max_size=40), max_size=5), st.text(max_size=40))

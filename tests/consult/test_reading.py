@@ -94,11 +94,11 @@ def test_the_secret_is_not_in_what_is_said(project: Path) -> None:
 @pytest.mark.parametrize("grown", [False, True])
 def test_a_file_over_the_limit_is_held_back(project: Path, grown: bool) -> None:
     found = found_in(project, b"x" * 10)
-    assert content(found, most_bytes=10).text == "x" * 10
+    assert content(found, max_bytes=10).text == "x" * 10
     if grown:
         (project / "src" / "a.py").write_bytes(b"x" * 11)
     expected = "it has 11 bytes, more than the 10" if grown else "it has 10 bytes, more than the 9"
-    name, detail = reason(found, most_bytes=10 if grown else 9)
+    name, detail = reason(found, max_bytes=10 if grown else 9)
     assert name == "too_large"
     assert detail.startswith(expected)
 
@@ -155,7 +155,7 @@ class TestChanging:
         found = found_in(project, b"x" * size)
         file = project / "src" / "a.py"
         self.writes(monkeypatch, lambda _: file.write_bytes(b"x" * 300_000))
-        assert reason(found, most_bytes=200_000)[0] == "too_large"
+        assert reason(found, max_bytes=200_000)[0] == "too_large"
 
     def test_one_that_is_replaced_is_read_whole_as_it_was_or_as_it_is(
         self, project: Path, monkeypatch: pytest.MonkeyPatch
@@ -217,5 +217,5 @@ class TestContained:
         (project / "src" / "5").unlink()
         before = len(list(Path("/dev/fd").iterdir()))
         for found in every:
-            read_content(found, most_bytes=50)
+            read_content(found, max_bytes=50)
         assert len(list(Path("/dev/fd").iterdir())) == before

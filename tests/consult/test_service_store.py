@@ -25,7 +25,7 @@ def test_a_briefing_counts_as_delivered_to_nobody(consulted: Consulted) -> None:
     for _ in range(2):
         consulted.ask("How are tokens refreshed?", briefing=True)
         assert "refresh tokens early" in consulted.prompts()[-1]
-    assert "refresh tokens early" in consulted.satchel.pack(query="tokens").text
+    assert "refresh tokens early" in consulted.satchel.brief(query="tokens").text
 
 
 def test_a_briefing_is_for_a_role_and_a_task(consulted: Consulted) -> None:

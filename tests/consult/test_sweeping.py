@@ -16,7 +16,7 @@ from consult.answered_turns import KEY
 from satchel import Satchel
 from satchel.base.errors import Interrupted, InvalidInput, Unavailable
 from satchel.consult.conversations import Conversations
-from satchel.consult.sweeping import LIFE_MS, LONGEST_LIFE_MS, MOST_SWEPT, Sweeper, VectorStore, VectorStores
+from satchel.consult.sweeping import LIFE_MS, LONGEST_LIFE_MS, MAX_SWEPT, Sweeper, VectorStore, VectorStores
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -205,12 +205,12 @@ def test_one_call_sweeps_a_few_at_most_the_oldest_first(
     stores: VectorStores, provider: Provider, clock: ManualClock
 ) -> None:
     names = []
-    for _ in range(MOST_SWEPT + 2):
+    for _ in range(MAX_SWEPT + 2):
         names.append(stores.announce("openai").name)
         clock.advance(1)
     clock.advance(LIFE_MS)
-    assert stores.sweep(provider.sweeper).deleted == MOST_SWEPT
-    assert [store.name for store in provider.asked] == names[:MOST_SWEPT]
+    assert stores.sweep(provider.sweeper).deleted == MAX_SWEPT
+    assert [store.name for store in provider.asked] == names[:MAX_SWEPT]
     assert stores.sweep(provider.sweeper).deleted == 2
 
 

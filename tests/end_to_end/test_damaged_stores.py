@@ -13,7 +13,7 @@ import pytest
 
 from faults.damaged import damage
 from satchel import open_satchel
-from satchel.faces.cli import run
+from satchel.interfaces.cli import run
 
 _COMMANDS = (
     ["doctor"],
@@ -22,7 +22,7 @@ _COMMANDS = (
     ["stats"],
     ["decisions"],
     ["message", "read", "--agent", "b"],
-    ["pack", "--agent", "b"],
+    ["brief", "--agent", "b"],
     ["write", "discovery", "written to a damaged store"],
     ["backup"],
     ["rebuild"],

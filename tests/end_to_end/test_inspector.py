@@ -79,7 +79,7 @@ def test_the_inspector_packs_a_briefing(inspect: Inspect) -> None:
     write(inspect)
     _, resource = inspect("resources/list")["resources"]
     (content,) = inspect("resources/read", "--uri", resource["uri"])["contents"]
-    result = inspect("tools/call", "--tool-name", "pack", "--tool-arg", "role=developer", "budget=900")
+    result = inspect("tools/call", "--tool-name", "get_briefing", "--tool-arg", "role=developer", "budget=900")
     assert result["content"][0]["text"] == content["text"]
     assert content["text"].endswith("\ndiscovery @inspector\ne1 salt")
 

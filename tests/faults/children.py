@@ -300,9 +300,9 @@ _WRITES: tuple[tuple[str, dict[str, object]], ...] = (
 
 def _write_and_then_fail(store: str) -> None:
     """Call each tool that writes in a process of its own, in which nothing can be loaded or read after a commit."""
-    from satchel.faces.mcp.call import Call
-    from satchel.faces.mcp.registry import Registry
-    from satchel.faces.mcp.tools import ALL_TOOLS
+    from satchel.interfaces.mcp.call import Call
+    from satchel.interfaces.mcp.registry import Registry
+    from satchel.interfaces.mcp.tools import ALL_TOOLS
 
     registry = Registry(ALL_TOOLS)
     for name, arguments in _WRITES:

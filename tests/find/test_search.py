@@ -1,4 +1,4 @@
-"""What a search looks at: nothing that has expired; each filter by the index or the spine, whichever is cheap."""
+"""What a search looks at: nothing that has expired; each filter by the index or the documents, whichever is cheap."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def engine(satchel: Satchel) -> SqliteEngine:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """What the index was asked for, and under which condition on the spine."""
+    """What the index was asked for, and under which condition on the documents."""
     calls: list[tuple[str, str]] = []
     matches = index.matches
 

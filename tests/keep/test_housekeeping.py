@@ -90,8 +90,8 @@ def test_a_store_that_others_can_read_is_a_warning(satchel: Satchel) -> None:
     [
         ("DELETE FROM documents_fts WHERE rowid = 1", "1 documents are not indexed"),
         ("DELETE FROM documents WHERE id = 1", "1 documents are indexed without an item"),
-        ("DELETE FROM documents WHERE id = 1", "not in the spine"),
-        ("DELETE FROM context WHERE id = 1", "in the spine but gone"),
+        ("DELETE FROM documents WHERE id = 1", "not in the documents"),
+        ("DELETE FROM context WHERE id = 1", "in the documents but gone"),
     ],
 )
 def test_an_index_that_disagrees_fails_its_check(satchel: Satchel, sql: str, problem: str) -> None:

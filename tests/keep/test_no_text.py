@@ -48,6 +48,6 @@ def test_a_row_whose_text_is_none_is_named_and_left_out(
     assert (checks["texts"].status, f"{column} of {ref} " in checks["texts"].detail) == ("failed", True)
     assert satchel.finding.rebuild(lambda *_: None) == 15
     assert len(satchel.entries.read()) == 2 - (ref == "e1")
-    assert satchel.pack("developer", agent="b").items
+    assert satchel.brief("developer", agent="b").items
     satchel.housekeeping.forget(ref)
     assert {check.status for check in satchel.housekeeping.doctor() if check.name == "texts"} == {"ok"}

@@ -207,7 +207,7 @@ def test_git_is_asked_again_when_the_file_is_another(open_in: Open, tmp_path: Pa
 def test_a_repository_that_tracks_a_configuration_gets_no_store(open_in: Open, tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / ".satchel").mkdir(parents=True)
-    (project / ".satchel" / "config.toml").write_text("[pack]\nbudget = 100\n")
+    (project / ".satchel" / "config.toml").write_text("[brief]\nbudget = 100\n")
     git(project, "init", "-q")
     git(project, "add", ".")
     with pytest.raises(Refused, match=r"git tracks config\.toml"):

@@ -74,16 +74,16 @@ class Config:
     retention_conversations_days: int
     retention_skip_weekends: bool
     retention_zone: str
-    pack_budget: int
-    pack_token_factor: float
-    pack_deadline_ms: int
-    pack_share_attempts: int | None
-    pack_share_reviews: int | None
-    pack_share_packages: int | None
-    pack_share_rules: int | None
-    pack_share_errors: int | None
-    pack_share_messages: int | None
-    pack_share_entries: int | None
+    brief_budget: int
+    brief_token_factor: float
+    brief_deadline_ms: int
+    brief_share_attempts: int | None
+    brief_share_reviews: int | None
+    brief_share_packages: int | None
+    brief_share_rules: int | None
+    brief_share_errors: int | None
+    brief_share_messages: int | None
+    brief_share_entries: int | None
     consult_stable_inline_list: bool
     consult_base_url: str | None
     consult_window_tokens: int | None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from satchel.base.errors import InvalidInput, Refused
 
-_MOST_BYTES = 1_048_576
+_MAX_BYTES = 1_048_576
 
 
 def read_file(path: Path, *, links: bool) -> dict[str, object]:
@@ -36,10 +36,10 @@ def read_file(path: Path, *, links: bool) -> dict[str, object]:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise Refused(f"{path} is not a regular file", "Put a file in its place, or remove it")
-        if status.st_size > _MOST_BYTES:
-            raise Refused(f"{path} has {status.st_size} bytes; a configuration has at most {_MOST_BYTES}", "Remove it")
+        if status.st_size > _MAX_BYTES:
+            raise Refused(f"{path} has {status.st_size} bytes; a configuration has at most {_MAX_BYTES}", "Remove it")
         with os.fdopen(descriptor, "rb", closefd=False) as stream:
-            raw = stream.read(_MOST_BYTES)
+            raw = stream.read(_MAX_BYTES)
     except OSError as error:
         raise InvalidInput(f"cannot be read ({error.strerror})", "None of its keys count") from error
     finally:

@@ -183,7 +183,7 @@ KEYS: tuple[Key, ...] = (
         is_zone=True,
     ),
     Key(
-        "pack.budget",
+        "brief.budget",
         int,
         4_000,
         "Tokens of a briefing that is asked for without a budget.",
@@ -192,7 +192,7 @@ KEYS: tuple[Key, ...] = (
         project="lower",
     ),
     Key(
-        "pack.token_factor",
+        "brief.token_factor",
         float,
         1.0,
         "Tokens of your model for each one that is counted here: 1.2 where its texts cost a fifth more.",
@@ -201,7 +201,7 @@ KEYS: tuple[Key, ...] = (
         project="yes",
     ),
     Key(
-        "pack.deadline_ms",
+        "brief.deadline_ms",
         int,
         500,
         "Milliseconds after which a briefing makes do with what it has.",
@@ -211,7 +211,7 @@ KEYS: tuple[Key, ...] = (
     ),
     *(
         Key(
-            f"pack.share_{section}",
+            f"brief.share_{section}",
             int,
             None,
             f"Weight of the section {section} in a briefing's budget. Not set: as the role of the agent has it.",

@@ -14,7 +14,7 @@ from satchel.base.file_checks import is_mine, owner_name
 FOLDER_NAME = ".satchel"
 FILE_NAME = "satchel.db"
 
-_MOST_POINTER_BYTES = 16_384
+_MAX_POINTER_BYTES = 16_384
 
 _INIT_HINT = (
     "Go into a git repository, run `satchel init` in the folder that is to be the project, "
@@ -311,7 +311,7 @@ def _line_of(file: Path) -> str:
     """Return the text of one of git's pointer files; nothing of what is none."""
     try:
         with file.open("rb") as stream:
-            text = stream.read(_MOST_POINTER_BYTES)
+            text = stream.read(_MAX_POINTER_BYTES)
     except OSError:
         return ""
     return os.fsdecode(text).split("\0")[0].strip()

@@ -150,14 +150,14 @@ def _is_credential(value: str, scheme: str | None) -> bool:
 
 
 _SESSION_WORDS = ("sess", "sid", "auth", "token", "jwt", "csrf", "login", "remember")
-_MOST_COOKIES = 40
+_MAX_COOKIES = 40
 
 
 def _cookies(text: str, lowered: str, after: int) -> Iterator[Span]:
     _, _, sign, cookie = _header()
     match = sign.match(lowered, after)
     at = match.end() if match is not None else len(text)
-    for _ in range(_MOST_COOKIES):
+    for _ in range(_MAX_COOKIES):
         pair = cookie.match(text, at)
         if pair is None:
             return

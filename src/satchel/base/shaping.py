@@ -19,7 +19,7 @@ _SHAPING = f"{_VARIANTS_MONGOLIAN}{_JOINERS}{_SELECTORS}{_TAGS}"
 # in one pass at the speed of C; what is left of a hidden text is then looked at run by run
 _NEVER_SHAPING = re.compile(f"(?![{_SHAPING}])[{INVISIBLE}]|(?<![\u0080-\U0010ffff0-9#*])[{_SHAPING}]+")
 _RUN = re.compile(f"[{_SHAPING}]+")
-_MOST_IN_RUN = 16  # of a longer run the beginning is looked at: no flag has more tags
+_MAX_IN_RUN = 16  # of a longer run the beginning is looked at: no flag has more tags
 
 # scripts whose letters take other forms beside a joiner: Arabic to Tibetan, Myanmar, Khmer, Mongolian to Vedic, the
 # later Indic blocks, Arabic forms, the historic and Brahmic blocks, Adlam
@@ -55,7 +55,7 @@ def keep_shaping(text: str) -> str:
 def _shaping(run: re.Match[str]) -> str:
     text = run.string
     start, end = run.span()
-    return _kept(text[start - 1 : start], run[0][:_MOST_IN_RUN], text[end : end + 1])
+    return _kept(text[start - 1 : start], run[0][:_MAX_IN_RUN], text[end : end + 1])
 
 
 @lru_cache(maxsize=4_096)

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from satchel.base.errors import InvalidInput
 
 _SATURDAY = 5
-_MOST_DAYS = 15_000
+_MAX_DAYS = 15_000
 _ONE_DAY = timedelta(days=1)
 
 
@@ -49,7 +49,7 @@ def after_weekdays(moment: int, lasting: int, zone: str) -> int:
     """
     days = _Days(zone)
     day = days.of(moment)
-    for _ in range(_MOST_DAYS):
+    for _ in range(_MAX_DAYS):
         end = days.start(day + _ONE_DAY)
         if day.weekday() < _SATURDAY:
             if lasting <= end - moment:
@@ -63,7 +63,7 @@ def before_weekdays(moment: int, lasting: int, zone: str) -> int:
     """Return the moment from which on so much time had passed outside Saturdays and Sundays; as after_weekdays."""
     days = _Days(zone)
     day = days.of(moment)
-    for _ in range(_MOST_DAYS):
+    for _ in range(_MAX_DAYS):
         start = days.start(day)
         if day.weekday() < _SATURDAY:
             if lasting <= moment - start:

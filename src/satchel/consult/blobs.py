@@ -14,7 +14,7 @@ from satchel.consult.digests import digest_of_text
 from satchel.keep.past_conversations import remove_contents
 from satchel.store.transaction import Transaction
 
-MOST_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
 """How much the contents of a whole store take, compressed, unless configured."""
 
 _LEVEL = 6
@@ -105,20 +105,20 @@ def read(transaction: Transaction, project_id: int, digest: bytes) -> str | None
     return None if row is None else unpack(Packed(digest, row[0]))
 
 
-def trim(transaction: Transaction, most_bytes: int) -> int:
+def trim(transaction: Transaction, max_bytes: int) -> int:
     """Remove what is too much in a whole store: what no conversation needs, then the least recently used.
 
     Args:
-        most_bytes: of compressed contents. Where they are more, nine tenths of it are left, so that not every turn
+        max_bytes: of compressed contents. Where they are more, nine tenths of it are left, so that not every turn
             has something to remove.
 
     Returns:
         How many were removed.
     """
-    if _total(transaction) <= most_bytes:
+    if _total(transaction) <= max_bytes:
         return 0
     removed = remove_contents(transaction)
-    excess = _total(transaction) - most_bytes * _FILLED_TENTHS // 10
+    excess = _total(transaction) - max_bytes * _FILLED_TENTHS // 10
     leaving: list[int] = []
     for number, size in transaction.all("SELECT id, size FROM blobs ORDER BY last_used, id"):
         if excess <= 0:

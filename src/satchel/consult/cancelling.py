@@ -16,7 +16,7 @@ def never() -> bool:
     return False
 
 
-def go_on(is_cancelled: IsCancelled) -> None:
+def raise_if_cancelled(is_cancelled: IsCancelled) -> None:
     """Go on, unless the call is cancelled.
 
     Raises:

@@ -45,9 +45,9 @@ _HAS_TURNS = f"turns > 0 AND {past_conversations.GOES_ON}"
 class Conversations:
     """The conversations of a project."""
 
-    def __init__(self, workplace: Workplace, *, most_blob_bytes: int = blobs.MOST_BYTES) -> None:
+    def __init__(self, workplace: Workplace, *, max_blob_bytes: int = blobs.MAX_BYTES) -> None:
         self._workplace = workplace
-        self._most_blob_bytes = most_blob_bytes
+        self._max_blob_bytes = max_blob_bytes
 
     def acquire(self, key: ConversationKey, lease_ms: int = LEASE_MS, holder: str | None = None) -> Conversation:
         """Keep every other call out of a conversation, and return what it holds; begin it where there is none.
@@ -87,7 +87,7 @@ class Conversations:
         return Conversation(number, project.id, key, lease, state)
 
     @contextmanager
-    def holding(
+    def acquire_lease(
         self, key: ConversationKey, lease_ms: int = LEASE_MS, holder: str | None = None
     ) -> Iterator[Conversation]:
         """Acquire a conversation for the length of a block, and release it whichever way the block is left.
@@ -146,7 +146,7 @@ class Conversations:
         question = redact(plan.question).text
         answer = storable(result.answer)
         compressed = blobs.compress(prompt.text)
-        contents = blobs.pack(plan.new_contents) if self._most_blob_bytes else []
+        contents = blobs.pack(plan.new_contents) if self._max_blob_bytes else []
         before = conversation.state
         held_before = 0 if result.starts_over else before.held_tokens
         after = ConversationState(
@@ -191,7 +191,7 @@ class Conversations:
             conversation_tables.write_files(transaction, conversation.id, changed)
             blobs.keep(transaction, conversation.project_id, contents, now)
             blobs.touch(transaction, conversation.project_id, conversation.id, now)
-            blobs.trim(transaction, self._most_blob_bytes)
+            blobs.trim(transaction, self._max_blob_bytes)
         hidden = (f"a secret was redacted in what is stored of the prompt ({kind})" for kind in prompt.found)
         return Committed(after, (*dict.fromkeys(hidden), *(f"stored answer: {note}" for note in answer.notes)))
 

@@ -21,14 +21,14 @@ from satchel.base.contained import is_inside, why_unreadable
 from satchel.base.errors import InvalidInput, NotFound, Refused, TooLarge, nearest
 from satchel.base.secret_names import is_secret_folder, is_secret_name
 from satchel.base.text import shortened
-from satchel.consult.cancelling import IsCancelled, go_on, never
+from satchel.consult.cancelling import IsCancelled, never, raise_if_cancelled
 from satchel.consult.ignoring import Chain, Folders, chain_in, is_ignored
 from satchel.consult.plain_names import UNSAYABLE, plain_names
 from satchel.consult.records import FoundFile, Gathering, HeldBack, found_file
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _STRIDE = 500
-_MOST_NAMES = 2_000
+_MAX_NAMES = 2_000
 _HELD_BY_NAME = "its name says that it holds secrets; it is sent only with force"
 _HELD_BY_FOLDER = "it is in a folder that holds secrets; it is sent only with force"
 _OUTSIDE = "a link leads from it out of the folders that may be sent; send a copy"
@@ -139,7 +139,7 @@ class _Walk:
                 self._take_folder(real, root)
         else:
             self._take_file(real, root, status)
-        self._go_on()
+        self._raise_if_cancelled()
 
     def _take_folder(self, real: str, root: str) -> None:
         """Walk a folder that was named, and say so where that led to nothing."""
@@ -160,7 +160,7 @@ class _Walk:
         """
         found = ignored = False
         while waiting:
-            self._go_on()
+            self._raise_if_cancelled()
             folder, root, chain = waiting.pop()
             if folder in self._seen:
                 found = True
@@ -180,7 +180,7 @@ class _Walk:
             finally:
                 if descriptor >= 0:
                     os.close(descriptor)
-        self._go_on()
+        self._raise_if_cancelled()
         return found, ignored
 
     def _listed(self, descriptor: int) -> dict[str, os.DirEntry[str]]:
@@ -188,7 +188,7 @@ class _Walk:
         with os.scandir(descriptor) as listing:
             while some := {entry.name: entry for entry in islice(listing, _STRIDE)}:
                 entries |= some
-                go_on(self._is_cancelled)
+                raise_if_cancelled(self._is_cancelled)
         return entries
 
     def _look(
@@ -208,10 +208,10 @@ class _Walk:
         above = folder.rstrip("/")
         plain = plain_names(tuple([here.rules for here in chain]))
         is_sayable = not UNSAYABLE.search(prefix)
-        files, most_bytes, is_regular = self.files, self._limits.file_bytes, stat.S_ISREG
+        files, max_bytes, is_regular = self.files, self._limits.file_bytes, stat.S_ISREG
         for count, (name, entry) in enumerate(entries.items(), 1):
             if not count % _STRIDE:
-                self._go_on()
+                self._raise_if_cancelled()
             real = f"{above}/{name}"
             try:
                 is_folder = entry.is_dir(follow_symlinks=False)
@@ -240,7 +240,7 @@ class _Walk:
                 self._hold(path, "vanished" if gone else "unreadable", f"it {why_unreadable(error)}")
                 continue
             size = status.st_size
-            if is_plain and is_sayable and size <= most_bytes and is_regular(status.st_mode):
+            if is_plain and is_sayable and size <= max_bytes and is_regular(status.st_mode):
                 # the usual case, without a call
                 files[path] = found_file((path, real, root, size, status.st_mtime_ns))
             elif stat.S_ISLNK(status.st_mode):
@@ -311,9 +311,9 @@ class _Walk:
         path = path if path.isprintable() else UNSAYABLE.sub(lambda found: ascii(found[0])[1:-1], path)
         self.held[path] = HeldBack(path, reason, detail)
 
-    def _go_on(self) -> None:
+    def _raise_if_cancelled(self) -> None:
         """Go on, unless the call is cancelled or there are too many files."""
-        go_on(self._is_cancelled)
+        raise_if_cancelled(self._is_cancelled)
         most = self._limits.files
         if len(self.files) + len(self.held) <= most:
             return
@@ -355,7 +355,7 @@ class _Walk:
         if _root_of(above, self._roots) is not None:
             try:
                 with os.scandir(above) as listing:
-                    close = nearest(name, [entry.name for entry in islice(listing, _MOST_NAMES)])
+                    close = nearest(name, [entry.name for entry in islice(listing, _MAX_NAMES)])
             except OSError:
                 close = None
         if close is not None:
@@ -368,9 +368,9 @@ class _Walk:
         return NotFound(f"there is no file or folder {shortened(path)!r}", hint)
 
 
-def too_large(size: int, most_bytes: int) -> str:
+def too_large(size: int, max_bytes: int) -> str:
     """Say of a file that it is too large to be sent."""
-    return f"it has {size:,} bytes, more than the {most_bytes:,} that are sent; send a part of it"
+    return f"it has {size:,} bytes, more than the {max_bytes:,} that are sent; send a part of it"
 
 
 def _root_of(real: str, roots: Iterable[str]) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-_MOST_BYTES = 1_048_576
+_MAX_BYTES = 1_048_576
 _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FALSE = frozenset(("false", "no", "off", "0", ""))
 _LINE = re.compile(
@@ -80,7 +80,7 @@ def text_of(file: str, *, behind_link: bool = True) -> str | None:
         if not stat.S_ISREG(status.st_mode):
             return None
         # room for the most there may be would take longer to get than the file to read
-        data = os.read(descriptor, min(status.st_size, _MOST_BYTES))
+        data = os.read(descriptor, min(status.st_size, _MAX_BYTES))
     finally:
         os.close(descriptor)
     return data.decode("utf-8", "surrogateescape")

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_MOST_WORK = 3_000_000
+_MAX_WORK = 3_000_000
 """Steps spent on one pair of texts, less than a second; what is left unmatched then counts as replaced."""
 
 
@@ -27,7 +27,7 @@ def matching_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, in
     before = [numbers.setdefault(line, len(numbers)) for line in old]
     after = [numbers.setdefault(line, len(numbers)) for line in new]
     pairs: list[tuple[int, int]] = []
-    work = _MOST_WORK
+    work = _MAX_WORK
     waiting = [(0, len(before), 0, len(after))]
     while waiting:
         low, high, new_low, new_high = waiting.pop()

@@ -35,7 +35,7 @@ _LIST_SHARE = 0.04
 _EARLIER_SHARE = 0.2
 """Which share of the room may be taken by what is said again of turns that the provider has forgotten."""
 
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 def plan_turn(
@@ -378,5 +378,5 @@ def _piece(new: NewFile) -> Piece:
 
 
 def _named(paths: list[str]) -> str:
-    shown = ", ".join(paths[:_MOST_NAMED])
-    return shown if len(paths) <= _MOST_NAMED else f"{shown} and {len(paths) - _MOST_NAMED} more"
+    shown = ", ".join(paths[:_MAX_NAMED])
+    return shown if len(paths) <= _MAX_NAMED else f"{shown} and {len(paths) - _MAX_NAMED} more"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from satchel.base.tokens import TokenCounter
 from satchel.consult.assistants.searching import search_reserve
-from satchel.consult.cancelling import IsCancelled, go_on
+from satchel.consult.cancelling import IsCancelled, raise_if_cancelled
 from satchel.consult.conversations import Conversations
 from satchel.consult.planning import plan_turn
 from satchel.consult.project_files import ProjectFiles
@@ -97,7 +97,7 @@ class Preparing:
 
         def read(found: FoundFile) -> Content | HeldBack:
             nonlocal done
-            go_on(is_cancelled)
+            raise_if_cancelled(is_cancelled)
             done += 1
             if done % _TOLD_EVERY_FILES == 0:
                 on_progress(f"read {done:,} files")

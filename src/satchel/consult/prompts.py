@@ -27,7 +27,7 @@ outdated.
 FOLLOWING = "Files that this message does not mention are as you hold them.\n"
 
 _MARK_LINE = "The mark of this message is {}.\n"
-_MOST_FOLDERS_DEEP = 8
+_MAX_FOLDERS_DEEP = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +80,13 @@ class Parts:
     earlier: Sequence[PastTurn] = ()
 
 
-def render(parts: Parts, counter: TokenCounter, most_listed: int) -> str:
+def render(parts: Parts, counter: TokenCounter, max_listed: int) -> str:
     """Write the text of a turn.
 
     Args:
         parts: what to say.
         counter: of the tokens of the file map.
-        most_listed: the tokens that each list of the file map may take; a longer one names folders.
+        max_listed: the tokens that each list of the file map may take; a longer one names folders.
     """
     mark = choose_mark((piece.digest for piece in parts.pieces), _texts(parts))
     written = [OPENING if parts.is_opening else FOLLOWING, _MARK_LINE.format(mark)]
@@ -94,9 +94,9 @@ def render(parts: Parts, counter: TokenCounter, most_listed: int) -> str:
         written.append(fenced("briefing", mark, _line(parts.briefing)))
     file_map = ""
     if parts.is_opening and parts.pieces:
-        file_map += _list_of("In this message", [piece.path for piece in parts.pieces], counter, most_listed)
+        file_map += _list_of("In this message", [piece.path for piece in parts.pieces], counter, max_listed)
     if parts.searchable:
-        file_map += _list_of("Searchable", parts.searchable, counter, most_listed)
+        file_map += _list_of("Searchable", parts.searchable, counter, max_listed)
     if parts.searchable_count:
         file_map += f"Searchable in this turn: {_files(parts.searchable_count)}\n"
     if file_map:
@@ -148,14 +148,14 @@ def _files(count: int) -> str:
     return f"{count} file{'s' * (count != 1)}"
 
 
-def _list_of(title: str, paths: Sequence[str], counter: TokenCounter, most_tokens: int) -> str:
+def _list_of(title: str, paths: Sequence[str], counter: TokenCounter, max_tokens: int) -> str:
     """List paths by folder; where that is too long, folders with the number of their files, as deep as it fits."""
     listing = _by_folder(title, paths)
-    if counter.count(listing) <= most_tokens:
+    if counter.count(listing) <= max_tokens:
         return listing
-    for deep in range(_MOST_FOLDERS_DEEP, 0, -1):
+    for deep in range(_MAX_FOLDERS_DEEP, 0, -1):
         listing = _by_count(title, paths, deep)
-        if counter.count(listing) <= most_tokens:
+        if counter.count(listing) <= max_tokens:
             return listing
     return f"{title}: {_files(len(paths))}\n"
 

@@ -15,7 +15,7 @@ from satchel.keep.texts import check_content
 
 @dataclass(frozen=True, slots=True)
 class BriefingRequest:
-    """What a briefing is packed for: see :meth:`satchel.pack.briefing.Packing.pack`."""
+    """What a briefing is made for: see :meth:`satchel.brief.briefing.Briefings.brief`."""
 
     role: str | None = None
     task_id: str | None = None
@@ -64,12 +64,12 @@ def check_question(
     keep_as: str | None,
     force: bool,
     dry_run: bool,
-    most_bytes: int,
+    max_bytes: int,
 ) -> Question:
     """Check what a call asks; the parameters are those of :meth:`satchel.consult.service.Consulting.consult`.
 
     Args:
-        most_bytes: how long the question may be.
+        max_bytes: how long the question may be.
 
     Raises:
         InvalidInput, TooLarge: an argument is not acceptable.
@@ -83,7 +83,7 @@ def check_question(
     keeping = check_keeping(keep_as, dry_run=dry_run)
     if run_id is not None and not briefing and (keeping is None or keeping.entry_type is None):
         raise InvalidInput("run_id was given without briefing or a note to keep", "Leave it out, or say what it is for")
-    asked = check_content(instructions, "instructions", most_bytes)
+    asked = check_content(instructions, "instructions", max_bytes)
     return Question(
         key=ConversationKey("", check_identifier(session_id, "session_id"), check_name(owner, "owner")),
         instructions=asked.text,

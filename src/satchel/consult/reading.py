@@ -17,7 +17,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_content(
-    found: FoundFile, *, force: bool = False, most_bytes: int = DEFAULT_LIMITS.file_bytes
+    found: FoundFile, *, force: bool = False, max_bytes: int = DEFAULT_LIMITS.file_bytes
 ) -> Content | HeldBack:
     """Read a file once, inside its root, whatever links say by now.
 
@@ -27,14 +27,14 @@ def read_content(
     Args:
         found: the file as it was gathered.
         force: whether it is sent though it holds what looks like a secret.
-        most_bytes: the largest file that is sent.
+        max_bytes: the largest file that is sent.
 
     Returns:
         What it holds, or why it is held back; for the reasons see ``gathering``.
     """
     for _ in range(_ATTEMPTS):
         try:
-            read = _read(found, most_bytes)
+            read = _read(found, max_bytes)
         except OSError as error:
             gone = isinstance(error, (FileNotFoundError, NotADirectoryError))
             return HeldBack(found.path, "vanished" if gone else "unreadable", f"it {why_unreadable(error)}")
@@ -45,15 +45,15 @@ def read_content(
     return HeldBack(found.path, "changing", "it changed each time it was read; ask again once it rests")
 
 
-def _read(found: FoundFile, most_bytes: int) -> tuple[bytes, Stat] | HeldBack | None:
+def _read(found: FoundFile, max_bytes: int) -> tuple[bytes, Stat] | HeldBack | None:
     """Read a file through one descriptor; None where it changed meanwhile."""
     descriptor = open_inside(found.root, found.real_path)
     try:
         before = os.fstat(descriptor)
         if not stat.S_ISREG(before.st_mode):
             return HeldBack(found.path, "special", "it is no ordinary file")
-        if before.st_size > most_bytes:
-            return HeldBack(found.path, "too_large", too_large(before.st_size, most_bytes))
+        if before.st_size > max_bytes:
+            return HeldBack(found.path, "too_large", too_large(before.st_size, max_bytes))
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             data = file.read(_LOOKED_AT)
             if b"\0" in data:

@@ -13,8 +13,8 @@ from satchel.base.errors import Conflict, Interrupted, NotFound, SatchelError, n
 from satchel.base.paging import MAX_LIMIT
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.consult.assistants.opening import AssistantSettings, ProviderState, open_assistant, providers
-from satchel.consult.assistants.protocol import Ask, Assistant, Exchange, Reply, ThreadLost, Timing, unheeded
-from satchel.consult.cancelling import IsCancelled, go_on, never
+from satchel.consult.assistants.protocol import Ask, Assistant, Exchange, Reply, ThreadLost, Timing, noop
+from satchel.consult.cancelling import IsCancelled, never, raise_if_cancelled
 from satchel.consult.consultation import Consultation, Kept
 from satchel.consult.conversation_records import (
     LOCAL,
@@ -36,8 +36,8 @@ from satchel.consult.sweeping import VectorStore, VectorStores
 from satchel.keep.projects import Workplace
 
 if TYPE_CHECKING:
+    from satchel.brief.briefing import Briefing
     from satchel.consult.keeping import AnswerKeeper
-    from satchel.pack.briefing import Briefing
 
 DEFAULT_SESSION = "default"
 _LEASE_BEYOND_SILENCE_S = 60
@@ -48,8 +48,8 @@ _BRIEFING_PART = 4
 """Of the room of a small window, the part that a briefing may take."""
 
 _THREAD_LOST = "the provider had forgotten the thread: its files and what was said in it were sent again"
-_MOST_QUERY_CHARS = 1_000
-"""Of a question that a briefing is packed for; what stands first in it tells most."""
+_MAX_QUERY_CHARS = 1_000
+"""Of a question that a briefing is made for; what stands first in it tells most."""
 
 
 class _Stores:
@@ -76,26 +76,26 @@ class Consulting:
         self,
         workplace: Workplace,
         config: Config,
-        pack: Callable[..., Briefing],
+        brief: Callable[..., Briefing],
         keeper: Callable[[], AnswerKeeper],
         environ: Mapping[str, str] | None = None,
     ) -> None:
         """Take what consultations need of the rest of the house.
 
         Args:
-            pack: packs briefings: :meth:`satchel.pack.briefing.Packing.pack`.
+            brief: makes briefings: :meth:`satchel.brief.briefing.Briefings.brief`.
             keeper: returns what keeps answers.
             environ: the environment; None is the process's own.
         """
         self._workplace = workplace
         self._config = config
-        self._pack = pack
+        self._make_briefing = brief
         self._keeper = keeper
         self._environ = os.environ if environ is None else environ
         self._settings = AssistantSettings(
             config.consult_base_url, config.consult_window_tokens, config.consult_output_tokens
         )
-        self.conversations = Conversations(workplace, most_blob_bytes=config.consult_blob_mib * 1024 * 1024)
+        self.conversations = Conversations(workplace, max_blob_bytes=config.consult_blob_mib * 1024 * 1024)
         self.timing = Timing(silence=config.consult_idle_seconds, total=config.consult_total_seconds)
 
     @cached_property
@@ -145,7 +145,7 @@ class Consulting:
             priority: files among them that go into the prompt first; they need not be in ``context`` too.
             attachments: files to search in this turn only.
             briefing: whether what the store knows is put before the files. Nothing counts as delivered by that.
-            role, task_id: whose briefing it is, as for :meth:`satchel.Satchel.pack`.
+            role, task_id: whose briefing it is, as for :meth:`satchel.Satchel.brief`.
             run_id: the run of the briefing and of a note that is kept; None takes the default.
             agent: who asks; None takes the default.
             keep_as: what the answer is kept as: ``discovery``, ``error`` or ``decision`` for a note of that type,
@@ -183,7 +183,7 @@ class Consulting:
             keep_as=keep_as,
             force=force,
             dry_run=dry_run,
-            most_bytes=self._workplace.max_content_bytes,
+            max_bytes=self._workplace.max_content_bytes,
         )
         model = open_assistant(assistant, self._environ, self._settings, timing=self.timing)
         question = replace(question, key=replace(question.key, assistant=model.name))
@@ -191,14 +191,14 @@ class Consulting:
             self._keeper().check(question.keeping, question.run_id)
         known = self._brief(question, model)
         is_cancelled = is_cancelled or never
-        listener = on_progress or unheeded
+        listener = on_progress or noop
         if dry_run:
             state = self.conversations.state(question.key)
             plan = self._preparing.plan(state, question, known, model.window, listener, is_cancelled)
             return self._told(question, model, state, plan)
         swept = self._sweep(model, is_cancelled)
         lease_ms = int((self.timing.silence + _LEASE_BEYOND_SILENCE_S) * 1_000)
-        with self.conversations.holding(question.key, lease_ms) as conversation:
+        with self.conversations.acquire_lease(question.key, lease_ms) as conversation:
             renew = self._renewing(conversation, lease_ms)
 
             def tell(what: str) -> None:
@@ -212,7 +212,7 @@ class Consulting:
                 self._history(conversation.state, question.key, model),
                 plan.overflow,
                 conversation.state.held_tokens + plan.tokens,
-                on_text or unheeded,
+                on_text or noop,
                 tell,
                 is_cancelled,
                 _Stores(VectorStores(self._workplace), conversation.id),
@@ -235,7 +235,7 @@ class Consulting:
                 answered = self.counter.times(model.window.token_factor).count(reply.text)
             result = TurnResult(plan, reply.text, answered, reply.provider_ref, starts_over)
             # whoever cancelled while a store was being deleted gets no answer, and must find all as it was
-            go_on(is_cancelled)
+            raise_if_cancelled(is_cancelled)
             committed = self.conversations.commit(conversation, result)
         lost = (_THREAD_LOST,) if starts_over else ()
         kept = self._keep(question, model, reply)
@@ -277,17 +277,17 @@ class Consulting:
         return providers(self._environ, self._settings)
 
     def _brief(self, question: Question, model: Assistant) -> str | None:
-        """Pack what the store knows for an assistant, which has seen nothing of it; None where that is nothing."""
+        """Collect what the store knows for an assistant, which has seen nothing of it; None where that is nothing."""
         if question.briefing is None:
             return None
         room = (model.window.tokens - model.window.output) / model.window.token_factor
-        briefing = self._pack(
+        briefing = self._make_briefing(
             question.briefing.role,
             task_id=question.briefing.task_id,
             run_id=question.run_id,
             agent=question.agent,
-            query=question.instructions[:_MOST_QUERY_CHARS],
-            budget=min(self._config.pack_budget, int(room / _BRIEFING_PART)),
+            query=question.instructions[:_MAX_QUERY_CHARS],
+            budget=min(self._config.brief_budget, int(room / _BRIEFING_PART)),
             again=True,
             preview=True,
         )

@@ -22,7 +22,7 @@ LIFE_MS = 3_600_000
 
 LONGEST_LIFE_MS = 86_400_000
 
-MOST_SWEPT = 5
+MAX_SWEPT = 5
 """How many stores one call sweeps at most, so that it is not kept from its own work."""
 
 _ANNOUNCED, _MADE, _LEAVING = 1, 2, 3
@@ -190,7 +190,7 @@ class VectorStores:
             )
         return tuple(map(_store, rows))
 
-    def sweep(self, sweeper: Sweeper, most: int = MOST_SWEPT, is_cancelled: IsCancelled = never) -> Swept:
+    def sweep(self, sweeper: Sweeper, most: int = MAX_SWEPT, is_cancelled: IsCancelled = never) -> Swept:
         """Delete at a provider what earlier calls left there.
 
         What cannot be deleted is tried again after a pause, of five minutes first, then twice as long each time.

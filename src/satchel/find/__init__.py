@@ -1,1 +1,1 @@
-"""The search spine: one index over everything kept."""
+"""The search documents: one index over everything kept."""

@@ -1,4 +1,4 @@
-"""The spine: one narrow row for every text that can be found, whatever kind of thing it belongs to."""
+"""The search documents: one narrow row for every text that can be found, whatever kind of thing it belongs to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUPERSEDED = 2
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What the spine knows of one item.
+    """What the documents knows of one item.
 
     Attributes:
         kind: what it is.
@@ -70,7 +70,7 @@ def add(transaction: Transaction, document: Document) -> None:
 
 
 def renew(transaction: Transaction, document: Document) -> None:
-    """Make the spine and the index say of an item what the item says, whatever they said before."""
+    """Make the documents and the index say of an item what the item says, whatever they said before."""
     values = _values(document)
     row = transaction.one(_RENEW, values)
     _index(transaction, row[0] if row else transaction.insert(_INSERT, values), document)
@@ -119,7 +119,7 @@ def remove(transaction: Transaction, kind: Kind, item_ids: Iterable[int]) -> Non
 
 
 def remove_leftovers(transaction: Transaction, kind: Kind) -> int:
-    """Remove what the spine and the index know of items that are gone, and return how much that was."""
+    """Remove what the documents and the index know of items that are gone, and return how much that was."""
     gone = transaction.all(
         f"DELETE FROM documents WHERE kind = :kind AND item_id NOT IN (SELECT id FROM {kind.table}) RETURNING id",
         {"kind": kind.number},

@@ -21,7 +21,7 @@ from satchel.store.transaction import Transaction
 _INSERT = "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALUES (:id, :text, :parts, :scope)"
 
 _SAMPLE_WORDS = 24
-_MOST_WORD_BYTES = 32_768
+_MAX_WORD_BYTES = 32_768
 """FTS5 cuts words there, in the middle of a character if need be (FTS5_MAX_TOKEN_SIZE in fts5Int.h)."""
 
 _READY: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
@@ -199,7 +199,7 @@ def fingerprints(transaction: Transaction) -> dict[int, int]:
 def fingerprint(transaction: Transaction, text: str, scope: str) -> int:
     """Return the number that :func:`fingerprints` gives for a text that is indexed as it should be."""
     return sum(
-        hash((word.encode()[:_MOST_WORD_BYTES], column, place))
+        hash((word.encode()[:_MAX_WORD_BYTES], column, place))
         for column, content in (("text", text), ("parts", parts_text(text)), ("scope", scope))
         for place, (_, _, word) in enumerate(tokens(transaction, content))
     )
@@ -216,7 +216,7 @@ def optimize(transaction: Transaction) -> None:
 
 
 def unknown(transaction: Transaction) -> list[int]:
-    """Return what is indexed but not in the spine."""
+    """Return what is indexed but not in the documents."""
     return [row[0] for row in transaction.all("SELECT id FROM documents_fts_docsize EXCEPT SELECT id FROM documents")]
 
 
@@ -235,7 +235,7 @@ def is_about_index(problem: str) -> bool:
 
 
 def problems(transaction: Transaction) -> list[str]:
-    """Return where the index and the spine disagree; nothing when all is well.
+    """Return where the index and the documents disagree; nothing when all is well.
 
     The index's own structure is part of SQLite's integrity check.
     """

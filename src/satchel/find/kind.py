@@ -8,7 +8,7 @@ from satchel.base.errors import InvalidInput
 
 
 class Kind(Enum):
-    """A kind of thing that can be found: its number in the spine, the letter of its short ids, and its table.
+    """A kind of thing that can be found: its number in the documents, the letter of its short ids, and its table.
 
     What is peculiar to a kind, such as how its texts are read, stands in ``satchel.keep.finding``.
     """

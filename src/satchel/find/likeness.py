@@ -30,17 +30,17 @@ MIN_WORDS = 3
 
 _BANDS = 5
 _ROWS = 3
-_MOST_WORDS = 200
+_MAX_WORDS = 200
 _SHORT = 500
 _HALF = 1 << 63
 _MIXERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
 """Odd numbers that keep the minima of a band apart, so that their order counts."""
 
-_MOST_KEY_WORDS = 8
+_MAX_KEY_WORDS = 8
 _LEAST_LETTERS = 4
 _VOWELS = "aeiouy"
 _LOOKED_UP = (4, 8, 16)
-_MOST_CANDIDATES = 16
+_MAX_CANDIDATES = 16
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -61,9 +61,9 @@ def _words_of(text: str) -> tuple[str, ...]:
             found.append(word)
         else:
             found += identifier_parts(word) or [word.lower()]
-        if len(found) > _MOST_WORDS:
+        if len(found) > _MAX_WORDS:
             break
-    for run in unspaced_runs(text[:_MOST_WORDS]):
+    for run in unspaced_runs(text[:_MAX_WORDS]):
         found += unspaced_parts(run)
     return tuple(dict.fromkeys(_stem(word) for word in found if word not in STOP_WORDS))
 
@@ -118,7 +118,7 @@ NO_MARKS = Marks((), ())
 
 def key_marks(project_id: int, words: Sequence[str]) -> Marks:
     """Return the marks of a key."""
-    hashes = [_hash(_beginning(word)) for word in words[:_MOST_KEY_WORDS]]
+    hashes = [_hash(_beginning(word)) for word in words[:_MAX_KEY_WORDS]]
     if not hashes:
         return NO_MARKS
     # a sum is the same in whatever order the words stand, and loses one word by a subtraction
@@ -162,7 +162,7 @@ _LOOK_UP = {
     size: f"""
     SELECT DISTINCT item_id FROM likenesses
     WHERE mark IN ({", ".join(f":m{place}" for place in range(size))}) AND kind = :kind
-    ORDER BY item_id DESC LIMIT {_MOST_CANDIDATES}
+    ORDER BY item_id DESC LIMIT {_MAX_CANDIDATES}
     """
     for size in _LOOKED_UP
 }

@@ -63,7 +63,7 @@ class Hit:
     """One result.
 
     Attributes:
-        document: its number in the spine.
+        document: its number in the documents.
         score: higher is better.
         by_surroundings: it holds no term itself; what stands around it does.
     """
@@ -171,7 +171,7 @@ def rank(
 
 
 def disagreement() -> StoreDamaged:
-    """Return the error for a result that the index names and the spine or the tables do not have."""
+    """Return the error for a result that the index names and the documents or the tables do not have."""
     return StoreDamaged("the search index names what is not kept", "`satchel rebuild` makes it anew")
 
 
@@ -185,13 +185,13 @@ def _ordered(totals: Mapping[int, float], old: frozenset[int]) -> list[int]:
 
 
 def _rarest(
-    transaction: Transaction, terms: Sequence[Term], groups: Sequence[Sequence[str]], most: int, most_terms: int
+    transaction: Transaction, terms: Sequence[Term], groups: Sequence[Sequence[str]], most: int, max_terms: int
 ) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
     """Choose the rarest terms: the others would bring little but work.
 
     Args:
         most: how many candidates are enough.
-        most_terms: how many terms to score by.
+        max_terms: how many terms to score by.
 
     Returns:
         The terms to score by, and of those the ones that choose candidates; none where all terms may.
@@ -200,8 +200,8 @@ def _rarest(
         (index.count(transaction, index.match(term.match, groups), most + 1), place) for place, term in enumerate(terms)
     )
     scored = counted
-    if len(counted) > most_terms:
-        scored = [found for found in counted if found[0]][:most_terms]
+    if len(counted) > max_terms:
+        scored = [found for found in counted if found[0]][:max_terms]
     choosing: list[int] = []
     total = 0
     for count, place in scored:
@@ -256,7 +256,7 @@ def _is_nearly_everything(transaction: Transaction, condition: str) -> bool:
 
 
 def _condition(scope: Scope, asked: Sequence[str] = ()) -> tuple[str, dict[str, object]]:
-    """Return the filters that stand in the spine, not in the index, as SQL over ``documents d``; empty without any."""
+    """Return the filters on the documents, not on the index, as SQL over ``documents d``; empty without any."""
     parts: list[str] = []
     values: dict[str, object] = {}
     named = (("agent_id", scope.agent_id), ("task_id", scope.task_id), ("loop_id", scope.loop_id), ("file", scope.file))

@@ -143,7 +143,7 @@ class Finding:
         Raises:
             InvalidInput: a filter is empty, unknown or out of range, or operator syntax is wrong, with the position.
             NotFound: there is no such run, or nothing with the id given in ``like``.
-            StoreDamaged: index and spine disagree.
+            StoreDamaged: index and documents disagree.
         """
         if (text is None) == (like is None):
             raise InvalidInput("give either words to search for or an item in like", "One of them")
@@ -198,16 +198,16 @@ class Finding:
 
 
 def index_problems(transaction: Transaction) -> list[str]:
-    """Return where index, spine and tables disagree, by their numbers and by their texts.
+    """Return where index, documents and tables disagree, by their numbers and by their texts.
 
     Above 100,000 items the texts of a sample are compared.
     """
     found = index.problems(transaction)
     for kind, thing in KINDS.items():
         for text, sql in (
-            ("not in the spine", f"SELECT count(*) FROM ({_kept(kind)}) AS k WHERE id NOT IN ({_ITEMS})"),
+            ("not in the documents", f"SELECT count(*) FROM ({_kept(kind)}) AS k WHERE id NOT IN ({_ITEMS})"),
             (
-                "in the spine but gone",
+                "in the documents but gone",
                 f"SELECT count(*) FROM ({_ITEMS}) AS d WHERE item_id NOT IN ({_kept(kind)})",
             ),
         ):

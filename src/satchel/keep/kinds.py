@@ -12,17 +12,17 @@ from satchel.base.errors import InvalidInput
 from satchel.find import rebuild as rebuilding
 from satchel.find.kind import Kind
 from satchel.keep import constraints, decisions, entries, packages, strategies
-from satchel.keep.entries import writing as entry_writing
+from satchel.keep.entries import updates as entry_writing
 from satchel.keep.files import changes as file_changes
 from satchel.keep.files.records import CHANGES
-from satchel.keep.messages import writing as message_writing
+from satchel.keep.messages import updates as message_writing
 from satchel.keep.messages.records import MESSAGE_TYPES
-from satchel.keep.patterns import writing as pattern_writing
+from satchel.keep.patterns import updates as pattern_writing
 from satchel.store.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True)
-class KindOfThing:
+class KindSpec:
     """What is peculiar to one kind.
 
     Attributes:
@@ -42,8 +42,8 @@ class KindOfThing:
     delete: Callable[[Transaction, int, Sequence[int]], None]
 
 
-KINDS: dict[Kind, KindOfThing] = {
-    Kind.ENTRY: KindOfThing(
+KINDS: dict[Kind, KindSpec] = {
+    Kind.ENTRY: KindSpec(
         "entry",
         entries.ENTRY_TYPES,
         ("live", "superseded"),
@@ -51,7 +51,7 @@ KINDS: dict[Kind, KindOfThing] = {
         entry_writing.load_documents,
         entry_writing.delete,
     ),
-    Kind.DECISION: KindOfThing(
+    Kind.DECISION: KindSpec(
         "decision",
         (),
         decisions.STATUSES,
@@ -59,7 +59,7 @@ KINDS: dict[Kind, KindOfThing] = {
         decisions.load_documents,
         decisions.delete,
     ),
-    Kind.CONSTRAINT: KindOfThing(
+    Kind.CONSTRAINT: KindSpec(
         "constraint",
         (),
         constraints.STATUSES,
@@ -67,7 +67,7 @@ KINDS: dict[Kind, KindOfThing] = {
         constraints.load_documents,
         constraints.delete,
     ),
-    Kind.FILE_CHANGE: KindOfThing(
+    Kind.FILE_CHANGE: KindSpec(
         "file_change",
         CHANGES,
         ("live",),
@@ -75,7 +75,7 @@ KINDS: dict[Kind, KindOfThing] = {
         file_changes.load_documents,
         file_changes.delete,
     ),
-    Kind.MESSAGE: KindOfThing(
+    Kind.MESSAGE: KindSpec(
         "message",
         MESSAGE_TYPES,
         ("live",),
@@ -83,7 +83,7 @@ KINDS: dict[Kind, KindOfThing] = {
         message_writing.load_documents,
         message_writing.delete,
     ),
-    Kind.ERROR_PATTERN: KindOfThing(
+    Kind.ERROR_PATTERN: KindSpec(
         "error_pattern",
         (),
         ("live",),
@@ -91,7 +91,7 @@ KINDS: dict[Kind, KindOfThing] = {
         pattern_writing.load_documents,
         pattern_writing.delete,
     ),
-    Kind.PACKAGE: KindOfThing(
+    Kind.PACKAGE: KindSpec(
         "package",
         packages.TYPES,
         packages.STATUSES,
@@ -99,7 +99,7 @@ KINDS: dict[Kind, KindOfThing] = {
         packages.load_documents,
         packages.delete,
     ),
-    Kind.STRATEGY: KindOfThing(
+    Kind.STRATEGY: KindSpec(
         "strategy",
         (),
         ("live",),

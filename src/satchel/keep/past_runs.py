@@ -45,7 +45,7 @@ def find(transaction: Transaction, project_id: int, name: str) -> KnownRun | Non
     return None if row is None else KnownRun(*row)
 
 
-def bring_in(transaction: Transaction, project_id: int, past: PastRun) -> int:
+def upsert(transaction: Transaction, project_id: int, past: PastRun) -> int:
     """Keep a run that ended elsewhere, and return its number."""
     transaction.forget()
     return transaction.insert(

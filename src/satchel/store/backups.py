@@ -27,7 +27,7 @@ Progress = Callable[[int, int], None]
 _PAGES_PER_STEP = 512
 _AUTOMATIC = ("before-", "daily-")
 _DAY_MS = 86_400_000
-_MOST_BYTES_IN_STATE = 1 << 30
+_MAX_BYTES_IN_STATE = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ def _limit(folder: Path, newest: Path) -> None:
     every = [backup for one in folder.iterdir() for backup in _backups_in(one)]
     total = sum(backup.size_bytes for backup in every)
     for backup in sorted(every, key=lambda backup: backup.created_at):
-        if total <= _MOST_BYTES_IN_STATE:
+        if total <= _MAX_BYTES_IN_STATE:
             return
         if backup.file != newest and backup.file.name.startswith(_AUTOMATIC):
             backup.file.unlink(missing_ok=True)

@@ -26,7 +26,7 @@ HELD_BY_THE_PARENT: set[tuple[int, int] | None] = set()
 class Owner(Protocol):
     """Whoever holds connections."""
 
-    def let_go_in_child(self) -> None:
+    def reset_after_fork(self) -> None:
         """Give up every connection that the parent opened."""
 
 
@@ -59,7 +59,7 @@ def _let_go() -> None:
     global generation  # noqa: PLW0603 -- it counts for the process
     generation += 1
     for owner in _OWNERS:
-        owner.let_go_in_child()
+        owner.reset_after_fork()
 
 
 if hasattr(os, "register_at_fork"):

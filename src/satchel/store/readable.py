@@ -19,7 +19,7 @@ _Row = tuple[Any, ...]
 _TEXT_COLUMNS: dict[str, tuple[int, ...]] = {}
 """By statement: the places of the columns that are declared as text. Asking SQLite costs 3 to 5 microseconds."""
 
-_MOST_KNOWN = 1_000
+_MAX_KNOWN = 1_000
 
 
 def fetch_all(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None) -> tuple[list[_Row], int]:
@@ -54,7 +54,7 @@ def not_text() -> StoreDamaged:
 def _text_columns(sql: str, cursor: apsw.Cursor) -> tuple[int, ...]:
     known = _TEXT_COLUMNS.get(sql)
     if known is None:
-        if len(_TEXT_COLUMNS) >= _MOST_KNOWN:
+        if len(_TEXT_COLUMNS) >= _MAX_KNOWN:
             _TEXT_COLUMNS.clear()
         described = cursor.get_description()
         known = tuple(place for place, (_, declared) in enumerate(described) if declared == "TEXT")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from satchel.store.schema_brief import PACK
 from satchel.store.schema_consult import CONSULT
 from satchel.store.schema_learning import LEARNING
 from satchel.store.schema_ledger import LEDGER
-from satchel.store.schema_pack import PACK
 
 APPLICATION_ID = 0x5A7C4E1
 """Marks a SQLite file as a Satchel store (``PRAGMA application_id``)."""

@@ -1,4 +1,4 @@
-"""What learning needs beyond the tables of packs: where errors were met, and who confirmed what fixed them."""
+"""What learning needs beyond the tables of briefings: where errors were met, and who confirmed what fixed them."""
 
 from __future__ import annotations
 

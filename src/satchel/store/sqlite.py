@@ -305,7 +305,7 @@ class SqliteEngine:
         if writer is not None:
             writer.close()
 
-    def let_go_in_child(self) -> None:
+    def reset_after_fork(self) -> None:
         """In a forked child: give up what the parent opened; see :mod:`satchel.store.forks`."""
         is_writing = self._write_lock.locked()
         running = [transaction.connection for transaction in self._running.values()]

@@ -61,7 +61,7 @@ def test_a_briefing_is_packed_and_its_resource_records_nothing(session: Callable
             shown = resource_text(await client.read_resource(uri))
             assert "ask for the name first" in shown
             assert "names are optional" in shown
-        assert await call(client, "pack", {"query": "read the user", "budget": 2_000}) == shown
+        assert await call(client, "get_briefing", {"query": "read the user", "budget": 2_000}) == shown
         assert "nothing new since your last briefing" in resource_text(await client.read_resource("satchel://briefing"))
         with pytest.raises(MCPError, match="unresolved placeholder"):
             await client.read_resource("satchel://briefing/%7B%7Brole%7D%7D")

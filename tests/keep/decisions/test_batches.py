@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import Conflict, InvalidInput, ReadOnly, SatchelError, TooLarge
-from satchel.keep.decisions import Decisions, NewDecision, Overtaken
+from satchel.keep.decisions import ChangedDecision, Decisions, NewDecision
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,7 +160,7 @@ def test_after_a_refused_batch_its_names_can_be_used(decisions: Decisions) -> No
 
 
 def test_what_fails_while_others_are_told_undoes_the_change(satchel: Satchel, dump: Dump) -> None:
-    def fail(transaction: Transaction, overtaken: Overtaken) -> None:
+    def fail(transaction: Transaction, overtaken: ChangedDecision) -> None:
         raise Conflict("nobody can be told")
 
     decisions = Decisions(satchel.workplace, fail)

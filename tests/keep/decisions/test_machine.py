@@ -75,13 +75,13 @@ class Ledger(RuleBasedStateMachine):
     def set_one(self, key: str, fields: dict[str, Any], agent: str | None, expecting: str | None) -> None:
         found = self.model[key].now.revision if key in self.model else 0
         expected = None if expecting is None else found if expecting == "right" else found + 1
-        self.bring_in([(key, {**fields, "expected_revision": expected})], agent)
+        self.upsert([(key, {**fields, "expected_revision": expected})], agent)
 
     @rule(batch=st.lists(st.tuples(st.sampled_from(KEYS), FIELDS), min_size=1, max_size=4), agent=AGENTS)
     def set_several(self, batch: list[tuple[str, dict[str, Any]]], agent: str | None) -> None:
-        self.bring_in(batch, agent)
+        self.upsert(batch, agent)
 
-    def bring_in(self, batch: list[tuple[str, dict[str, Any]]], agent: str | None) -> None:
+    def upsert(self, batch: list[tuple[str, dict[str, Any]]], agent: str | None) -> None:
         error, model = self.expect(batch, agent)
         given = [NewDecision(key, **fields) for key, fields in batch]
         if error is not None:

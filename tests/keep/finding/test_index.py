@@ -30,9 +30,9 @@ def test_the_index_of_a_whole_store_agrees_with_its_tables(story: Story) -> None
             "1 texts are not what the index holds, such as e3",
         ),
         ("DELETE FROM documents_fts WHERE rowid = 3", "1 documents are not indexed, the first is 3"),
-        ("DELETE FROM documents WHERE id = 3", "1 items of kind entry are not in the spine"),
+        ("DELETE FROM documents WHERE id = 3", "1 items of kind entry are not in the documents"),
         ("DELETE FROM documents WHERE id = 3", "1 documents are indexed without an item, the first is 3"),
-        ("UPDATE documents SET item_id = 999 WHERE id = 3", "1 items of kind entry are in the spine but gone"),
+        ("UPDATE documents SET item_id = 999 WHERE id = 3", "1 items of kind entry are in the documents but gone"),
     ],
 )
 def test_a_damaged_index_is_told_by_its_disagreements(story: Story, sql: str, problem: str) -> None:

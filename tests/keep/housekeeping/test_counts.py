@@ -131,10 +131,10 @@ def test_the_index_is_compared_with_every_kind(satchel: Satchel, fill: Fill, kin
     number = int(refs[kind][1:])
     if side == "item":
         spoil(satchel, f"DELETE FROM {TABLES[kind]} WHERE id = {number}")
-        problem = "in the spine but gone"
+        problem = "in the documents but gone"
     else:
         spoil(satchel, f"DELETE FROM documents WHERE item_id = {number} AND kind = {[*TABLES].index(kind) + 1}")
-        problem = "not in the spine"
+        problem = "not in the documents"
     found = check(satchel, "index")
     assert found.status == "failed"
     assert f"1 items of kind {kind}" in found.detail.replace("_", " ")

@@ -301,7 +301,7 @@ class TestReplies:
             satchel.messages.send("answer", reply_to=first.ref, agent="Bob")
 
     def test_what_nobody_sent_can_only_be_answered_to_somebody_named(self, satchel: Satchel) -> None:
-        from satchel.keep.messages.writing import post
+        from satchel.keep.messages.updates import post
 
         work = satchel.workplace
         satchel.agents.register("Ann")
@@ -333,7 +333,7 @@ class TestReplies:
 
 
 def test_a_posted_message_is_an_ordinary_one(satchel: Satchel, clock: ManualClock) -> None:
-    from satchel.keep.messages.writing import post
+    from satchel.keep.messages.updates import post
 
     ann, bob = satchel.agents.register("Ann"), satchel.agents.register("Bob")
     work = satchel.workplace

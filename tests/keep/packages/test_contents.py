@@ -241,7 +241,7 @@ def test_a_file_that_grows_while_it_is_read_is_a_reason(
         return fdopen(*given, **named)
 
     monkeypatch.setattr(os, "fdopen", grown)
-    assert reason(satchel, ref, most_bytes=15) == "docs/a.md has 16 bytes, more than the 15 that are read"
+    assert reason(satchel, ref, max_bytes=15) == "docs/a.md has 16 bytes, more than the 15 that are read"
 
 
 def test_no_descriptor_stays_open(satchel: Satchel, project: Path) -> None:
@@ -259,7 +259,7 @@ def test_no_descriptor_stays_open(satchel: Satchel, project: Path) -> None:
 
 def test_a_stored_text_over_the_size_asked_for_is_a_reason(satchel: Satchel) -> None:
     ref = satchel.packages.save("x", content="ä" * 10).ref
-    assert reason(satchel, ref, most_bytes=19) == f"{ref} has 20 bytes, more than the 19 that are read"
+    assert reason(satchel, ref, max_bytes=19) == f"{ref} has 20 bytes, more than the 19 that are read"
     assert satchel.packages.read(ref, 20).text == "ä" * 10
 
 
@@ -291,9 +291,9 @@ def test_a_superseded_package_can_still_be_read(satchel: Satchel) -> None:
     [
         (("d1",), "is no id of a package"),
         ((True,), "is no id of a package"),
-        (("p1", 0), "most_bytes 0 is out of range"),
-        (("p1", 64 * KIB * KIB + 1), "most_bytes .* is out of range"),
-        (("p1", 1.5), "most_bytes 1.5 is not a whole number"),
+        (("p1", 0), "max_bytes 0 is out of range"),
+        (("p1", 64 * KIB * KIB + 1), "max_bytes .* is out of range"),
+        (("p1", 1.5), "max_bytes 1.5 is not a whole number"),
     ],
 )
 def test_what_is_no_id_or_size_is_refused(satchel: Satchel, given: tuple[Any, ...], problem: str) -> None:

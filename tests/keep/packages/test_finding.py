@@ -11,7 +11,7 @@ import pytest
 
 from satchel import Conflict, InvalidInput, NotFound, Package, PackagePage, Satchel, StoreDamaged
 from satchel.base.clock import iso
-from satchel.keep.packages import writing
+from satchel.keep.packages import updates
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -56,7 +56,7 @@ def grid(satchel: Satchel) -> Satchel:
         if superseded:
             # what superseded them is none of the grid
             with satchel.workplace.engine.write() as transaction:
-                writing.set_superseded(transaction, 1, [saved.id], heir.id)
+                updates.set_superseded(transaction, 1, [saved.id], heir.id)
     return satchel
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from satchel import Conflict, NotFound, Package, Satchel
-from satchel.keep.packages import writing
+from satchel.keep.packages import updates
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -117,6 +117,6 @@ def test_removing_by_number_removes_nothing_of_another_project(open_in: Callable
     save(one)
     theirs = save(other, "gateway")
     with one.workplace.engine.write() as transaction:
-        writing.delete(transaction, 1, [theirs.id])
+        updates.delete(transaction, 1, [theirs.id])
     assert [found.ref for found in other.finding.search("gateway").results] == [theirs.ref]
     assert other.packages.find().total == 1

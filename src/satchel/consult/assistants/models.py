@@ -30,7 +30,7 @@ that of an estimate.
 _EARLIER_CLAUDE = 1.3
 
 LEAST_WINDOW = 1_024
-MOST_WINDOW = 100_000_000
+MAX_WINDOW = 100_000_000
 
 _OUTPUT_PART = 4
 
@@ -147,9 +147,9 @@ def find_model(name: object, *, window: int | None = None, output: int | None = 
         if family is None:
             raise _without_window(provider, model)
         window = family.tokens
-    if not LEAST_WINDOW <= window <= MOST_WINDOW:
+    if not LEAST_WINDOW <= window <= MAX_WINDOW:
         raise InvalidInput(
-            f"a window of {window:,} tokens is out of range", f"Configure {LEAST_WINDOW:,} to {MOST_WINDOW:,}"
+            f"a window of {window:,} tokens is out of range", f"Configure {LEAST_WINDOW:,} to {MAX_WINDOW:,}"
         )
     if output is None:
         output = min(window // _OUTPUT_PART, family.output if family else window)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PROVIDER = "openai"
 
 _ACCOUNT_CHARS = 12
-_MOST_RESULTS = 20
+_MAX_RESULTS = 20
 _RESULT_TOKENS = 800
 """What one result of the hosted search takes, as files are cut by default."""
 
@@ -93,7 +93,7 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
             options["previous_response_id"] = ask.provider_ref
         if filled is not None and filled.external_id is not None:
             room = self.window.tokens - self.window.output - ask.tokens
-            results = max(1, min(_MOST_RESULTS, room // _RESULT_TOKENS))
+            results = max(1, min(_MAX_RESULTS, room // _RESULT_TOKENS))
             tool = {"type": "file_search", "vector_store_ids": [filled.external_id], "max_num_results": results}
             options["tools"] = [tool]
         has_text = False

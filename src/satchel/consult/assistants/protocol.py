@@ -73,7 +73,7 @@ class Exchange:
     answer: str
 
 
-def unheeded(_: str = "") -> None:
+def noop(_: str = "") -> None:
     """Take what nobody listens to."""
 
 
@@ -103,11 +103,11 @@ class Ask:
     history: tuple[Exchange, ...] = ()
     searchable: Mapping[str, Content] = field(default_factory=dict)
     tokens: int = 0
-    on_text: Callable[[str], None] = unheeded
-    on_progress: Callable[[str], None] = unheeded
+    on_text: Callable[[str], None] = noop
+    on_progress: Callable[[str], None] = noop
     is_cancelled: IsCancelled = never
     stores: StoreLog | None = None
-    on_sign: Callable[[], None] = unheeded
+    on_sign: Callable[[], None] = noop
     is_shown: bool = True
 
 

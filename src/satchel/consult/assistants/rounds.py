@@ -10,12 +10,12 @@ from typing import Any
 from satchel.base.errors import AssistantFailed
 from satchel.consult.assistants import failing
 from satchel.consult.assistants.limits import too_much
-from satchel.consult.assistants.protocol import Ask, Reply, unheeded
+from satchel.consult.assistants.protocol import Ask, Reply, noop
 from satchel.consult.assistants.retrying import Patience, persist
 from satchel.consult.assistants.searching import Searches
 from satchel.consult.assistants.wire import Wire
 
-MOST_ROUNDS = 8
+MAX_ROUNDS = 8
 """How often a model may search before it has to answer with what it has."""
 
 _BETWEEN = "\n\n"
@@ -88,8 +88,8 @@ def converse(
     texts: list[str] = []
     output_tokens: int | None = None
     notes: list[str] = []
-    for number in range(MOST_ROUNDS + 1):
-        may_search = searches is not None and number < MOST_ROUNDS and searches.has_room
+    for number in range(MAX_ROUNDS + 1):
+        may_search = searches is not None and number < MAX_ROUNDS and searches.has_room
         one = _round(ask, wire, patience, send, may_search, _BETWEEN if texts else "")
         if number == 0 and _is_cut_short(ask.tokens, one.input_tokens):
             notes.append(
@@ -132,7 +132,7 @@ def converse(
 def _round(ask: Ask, wire: Wire, patience: Patience, send: Send, may_search: bool, before: str) -> Round:
     texts: list[str] = []
     taken = 0
-    is_shown = ask.is_shown and ask.on_text is not unheeded
+    is_shown = ask.is_shown and ask.on_text is not noop
 
     def deliver(text: str) -> None:
         nonlocal taken

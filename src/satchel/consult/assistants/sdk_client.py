@@ -11,10 +11,10 @@ from typing import Any
 from satchel.base.errors import AssistantFailed
 from satchel.consult.assistants import failing
 from satchel.consult.assistants.limits import too_much
-from satchel.consult.assistants.models import MOST_WINDOW
+from satchel.consult.assistants.models import MAX_WINDOW
 from satchel.consult.assistants.wire import Connecting, Wire
 
-_MOST_ID_CHARS = 1_000
+_MAX_ID_CHARS = 1_000
 
 
 class SdkClient(ABC):
@@ -177,7 +177,7 @@ def making(name: str) -> Iterator[None]:
 def count_of(value: Any, field: str) -> int | None:
     """Return a count from what a provider says of usage; None where it says none, as 0 or what no model can take."""
     count = getattr(value, field, None)
-    return count if isinstance(count, int) and 0 < count <= MOST_WINDOW else None
+    return count if isinstance(count, int) and 0 < count <= MAX_WINDOW else None
 
 
 def id_of(number: object) -> str:
@@ -186,6 +186,6 @@ def id_of(number: object) -> str:
     Raises:
         TypeError: it is none.
     """
-    if not isinstance(number, str) or not 0 < len(number) <= _MOST_ID_CHARS:
+    if not isinstance(number, str) or not 0 < len(number) <= _MAX_ID_CHARS:
         raise TypeError(f"{str(number)[:40]!r} is no id")
     return number

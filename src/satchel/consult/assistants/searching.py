@@ -25,7 +25,7 @@ SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 
-MOST_PASSAGES = 8
+MAX_PASSAGES = 8
 RESULT_TOKENS = 4_000
 """How many tokens one search may return."""
 
@@ -80,7 +80,7 @@ class Searches:
         if not self.has_room:
             return _error("there is no room for more results: answer with what you have")
         try:
-            return self._rendered(self._store.search(query, MOST_PASSAGES))
+            return self._rendered(self._store.search(query, MAX_PASSAGES))
         except TooLarge as error:
             return _error(str(error))
 

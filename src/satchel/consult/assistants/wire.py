@@ -19,7 +19,7 @@ from typing import Any, Self
 from satchel.base.errors import AssistantFailed
 from satchel.consult.assistants.limits import Limits, guard, too_much
 from satchel.consult.assistants.protocol import Timing
-from satchel.consult.cancelling import IsCancelled, go_on
+from satchel.consult.cancelling import IsCancelled, raise_if_cancelled
 
 _LOOK_SECONDS = 0.05
 _PORTS = {"http": 80, "https": 443}
@@ -86,7 +86,7 @@ class Wire:
             Interrupted: it was cancelled.
             AssistantFailed: its time is up.
         """
-        go_on(self._is_cancelled)
+        raise_if_cancelled(self._is_cancelled)
         if self.left() <= 0:
             raise AssistantFailed(
                 f"{self.name} was not done within {self._total:g} seconds",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOST_FILES = 100_000_000
+MAX_FILES = 100_000_000
 BATCH_FILES = 2_000
 UPLOADS_A_MINUTE = 1_000
 ACCEPTED = frozenset(
@@ -42,7 +42,7 @@ ACCEPTED = frozenset(
 )
 """The endings of text files that are taken as they are; any other file is uploaded with ``.txt`` behind its name."""
 
-_MOST_BYTES = 512 * 1024 * 1024
+_MAX_BYTES = 512 * 1024 * 1024
 _TOLD_EVERY = 100
 _NAME_CHARS = 180
 _FILE_LIFE_SECONDS = 7_200
@@ -164,7 +164,7 @@ class HostedStore:
         in_store = len(files) - sum(held.reason == "not_indexed" for held in self._dropped)
         if in_store < 1:
             raise AssistantFailed(
-                f"{self._client.name} took none of the files: {_most_telling(self._dropped)}", reason="not_indexed"
+                f"{self._client.name} took none of the files: {_max_telling(self._dropped)}", reason="not_indexed"
             )
         return Filled(external_id, dict(self._paths), tuple(sorted(self._dropped, key=lambda held: held.path)))
 
@@ -174,10 +174,10 @@ class HostedStore:
             raw = contents[path].text.encode()
             if not raw.strip():
                 self._dropped.append(HeldBack(path, "empty", "nothing but blanks, which a vector store does not take"))
-            elif len(raw) > _MOST_BYTES:
-                self._dropped.append(HeldBack(path, "too_large", f"over {_MOST_BYTES:,} bytes"))
-            elif len(taken) >= MOST_FILES:
-                self._dropped.append(HeldBack(path, "too_many", f"a vector store takes {MOST_FILES:,} files"))
+            elif len(raw) > _MAX_BYTES:
+                self._dropped.append(HeldBack(path, "too_large", f"over {_MAX_BYTES:,} bytes"))
+            elif len(taken) >= MAX_FILES:
+                self._dropped.append(HeldBack(path, "too_many", f"a vector store takes {MAX_FILES:,} files"))
             else:
                 taken.append((path, raw))
         return taken
@@ -293,7 +293,7 @@ class HostedStore:
             self._log.deleted(store)
 
 
-def _most_telling(dropped: Sequence[HeldBack]) -> str:
+def _max_telling(dropped: Sequence[HeldBack]) -> str:
     """Return why files were dropped: a fault that the provider found in one says more than that others are empty."""
     return next((held.detail for held in dropped if held.reason in _FAULTS_OF_FILES), dropped[0].detail)
 

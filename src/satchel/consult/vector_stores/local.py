@@ -34,7 +34,7 @@ class Passage:
     text: str
 
 
-def _go_on() -> None:
+def _raise_if_cancelled() -> None:
     return None
 
 
@@ -43,7 +43,7 @@ class LocalStore:
 
     __slots__ = ("_connection", "_passages", "_transaction")
 
-    def __init__(self, contents: Mapping[str, Content], check: Callable[[], None] = _go_on) -> None:
+    def __init__(self, contents: Mapping[str, Content], check: Callable[[], None] = _raise_if_cancelled) -> None:
         """Index files.
 
         Args:

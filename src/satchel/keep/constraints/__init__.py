@@ -2,7 +2,7 @@
 
 from satchel.keep.constraints.records import STATUSES, Constraint, ConstraintPage
 from satchel.keep.constraints.service import Constraints
-from satchel.keep.constraints.writing import delete, load_documents, searchable_texts
+from satchel.keep.constraints.updates import delete, load_documents, searchable_texts
 
 __all__ = [
     "STATUSES",

@@ -10,7 +10,7 @@ from satchel.find.kind import Kind
 from satchel.store.transaction import Row
 
 STATUSES = ("active", "inactive")
-"""The states of a constraint; the number of one in the spine is its place here, from 1."""
+"""The states of a constraint; the number of one in the documents is its place here, from 1."""
 
 ACTIVE, INACTIVE = 1, 2
 

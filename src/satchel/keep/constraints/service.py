@@ -11,7 +11,7 @@ from satchel.base.errors import NotFound
 from satchel.base.paging import DEFAULT_LIMIT
 from satchel.find.kind import Kind
 from satchel.keep import projects
-from satchel.keep.constraints import writing
+from satchel.keep.constraints import updates
 from satchel.keep.constraints.records import DEFAULT_CATEGORY, DEFAULT_PRIORITY, Constraint, ConstraintPage
 from satchel.keep.names import check_identifier, ensure_agent, find_layer
 from satchel.keep.projects import Workplace
@@ -55,14 +55,14 @@ class Constraints:
             InvalidInput, TooLarge: it is not acceptable; nothing was written.
         """
         work = self._workplace
-        new = writing.prepare(text, category, priority, layer, tags, work)
+        new = updates.prepare(text, category, priority, layer, tags, work)
         agent = self._check_agent(agent)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
-            similar = writing.notes_on_similar(transaction, project.id, new.text)
-            number = writing.insert(transaction, work, project.id, author, new, now)
+            similar = updates.notes_on_similar(transaction, project.id, new.text)
+            number = updates.insert(transaction, work, project.id, author, new, now)
             return _loaded(transaction, project.id, number, (*new.notes, *similar))
 
     def find(
@@ -107,9 +107,9 @@ class Constraints:
             InvalidInput: a filter is empty, unknown or out of range.
         """
         # the search behind it is left alone by whoever only writes
-        from satchel.keep.constraints import reading
+        from satchel.keep.constraints import queries
 
-        chosen = reading.check_filter(
+        chosen = queries.check_filter(
             self._workplace,
             search=search,
             category=category,
@@ -130,7 +130,7 @@ class Constraints:
             if project is None:
                 find_layer(transaction, None, chosen.layer)
                 return ConstraintPage((), 0, offset, limit, 0, chosen.order_name, (projects.NOTHING_YET,), after_seq)
-            found, total, notes = reading.read(transaction, project.id, chosen)
+            found, total, notes = queries.read(transaction, project.id, chosen)
         return ConstraintPage(found, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
 
     def deactivate(self, ref: str | int, reason: str | None = None, *, agent: str | None = None) -> Constraint:
@@ -155,7 +155,7 @@ class Constraints:
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.find(transaction, work)
-            before = None if project is None else writing.load(transaction, project.id, number)
+            before = None if project is None else updates.load(transaction, project.id, number)
             if project is None or before is None:
                 raise NotFound(
                     f"there is no constraint {Kind.CONSTRAINT.ref(number)} in this project",
@@ -165,7 +165,7 @@ class Constraints:
                 return replace(before, notes=(_inactive_already(before),))
             author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
             text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
-            writing.deactivate(transaction, project.id, number, text, author, now)
+            updates.deactivate(transaction, project.id, number, text, author, now)
             return _loaded(transaction, project.id, number, notes)
 
     def _check_agent(self, agent: str | None) -> str | None:
@@ -174,7 +174,7 @@ class Constraints:
 
 
 def _loaded(transaction: Transaction, project_id: int, number: int, notes: tuple[str, ...]) -> Constraint:
-    constraint = writing.load(transaction, project_id, number, notes=notes)
+    constraint = updates.load(transaction, project_id, number, notes=notes)
     assert constraint is not None
     return constraint
 

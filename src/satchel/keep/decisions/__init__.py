@@ -3,13 +3,13 @@
 from satchel.keep.decisions.records import (
     KEEP,
     STATUSES,
+    ChangedDecision,
     Decision,
     DecisionHistory,
     DecisionPage,
     DecisionState,
     Keep,
     NewDecision,
-    Overtaken,
     Similar,
 )
 from satchel.keep.decisions.service import Decisions
@@ -18,6 +18,7 @@ from satchel.keep.decisions.tables import delete, load_documents, searchable_tex
 __all__ = [
     "KEEP",
     "STATUSES",
+    "ChangedDecision",
     "Decision",
     "DecisionHistory",
     "DecisionPage",
@@ -25,7 +26,6 @@ __all__ = [
     "Decisions",
     "Keep",
     "NewDecision",
-    "Overtaken",
     "Similar",
     "delete",
     "load_documents",

@@ -162,8 +162,8 @@ class DecisionHistory:
 
 
 @dataclass(frozen=True, slots=True)
-class Overtaken:
-    """That somebody changed what somebody else had set; see ``satchel.pack.overtaking``.
+class ChangedDecision:
+    """That somebody changed what somebody else had set; see ``satchel.brief.decision_change_notice``.
 
     Attributes:
         agent_id: who had set the state that was replaced.

@@ -13,16 +13,16 @@ from satchel.find import likeness
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.decisions import state as states
-from satchel.keep.decisions import writing
+from satchel.keep.decisions import updates
 from satchel.keep.decisions.records import (
     KEEP,
+    ChangedDecision,
     Decision,
     DecisionHistory,
     DecisionPage,
     DecisionState,
     Keep,
     NewDecision,
-    Overtaken,
     Value,
 )
 from satchel.keep.decisions.state import Current, State
@@ -31,18 +31,18 @@ from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
 
 MAX_BATCH = 200
-_MOST_KEYS = 2_000
+_MAX_KEYS = 2_000
 
-OnOvertaken = Callable[[Transaction, Overtaken], None]
+OnDecisionChanged = Callable[[Transaction, ChangedDecision], None]
 """Told, inside the transaction, that somebody changed what somebody else had set."""
 
 
 class Decisions:
     """The project's word: keyed, versioned decisions."""
 
-    def __init__(self, workplace: Workplace, on_overtaken: OnOvertaken | None = None) -> None:
+    def __init__(self, workplace: Workplace, on_decision_changed: OnDecisionChanged | None = None) -> None:
         self._workplace = workplace
-        self._on_overtaken = on_overtaken
+        self._on_overtaken = on_decision_changed
 
     def set(
         self,
@@ -102,7 +102,7 @@ class Decisions:
         prepared = []
         for place, new in enumerate(decisions):
             with _placed(place, several):
-                prepared.append(writing.prepare(new, work))
+                prepared.append(updates.prepare(new, work))
         keys = [given.key for given in prepared]
         twice = next((key for key in keys if keys.count(key) > 1), None)
         if twice is not None:
@@ -116,7 +116,7 @@ class Decisions:
             author = None if agent is None else ensure_agent(transaction, project.id, agent, now)
             for place, given in enumerate(prepared):
                 with _placed(place, several):
-                    one = writing.bring_in(transaction, work, project.id, author, given, now)
+                    one = updates.upsert(transaction, work, project.id, author, given, now)
                 if one.overtaken is not None and self._on_overtaken is not None:
                     self._on_overtaken(transaction, one.overtaken)
                 done.append(one.decision)
@@ -153,7 +153,7 @@ class Decisions:
             )
             count = transaction.one("SELECT count(*) FROM decision_history WHERE decision_id = :id", {"id": found.id})
         total = int(count[0]) if count else 0
-        return DecisionHistory(writing.decision(found), Page(tuple(map(_past, rows)), total, offset, limit))
+        return DecisionHistory(updates.decision(found), Page(tuple(map(_past, rows)), total, offset, limit))
 
     def find(
         self,
@@ -195,9 +195,9 @@ class Decisions:
             StoreDamaged: the search index names what is not kept.
         """
         # the search behind it is left alone by whoever only sets
-        from satchel.keep.decisions import reading
+        from satchel.keep.decisions import queries
 
-        chosen = reading.check_filter(
+        chosen = queries.check_filter(
             self._workplace,
             search=search,
             status=status,
@@ -219,7 +219,7 @@ class Decisions:
             if project is None:
                 find_layer(transaction, None, chosen.layer)
                 return DecisionPage((), 0, offset, limit, 0, chosen.order_name, (projects.NOTHING_YET,), after_seq)
-            found, total, notes = reading.find(transaction, project.id, chosen)
+            found, total, notes = queries.find(transaction, project.id, chosen)
         return DecisionPage(found, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
 
 
@@ -256,7 +256,7 @@ def _nearest_key(transaction: Transaction, project_id: int, key: str) -> str | N
         return close
     rows = transaction.all(
         "SELECT key FROM decisions WHERE project_id = :project ORDER BY id DESC LIMIT :most",
-        {"project": project_id, "most": _MOST_KEYS},
+        {"project": project_id, "most": _MAX_KEYS},
     )
     return nearest(key, (row[0] for row in rows))
 
@@ -272,4 +272,4 @@ def _past(row: Row) -> DecisionState:
         scopes=tuple((0, name) for name in json.loads(scopes)),
         rationale=rationale,
     )
-    return writing.decision_state(state, revision, None if agent_id is None else (agent_id, agent), set_at, at)
+    return updates.decision_state(state, revision, None if agent_id is None else (agent_id, agent), set_at, at)

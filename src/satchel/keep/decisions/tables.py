@@ -158,7 +158,7 @@ def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[i
 
 
 def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
-    """Return what the search spine should know of the decisions after a number, at most so many, in order."""
+    """Return what the search documents should know of the decisions after a number, at most so many, in order."""
     rows = transaction.all(
         f"SELECT {COLUMNS}, d.project_id FROM {SOURCE} WHERE d.id > :after ORDER BY d.id LIMIT :most",
         {"after": after, "most": most},

@@ -122,7 +122,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Echo:
+class DuplicateDelivery:
     """What a new entry repeats of what its writer was told before.
 
     Attributes:
@@ -134,7 +134,7 @@ class Echo:
     entry: int | None = None
 
 
-FindEchoes = Callable[[Transaction, Writer, Sequence[Prepared]], Mapping[int, Echo]]
+FindDuplicates = Callable[[Transaction, Writer, Sequence[Prepared]], Mapping[int, DuplicateDelivery]]
 """A rule for entries that are about to be written: what they repeat, by their place."""
 
 AfterWrite = Callable[[Transaction, Writer, int, Prepared], tuple[str, ...]]

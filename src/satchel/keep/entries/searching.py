@@ -9,7 +9,7 @@ from satchel.find.kind import Kind
 from satchel.find.query import parse
 from satchel.find.search import Hit, Scope
 from satchel.keep import names
-from satchel.keep.entries.reading import Filter
+from satchel.keep.entries.queries import Filter
 from satchel.keep.entries.records import COLUMNS, Entry, entry_of
 from satchel.store.transaction import Transaction
 

@@ -15,7 +15,7 @@ from satchel.keep.entries.records import (
     AfterWrite,
     Entry,
     EntryPage,
-    FindEchoes,
+    FindDuplicates,
     NewEntry,
     Prepared,
     PruneResult,
@@ -38,11 +38,11 @@ class Entries:
     """The notes that agents leave for each other, in seven types."""
 
     def __init__(
-        self, workplace: Workplace, after_write: AfterWrite | None = None, find_echoes: FindEchoes | None = None
+        self, workplace: Workplace, after_write: AfterWrite | None = None, find_duplicates: FindDuplicates | None = None
     ) -> None:
         self._workplace = workplace
         self._after_write = after_write
-        self._find_echoes = find_echoes
+        self._find_duplicates = find_duplicates
 
     def write(
         self,
@@ -92,7 +92,7 @@ class Entries:
         Raises:
             As :meth:`write`; the error of a batch names the place of the entry.
         """
-        from satchel.keep.entries import writing
+        from satchel.keep.entries import updates
 
         work = self._workplace
         if not 1 <= len(entries) <= MAX_BATCH:
@@ -107,7 +107,7 @@ class Entries:
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             author, author_name = (None, None) if agent is None else ensure_agent(transaction, project.id, agent, now)
             writer = Writer(project.id, run.id, author, now)
-            echoes = {} if self._find_echoes is None else self._find_echoes(transaction, writer, prepared)
+            echoes = {} if self._find_duplicates is None else self._find_duplicates(transaction, writer, prepared)
             kept = {
                 place: _load(transaction, run, echo.entry, (echo.note,))
                 for place, echo in echoes.items()
@@ -115,7 +115,7 @@ class Entries:
             }
             places = [place for place in range(len(prepared)) if place not in kept]
             fresh = [prepared[place] for place in places]
-            written = writing.insert(transaction, project.id, run.id, author, fresh, now)
+            written = updates.insert(transaction, project.id, run.id, author, fresh, now)
             followed = {
                 number: self._follow(transaction, writer, number, entry)
                 for (number, _, _), entry in zip(written, fresh, strict=True)
@@ -182,9 +182,9 @@ class Entries:
             NotFound, Conflict: the run does not exist, or several are active and none was chosen.
         """
         # the search behind it is left alone by whoever only writes
-        from satchel.keep.entries import reading
+        from satchel.keep.entries import queries
 
-        chosen = reading.check_filter(
+        chosen = queries.check_filter(
             self._workplace,
             types=types,
             agent=agent,
@@ -213,7 +213,7 @@ class Entries:
                     chosen.order_name,
                     (runs.none_active(transaction, project.id if project else None),),
                 )
-            entries, total, notes = reading.read(transaction, project.id, run.id, run.run_id, chosen)
+            entries, total, notes = queries.read(transaction, project.id, run.id, run.run_id, chosen)
         return EntryPage(
             entries, total, offset, limit, run.run_id, project.seq, chosen.order_name, notes, after_seq=after_seq
         )
@@ -231,15 +231,15 @@ class Entries:
         Raises:
             NotFound, Conflict: there is no such run, none is active, or several are.
         """
-        from satchel.keep.entries import writing
+        from satchel.keep.entries import updates
 
         check_whole("keep", keep, 1_000_000, smallest=1)
         engine = self._workplace.engine
         with engine.read() if preview else engine.write() as transaction:
             project, run = self._must_choose(transaction, run_id)
-            doomed = writing.prunable(transaction, project.id, run.id, keep)
+            doomed = updates.prunable(transaction, project.id, run.id, keep)
             if not preview:
-                writing.delete(transaction, project.id, [number for number, _ in doomed])
+                updates.delete(transaction, project.id, [number for number, _ in doomed])
         counts = dict.fromkeys(ENTRY_TYPES, 0)
         for _, number in doomed:
             counts[ENTRY_TYPES[number - 1]] += 1
@@ -272,24 +272,24 @@ class Entries:
         return () if self._after_write is None else self._after_write(transaction, writer, number, entry)
 
     def _prepare(self, entry: NewEntry, place: int, count: int) -> Prepared:
-        from satchel.keep.entries import writing
+        from satchel.keep.entries import updates
 
         try:
-            return writing.prepare(entry, self._workplace)
+            return updates.prepare(entry, self._workplace)
         except (InvalidInput, TooLarge) as error:
             if count == 1:
                 raise
             raise type(error)(f"entries[{place}]: {error.problem}", error.remedy) from None
 
     def _keep_to_limit(self, transaction: Transaction, project_id: int, run: int, written: Sequence[Prepared]) -> None:
-        from satchel.keep.entries import writing
+        from satchel.keep.entries import updates
 
         limit = self._workplace.max_per_loop
         if limit is None:
             return
         for chosen in {(entry.type, entry.loop_id) for entry in written}:
-            doomed = writing.prunable(transaction, project_id, run, limit, chosen)
-            writing.delete(transaction, project_id, [number for number, _ in doomed])
+            doomed = updates.prunable(transaction, project_id, run, limit, chosen)
+            updates.delete(transaction, project_id, [number for number, _ in doomed])
 
 
 def _load(transaction: Transaction, run: RunChoice, number: int, notes: tuple[str, ...]) -> Entry:

@@ -329,7 +329,7 @@ def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[i
 
 
 def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
-    """Return what the search spine should know of the changes after a number, at most so many, in order."""
+    """Return what the search documents should know of the changes after a number, at most so many, in order."""
     rows = transaction.all(
         f"""
         SELECT c.id, c.seq, c.project_id, c.created_at, c.change, c.agent_id, c.expires_at, {_SEARCHABLE}

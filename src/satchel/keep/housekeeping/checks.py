@@ -17,7 +17,7 @@ from satchel.find import index_sqlite as index
 from satchel.keep.finding import index_problems
 from satchel.keep.housekeeping import leftovers
 from satchel.keep.housekeeping.counts import count_problems
-from satchel.keep.housekeeping.handed import count_deliveries
+from satchel.keep.housekeeping.packages import count_deliveries
 from satchel.keep.projects import Workplace
 from satchel.store import backups, upkeep
 from satchel.store.failures import one_line
@@ -147,7 +147,7 @@ def _check_index(engine: SqliteEngine) -> Check:
         found = index_problems(transaction)
     if found:
         return Check("index", "failed", f"{'; '.join(found)}; `satchel rebuild` makes it anew")
-    return Check("index", "ok", "index, spine and tables agree")
+    return Check("index", "ok", "index, documents and tables agree")
 
 
 def _check_counts(engine: SqliteEngine) -> Check:

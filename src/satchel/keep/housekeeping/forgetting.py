@@ -11,9 +11,9 @@ from satchel.find import documents
 from satchel.find import index_sqlite as index
 from satchel.keep import projects
 from satchel.keep.housekeeping import counts
-from satchel.keep.housekeeping.handed import forget_deliveries
+from satchel.keep.housekeeping.packages import forget_deliveries
 from satchel.keep.kinds import KINDS, read_ref
-from satchel.keep.patterns import writing as pattern_writing
+from satchel.keep.patterns import updates as pattern_writing
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 from satchel.keep.projects import Project, Workplace
 from satchel.store import backups, unfinished, upkeep

@@ -15,7 +15,7 @@ from satchel.store.sqlite import SqliteEngine
 _WAL_HEADER = struct.Struct(">8I")
 _FRAME_HEADER = struct.Struct(">6I")
 _WAL_MAGIC = 0x377F0682
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 _LETTERS = {kind.table: kind for kind in Kind}
 
 
@@ -74,8 +74,8 @@ def _named(table: str, key: str) -> str:
 
 def listed(problems: list[str]) -> str:
     """Return the first of several problems, and how many more there are."""
-    more = len(problems) - _MOST_NAMED
-    return "; ".join(problems[:_MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
+    more = len(problems) - _MAX_NAMED
+    return "; ".join(problems[:_MAX_NAMED]) + (f"; and {more} more" if more > 0 else "")
 
 
 def lost_commits(file: Path) -> int:

@@ -9,7 +9,7 @@ from satchel.base.errors import NotFound
 from satchel.base.text import check_encodable
 from satchel.find import index_sqlite as index
 from satchel.keep import past_conversations, projects
-from satchel.keep.housekeeping import checks, clearing, counts, forgetting, handed, statistics, summaries
+from satchel.keep.housekeeping import checks, clearing, counts, forgetting, packages, statistics, summaries
 from satchel.keep.housekeeping.checks import Check, Examination
 from satchel.keep.housekeeping.clearing import Cleared
 from satchel.keep.housekeeping.forgetting import Forgotten
@@ -114,7 +114,7 @@ class Housekeeping:
         That is deliveries of items, and contents of conversations.
         """
         with self._engine.without_deadline(), self._engine.write() as transaction:
-            handed.remove_leftovers(transaction)
+            packages.remove_leftovers(transaction)
             past_conversations.remove_contents(transaction)
             index.optimize(transaction)
         return upkeep.shrink(self._engine)

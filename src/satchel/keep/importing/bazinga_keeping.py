@@ -19,12 +19,12 @@ from satchel.keep.importing.bazinga_preparing import (
     ReadySuperseding,
 )
 from satchel.keep.importing.verdicts import ADDED, PRESENT, UPDATED, Verdict, conflict, there
-from satchel.keep.packages import writing as package_writing
+from satchel.keep.packages import updates as package_writing
 from satchel.keep.patterns import past as pattern_past
-from satchel.keep.patterns import writing as pattern_writing
+from satchel.keep.patterns import updates as pattern_writing
 from satchel.keep.patterns.past import PastSolution
 from satchel.keep.patterns.records import LEAST, SOLUTION_LETTER, ErrorPattern
-from satchel.keep.strategies import writing as strategy_writing
+from satchel.keep.strategies import updates as strategy_writing
 from satchel.store.transaction import Transaction
 
 
@@ -74,7 +74,7 @@ class BazingaKeeping:
     def _run(self, one: ReadyRun) -> Verdict:
         known = past_runs.find(self._transaction, self._project, one.past.run_id)
         if known is None:
-            number = past_runs.bring_in(self._transaction, self._project, one.past) if self._write else None
+            number = past_runs.upsert(self._transaction, self._project, one.past) if self._write else None
             self._links.runs[one.session] = number
             return ADDED
         self._links.runs[one.session] = known.number
@@ -159,10 +159,10 @@ class BazingaKeeping:
             return PRESENT
         self._links.fixes.add(said)
         if self._write:
-            self._bring_in(one, pattern)
+            self._upsert(one, pattern)
         return ADDED
 
-    def _bring_in(self, one: ReadyPattern, pattern: ErrorPattern | None) -> None:
+    def _upsert(self, one: ReadyPattern, pattern: ErrorPattern | None) -> None:
         transaction, project = self._transaction, self._project
         seen = pattern_past.Seen(one.occurrences, one.created_at, one.last_seen)
         if pattern is None:

@@ -22,11 +22,11 @@ from satchel.keep.importing.bazinga_records import (
 from satchel.keep.importing.records import Trouble
 from satchel.keep.importing.values import identity
 from satchel.keep.packages import records as package_records
-from satchel.keep.packages import writing as package_writing
+from satchel.keep.packages import updates as package_writing
 from satchel.keep.past_runs import PastRun
 from satchel.keep.patterns import preparing as pattern_preparing
 from satchel.keep.projects import Workplace
-from satchel.keep.strategies import writing as strategy_writing
+from satchel.keep.strategies import updates as strategy_writing
 from satchel.keep.texts import check_short
 
 _TOOL = "bazinga"

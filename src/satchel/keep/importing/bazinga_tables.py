@@ -41,7 +41,7 @@ _MARKS = {
 _OWNED = ("error_patterns", "strategies")
 _READ = frozenset((*KINDS.values(), "context_package_consumers", "schema_version"))
 _DATABASES = ("bazinga/bazinga.db", "bazinga.db")
-_MOST_NAMED = 12
+_MAX_NAMED = 12
 _WHOLE_SESSION = "global"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -76,7 +76,7 @@ class BazingaTables:
         self.others = 0
         if not any(self.has(table, *columns) for table, columns in _MARKS.items()):
             names = list(database.tables)
-            listed = ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+            listed = ", ".join(names[:_MAX_NAMED]) + (", ..." if len(names) > _MAX_NAMED else "")
             raise StoreForeign(
                 f"{where} is no bazinga database: it has {f'the tables {listed}' if names else 'no tables'}",
                 "One has context_packages, error_patterns or strategies as bazinga makes them; nothing was imported",

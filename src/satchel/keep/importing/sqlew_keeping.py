@@ -9,7 +9,7 @@ from satchel.base.text import fold
 from satchel.base.vocabulary import LAYERS
 from satchel.find.kind import Kind
 from satchel.keep import names
-from satchel.keep.constraints import writing as constraint_writing
+from satchel.keep.constraints import updates as constraint_writing
 from satchel.keep.decisions import state as decision_states
 from satchel.keep.decisions import tables as decision_tables
 from satchel.keep.decisions.state import Current, Named, State
@@ -23,7 +23,7 @@ from satchel.keep.importing.sqlew_preparing import (
     state_identity,
 )
 from satchel.keep.importing.verdicts import ADDED, PRESENT, Outcome, Verdict, conflict, there
-from satchel.keep.messages import writing as message_writing
+from satchel.keep.messages import updates as message_writing
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
 
@@ -68,7 +68,7 @@ class SqlewKeeping:
     def _decision(self, one: ReadyDecision) -> Verdict:
         before = decision_states.load(self._transaction, self._project, one.key)
         if before is None:
-            self._bring_in(one)
+            self._upsert(one)
             return Verdict(Outcome.ADDED, states=len(one.states) - 1)
         last = one.states[-1]
         if _says(before.state) == _wants(last):
@@ -89,10 +89,10 @@ class SqlewKeeping:
         if last.set_at < before.updated_at:
             return PRESENT
         newer = [state for state in one.states if state.set_at > before.updated_at] or [last]
-        self._go_on(before, newer)
+        self._raise_if_cancelled(before, newer)
         return Verdict(Outcome.UPDATED, states=len(newer))
 
-    def _bring_in(self, one: ReadyDecision) -> None:
+    def _upsert(self, one: ReadyDecision) -> None:
         first, *following = one.states
         for state in one.states:
             self._layer(state.layer)
@@ -106,9 +106,9 @@ class SqlewKeeping:
                 first.set_at,
                 one.uid,
             )
-            self._go_on(made, following)
+            self._raise_if_cancelled(made, following)
 
-    def _go_on(self, current: Current, states: Sequence[ReadyState]) -> None:
+    def _raise_if_cancelled(self, current: Current, states: Sequence[ReadyState]) -> None:
         for state in states:
             self._layer(state.layer)
             if self._write:

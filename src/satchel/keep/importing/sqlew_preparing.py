@@ -9,8 +9,8 @@ from typing import TypeVar
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.vocabulary import PRIORITIES
 from satchel.keep import names
-from satchel.keep.constraints import writing as constraint_writing
-from satchel.keep.decisions import writing as decision_writing
+from satchel.keep.constraints import updates as constraint_writing
+from satchel.keep.decisions import updates as decision_writing
 from satchel.keep.decisions.records import STATUSES, Keep, NewDecision, Value
 from satchel.keep.importing.records import (
     ForeignConstraint,
@@ -22,7 +22,7 @@ from satchel.keep.importing.records import (
     Trouble,
 )
 from satchel.keep.importing.values import identity
-from satchel.keep.messages.writing import storable_payload
+from satchel.keep.messages.updates import storable_payload
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, storable, to_json
 

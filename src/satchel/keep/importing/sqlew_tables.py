@@ -35,7 +35,7 @@ _READ = _MASTERS.union(
 _PREFIXES = (("v4_", "v4_"), ("m_", "t_"), ("", ""))
 """Of the master tables and of the others; where a migration left two sets, the first is the current one."""
 
-_MOST_NAMED = 12
+_MAX_NAMED = 12
 _NEWEST_SECONDS = 253_402_300_799
 """The end of the year 9999."""
 
@@ -57,7 +57,7 @@ class SqlewTables:
                 self._masters, self._others = masters, others
                 return
         names = list(database.tables)
-        listed = ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+        listed = ", ".join(names[:_MAX_NAMED]) + (", ..." if len(names) > _MAX_NAMED else "")
         raise StoreForeign(
             f"{where} is no sqlew database: it has {f'the tables {listed}' if names else 'no tables'}",
             "One has decisions and context_keys, with or without a prefix; nothing was imported",

@@ -7,7 +7,7 @@ from satchel.find.kind import Kind
 from satchel.find.query import parse
 from satchel.find.search import Scope
 from satchel.keep import names
-from satchel.keep.messages.reading import Filter
+from satchel.keep.messages.queries import Filter
 from satchel.keep.messages.visibility import Reader
 from satchel.store.transaction import Transaction
 

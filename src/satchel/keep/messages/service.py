@@ -11,10 +11,10 @@ from satchel.base.text import fold
 from satchel.base.vocabulary import priority_number
 from satchel.find.kind import Kind
 from satchel.keep import expiry, names, projects
-from satchel.keep.messages import reading, visibility, writing
+from satchel.keep.messages import queries, updates, visibility
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
+from satchel.keep.messages.updates import Draft, Unread
 from satchel.keep.messages.visibility import Reader
-from satchel.keep.messages.writing import Draft, Unread
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content
 from satchel.store.transaction import Transaction
@@ -66,10 +66,10 @@ class Messages:
         work = self._workplace
         sender = names.acting_agent(work, agent, "sending a message")
         addressee = None if to is None else names.check_identifier(to, "to")
-        kind, rank = reading.type_number(type), priority_number(priority)
+        kind, rank = queries.type_number(type), priority_number(priority)
         answered = None if reply_to is None else Kind.MESSAGE.number_of(reply_to)
         content = check_content(message, "message", work.max_content_bytes)
-        stored_payload, payload_notes = writing.storable_payload(payload, work.max_content_bytes)
+        stored_payload, payload_notes = updates.storable_payload(payload, work.max_content_bytes)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
@@ -82,9 +82,9 @@ class Messages:
                 if fold(addressee) != EVERYONE:
                     to_id, _ = names.ensure_agent(transaction, project.id, addressee, now, acts=False)
             draft = Draft(sender_id, to_id, kind, rank, content.text, stored_payload, answered, thread)
-            stored = writing.insert(transaction, project.id, draft, now, work.retention)
+            stored = updates.insert(transaction, project.id, draft, now, work.retention)
             notes = (*content.notes, *payload_notes, *_addressee_notes(transaction, project.id, to_id))
-            kept = reading.load(transaction, Reader(project.id, sender_id, now), {stored.id: None})[0]
+            kept = queries.load(transaction, Reader(project.id, sender_id, now), {stored.id: None})[0]
             expiry.sweep_now_and_then(work.engine, transaction, now)
         return replace(kept, notes=tuple(dict.fromkeys(notes)))
 
@@ -128,7 +128,7 @@ class Messages:
         """
         work = self._workplace
         name = names.acting_agent(work, agent, "reading messages")
-        chosen = reading.check_filter(
+        chosen = queries.check_filter(
             work,
             unread=unread,
             types=types,
@@ -148,7 +148,7 @@ class Messages:
                 empty = (projects.NOTHING_YET,)
                 return MessagePage((), 0, offset, limit, 0, chosen.order_name, empty, after_seq, name)
             reader, name = visibility.find_reader(transaction, project.id, name, work.clock())
-            messages, total, all_unread, notes = reading.read(transaction, reader, chosen)
+            messages, total, all_unread, notes = queries.read(transaction, reader, chosen)
         return MessagePage(
             messages, total, offset, limit, project.seq, chosen.order_name, notes, after_seq, name, all_unread
         )
@@ -183,7 +183,7 @@ class Messages:
             if unread:
                 number, name = names.ensure_agent(transaction, project.id, name, now)
                 reader = Reader(project.id, number, now)
-                writing.mark(transaction, number, unread, now)
+                updates.mark(transaction, number, unread, now)
             foreign = visibility.foreign(transaction, reader, numbers) if numbers else set()
             left = visibility.count(transaction, reader).unread
             expiry.sweep_now_and_then(work.engine, transaction, now)
@@ -243,5 +243,5 @@ def _addressee_notes(transaction: Transaction, project_id: int, to_id: int | Non
     row = transaction.one("SELECT name FROM agents WHERE id = :id AND has_acted = 0", {"id": to_id})
     if row is None:
         return ()
-    close = reading.nearest_actor(transaction, project_id, row[0])
+    close = queries.nearest_actor(transaction, project_id, row[0])
     return (f"no agent {row[0]!r} has acted here yet; the message is kept for it{close}",)

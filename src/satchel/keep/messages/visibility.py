@@ -11,7 +11,7 @@ from satchel.base.vocabulary import PRIORITIES
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
-    from satchel.keep.messages.writing import Unread
+    from satchel.keep.messages.updates import Unread
 
 NOBODY = -1
 """The number of a name that no agent has."""
@@ -128,7 +128,7 @@ def find_unread(transaction: Transaction, reader: Reader, numbers: Sequence[int]
         numbers: only these; None takes all that is unread.
     """
     # whoever only counts leaves writing alone
-    from satchel.keep.messages.writing import Unread
+    from satchel.keep.messages.updates import Unread
 
     columns = f"m.id, m.to_agent_id IS NULL, m.expires_at, m.read_expires_at, EXISTS ({_READ})"
     if numbers is None:

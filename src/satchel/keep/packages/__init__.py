@@ -9,7 +9,7 @@ from satchel.keep.packages.records import (
     PackagePage,
 )
 from satchel.keep.packages.service import Packages
-from satchel.keep.packages.writing import delete, load_documents, searchable_texts
+from satchel.keep.packages.updates import delete, load_documents, searchable_texts
 
 __all__ = [
     "EVENTS",

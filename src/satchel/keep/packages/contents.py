@@ -21,13 +21,13 @@ class FileText:
     notes: tuple[str, ...] = ()
 
 
-def check_saved(path: str, root: str | None, most_bytes: int) -> tuple[str, ...]:
+def check_saved(path: str, root: str | None, max_bytes: int) -> tuple[str, ...]:
     """Refuse a path that cannot be the file of a package.
 
     Args:
         path: canonical.
         root: the folder that it starts from, or None.
-        most_bytes: the largest file that is read without being asked for more.
+        max_bytes: the largest file that is read without being asked for more.
 
     Returns:
         Notes on what a reader would miss: a file that is not there yet, or that is too large.
@@ -50,18 +50,18 @@ def check_saved(path: str, root: str | None, most_bytes: int) -> tuple[str, ...]
     if not stat.S_ISREG(found.st_mode):
         what = "a folder" if stat.S_ISDIR(found.st_mode) else "no ordinary file"
         raise InvalidInput(f"path {path!r} is {what}", "Name one file, or give content instead")
-    if found.st_size > most_bytes:
-        return (f"{path} {too_large(found.st_size, most_bytes)}: readers have to ask for more",)
+    if found.st_size > max_bytes:
+        return (f"{path} {too_large(found.st_size, max_bytes)}: readers have to ask for more",)
     return ()
 
 
-def read_file(path: str, root: str | None, most_bytes: int) -> FileText:
+def read_file(path: str, root: str | None, max_bytes: int) -> FileText:
     """Read a file of the project as text, its secrets redacted; what cannot be read has a reason, never an error.
 
     Args:
         path: canonical.
         root: the folder that it starts from, or None.
-        most_bytes: the largest file to read.
+        max_bytes: the largest file to read.
     """
     if root is None:
         return FileText(None, f"{path} starts from no folder: the project has none here")
@@ -78,16 +78,16 @@ def read_file(path: str, root: str | None, most_bytes: int) -> FileText:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             return FileText(None, f"{path} is no ordinary file")
-        if found.st_size > most_bytes:
-            return FileText(None, f"{path} {too_large(found.st_size, most_bytes)}")
+        if found.st_size > max_bytes:
+            return FileText(None, f"{path} {too_large(found.st_size, max_bytes)}")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            data = file.read(most_bytes + 1)
+            data = file.read(max_bytes + 1)
     except OSError as error:
         return FileText(None, f"{path} {why_unreadable(error)}")
     finally:
         os.close(descriptor)
-    if len(data) > most_bytes:
-        return FileText(None, f"{path} {too_large(len(data), most_bytes)}")
+    if len(data) > max_bytes:
+        return FileText(None, f"{path} {too_large(len(data), max_bytes)}")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -98,11 +98,11 @@ def read_file(path: str, root: str | None, most_bytes: int) -> FileText:
     return FileText(kept.text, notes=kept.notes)
 
 
-def unreadable(path: str, root: str | None, most_bytes: int) -> str | None:
+def unreadable(path: str, root: str | None, max_bytes: int) -> str | None:
     """Return why the file of a package cannot be read, without opening it; None where nothing speaks against it.
 
     Args:
-        path, root, most_bytes: as for :func:`read_file`.
+        path, root, max_bytes: as for :func:`read_file`.
     """
     if root is None:
         return "starts from no folder: the project has none here"
@@ -117,7 +117,7 @@ def unreadable(path: str, root: str | None, most_bytes: int) -> str | None:
         return why_unreadable(error)
     if not stat.S_ISREG(found.st_mode):
         return "is no ordinary file"
-    return too_large(found.st_size, most_bytes) if found.st_size > most_bytes else None
+    return too_large(found.st_size, max_bytes) if found.st_size > max_bytes else None
 
 
 def _resolved(path: str, root: str) -> tuple[str, str]:
@@ -134,6 +134,6 @@ def _says_secret(path: str, base: str, real: str) -> bool:
     return is_secret_path(path) or is_secret_path(os.path.relpath(real, base).replace(os.sep, "/"))
 
 
-def too_large(size: int, most_bytes: int) -> str:
+def too_large(size: int, max_bytes: int) -> str:
     """Say that something is too large to be read."""
-    return f"has {size:,} bytes, more than the {most_bytes:,} that are read"
+    return f"has {size:,} bytes, more than the {max_bytes:,} that are read"

@@ -14,7 +14,7 @@ TYPES = ("research", "failures", "decisions", "handoff", "investigation")
 """What packages hold; the number of one in the tables is its place here, from 1."""
 
 STATUSES = ("live", "superseded")
-"""The states of a package; the number of one in the spine is its place here, from 1."""
+"""The states of a package; the number of one in the documents is its place here, from 1."""
 
 DEFAULT_TYPE = "research"
 DEFAULT_PRIORITY = "medium"

@@ -12,7 +12,7 @@ from satchel.base.vocabulary import PRIORITIES, priority_number
 from satchel.find.kind import Kind
 from satchel.keep import projects, runs
 from satchel.keep.names import check_identifier, ensure_agent
-from satchel.keep.packages import contents, writing
+from satchel.keep.packages import contents, updates
 from satchel.keep.packages.records import (
     DEFAULT_PRIORITY,
     DEFAULT_TYPE,
@@ -81,7 +81,7 @@ class Packages:
                 superseded already.
         """
         work = self._workplace
-        new = writing.prepare(summary, path, content, type, priority, task_id, consumers, work)
+        new = updates.prepare(summary, path, content, type, priority, task_id, consumers, work)
         old = None if supersedes is None else Kind.PACKAGE.number_of(supersedes)
         run_id = None if run_id is None else check_identifier(run_id, "run_id")
         agent = work.agent if agent is None else agent
@@ -91,11 +91,11 @@ class Packages:
             project = projects.ensure(transaction, work, now)
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             if old is not None:
-                writing.check_superseded(transaction, project.id, run, old)
+                updates.check_superseded(transaction, project.id, run, old)
             author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
-            number = writing.insert(transaction, project.id, run.id, author, new, now)
+            number = updates.insert(transaction, project.id, run.id, author, new, now)
             if old is not None:
-                writing.set_superseded(transaction, project.id, [old], number, now)
+                updates.set_superseded(transaction, project.id, [old], number, now)
             return _loaded(transaction, project.id, number, (*new.notes, *run.notes))
 
     def find(
@@ -144,10 +144,10 @@ class Packages:
             NotFound, Conflict: the run does not exist, or several are active and none was chosen.
         """
         # the search behind it is left alone by whoever only writes
-        from satchel.keep.packages import reading
+        from satchel.keep.packages import queries
 
         work = self._workplace
-        chosen = reading.check_filter(
+        chosen = queries.check_filter(
             work,
             search=search,
             types=types,
@@ -169,7 +169,7 @@ class Packages:
                 note = runs.none_active(transaction, project.id if project else None)
                 seq = project.seq if project else 0
                 return PackagePage((), 0, offset, limit, seq, chosen.order_name, (note,), after_seq)
-            found = reading.read(transaction, project.id, run.id, chosen)
+            found = queries.read(transaction, project.id, run.id, chosen)
         return PackagePage(
             found.packages,
             found.total,
@@ -183,12 +183,12 @@ class Packages:
             found.by_priority,
         )
 
-    def read(self, ref: str | int, most_bytes: int | None = None) -> PackageContent:
+    def read(self, ref: str | int, max_bytes: int | None = None) -> PackageContent:
         """Return what a package holds: the stored text, or that of its file as it is now, secrets redacted.
 
         Args:
             ref: its short id, such as ``p7``.
-            most_bytes: the largest package to read, 1 to 64 MiB; None is ``context.max_content_kib``.
+            max_bytes: the largest package to read, 1 to 64 MiB; None is ``context.max_content_kib``.
 
         Returns:
             The text; or the reason why there is none: the file is gone, too large, no text, or no longer inside the
@@ -199,35 +199,35 @@ class Packages:
             InvalidInput: the id or the size is none.
         """
         number = Kind.PACKAGE.number_of(ref)
-        (found,) = self.read_many([number], most_bytes)
+        (found,) = self.read_many([number], max_bytes)
         if found.package is None:
-            raise writing.not_there(number)
+            raise updates.not_there(number)
         return found
 
-    def read_many(self, refs: Sequence[str | int], most_bytes: int | None = None) -> tuple[PackageContent, ...]:
+    def read_many(self, refs: Sequence[str | int], max_bytes: int | None = None) -> tuple[PackageContent, ...]:
         """Return what several packages hold; one that cannot be read or does not exist has a reason instead of a text.
 
         Args:
             refs: 1 to 100 short ids; each is read once, in the order given.
-            most_bytes: as for :meth:`read`, for each of them.
+            max_bytes: as for :meth:`read`, for each of them.
 
         Raises:
             InvalidInput: an id or the size is none.
         """
         work = self._workplace
         numbers = _check_refs(refs)
-        if most_bytes is None:
-            most_bytes = work.max_content_bytes
-        check_whole("most_bytes", most_bytes, MAX_BYTES, smallest=1)
+        if max_bytes is None:
+            max_bytes = work.max_content_bytes
+        check_whole("max_bytes", max_bytes, MAX_BYTES, smallest=1)
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
             found = [
-                (number, None if project is None else writing.load_with_content(transaction, project.id, number))
+                (number, None if project is None else updates.load_with_content(transaction, project.id, number))
                 for number in numbers
             ]
         # files are read after the snapshot was let go: a slow disk holds up nobody
         return tuple(
-            _gone(number) if one is None else _content(*one, work.files_root, most_bytes) for number, one in found
+            _gone(number) if one is None else _content(*one, work.files_root, max_bytes) for number, one in found
         )
 
     def set_priority(self, ref: str | int, priority: str) -> Package:
@@ -275,15 +275,15 @@ class Packages:
         number = Kind.PACKAGE.number_of(ref)
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
-            before = None if project is None else writing.load(transaction, project.id, number)
+            before = None if project is None else updates.load(transaction, project.id, number)
             if project is None or before is None:
-                raise writing.not_there(number)
+                raise updates.not_there(number)
             if before.superseded_by is not None:
-                raise writing.superseded_already(before)
+                raise updates.superseded_already(before)
             wanted = rule(priority_number(before.priority))
             if PRIORITIES[wanted - 1] == before.priority:
                 return replace(before, notes=(f"{before.ref} is {before.priority} already{otherwise}",))
-            writing.set_priority(transaction, project.id, number, wanted, work.clock())
+            updates.set_priority(transaction, project.id, number, wanted, work.clock())
             return _loaded(transaction, project.id, number, ())
 
 
@@ -294,20 +294,20 @@ def _check_refs(refs: object) -> list[int]:
 
 
 def _gone(number: int) -> PackageContent:
-    return PackageContent(Kind.PACKAGE.ref(number), None, None, writing.not_there(number).problem)
+    return PackageContent(Kind.PACKAGE.ref(number), None, None, updates.not_there(number).problem)
 
 
-def _content(package: Package, text: str | None, root: str | None, most_bytes: int) -> PackageContent:
+def _content(package: Package, text: str | None, root: str | None, max_bytes: int) -> PackageContent:
     if package.path is not None:
-        file = contents.read_file(package.path, root, most_bytes)
+        file = contents.read_file(package.path, root, max_bytes)
         return PackageContent(package.ref, package, file.text, file.reason, file.notes)
-    if package.content_bytes is not None and package.content_bytes > most_bytes:
-        reason = f"{package.ref} {contents.too_large(package.content_bytes, most_bytes)}"
+    if package.content_bytes is not None and package.content_bytes > max_bytes:
+        reason = f"{package.ref} {contents.too_large(package.content_bytes, max_bytes)}"
         return PackageContent(package.ref, package, None, reason)
     return PackageContent(package.ref, package, text, None)
 
 
 def _loaded(transaction: Transaction, project_id: int, number: int, notes: tuple[str, ...]) -> Package:
-    package = writing.load(transaction, project_id, number, notes=notes)
+    package = updates.load(transaction, project_id, number, notes=notes)
     assert package is not None
     return package

@@ -11,7 +11,7 @@ from satchel.base.paging import DEFAULT_LIMIT
 from satchel.find.kind import Kind
 from satchel.keep import expiry, projects, runs
 from satchel.keep.names import check_identifier, ensure_agent
-from satchel.keep.patterns import loops, writing
+from satchel.keep.patterns import loops, updates
 from satchel.keep.patterns.loops import Loop
 from satchel.keep.patterns.preparing import prepare
 from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution, solution_number
@@ -79,7 +79,7 @@ class Patterns:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
-            number, is_new = writing.meet(transaction, project.id, new, now)
+            number, is_new = updates.meet(transaction, project.id, new, now)
             recorded, notes, is_changed = None, new.notes, is_new
             loop = None
             if loop_id is not None:
@@ -87,15 +87,15 @@ class Patterns:
                 loop, notes = Loop(project.id, run.id, loop_id), (*notes, *run.notes)
                 loops.note(transaction, loop, number, task_id, author, now)
             if new.solution is not None:
-                fix, is_fix_new, more = writing.solve(transaction, project.id, number, new.solution, author, now)
+                fix, is_fix_new, more = updates.solve(transaction, project.id, number, new.solution, author, now)
                 if loop is not None:
                     loops.settle(transaction, loop, number, fix)
                 loops.settle_of(transaction, project.id, number, fix, author)
-                recorded = writing.load_solution(transaction, project.id, fix)
+                recorded = updates.load_solution(transaction, project.id, fix)
                 notes, is_changed = (*notes, *more), is_new or is_fix_new
             if is_changed:
-                writing.index(transaction, project.id, number, is_new=is_new)
-            pattern = writing.load(transaction, project.id, number, now)
+                updates.index(transaction, project.id, number, is_new=is_new)
+            pattern = updates.load(transaction, project.id, number, now)
             assert pattern is not None
             pattern = _ranked(pattern, new.clues)
             expiry.sweep_now_and_then(work.engine, transaction, now)
@@ -126,15 +126,15 @@ class Patterns:
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.find(transaction, work)
-            known = None if project is None else writing.load(transaction, project.id, key, now)
+            known = None if project is None else updates.load(transaction, project.id, key, now)
             if project is None or known is None:
                 raise _no_pattern(key)
             author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
-            number, is_new, notes = writing.solve(transaction, project.id, known.id, fix, author, now)
+            number, is_new, notes = updates.solve(transaction, project.id, known.id, fix, author, now)
             if is_new:
-                writing.index(transaction, project.id, known.id, is_new=False)
+                updates.index(transaction, project.id, known.id, is_new=False)
             loops.settle_of(transaction, project.id, known.id, number, author)
-            return replace(writing.load_solution(transaction, project.id, number), notes=(*fix.notes, *notes))
+            return replace(updates.load_solution(transaction, project.id, number), notes=(*fix.notes, *notes))
 
     def outcome(self, solution: str | int, helped: bool, *, agent: str | None = None) -> Solution:
         """Say whether a solution helped.
@@ -163,12 +163,12 @@ class Patterns:
             now = work.clock()
             project = projects.find(transaction, work)
             if project is None:
-                raise writing.no_solution(number)
-            pattern = writing.judge(transaction, project.id, number, now, helped=helped)
+                raise updates.no_solution(number)
+            pattern = updates.judge(transaction, project.id, number, now, helped=helped)
             author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
             if helped:
                 loops.settle_of(transaction, project.id, pattern, number, author)
-            return writing.load_solution(transaction, project.id, number)
+            return updates.load_solution(transaction, project.id, number)
 
     def get(self, pattern: str | int, *, status: str = "offered") -> ErrorPattern:
         """Return one error.
@@ -181,13 +181,13 @@ class Patterns:
             InvalidInput: the id or the status is none.
             NotFound: the project has no such error, or it has expired.
         """
-        from satchel.keep.patterns import reading
+        from satchel.keep.patterns import queries
 
         work = self._workplace
-        key, least = _pattern_key(pattern), reading.least_shown(status)
+        key, least = _pattern_key(pattern), queries.least_shown(status)
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
-            found = None if project is None else writing.load(transaction, project.id, key, work.clock(), least)
+            found = None if project is None else updates.load(transaction, project.id, key, work.clock(), least)
         if found is None:
             raise _no_pattern(key)
         return found
@@ -227,10 +227,10 @@ class Patterns:
             InvalidInput: a filter is empty, unknown or out of range.
         """
         # the search behind it is left alone by whoever only writes
-        from satchel.keep.patterns import reading
+        from satchel.keep.patterns import queries
 
         work = self._workplace
-        chosen = reading.check_filter(
+        chosen = queries.check_filter(
             work,
             search=search,
             lang=lang,
@@ -247,7 +247,7 @@ class Patterns:
             project = projects.find(transaction, work)
             if project is None:
                 return ErrorPatternPage((), 0, offset, limit, 0, chosen.order_name, (projects.NOTHING_YET,), after_seq)
-            found, total, notes = reading.read(transaction, project.id, chosen)
+            found, total, notes = queries.read(transaction, project.id, chosen)
         return ErrorPatternPage(found, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
 
     def _check_agent(self, agent: str | None) -> str | None:

@@ -2,7 +2,7 @@
 
 from satchel.keep.strategies.records import Strategy, StrategyPage
 from satchel.keep.strategies.service import Strategies
-from satchel.keep.strategies.writing import delete, load_documents, searchable_texts
+from satchel.keep.strategies.updates import delete, load_documents, searchable_texts
 
 __all__ = [
     "Strategies",

@@ -8,7 +8,7 @@ from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.names import check_identifier, ensure_agent
 from satchel.keep.projects import Workplace
-from satchel.keep.strategies import writing
+from satchel.keep.strategies import updates
 from satchel.keep.strategies.records import Strategy, StrategyPage
 
 
@@ -44,16 +44,16 @@ class Strategies:
             InvalidInput, TooLarge: something is not acceptable; nothing was written.
         """
         work = self._workplace
-        new = writing.prepare(topic, insight, lang, framework, work)
+        new = updates.prepare(topic, insight, lang, framework, work)
         agent = work.agent if agent is None else agent
         agent = None if agent is None else check_identifier(agent, "agent")
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
-            similar = writing.notes_on_similar(transaction, project.id, new.insight)
-            number = writing.insert(transaction, project.id, author, new, now)
-            saved = writing.load(transaction, project.id, number, notes=(*new.notes, *similar))
+            similar = updates.notes_on_similar(transaction, project.id, new.insight)
+            number = updates.insert(transaction, project.id, author, new, now)
+            saved = updates.load(transaction, project.id, number, notes=(*new.notes, *similar))
         assert saved is not None
         return saved
 
@@ -94,10 +94,10 @@ class Strategies:
             InvalidInput: a filter is empty or out of range.
         """
         # the search behind it is left alone by whoever only writes
-        from satchel.keep.strategies import reading
+        from satchel.keep.strategies import queries
 
         work = self._workplace
-        chosen = reading.check_filter(
+        chosen = queries.check_filter(
             work,
             search=search,
             topic=topic,
@@ -114,7 +114,7 @@ class Strategies:
             project = projects.find(transaction, work)
             if project is None:
                 return StrategyPage((), 0, offset, limit, 0, chosen.order_name, (projects.NOTHING_YET,), after_seq)
-            found, total, notes = reading.read(transaction, project.id, chosen)
+            found, total, notes = queries.read(transaction, project.id, chosen)
         return StrategyPage(found, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
 
     def outcome(self, ref: str | int, helped: bool) -> Strategy:
@@ -138,11 +138,11 @@ class Strategies:
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.find(transaction, work)
-            if project is None or not writing.count_outcome(transaction, project.id, number, now, helped=helped):
+            if project is None or not updates.count_outcome(transaction, project.id, number, now, helped=helped):
                 raise NotFound(
                     f"there is no strategy {Kind.STRATEGY.ref(number)} in this project",
                     "Listing strategies shows their ids",
                 )
-            counted = writing.load(transaction, project.id, number)
+            counted = updates.load(transaction, project.id, number)
         assert counted is not None
         return counted

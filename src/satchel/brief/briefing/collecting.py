@@ -1,0 +1,234 @@
+"""Collecting what a briefing could say, in one snapshot and within a deadline."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+
+from satchel.base.errors import Interrupted
+from satchel.brief import attempts
+from satchel.brief.briefing import packages, rules, run
+from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, gather_found, listed, readable
+from satchel.find import search
+from satchel.find.kind import Kind
+from satchel.find.query import Query, parse
+from satchel.find.search import SMALL, Scope
+from satchel.keep import deliveries, projects, runs
+from satchel.keep.deliveries import Receiver
+from satchel.keep.entries import structured
+from satchel.keep.entries.records import SCRATCHPAD
+from satchel.keep.names import find_agent
+from satchel.keep.projects import Workplace
+from satchel.keep.runs import RunChoice
+from satchel.store.transaction import Transaction
+
+_SOURCES: tuple[Callable[[Asked], Source], ...] = (
+    run.attempts,
+    run.reviews,
+    packages.packages,
+    rules.constraints,
+    rules.decisions,
+    packages.messages,
+    packages.error_patterns,
+    packages.strategies,
+    run.entries,
+)
+"""What a briefing draws on, what it can least do without first."""
+
+_LAST_PADS = 10
+
+_SMALL, _CANDIDATES = 2_000, 1_000
+"""Up to so many documents are scored whole, and so many of a larger scope: a briefing shows no pages of results."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for, checked.
+
+    Attributes:
+        role: folded, or None.
+        budget: tokens; there is no use for more candidates than fill it.
+        again: whether what was delivered is shown again.
+    """
+
+    role: str | None
+    task_id: str | None
+    loop_id: str | None
+    iteration: int
+    query: str | None
+    run_id: str | None
+    agent: str | None
+    budget: int
+    again: bool
+
+
+@dataclass(slots=True)
+class Collected:
+    """What there is to brief an agent on.
+
+    Attributes:
+        run: None where none is active and none was named.
+        gathered: one for each source that was reached before the deadline.
+        words: those of the query that can be searched for; empty without one.
+        notes: what could not be read or looked at.
+        is_complete: whether everything was looked at in time.
+    """
+
+    project_id: int | None = None
+    run: RunChoice | None = None
+    receiver: Receiver | None = None
+    gathered: list[Gathered] = field(default_factory=list)
+    standing: attempts.Standing | None = None
+    words: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
+    is_complete: bool = True
+
+
+class Deadline:
+    """Interrupts the calling thread's transaction once the time is over, as a context manager."""
+
+    def __init__(self, interrupt: Callable[[], None], milliseconds: int) -> None:
+        self._interrupt = interrupt
+        self._timer = threading.Timer(milliseconds / 1_000, self._expire)
+        self._timer.daemon = True
+        self.has_passed = False
+
+    def _expire(self) -> None:
+        self.has_passed = True
+        self._interrupt()
+
+    def check(self) -> None:
+        """Raise Interrupted if the time is over: there was nothing to interrupt before the transaction began."""
+        if self.has_passed:
+            raise Interrupted("the time for a briefing is over", "Ask again")
+
+    def __enter__(self) -> Deadline:
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        self._timer.join()
+
+
+def collect(workplace: Workplace, request: Request, deadline_ms: int) -> Collected:
+    """Collect what a briefing could say.
+
+    Args:
+        deadline_ms: after so many milliseconds what was not looked at yet is left out, and a note says so.
+
+    Raises:
+        NotFound, Conflict: the run does not exist, or several are active and none was chosen.
+        StoreDamaged: the store cannot be read.
+    """
+    collected = Collected()
+    deadline = Deadline(workplace.engine.interrupter(), deadline_ms)
+    try:
+        with deadline, workplace.engine.read() as transaction:
+            deadline.check()
+            _collect(collected, transaction, workplace, request)
+    except Interrupted:
+        if not deadline.has_passed:
+            raise
+        missing = [make.__name__.replace("_", " ") for make in _SOURCES[len(collected.gathered) :]]
+        what = f"{', '.join(missing)} were not looked at" if missing else "the query was not answered"
+        collected.is_complete = False
+        collected.notes.append(f"the store was slow: {what}")
+    return collected
+
+
+def _collect(collected: Collected, transaction: Transaction, workplace: Workplace, request: Request) -> None:
+    project = projects.find(transaction, workplace)
+    run_chosen = runs.choose_for_reading(transaction, workplace, project.id if project else None, request.run_id)
+    if project is None:
+        collected.notes.append(projects.NOTHING_YET)
+        return
+    agent = find_agent(transaction, project.id, request.agent)
+    collected.project_id, collected.run = project.id, run_chosen
+    if run_chosen is not None:
+        collected.receiver = Receiver(run_chosen.id, request.task_id, request.role, agent, request.iteration)
+    got: Mapping[int, Mapping[int, int]] = {}
+    if collected.receiver is not None and not request.again:
+        got = deliveries.delivered(transaction, collected.receiver)
+    query = None if request.query is None else parse(request.query)
+    asked = Asked(
+        transaction=transaction,
+        workplace=workplace,
+        project_id=project.id,
+        run=run_chosen,
+        task_id=request.task_id,
+        loop_id=request.loop_id,
+        role=request.role,
+        agent=agent,
+        delivered=got,
+        budget=request.budget,
+        has_query=query is not None and bool(query.terms),
+        now=workplace.clock(),
+    )
+    collected.standing = _standing(asked, collected.notes)
+    for source in _SOURCES:
+        collected.gathered.append(gather(asked, source(asked), collected.notes))
+    if query is not None and not query.terms:
+        collected.notes.append(f"{(request.query or '').strip()[:80]!r} holds no word to search for")
+    elif query is not None:
+        _find(asked, collected, query)
+        collected.words = tuple(dict.fromkeys(word for term in query.terms for word in term.words))
+
+
+def _standing(asked: Asked, notes: list[str]) -> attempts.Standing | None:
+    """Judge the agent's loop by its last scratchpads, whatever was delivered."""
+    if asked.run is None or asked.loop_id is None:
+        return None
+    before = asked.transaction.left_out
+    rows = asked.transaction.all(
+        f"""
+        SELECT id, content FROM context
+        WHERE project_id = :project AND run_id = :run AND loop_id = :loop AND superseded_by IS NULL
+            AND type = {SCRATCHPAD}
+        ORDER BY created_at DESC, id DESC LIMIT {_LAST_PADS}
+        """,
+        asked.values,
+    )
+    if asked.transaction.left_out > before:
+        notes.append("whether the loop is stuck is not known: one of its scratchpads is no text in UTF-8")
+        return None
+    pads: list[structured.Scratchpad] = []
+    readable(Kind.ENTRY, reversed(rows), lambda _, content: pads.append(structured.scratchpad(content)), notes)
+    return attempts.standing(pads)
+
+
+def _find(asked: Asked, collected: Collected, query: Query) -> None:
+    """Search the entries of the run by themselves, since what stands around them counts, and the project for the rest.
+
+    Where both find something, the run's own score holds.
+    """
+    scores = _scores(asked, query, Scope(asked.project_id, now=asked.now))
+    if asked.run is not None:
+        scores |= _scores(asked, query, Scope(asked.project_id, asked.run.id, (Kind.ENTRY,), now=asked.now))
+    best = max(scores.values(), default=0.0)
+    if best <= 0:
+        return
+    # beyond so many there is no use for a result, whatever kind it is of
+    documents = sorted(scores, key=lambda document: (-scores[document], -document))[:SMALL]
+    items = {
+        document: (kind, item)
+        for document, kind, item in asked.transaction.all(
+            f"SELECT id, kind, item_id FROM documents WHERE id IN ({listed(documents)})"
+        )
+    }
+    relevance: dict[int, dict[int, float]] = {}
+    for document in documents:
+        kind, item = items[document]
+        relevance.setdefault(kind, {})[item] = max(scores[document], 0.0) / best
+    for gathered in collected.gathered:
+        found = relevance.get(gathered.source.kind.number, {})
+        gather_found(asked, gathered, found, collected.notes)
+
+
+def _scores(asked: Asked, query: Query, scope: Scope) -> dict[int, float]:
+    ranking = search.rank(asked.transaction, query, scope, small=_SMALL, candidates=_CANDIDATES)
+    return {hit.document: hit.score for hit in ranking.hits}

@@ -1,0 +1,295 @@
+"""What agents hand to each other: packages, error solutions, strategies, messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from satchel.base.clock import DAY_MS
+from satchel.base.text import shortened
+from satchel.base.vocabulary import PRIORITIES
+from satchel.brief.briefing.ranking import HIGH, MEDIUM, base_score_sql
+from satchel.brief.briefing.records import CRITICAL, Candidate
+from satchel.brief.briefing.sources import Asked, Source, listed, readable
+from satchel.find.kind import Kind
+from satchel.keep.messages.records import MESSAGE_TYPES
+from satchel.keep.messages.visibility import ALIVE, IS_MINE, UNREAD
+from satchel.keep.packages import contents
+from satchel.keep.packages.records import TYPES
+from satchel.keep.packages.service import MAX_BYTES
+from satchel.keep.patterns.records import KNOWN, TENTATIVE
+from satchel.keep.patterns.updates import solutions_of
+
+STALE_DAYS = 30
+"""A package that was not touched for so long ranks as low, unless it is critical."""
+
+_MAX_ERROR_CHARS = 120
+
+_CONSUMERS = "SELECT 1 FROM package_consumers k WHERE k.package_id = c.id"
+_IS_FOR_ROLE = "c.id IN (SELECT k.package_id FROM package_consumers k WHERE k.role = :role)"
+_IS_STALE = f"c.updated_at < :now - {STALE_DAYS * DAY_MS}"
+_PACKAGE_PRIORITY = f"CASE WHEN c.priority < {CRITICAL} AND {_IS_STALE} THEN 1 ELSE c.priority END"
+
+
+def packages(asked: Asked) -> Source:
+    """Return the live packages of the run: those for this role or any, and every critical one."""
+    is_eligible = f"(c.priority = {CRITICAL} OR NOT EXISTS ({_CONSUMERS}) OR {_IS_FOR_ROLE})"
+    rank = base_score_sql(_PACKAGE_PRIORITY, "c.task_id = :task", _IS_FOR_ROLE, "c.updated_at")
+    return Source(
+        name="packages",
+        section="packages",
+        kind=Kind.PACKAGE,
+        tool="get_packages",
+        table="context_packages c",
+        where=""
+        if asked.run is None
+        else "c.project_id = :project AND c.run_id = :run AND c.superseded_by IS NULL"
+        + (f" AND {is_eligible}" if asked.role is not None else ""),
+        # what is of no task and for no role ranks by priority, then by age: an index has that order
+        orders=(
+            ("c.updated_at DESC, c.id DESC", f"c.priority = {CRITICAL}"),
+            (f"{rank} DESC, c.id DESC", "c.task_id = :task"),
+            (f"{rank} DESC, c.id DESC", _IS_FOR_ROLE),
+            ("c.priority DESC, c.updated_at DESC, c.id DESC", f"NOT {_IS_STALE}"),
+            ("c.updated_at DESC, c.id DESC", _IS_STALE),
+        ),
+        priority=_PACKAGE_PRIORITY,
+        load=_load_packages,
+        tokens=24,
+    )
+
+
+def _load_packages(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
+    rows = asked.transaction.all(
+        f"""
+        SELECT c.id, c.seq, c.type, {_PACKAGE_PRIORITY}, c.summary, c.content_path, c.task_id, a.name, c.updated_at,
+            {_IS_FOR_ROLE}
+        FROM context_packages c LEFT JOIN agents a ON a.id = c.producer_id WHERE c.id IN ({listed(numbers)})
+        """,
+        asked.values,
+    )
+
+    def package(
+        number: int,
+        seq: int,
+        kind: int,
+        priority: int,
+        summary: str,
+        path: str | None,
+        task: str | None,
+        agent: str | None,
+        changed: int,
+        is_for_role: int,
+    ) -> Candidate:
+        problem = None if path is None else contents.unreadable(path, asked.workplace.files_root, MAX_BYTES)
+        return Candidate(
+            section="packages",
+            kind=Kind.PACKAGE,
+            number=number,
+            seq=seq,
+            label="package",
+            group="packages (get_packages shows what they hold)",
+            head=joined(priority_said(priority), TYPES[kind - 1], by(agent), other_task(asked, task), path),
+            text=summary if problem is None else f"{summary} (its file {problem})",
+            priority=priority,
+            changed_at=changed,
+            is_of_task=task is not None and task == asked.task_id,
+            is_for_role=bool(is_for_role),
+            file=path,
+        )
+
+    return readable(Kind.PACKAGE, rows, package, notes)
+
+
+# the project stands in the pattern: named for the solution too, it would have to be looked up
+_IS_SOLVED = f"EXISTS (SELECT 1 FROM error_solutions s WHERE s.pattern_id = c.id AND s.confidence >= {TENTATIVE})"
+_IS_KNOWN = f"EXISTS (SELECT 1 FROM error_solutions s WHERE s.pattern_id = c.id AND s.confidence >= {KNOWN})"
+_WAS_MET = """
+    c.id IN (SELECT r.pattern_id FROM error_reports r WHERE r.run_id = :run
+        AND (r.loop_id = :loop OR r.task_id = :task))
+"""
+_PATTERN_PRIORITY = f"CASE WHEN {_IS_KNOWN} THEN {HIGH} ELSE {MEDIUM} END"
+_LAST_SEEN = "c.last_seen DESC, c.id DESC"
+
+
+def error_patterns(_asked: Asked) -> Source:
+    """Return the errors with a solution that is known or tentative; what is less sure is no advice."""
+    return Source(
+        name="error patterns",
+        section="errors",
+        kind=Kind.ERROR_PATTERN,
+        tool="report_error",
+        table="error_patterns c",
+        where=f"c.project_id = :project AND c.expires_at > :now AND {_IS_SOLVED}",
+        orders=((_LAST_SEEN, _WAS_MET), (_LAST_SEEN, _IS_KNOWN), (_LAST_SEEN, "")),
+        priority=_PATTERN_PRIORITY,
+        may_be_critical=False,
+        load=_load_patterns,
+        tokens=24,
+    )
+
+
+def _load_patterns(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
+    fixes = solutions_of(asked.transaction, asked.project_id, numbers, TENTATIVE)
+    rows = asked.transaction.all(
+        f"""
+        SELECT c.id, c.seq, c.error_type, c.message, c.lang, c.last_seen, {_WAS_MET}
+        FROM error_patterns c WHERE c.id IN ({listed(numbers)})
+        """,
+        asked.values,
+    )
+
+    def pattern(
+        number: int, seq: int, error_type: str, message: str, lang: str | None, seen: int, was_met: int
+    ) -> Candidate:
+        best = fixes[number][0]
+        is_known = best.confidence >= KNOWN
+        return Candidate(
+            section="errors",
+            kind=Kind.ERROR_PATTERN,
+            number=number,
+            seq=seq,
+            label="error",
+            group="errors that were solved",
+            head=joined(lang, f"{error_type}: {shortened(message, _MAX_ERROR_CHARS)}")
+            + f" -> {best.ref} {best.standing} {best.confidence}/10",
+            text=best.text,
+            priority=HIGH if is_known else MEDIUM,
+            changed_at=seen,
+            is_of_task=bool(was_met),
+        )
+
+    return readable(Kind.ERROR_PATTERN, rows, pattern, notes)
+
+
+def strategies(_asked: Asked) -> Source:
+    """Return the strategies that helped at least as often as not, the most helpful first."""
+    return Source(
+        name="strategies",
+        section="errors",
+        kind=Kind.STRATEGY,
+        tool="search",
+        table="strategies c",
+        where="c.project_id = :project AND c.helped - c.not_helped >= 0",
+        orders=(("c.helped - c.not_helped DESC, c.last_seen DESC, c.id DESC", ""),),
+        priority=str(MEDIUM),
+        may_be_critical=False,
+        load=_load_strategies,
+        tokens=16,
+    )
+
+
+def _load_strategies(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
+    rows = asked.transaction.all(
+        f"""
+        SELECT c.id, c.seq, c.topic, c.insight, c.lang, c.framework, c.helped, c.not_helped, a.name, c.last_seen
+        FROM strategies c LEFT JOIN agents a ON a.id = c.agent_id WHERE c.id IN ({listed(numbers)})
+        """
+    )
+
+    def strategy(
+        number: int,
+        seq: int,
+        topic: str,
+        insight: str,
+        lang: str | None,
+        framework: str | None,
+        helped: int,
+        not_helped: int,
+        agent: str | None,
+        seen: int,
+    ) -> Candidate:
+        tried = helped + not_helped
+        return Candidate(
+            section="errors",
+            kind=Kind.STRATEGY,
+            number=number,
+            seq=seq,
+            label="strategy",
+            group="strategies",
+            head=joined(topic, lang, framework, by(agent), f"helped {helped} of {tried}" if tried else None),
+            text=insight,
+            priority=MEDIUM,
+            changed_at=seen,
+        )
+
+    return readable(Kind.STRATEGY, rows, strategy, notes)
+
+
+def messages(asked: Asked) -> Source:
+    """Return what the agent has not read: to itself, and to all."""
+    is_known = asked.agent is not None and asked.agent != -1
+    is_mine = IS_MINE if is_known else "+m.project_id = :project AND +m.to_agent_id IS NULL"
+    return Source(
+        name="messages",
+        section="messages",
+        kind=Kind.MESSAGE,
+        tool="get_messages",
+        table="agent_messages c",
+        where=f"{is_mine} AND {ALIVE} AND {UNREAD}".replace("m.", "c.") if asked.agent is not None else "",
+        orders=(("c.priority DESC, c.created_at DESC, c.id DESC", ""),),
+        priority="c.priority",
+        load=_load_messages,
+        tokens=12,
+    )
+
+
+def _load_messages(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
+    rows = asked.transaction.all(
+        f"""
+        SELECT c.id, c.seq, c.type, c.priority, c.message, c.payload IS NOT NULL, a.name, c.to_agent_id, c.created_at
+        FROM agent_messages c LEFT JOIN agents a ON a.id = c.from_agent_id WHERE c.id IN ({listed(numbers)})
+        """
+    )
+
+    def message(
+        number: int,
+        seq: int,
+        kind: int,
+        priority: int,
+        text: str,
+        has_payload: int,
+        agent: str | None,
+        to: int | None,
+        created: int,
+    ) -> Candidate:
+        return Candidate(
+            section="messages",
+            kind=Kind.MESSAGE,
+            number=number,
+            seq=seq,
+            label="message",
+            group="messages",
+            head=joined(
+                priority_said(priority),
+                MESSAGE_TYPES[kind - 1],
+                by(agent),
+                "to all" if to is None else None,
+                "with payload" if has_payload else None,
+            ),
+            text=text,
+            priority=priority,
+            changed_at=created,
+            is_for_role=to is not None,
+        )
+
+    return readable(Kind.MESSAGE, rows, message, notes)
+
+
+def joined(*parts: str | None) -> str:
+    """Return what stands before an item's text, without what there is none of."""
+    return " ".join(part for part in parts if part)
+
+
+def by(agent: str | None) -> str | None:
+    """Return how an author is shown."""
+    return None if agent is None else f"@{agent}"
+
+
+def priority_said(priority: int) -> str | None:
+    """Return how a priority is shown: medium goes without saying, and critical items stand under a heading."""
+    return None if priority in {MEDIUM, CRITICAL} else PRIORITIES[priority - 1]
+
+
+def other_task(asked: Asked, task: str | None) -> str | None:
+    """Return how another task than the agent's own is shown."""
+    return None if task is None or task == asked.task_id else f"task {task}"

@@ -1,0 +1,106 @@
+"""What binds everyone: constraints and decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from satchel.brief.briefing.packages import by, joined, priority_said
+from satchel.brief.briefing.ranking import MEDIUM
+from satchel.brief.briefing.records import Candidate
+from satchel.brief.briefing.sources import Asked, Source, listed, readable
+from satchel.find.kind import Kind
+from satchel.keep.decisions.state import value_of
+
+
+def constraints(_asked: Asked) -> Source:
+    """Return the constraints that hold, the most urgent first."""
+    return Source(
+        name="constraints",
+        section="rules",
+        kind=Kind.CONSTRAINT,
+        tool="get_constraints",
+        table="constraints c",
+        where="c.project_id = :project AND c.active = 1",
+        orders=(("c.priority DESC, c.created_at DESC, c.id DESC", ""),),
+        priority="c.priority",
+        load=_load_constraints,
+        tokens=12,
+    )
+
+
+def _load_constraints(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
+    rows = asked.transaction.all(
+        f"""
+        SELECT c.id, c.seq, c.priority, c.text, g.name, a.name, c.created_at
+        FROM constraints c JOIN categories g ON g.id = c.category_id LEFT JOIN agents a ON a.id = c.created_by
+        WHERE c.id IN ({listed(numbers)})
+        """
+    )
+
+    def constraint(
+        number: int, seq: int, priority: int, text: str, category: str, agent: str | None, created: int
+    ) -> Candidate:
+        return Candidate(
+            section="rules",
+            kind=Kind.CONSTRAINT,
+            number=number,
+            seq=seq,
+            label="constraint",
+            group="constraints",
+            head=joined(priority_said(priority), category, by(agent)),
+            text=text,
+            priority=priority,
+            changed_at=created,
+        )
+
+    return readable(Kind.CONSTRAINT, rows, constraint, notes)
+
+
+def decisions(_asked: Asked) -> Source:
+    """Return the active decisions, the last changed first."""
+    return Source(
+        name="decisions",
+        section="rules",
+        kind=Kind.DECISION,
+        tool="find_decisions",
+        table="decisions c",
+        where="c.project_id = :project AND c.status = 1",
+        orders=(("c.updated_at DESC, c.id DESC", ""),),
+        priority=str(MEDIUM),
+        load=_load_decisions,
+        tokens=10,
+    )
+
+
+def _load_decisions(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
+    rows = asked.transaction.all(
+        f"""
+        SELECT c.id, c.seq, c.key, c.value_text, c.value_number, c.rationale, a.name, c.updated_at
+        FROM decisions c LEFT JOIN agents a ON a.id = c.agent_id WHERE c.id IN ({listed(numbers)})
+        """
+    )
+
+    def decision(
+        number: int,
+        seq: int,
+        key: str,
+        text: str | None,
+        value: float | None,
+        rationale: str | None,
+        agent: str | None,
+        changed: int,
+    ) -> Candidate:
+        return Candidate(
+            section="rules",
+            kind=Kind.DECISION,
+            number=number,
+            seq=seq,
+            label="decision",
+            group="decisions",
+            head=joined(by(agent), key),
+            text=f"{value_of(text, value)}{f' (since {rationale})' if rationale else ''}",
+            priority=MEDIUM,
+            changed_at=changed,
+        )
+
+    return readable(Kind.DECISION, rows, decision, notes)

@@ -1,0 +1,192 @@
+"""Briefings: one briefing for one agent, inside a token budget, without repeating what it already got."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from satchel.base.config import Config
+from satchel.base.errors import Busy, InvalidInput, ReadOnly, StoreFull
+from satchel.base.paging import check_whole
+from satchel.base.text import check_query, fold
+from satchel.base.tokens import TokenCounter, token_counter
+from satchel.base.vocabulary import PRIORITIES, SECTIONS
+from satchel.brief.briefing.collecting import Collected, Request, collect
+from satchel.brief.briefing.composing import Composed, compose
+from satchel.brief.briefing.page import Shown
+from satchel.brief.briefing.records import Briefed, Briefing
+from satchel.brief.briefing.shares import max_packages, shares_of
+from satchel.brief.briefing.zones import zone_of
+from satchel.keep import deliveries
+from satchel.keep.kinds import KINDS
+from satchel.keep.names import check_identifier, ensure_agent
+from satchel.keep.projects import Workplace
+
+MARGIN = 1.3
+"""What an estimated count is multiplied by: the estimate's measured error at p95, see :mod:`satchel.base.tokens`."""
+
+MAX_BUDGET = 1_000_000
+_MAX_ITERATION = 2**31 - 1
+_RECORD_WAIT_MS = 250
+
+
+class Briefings:
+    """Briefings for the agents of a project."""
+
+    def __init__(self, workplace: Workplace, config: Config) -> None:
+        self._workplace = workplace
+        self._config = config
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        """What counts the tokens of a briefing."""
+        return token_counter(self._config.tokens_encoding)
+
+    def brief(
+        self,
+        role: str | None = None,
+        *,
+        task_id: str | None = None,
+        loop_id: str | None = None,
+        iteration: int = 0,
+        query: str | None = None,
+        budget: int | None = None,
+        window_used: float | None = None,
+        again: bool = False,
+        preview: bool = False,
+        run_id: str | None = None,
+        agent: str | None = None,
+    ) -> Briefing:
+        """Pack what one agent needs most.
+
+        What it shows is recorded as delivered to (run, task, role, agent, iteration) once the text is done, and not
+        shown there again until it changes. It never waits long for the store: what cannot be looked at in
+        ``brief.deadline_ms`` is left out, and a note says so.
+
+        Args:
+            role: developer, senior_engineer, qa_expert, tech_lead, investigator, or your own; decides how sections
+                share the budget, how many packages there are, and for whom packages are meant.
+            task_id, loop_id: the agent's task and loop.
+            iteration: its attempt, from 0; a new one sees everything again.
+            query: what it is about to do, in its own words.
+            budget: tokens, 0 to 1,000,000; None takes ``brief.budget``. Counted exactly with the tokens extra, else
+                estimated with a margin of 30 %.
+            window_used: 0 to 1 of the 85 % of its window that can be used; the fuller, the shorter the briefing.
+            again: repeat what was delivered, as after its window was compacted.
+            preview: record nothing.
+            run_id: the run; None takes the default, else the only active one.
+            agent: who gets it; None takes the default, which may be nobody.
+
+        Returns:
+            The briefing; its text has no more tokens than the budget.
+
+        Raises:
+            InvalidInput: an argument is not acceptable.
+            NotFound, Conflict: the run does not exist, or several are active and none was chosen.
+        """
+        work, config = self._workplace, self._config
+        budget = config.brief_budget if budget is None else budget
+        check_whole("budget", budget, MAX_BUDGET)
+        check_whole("iteration", iteration, _MAX_ITERATION)
+        zone = zone_of(window_used)
+        agent = work.agent if agent is None else agent
+        role = None if role is None else check_identifier(role, "role")
+        request = Request(
+            role=None if role is None else fold(role),
+            task_id=None if task_id is None else check_identifier(task_id, "task_id"),
+            loop_id=None if loop_id is None else check_identifier(loop_id, "loop_id"),
+            iteration=iteration,
+            query=_check_query(query),
+            run_id=None if run_id is None else check_identifier(run_id, "run_id"),
+            agent=None if agent is None else check_identifier(agent, "agent"),
+            budget=budget,
+            again=again,
+        )
+        collected = collect(work, request, config.brief_deadline_ms)
+        composed = compose(
+            collected,
+            self.count,
+            budget,
+            zone,
+            shares_of(request.role, self._chosen_shares),
+            max_packages=max_packages(request.role),
+            now=work.clock(),
+        )
+        briefing = self._briefing(composed, collected, request, role, budget, zone.name)
+        return briefing if preview else self._record(briefing, composed.shown, collected, request)
+
+    @property
+    def _chosen_shares(self) -> dict[str, int]:
+        chosen = {section: getattr(self._config, f"brief_share_{section}") for section in SECTIONS}
+        return {section: weight for section, weight in chosen.items() if weight is not None}
+
+    def count(self, text: str) -> int:
+        """Count tokens as budgets mean them: those of the client's model, with a margin where they are estimated."""
+        if not text:
+            return 0
+        margin = 1.0 if self.counter.exact else MARGIN
+        return math.ceil(self.counter.count(text) * margin * self._config.brief_token_factor)
+
+    def _briefing(
+        self, composed: Composed, collected: Collected, request: Request, role: str | None, budget: int, zone: str
+    ) -> Briefing:
+        counted = self.counter.count(composed.text) if composed.text else 0
+        return Briefing(
+            text=composed.text,
+            tokens=math.ceil(counted * self._config.brief_token_factor),
+            counter=self.counter.name,
+            budget=budget,
+            zone=zone,
+            role=role,
+            run_id=None if collected.run is None else collected.run.run_id,
+            task_id=request.task_id,
+            loop_id=request.loop_id,
+            iteration=request.iteration,
+            items=tuple(map(_briefed, composed.shown)),
+            left_out=composed.left_out,
+            notes=composed.notes,
+            is_stuck=collected.standing is not None and collected.standing.is_stuck,
+            is_recorded=False,
+        )
+
+    def _record(self, briefing: Briefing, shown: Sequence[Shown], collected: Collected, request: Request) -> Briefing:
+        """Record what a briefing shows as delivered; where that cannot be done soon, say so instead of waiting."""
+        work, receiver = self._workplace, collected.receiver
+        if not shown or receiver is None or collected.project_id is None or work.engine.read_only:
+            return briefing
+        try:
+            with work.engine.write(_RECORD_WAIT_MS) as transaction:
+                now = work.clock()
+                if request.agent is not None:
+                    number = ensure_agent(transaction, collected.project_id, request.agent, now)[0]
+                    receiver = replace(receiver, agent=number)
+                deliveries.record(
+                    transaction, receiver, [(*one.candidate.key, one.candidate.seq) for one in shown], now
+                )
+        except (Busy, ReadOnly, StoreFull) as error:
+            note = f"the delivery was not recorded: {error.problem}. The next briefing may repeat it"
+            return replace(briefing, notes=(*briefing.notes, note))
+        return replace(briefing, is_recorded=True)
+
+
+def _briefed(shown: Shown) -> Briefed:
+    candidate = shown.candidate
+    return Briefed(
+        ref=candidate.ref,
+        kind=KINDS[candidate.kind].name,
+        section=candidate.section,
+        priority=PRIORITIES[candidate.priority - 1],
+        is_shortened=shown.is_shortened,
+        file=candidate.file,
+    )
+
+
+def _check_query(query: object) -> str | None:
+    if query is None:
+        return None
+    if not isinstance(query, str) or not query.strip():
+        raise InvalidInput("query is empty", "Say what the agent is about to do, or leave query out")
+    check_query(query)
+    return query

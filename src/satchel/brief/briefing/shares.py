@@ -1,0 +1,44 @@
+"""Shares: which part of a budget each section may fill first, by the role of the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from satchel.base.vocabulary import SECTIONS
+
+ROLES = ("developer", "senior_engineer", "qa_expert", "tech_lead", "investigator")
+"""The roles with shares of their own; any other name is a role too."""
+
+_ORDINARY = (8, 8, 14, 14, 12, 8, 36)
+
+_TABLE: Mapping[str, tuple[int, ...]] = {
+    "developer": (10, 10, 12, 14, 14, 6, 34),
+    "senior_engineer": (10, 10, 12, 16, 14, 6, 32),
+    "qa_expert": (6, 16, 14, 12, 14, 6, 32),
+    "tech_lead": (6, 14, 14, 22, 8, 10, 26),
+    "investigator": (8, 4, 16, 8, 20, 6, 38),
+}
+
+_MAX_PACKAGES = {"developer": 3, **dict.fromkeys(ROLES[1:], 5)}
+_MAX_PACKAGES_OTHERWISE = 3
+
+
+def shares_of(role: str | None, chosen: Mapping[str, int] | None = None) -> Mapping[str, float]:
+    """Return the part of the budget that each section may fill before the others' rests flow on.
+
+    Args:
+        role: folded; one without a row of its own, or none, has the ordinary shares.
+        chosen: weights by section that replace those of the table, from the configuration.
+
+    Returns:
+        Parts that sum to 1.
+    """
+    weights = dict(zip(SECTIONS, _TABLE.get(role or "", _ORDINARY), strict=True)) | dict(chosen or {})
+    total = sum(weights.values()) or 1
+    return MappingProxyType({section: weight / total for section, weight in weights.items()})
+
+
+def max_packages(role: str | None) -> int:
+    """Return how many packages a briefing for a role shows, critical ones apart."""
+    return _MAX_PACKAGES.get(role or "", _MAX_PACKAGES_OTHERWISE)

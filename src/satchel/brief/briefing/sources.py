@@ -1,0 +1,247 @@
+"""Sources: where the candidates of one kind come from, and how they are chosen and counted without reading them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from satchel.base.errors import SatchelError
+from satchel.brief.briefing.records import CRITICAL, Candidate
+from satchel.find.kind import Kind
+from satchel.keep.projects import Workplace
+from satchel.keep.runs import RunChoice
+from satchel.store.transaction import Transaction
+
+MAX_CANDIDATES = 500
+"""So many of one kind are enough for a budget of any size."""
+
+
+_FOR_WHAT_IS_NOT_FOUND = 4
+"""With a query, candidates that it does not find are gathered for this part of the budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """For whom a briefing is made, looked up in the store.
+
+    Attributes:
+        run: the run's number and name, or None where none is active.
+        role: folded, or None.
+        agent: the agent's number; None for nobody, -1 for a name that nobody has.
+        delivered: what this receiver has got, as :func:`satchel.keep.deliveries.delivered` returns it.
+        budget: the briefing's tokens.
+        has_query: whether what a query finds will be added.
+        now: milliseconds UTC.
+    """
+
+    transaction: Transaction
+    workplace: Workplace
+    project_id: int
+    run: RunChoice | None
+    task_id: str | None
+    loop_id: str | None
+    role: str | None
+    agent: int | None
+    delivered: Mapping[int, Mapping[int, int]]
+    budget: int
+    has_query: bool
+    now: int
+
+    @property
+    def values(self) -> dict[str, object]:
+        """What every statement of a source may name."""
+        return {
+            "project": self.project_id,
+            "run": None if self.run is None else self.run.id,
+            "task": self.task_id,
+            "loop": self.loop_id,
+            "role": self.role,
+            "me": self.agent,
+            "now": self.now,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One kind of thing that a briefing draws on.
+
+    Attributes:
+        name: the kind in the plural, as in ``error patterns``.
+        tool: what shows more of them.
+        table: what stands after FROM, the items as ``c``.
+        where: which of them are eligible, in SQL with the values of :class:`Asked`; empty where none can be.
+        found_where: which are eligible when the query finds them; None is ``where``.
+        orders: in which order they are needed, critical ones first; several where one index cannot serve them, each an
+            order and a condition of its own.
+        priority: their priority, in SQL.
+        may_be_critical: whether any of them can be.
+        load: makes candidates of them, by their numbers; what cannot be read is left out and told.
+        tokens: what a short one takes; decides how many candidates there is use for.
+        seq: the number of their last change, in SQL.
+        counts_found: whether what is eligible is what the query found, where there is a query.
+    """
+
+    name: str
+    section: str
+    kind: Kind
+    tool: str
+    table: str
+    where: str
+    orders: tuple[tuple[str, str], ...]
+    priority: str
+    load: Callable[[Asked, Sequence[int], list[str]], list[Candidate]]
+    tokens: int
+    found_where: str | None = None
+    may_be_critical: bool = True
+    seq: str = "c.seq"
+    counts_found: bool = False
+
+    def most(self, budget: int) -> int:
+        """Return how many candidates there is use for in so many tokens."""
+        return min(MAX_CANDIDATES, budget // self.tokens + 1)
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What one source offers: candidates, and how many new items there are in all.
+
+    Attributes:
+        total: everything eligible that is new to the receiver; so for ``critical``.
+        repeated: what was delivered and is unchanged.
+        only_found: whether only what the query found was counted.
+    """
+
+    source: Source
+    candidates: dict[int, Candidate] = field(default_factory=dict)
+    total: int = 0
+    critical: int = 0
+    repeated: int = 0
+    only_found: bool = False
+
+
+def gather(asked: Asked, source: Source, notes: list[str]) -> Gathered:
+    """Choose and count the candidates of a source without a query.
+
+    Args:
+        notes: gets what could not be read.
+    """
+    gathered = Gathered(source)
+    if not source.where:
+        return gathered
+    transaction, values = asked.transaction, asked.values
+    counted = transaction.one(
+        f"""
+        SELECT count(*), {f"count(*) FILTER (WHERE {source.priority} = {CRITICAL})" if source.may_be_critical else 0}
+        FROM {source.table} WHERE {source.where}
+        """,
+        values,
+    )
+    assert counted is not None
+    gathered.total, gathered.critical = counted
+    known = _unchanged(asked, source, source.where)
+    gathered.repeated = len(known)
+    gathered.total -= len(known)
+    gathered.critical -= sum(priority == CRITICAL for priority in known.values())
+    if gathered.total:
+        most = source.most(asked.budget)
+        if asked.has_query:
+            # what it does not find only fills what is left, but for what is critical
+            most = max(source.most(asked.budget // _FOR_WHAT_IS_NOT_FOUND), min(most, gathered.critical))
+        most += len(known)
+        chosen: dict[int, None] = {}
+        for order, condition in source.orders:
+            rows = transaction.all(
+                f"""
+                SELECT c.id FROM {source.table} WHERE {source.where}{f" AND {condition}" if condition else ""}
+                ORDER BY {order} LIMIT {most}
+                """,
+                values,
+            )
+            chosen.update((row[0], None) for row in rows if row[0] not in known)
+        _add(asked, gathered, list(chosen), notes)
+    return gathered
+
+
+def gather_found(asked: Asked, gathered: Gathered, relevance: Mapping[int, float], notes: list[str]) -> None:
+    """Add what a query found to what a source offers, and say how relevant each is.
+
+    Args:
+        relevance: of the items that were found, by number, best first.
+    """
+    source = gathered.source
+    where = source.where if source.found_where is None else source.found_where
+    if not where or not relevance:
+        return
+    rows = asked.transaction.all(
+        f"SELECT c.id FROM {source.table} WHERE {where} AND c.id IN ({listed(relevance)})", asked.values
+    )
+    eligible = {row[0] for row in rows}
+    known = _unchanged(asked, source, where)
+    fresh = [number for number in relevance if number in eligible and number not in known]
+    if source.counts_found and eligible:
+        gathered.total, gathered.critical, gathered.only_found = len(fresh), 0, True
+        gathered.repeated = len(eligible) - len(fresh)
+    _add(
+        asked,
+        gathered,
+        [number for number in fresh[: source.most(asked.budget)] if number not in gathered.candidates],
+        notes,
+    )
+    for number in fresh:
+        candidate = gathered.candidates.get(number)
+        if candidate is not None:
+            gathered.candidates[number] = replace(candidate, relevance=relevance[number])
+
+
+def _add(asked: Asked, gathered: Gathered, numbers: Sequence[int], notes: list[str]) -> None:
+    if numbers:
+        loaded = {candidate.number: candidate for candidate in _load(asked, gathered.source, numbers, notes)}
+        gathered.candidates |= {number: loaded[number] for number in numbers if number in loaded}
+
+
+def _load(asked: Asked, source: Source, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
+    """Load candidates; a row that is no text is left out, and a note names it."""
+    before = asked.transaction.left_out
+    loaded = source.load(asked, numbers, notes)
+    if asked.transaction.left_out > before:
+        missing = sorted(set(numbers) - {candidate.number for candidate in loaded})
+        refs = ", ".join(map(source.kind.ref, missing))
+        notes.append(f"{refs or source.kind.name.lower()} could not be read: it is no text in UTF-8")
+    return loaded
+
+
+def _unchanged(asked: Asked, source: Source, where: str) -> dict[int, int]:
+    """Return the eligible items that the receiver got as they are, by number, with their priority."""
+    got = asked.delivered.get(source.kind.number)
+    if not got:
+        return {}
+    rows = asked.transaction.all(
+        f"""
+        SELECT c.id, {source.seq}, {source.priority} FROM {source.table}
+        WHERE {where} AND c.id IN ({listed(got)})
+        """,
+        asked.values,
+    )
+    return {number: priority for number, seq, priority in rows if seq <= got[number]}
+
+
+def readable(
+    kind: Kind, rows: Iterable[tuple[object, ...]], make: Callable[..., Candidate | None], notes: list[str]
+) -> list[Candidate]:
+    """Make candidates of rows that begin with their number; a row that cannot be read is told, never fatal."""
+    made: list[Candidate] = []
+    for row in rows:
+        try:
+            candidate = make(*row)
+        except (SatchelError, ValueError, TypeError, LookupError) as error:
+            said = error.problem if isinstance(error, SatchelError) else f"{type(error).__name__}: {error}"
+            notes.append(f"{kind.ref(int(str(row[0])))} could not be read: {said}"[:200])
+            continue
+        if candidate is not None:
+            made.append(candidate)
+    return made
+
+
+def listed(numbers: Collection[int]) -> str:
+    """Return numbers for an IN list."""
+    return ", ".join(map(str, numbers))

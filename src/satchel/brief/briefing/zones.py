@@ -1,0 +1,67 @@
+"""Zones: the fuller the agent's window, the less a briefing says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from satchel.base.errors import InvalidInput
+from satchel.base.vocabulary import priority_number
+
+_LOWEST, _HIGH, _CRITICAL = priority_number("low"), priority_number("high"), priority_number("critical")
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """How much room an agent's window has left.
+
+    Attributes:
+        name: as it is said.
+        begins: the share of the window in use from which on it is this zone.
+        max_chars: how much of an item's text is shown.
+        least_priority: the lowest priority that is shown.
+        advice: what to tell the agent; empty in the normal zone.
+    """
+
+    name: str
+    begins: float
+    max_chars: int
+    least_priority: int
+    advice: str = ""
+
+
+ZONES = (
+    Zone("normal", 0.0, 400, _LOWEST),
+    Zone("soft warning", 0.60, 200, _LOWEST, "window filling: texts are shortened"),
+    Zone("conservative", 0.75, 100, _HIGH, "window three quarters full: only high and critical items"),
+    Zone("wrap-up", 0.85, 60, _CRITICAL, "window nearly full: finish this step, only critical items"),
+    Zone(
+        "emergency",
+        0.95,
+        60,
+        _CRITICAL,
+        "checkpoint: the window is full. Write a scratchpad now (done, attempted, next_step, blockers), stop, and "
+        "call get_briefing with again=true in a fresh window",
+    ),
+)
+"""The zones, each from its share on, the bounds included."""
+
+NORMAL, EMERGENCY = ZONES[0], ZONES[-1]
+
+
+def zone_of(window_used: float | None) -> Zone:
+    """Return the zone of a window.
+
+    Args:
+        window_used: 0 to 1 of the 85 % of a window that can be used; None, unknown, is the normal zone.
+
+    Raises:
+        InvalidInput: it is no number from 0 to 1.
+    """
+    if window_used is None:
+        return NORMAL
+    if type(window_used) not in {int, float} or not 0 <= window_used <= 1:
+        raise InvalidInput(
+            f"window_used {repr(window_used)[:80]} is out of range",
+            "Give 0 to 1: the tokens in use over 85 % of the model's window, or 1 beyond that",
+        )
+    return next(zone for zone in reversed(ZONES) if window_used >= zone.begins)

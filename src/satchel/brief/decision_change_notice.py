@@ -1,0 +1,46 @@
+"""Whoever set a decision learns that another has changed it: a message, in the transaction of the change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from satchel.keep.decisions import ChangedDecision
+from satchel.keep.projects import Workplace
+from satchel.store.transaction import Transaction
+
+_FIELDS = ("value", "status", "version", "layer", "tags", "scopes", "rationale")
+
+
+def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], None]:
+    """Return what tells an agent that its decision was changed.
+
+    Args:
+        workplace: for how long messages are kept.
+    """
+
+    def announce(transaction: Transaction, overtaken: ChangedDecision) -> None:
+        from satchel.keep.messages.updates import post
+
+        post(
+            transaction,
+            overtaken.project_id,
+            sender_id=overtaken.by_id,
+            to_id=overtaken.agent_id,
+            type="decision",
+            priority="medium",
+            text=_told(overtaken),
+            now=overtaken.decision.updated_at,
+            retention=workplace.retention,
+        )
+
+    return announce
+
+
+def _told(overtaken: ChangedDecision) -> str:
+    """Say what was changed, without a word of what was decided: forgetting a decision must leave nothing of it here."""
+    before, now = overtaken.before, overtaken.decision
+    changed = ", ".join(name for name in _FIELDS if getattr(before, name) != getattr(now, name))
+    return (
+        f"Decision {now.key}, which you had set, was changed ({changed}): revision {before.revision} is now "
+        f"{now.revision}, get_decision shows both"
+    )

@@ -1,0 +1,287 @@
+"""Strategies that a run suggests: what passed review after it had failed, with the entries that show it.
+
+A run is taken apart by what its verdicts name: a task, else a loop, else the run as a whole. To a task belong its
+entries, and those without a task in the loops that its verdicts name. Such a part suggests a strategy where its newest
+verdict passed, and before it another did not or a scratchpad's tests failed (:func:`satchel.brief.attempts.fails`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.text import fold, shortened
+from satchel.brief.attempts import fails, new_attempts
+from satchel.find.kind import Kind
+from satchel.keep import projects, runs
+from satchel.keep.entries import structured
+from satchel.keep.entries.records import CODEBASE_ANALYSIS, REVIEW_ISSUE, REVIEW_VERDICT, SCRATCHPAD
+from satchel.keep.entries.structured import ReviewIssue, ReviewVerdict, Scratchpad
+from satchel.keep.projects import Workplace
+from satchel.keep.strategies.records import MAX_INSIGHT_CHARS
+from satchel.keep.strategies.updates import check_topic
+from satchel.store.transaction import Transaction
+
+MAX_EVIDENCE = 12
+"""So many entries are named as evidence, the newest."""
+
+_MAX_NAMED = 3
+_WORKED_CHARS = 280
+_TOPIC_WORDS = 5
+
+_TICKET = re.compile(r"\b[A-Z]+-\d+\b")
+_TOKEN = re.compile(r"[^\W_]+")
+_GENERIC = frozenset("task tasks group story ticket issue step item todo work loop".split())
+
+_STACK_WORD = re.compile(r"(?<![\w-])[a-z][\w+#]*(?:-native|\.js)?")
+_LANGS = """
+c c++ cpp=c++ c# csharp=c# clojure dart elixir erlang go golang=go haskell java javascript js=javascript kotlin lua perl
+php python py=python ruby rust scala swift typescript ts=typescript zig
+"""
+_FRAMEWORKS = """
+angular astro django express express.js=express fastapi fastify flask flutter laravel nestjs nest.js=nestjs next=next.js
+nextjs=next.js next.js nuxt nuxt.js=nuxt phoenix quarkus rails react react.js=react react-native remix spring starlette
+svelte symfony vue vue.js=vue
+"""
+"""What can be named in a stack, with what it is called here where that is another name."""
+
+_CONTAINED = {"typescript": "javascript", "next.js": "react", "remix": "react", "react-native": "react", "nuxt": "vue"}
+"""What brings the other with it: whoever names both means the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyProposal:
+    """A strategy that a run suggests; it is not saved.
+
+    Attributes:
+        topic: from the task's name, else the kind of the issues, else the words of what worked; hyphenated.
+        insight: what worked, after what had failed; at most 500 characters.
+        evidence: the short ids of the entries that show it, in order, at most 12.
+        lang: the language, where the run's codebase_analysis names one alone; so for ``framework``.
+        run_id: the run that suggests it.
+        task_id, loop_id: what passed review; both None is the run as a whole.
+    """
+
+    topic: str
+    insight: str
+    evidence: tuple[str, ...]
+    lang: str | None
+    framework: str | None
+    run_id: str
+    task_id: str | None
+    loop_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """A readable entry of a run: a review's, or a scratchpad."""
+
+    number: int
+    said: ReviewIssue | ReviewVerdict | Scratchpad
+    told: str | None
+    task_id: str | None
+    loop_id: str | None
+    is_live: bool
+
+    @property
+    def has_failed(self) -> bool:
+        if isinstance(self.said, Scratchpad):
+            return fails(self.said.test_status)
+        return isinstance(self.said, ReviewVerdict) and not self.said.passed
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a verdict names."""
+
+    task_id: str | None
+    loop_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Lesson:
+    """What a part of a run teaches.
+
+    Attributes:
+        evidence: numbers of entries.
+    """
+
+    worked: str
+    insight: str
+    evidence: list[int]
+
+
+def propose(workplace: Workplace, run_id: str | None) -> tuple[StrategyProposal, ...]:
+    """Return what a run suggests, in the order in which it passed review.
+
+    Args:
+        run_id: None takes the workplace's default, else the run that ended last.
+
+    Raises:
+        NotFound: there is no such run, or none was named and none has ended.
+    """
+    with workplace.engine.read() as transaction:
+        project = projects.find(transaction, workplace)
+        number, name = _choose(transaction, workplace, None if project is None else project.id, run_id)
+        events, stack = _load(transaction, number)
+    lang, framework = _one_of(stack, _LANGS), _one_of(stack, _FRAMEWORKS)
+    proposals: list[StrategyProposal] = []
+    for part, members in _parts(events):
+        lesson = _lesson(members)
+        if lesson is not None:
+            topic = _topic(part.task_id, members, lesson.worked)
+            refs = tuple(map(Kind.ENTRY.ref, lesson.evidence))
+            proposals.append(
+                StrategyProposal(topic, lesson.insight, refs, lang, framework, name, part.task_id, part.loop_id)
+            )
+    return tuple(proposals)
+
+
+def _choose(
+    transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None
+) -> tuple[int, str]:
+    if run_id is not None or workplace.run_id is not None:
+        choice = runs.choose_for_reading(transaction, workplace, project_id, run_id)
+        assert choice is not None
+        return choice.id, choice.run_id
+    ended = None if project_id is None else runs.latest_ended(transaction, project_id)
+    if ended is None:
+        raise NotFound("no run has ended yet", "Name the run with run_id")
+    return ended.id, ended.run_id
+
+
+def _load(transaction: Transaction, run: int) -> tuple[list[_Event], tuple[str, ...]]:
+    """Return what was reviewed and tried in a run, in order, and the technologies that its analysis names."""
+    rows = transaction.all(
+        f"""
+        SELECT id, type, content, task_id, loop_id, superseded_by FROM context
+        WHERE project_id = (SELECT project_id FROM runs WHERE id = :run) AND run_id = :run
+            AND type IN ({REVIEW_ISSUE}, {REVIEW_VERDICT}, {SCRATCHPAD}, {CODEBASE_ANALYSIS})
+        ORDER BY created_at, id
+        """,
+        {"run": run},
+    )
+    events: list[_Event] = []
+    stack: tuple[str, ...] = ()
+    for number, kind, content, task, loop, heir in rows:
+        try:
+            if kind == CODEBASE_ANALYSIS:
+                if heir is None:
+                    analysis = structured.codebase_analysis(content)
+                    stack = analysis.tech_stack or (analysis.project_type or "",)
+                continue
+            said = _READERS[kind](content)
+        except InvalidInput:
+            continue  # a row that was written by other means says nothing here
+        events.append(_Event(number, said, structured.telling_text(content), task, loop, heir is None))
+    return events, stack
+
+
+_READERS: dict[int, Callable[[str], ReviewIssue | ReviewVerdict | Scratchpad]] = {
+    REVIEW_ISSUE: structured.review_issue,
+    REVIEW_VERDICT: structured.review_verdict,
+    SCRATCHPAD: structured.scratchpad,
+}
+
+
+def _parts(events: Sequence[_Event]) -> list[tuple[_Part, list[_Event]]]:
+    """Return the parts of a run whose newest verdict passed, each with its entries up to that, in order of it."""
+    verdicts = [(place, event) for place, event in enumerate(events) if isinstance(event.said, ReviewVerdict)]
+    found: dict[_Part, list[_Event]] = {}
+    for place, verdict in reversed(verdicts):
+        part = _Part(verdict.task_id, None if verdict.task_id is not None else verdict.loop_id)
+        if part not in found:
+            loops = {one.loop_id for _, one in verdicts if one.task_id == part.task_id} - {None}
+            is_passed = verdict.is_live and not verdict.has_failed
+            members = [event for event in events[: place + 1] if _belongs(event, part, loops)]
+            found[part] = members if is_passed else []
+    return [(part, members) for part, members in reversed(found.items()) if members]
+
+
+def _belongs(event: _Event, part: _Part, loops: set[str | None]) -> bool:
+    if part.task_id is not None:
+        return event.task_id == part.task_id or (event.task_id is None and event.loop_id in loops)
+    if part.loop_id is not None:
+        return event.loop_id == part.loop_id
+    return event.task_id is None and event.loop_id is None
+
+
+def _lesson(members: Sequence[_Event]) -> _Lesson | None:
+    """Return what a part that passed teaches; None where it had not failed or nothing says what was done."""
+    failures = [place for place, event in enumerate(members) if event.has_failed]
+    if not failures:
+        return None
+    before, after = members[: failures[-1] + 1], members[failures[-1] + 1 : -1]
+    old = [event.said for event in before if isinstance(event.said, Scratchpad)]
+    new = [event for event in after if isinstance(event.said, Scratchpad)]
+    issues = [event for event in members if isinstance(event.said, ReviewIssue)]
+    worked = _worked(old, new, issues, members[-1])
+    if worked is None:
+        return None
+    failed = [members[place] for place in failures]
+    said = "; ".join(_named(_failed(old, failed, issues)))
+    times = "once" if len(failures) == 1 else f"{len(failures)} times"
+    short = shortened(worked, _WORKED_CHARS)
+    insight = f"{short} (passed review after failing {times}{': ' if said else ''}"
+    insight += f"{shortened(said, MAX_INSIGHT_CHARS - len(insight) - 1)})" if said else ")"
+    evidence = sorted(event.number for event in (*failed, *new, *issues, members[-1]))
+    return _Lesson(worked, insight, evidence[-MAX_EVIDENCE:])
+
+
+def _worked(old: Sequence[Scratchpad], new: Sequence[_Event], issues: Sequence[_Event], verdict: _Event) -> str | None:
+    """Return what was done after the last failure: attempts new then, else what is said of it, else was suggested."""
+    pads = [event.said for event in new if isinstance(event.said, Scratchpad)]
+    attempts = list(dict.fromkeys(attempt for pad in pads for attempt in new_attempts(pad, old)))
+    told = [event.told for event in new if event.told is not None]
+    suggested = [event.said.suggestion for event in issues if isinstance(event.said, ReviewIssue)]
+    sources: tuple[Iterable[str | None], ...] = (attempts, told[-1:], suggested, (verdict.told,))
+    texts = ("; ".join(_named(source)) for source in sources)
+    return next((text for text in texts if text), None)
+
+
+def _failed(old: Sequence[Scratchpad], failed: Sequence[_Event], issues: Sequence[_Event]) -> list[str | None]:
+    """Return what had been tried, else what the reviews that did not pass say, else what they found."""
+    attempts: list[str | None] = list(dict.fromkeys(attempt for pad in old for attempt in pad.attempted))
+    told: list[str | None] = [event.told for event in failed]
+    found: list[str | None] = [event.said.description for event in issues if isinstance(event.said, ReviewIssue)]
+    return next((texts for texts in (attempts, told, found) if any(texts)), [])
+
+
+def _named(texts: Iterable[str | None]) -> list[str]:
+    """Return the last few of several texts."""
+    return [" ".join(text.split()) for text in texts if text and text.strip()][-_MAX_NAMED:]
+
+
+def _topic(task_id: str | None, members: Sequence[_Event], worked: str) -> str:
+    """Name what a strategy is about: by the task where its name says something, else by the issues, else by words."""
+    words = [word for word in _TOKEN.findall(_TICKET.sub(" ", task_id or "")) if _tells(word)]
+    if words:
+        return check_topic(" ".join(words))
+    types = Counter(
+        event.said.issue_type for event in members if isinstance(event.said, ReviewIssue) and event.said.issue_type
+    )
+    for name, _ in types.most_common(1):
+        try:
+            return check_topic(name)
+        except InvalidInput:
+            break  # an issue type may be any text
+    from satchel.find.likeness import words_of
+
+    telling = [word for word in words_of(worked) if _tells(word)][:_TOPIC_WORDS]
+    return check_topic(" ".join(telling or ["general"]))
+
+
+def _tells(word: str) -> bool:
+    return fold(word) not in _GENERIC and sum(letter.isalpha() for letter in word) >= 3
+
+
+def _one_of(stack: Sequence[str], known: str) -> str | None:
+    """Return what a stack names of what is known, where that is one thing alone."""
+    names = {name: called or name for name, _, called in (word.partition("=") for word in known.split())}
+    words = _STACK_WORD.findall(" ".join(stack).casefold().replace("react native", "react-native"))
+    named = {names[word] for word in words if word in names}
+    named -= {_CONTAINED[name] for name in named if name in _CONTAINED}
+    return named.pop() if len(named) == 1 else None

@@ -1,0 +1,92 @@
+"""What a project holds and how it is configured, as compact text for agents and as plain JSON."""
+
+from __future__ import annotations
+
+from satchel.base.clock import iso
+from satchel.base.config import Config
+from satchel.base.config_keys import Value
+from satchel.base.redaction import redact
+from satchel.interfaces.text_parts import NONE, json_line, value_text
+from satchel.interfaces.to_json import fields_of
+from satchel.keep.housekeeping import Cleared, LayerSummary, Statistics
+
+
+def summary_text(summary: LayerSummary) -> str:
+    """Render what each layer holds: a head line, then a line for each layer, ``-`` for what has none."""
+    lines = [
+        f"{len(summary.rows)} layers: active decisions, active constraints, "
+        f"file changes since {iso(summary.changes_since)}; seq {summary.seq}"
+    ]
+    lines += [
+        f"{value_text(row.layer)}: {row.active_decisions}, {row.active_constraints}, {row.recent_file_changes}"
+        for row in summary.rows
+    ]
+    return "\n".join(lines)
+
+
+def summary_fields(summary: LayerSummary) -> dict[str, object]:
+    """Return what each layer holds as JSON fields; layer null is for what has none."""
+    return {"layers": fields_of(summary.rows), "changes_since": iso(summary.changes_since), "seq": summary.seq}
+
+
+def statistics_text(statistics: Statistics) -> str:
+    """Render what a project holds, a line for each field; counts of several names on one."""
+    return "\n".join(f"{name}: {_shown(value)}" for name, value in statistics_fields(statistics).items())
+
+
+def statistics_fields(statistics: Statistics) -> dict[str, object]:
+    """Return what a project holds as JSON fields."""
+    fields = fields_of(statistics)
+    assert isinstance(fields, dict)
+    return fields
+
+
+def cleared_text(cleared: Cleared) -> str:
+    """Say what was removed, or would be and how to have it removed."""
+    counts = (
+        f"{cleared.messages} messages, {cleared.file_changes} file changes, {cleared.conversations} conversations, "
+        f"{cleared.claims} expired claims, "
+        f"{cleared.error_patterns} expired error patterns"
+    )
+    return f"removed {counts}" if cleared.done else f"would remove {counts}; nothing was removed: give confirm=true"
+
+
+def cleared_fields(cleared: Cleared) -> dict[str, object]:
+    """Return what was removed, or would be where ``done`` is false, as JSON fields."""
+    fields = fields_of(cleared)
+    assert isinstance(fields, dict)
+    return fields
+
+
+def config_text(config: Config) -> str:
+    """Render the configuration in force: for each key value, source and meaning, then what is wrong in the sources."""
+    lines = [
+        f"{setting.key.name} = {json_line(told(setting.value))} ({setting.source}): {setting.key.help}"
+        for setting in config.settings
+    ]
+    return "\n".join([*lines, *(f"warning: {redact(warning).text}" for warning in config.warnings)])
+
+
+def config_fields(config: Config) -> dict[str, object]:
+    """Return the configuration in force as JSON fields; a value that is null is not set."""
+    return {
+        "settings": {
+            setting.key.name: {"value": told(setting.value), "source": setting.source, "help": setting.key.help}
+            for setting in config.settings
+        },
+        "warnings": [redact(warning).text for warning in config.warnings],
+    }
+
+
+def told(value: Value) -> Value:
+    """Return a value of the configuration as it may be shown."""
+    # no key is for a secret, but one may have been put into any text
+    return redact(value).text if isinstance(value, str) else value
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {count}" for name, count in value.items())
+    if value == [] or value is None:
+        return NONE
+    return str(value)

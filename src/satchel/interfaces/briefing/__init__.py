@@ -1,0 +1,1 @@
+"""What briefings hold, for agents as compact text and for machines as plain JSON."""

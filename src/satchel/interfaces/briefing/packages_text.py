@@ -1,0 +1,100 @@
+"""Packages and what they hold as compact text.
+
+A package's line is its id, then what differs from what the head or the heading says: type, priority, ``task:``, ``by``
+agent; then its ``file:`` or the ``bytes:`` of its text, the roles it is for behind one ``@``, when it was saved, when
+it ``changed`` and what it is ``superseded-by:``. Its summary stands below in one line; where contents were asked for,
+what it holds stands below that, and a note says why where there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from satchel.base.paging import Page
+from satchel.find.kind import Kind
+from satchel.interfaces.ledger.compact_lines import (
+    NO_AGENT,
+    Line,
+    agent_cell,
+    list_text,
+    moment_text,
+    names_text,
+    note_lines,
+)
+from satchel.interfaces.text_parts import content_lines, place_text, value_text, year_of
+from satchel.keep.packages import Package, PackageContent, PackagePage
+
+_NO_TASK = "task:-"
+_BLANKS = (None, None, _NO_TASK, NO_AGENT)
+
+
+def packages_text(page: PackagePage) -> str:
+    """Render a page of packages for an agent; all is there but uid, own seq and score."""
+    year = year_of(page.packages[0].created_at) if page.packages else ""
+    title = "packages" if page.run_id is None else f"packages of run {value_text(page.run_id)}"
+    if page.by_priority:
+        title += f" ({', '.join(f'{count} {priority}' for priority, count in page.by_priority)})"
+    lines = [_line(package, _cells(package), year, content_lines(package.summary)) for package in page]
+    return list_text(title, page, lines, _BLANKS)
+
+
+def contents_text(contents: Sequence[PackageContent]) -> str:
+    """Render what packages hold for an agent, each under its summary; all is there but uid and own seq."""
+    found = [(one.package, one.text) for one in contents if one.package is not None]
+    year = year_of(found[0][0].created_at) if found else ""
+    lines = [
+        _line(
+            package,
+            (f"run:{value_text(package.run_id)}", *_cells(package)),
+            year,
+            [*content_lines(package.summary), *([] if text is None else content_lines(text))],
+        )
+        for package, text in found
+    ]
+    text = list_text("packages with what they hold", Page(tuple(found), len(found), 0, len(found)), lines, _RUN_BLANKS)
+    return "\n".join([text, *note_lines(content_notes(contents))])
+
+
+def content_notes(contents: Sequence[PackageContent]) -> list[str]:
+    """Return why packages have no text, and what was done to those that have one."""
+    said = [(one.ref, note) for one in contents for note in (one.reason, *one.notes)]
+    return [f"{ref}: {note}" for ref, note in said if note is not None]
+
+
+def saved_text(package: Package) -> str:
+    """Say that a package was saved, in which run, and what its producer should know."""
+    known = [cell for cell in _cells(package) if cell is not None]
+    line = " ".join([f"saved {package.ref}", *known, *_own(package), f"run:{value_text(package.run_id)}"])
+    return "\n".join([line, *note_lines(package.notes)])
+
+
+def changed_text(package: Package) -> str:
+    """Say how urgent a package is now."""
+    return "\n".join([f"{package.ref} is {package.priority}", *note_lines(package.notes)])
+
+
+_RUN_BLANKS = (None, *_BLANKS)
+
+
+def _line(package: Package, cells: tuple[str | None, ...], year: str, below: Sequence[str]) -> Line:
+    after = [] if package.updated_at == package.created_at else [f"changed {moment_text(package.updated_at, year)}"]
+    if package.superseded_by is not None:
+        after.append(f"superseded-by:{Kind.PACKAGE.ref(package.superseded_by)}")
+    return Line(
+        start=package.ref,
+        cells=cells,
+        own=_own(package),
+        moment=package.created_at,
+        after=tuple(after),
+        below=tuple(below),
+    )
+
+
+def _cells(package: Package) -> tuple[str | None, ...]:
+    task = None if package.task_id is None else f"task:{value_text(package.task_id)}"
+    return package.type, package.priority, task, agent_cell(package.agent)
+
+
+def _own(package: Package) -> tuple[str, ...]:
+    where = f"bytes:{package.content_bytes}" if package.path is None else place_text(package.path, None)
+    return where, *names_text("@", package.consumers)

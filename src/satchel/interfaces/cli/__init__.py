@@ -1,0 +1,109 @@
+"""The command line: ``satchel COMMAND``."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from satchel.base.errors import SatchelError
+
+
+has_kept = False
+"""Whether the command that runs has done what it was to do, and wrote: only its answer can still fail."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and leave the process with its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        # a terminal or pipe of another encoding is no reason to fail: what it cannot show is escaped
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command.
+
+    What was written is never answered with an error: when only the answer could not be shown, stderr says so.
+
+    Returns:
+        0, or the exit status that :data:`satchel.base.errors.ERROR_KINDS` gives the error. Errors go to stderr as one
+        line, with ``--json`` as one JSON object; a traceback only when ``SATCHEL_DEBUG`` is set.
+    """
+    import click
+
+    from satchel.base.errors import ERROR_KINDS, SatchelError
+    from satchel.interfaces.cli.group import satchel_command
+
+    global has_kept  # noqa: PLW0603 -- one command runs at a time
+    has_kept = False
+    arguments = list(arguments)
+    try:
+        result = satchel_command.main(arguments, prog_name="satchel", standalone_mode=False, color=_colour())
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return ERROR_KINDS["invalid_input"].exit_status
+    except click.UsageError as error:
+        hint = f"`{error.ctx.command_path} --help` explains" if error.ctx else "`satchel --help` explains"
+        _report(arguments, "invalid_input", error.format_message().rstrip("."), hint)
+        return ERROR_KINDS["invalid_input"].exit_status
+    except SystemExit as left:
+        # only click leaves so, with 1 when whoever read our output has left, which is no failure
+        return 0 if left.code == 1 else int(left.code or 0)
+    except BrokenPipeError:
+        # whoever read our output has left; a later flush at exit must not complain about it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except (Exception, KeyboardInterrupt) as error:
+        if os.environ.get("SATCHEL_DEBUG") and not isinstance(error, (SatchelError, click.Abort, KeyboardInterrupt)):
+            raise
+        known = _known(error)
+        if has_kept:
+            _say(f"done, and what was to be kept is kept; the answer could not be shown ({known.problem})")
+            return 0
+        _report(arguments, known.code, known.problem, known.remedy)
+        return known.kind.exit_status
+
+
+def _known(error: BaseException) -> SatchelError:
+    """Return what is reported for an error: one of ours, whatever it was."""
+    import click
+
+    from satchel.base.errors import Interrupted, SatchelError, system_error
+
+    if isinstance(error, SatchelError):
+        return error
+    if isinstance(error, (click.Abort, KeyboardInterrupt)):
+        return Interrupted("stopped")
+    if isinstance(error, OSError):
+        return system_error(error) or SatchelError(f"{error.strerror or error}: {error.filename or 'the system'}")
+    return SatchelError(f"a fault in Satchel ({type(error).__name__}: {error})", "SATCHEL_DEBUG=1 shows where")
+
+
+def _say(text: str) -> None:
+    import click
+
+    click.echo(f"{click.style('warning', fg='yellow')}: {text}", err=True, color=_colour())
+
+
+def _report(arguments: Sequence[str], code: str, problem: str, remedy: str | None) -> None:
+    import click
+
+    if "--json" in arguments:
+        import json
+
+        click.echo(json.dumps({"error": {"code": code, "problem": problem, "remedy": remedy}}), err=True)
+        return
+    text = problem if remedy is None else f"{problem}. {remedy}"
+    click.echo(f"{click.style('error', fg='red', bold=True)} [{code}]: {text}", err=True, color=_colour())
+
+
+def _colour() -> bool | None:
+    """Return False where the environment wants no colour (https://no-color.org), else None: the terminal decides."""
+    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None

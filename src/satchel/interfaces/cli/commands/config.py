@@ -1,0 +1,59 @@
+"""``satchel config``."""
+
+from __future__ import annotations
+
+import click
+
+from satchel.base.config import FILE_NAME, documented_toml
+from satchel.base.folders import config_folder
+from satchel.client import open_satchel
+from satchel.interfaces.cli.common import json_option, setting_text, show_json, store_options, warn
+
+
+@click.command()
+@click.option("--template", is_flag=True, help="Print a configuration file that explains every key.")
+@click.option("--user", "of_user", is_flag=True, help="With --template: your own file, which may set every key.")
+@store_options
+@json_option
+def command(template: bool, of_user: bool, db: str | None, project: str | None, as_json: bool) -> None:
+    """Show the configuration in force and where each value comes from.
+
+    \b
+    Examples:
+      satchel config
+      satchel config --template --user
+    """
+    if template:
+        click.echo(documented_toml(of_user=of_user), nl=False)
+        return
+    own = config_folder() / FILE_NAME
+    from satchel.interfaces.admin_text import told
+
+    with open_satchel(db, project, read_only=True) as satchel:
+        config, folder = satchel.config, satchel.place.folder
+    if as_json:
+        show_json(
+            {
+                "file": folder / FILE_NAME,
+                "user_file": own,
+                "warnings": config.warnings,
+                "settings": {
+                    setting.key.name: {
+                        "value": told(setting.value),
+                        "source": setting.source,
+                        "read_from": setting.key.read_from,
+                        "help": setting.key.help,
+                    }
+                    for setting in config.settings
+                },
+            }
+        )
+        return
+    warn(config.warnings)
+    for file, what in ((own, "yours"), (folder / FILE_NAME, "the project's")):
+        click.echo(f"# {what}: {file}{'' if file.exists() else ' (not there)'}")
+    for setting in config.settings:
+        click.echo(
+            f"{setting.key.name} = {setting_text(told(setting.value))}  {click.style(f'({setting.source})', dim=True)}"
+        )
+        click.echo(click.style(f"    {setting.key.help}", dim=True))

@@ -1,0 +1,51 @@
+"""``satchel doctor``."""
+
+from __future__ import annotations
+
+import click
+
+from satchel.base.errors import ERROR_KINDS
+from satchel.base.tokens import token_counter
+from satchel.client import open_satchel
+from satchel.interfaces.cli.common import json_option, progress, show_json, store_options
+from satchel.keep.housekeeping import Check
+
+_COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
+
+
+@click.command()
+@store_options
+@json_option
+def command(db: str | None, project: str | None, as_json: bool) -> int:
+    """Examine the store: configuration, place, schema, a full integrity check, index, conversations, the newest backup.
+
+    The last line says who acts where, how the store was found and why it is trusted.
+    Nothing is changed. The exit status is 0 unless a check failed.
+
+    \b
+    Example:
+      satchel doctor
+    """
+    checks: list[Check] = []
+    with (
+        open_satchel(db, project, read_only=True) as satchel,
+        progress("examining", quiet=as_json),
+    ):
+        for check in satchel.housekeeping.doctor(satchel.config.warnings):
+            checks.append(check)
+            if not as_json:
+                _show(check)
+        counter = token_counter(satchel.config.tokens_encoding)
+        detail = f"exact, {counter.name}" if counter.exact else f"estimated: {counter.reason}"
+        for check in (Check("tokens", "ok", detail), satchel.housekeeping.whereabouts(satchel.place.found)):
+            checks.append(check)
+            if not as_json:
+                _show(check)
+    if as_json:
+        show_json(checks)
+    failed = any(check.status == "failed" for check in checks)
+    return ERROR_KINDS["store_damaged"].exit_status if failed else 0
+
+
+def _show(check: Check) -> None:
+    click.echo(f"{click.style(f'{check.status:<8}', fg=_COLOURS[check.status])}{check.name}: {check.detail}")

@@ -1,0 +1,54 @@
+"""``satchel mcp``."""
+
+from __future__ import annotations
+
+import click
+
+from satchel.interfaces.cli.common import agent_option, opened, run_option, show_json, store_options
+from satchel.store.daily import daily_backups
+
+
+@click.command()
+@store_options
+@run_option
+@agent_option
+@click.option(
+    "--toolsets",
+    metavar="NAMES",
+    help="Comma-separated names, or all. Default: context,find,decisions,constraints.",
+    default=None,
+)
+@click.option("--read-only", is_flag=True, help="Serve only the tools that change nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Do not serve: print the tools as JSON and leave.")
+def command(
+    db: str | None,
+    project: str | None,
+    run_id: str | None,
+    agent: str | None,
+    toolsets: str | None,
+    read_only: bool,
+    as_json: bool,
+) -> None:
+    """Serve agents over stdio with the Model Context Protocol, until the input ends.
+
+    A host starts this; standard output carries nothing but the protocol.
+
+    \b
+    Example:
+      satchel mcp --agent builder-1 --toolsets all
+    """
+    from satchel.interfaces.mcp.server import make_server
+    from satchel.interfaces.mcp.stdio import serve_stdio
+    from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+
+    chosen = DEFAULT_TOOLSETS if toolsets is None else tuple(name.strip() for name in toolsets.split(","))
+    if as_json:
+        from satchel.interfaces.mcp.registry import Registry
+
+        show_json({"tools": Registry(ALL_TOOLS, chosen, read_only=read_only).listing()})
+        return
+    with (
+        opened(db, project, run_id=run_id, agent=agent, read_only=read_only) as satchel,
+        daily_backups(satchel.workplace.engine),
+    ):
+        serve_stdio(make_server(satchel, chosen, read_only=read_only))

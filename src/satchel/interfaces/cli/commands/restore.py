@@ -1,0 +1,44 @@
+"""``satchel restore``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from satchel.base.errors import InvalidInput
+from satchel.interfaces.cli.common import json_option, opened, progress, show_json, store_options
+
+
+@click.command()
+@click.argument("source", required=False, type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Restore without asking; needed with --json.")
+@store_options
+@json_option
+def command(source: Path | None, yes: bool, db: str | None, project: str | None, as_json: bool) -> None:
+    """Go back to the backup SOURCE, or without one to the newest that passes its check.
+
+    What is there now is saved first; what is no usable store is set aside, never deleted. Running servers go on with
+    the restored state.
+
+    \b
+    Examples:
+      satchel restore
+      satchel backup --list
+    """
+    if as_json and not yes:
+        raise InvalidInput("restore with --json asks nobody", "Add --yes to put the backup in the store's place")
+    with opened(db, project) as satchel:
+        backup = satchel.housekeeping.newest_backup().file if source is None else source.absolute()
+        if not yes and not click.confirm(f"Put {backup} in the place of {satchel.place.file}?", err=True):
+            click.echo("nothing was changed")
+            return
+        with progress("restoring", quiet=as_json) as told:
+            result = satchel.housekeeping.restore(backup, told)
+    if as_json:
+        show_json(result)
+        return
+    click.echo(f"restored {result.source}")
+    if result.previous is not None:
+        what = "the damaged file was set aside as" if result.previous_was_damaged else "the state before it is in"
+        click.echo(f"{what} {result.previous}")

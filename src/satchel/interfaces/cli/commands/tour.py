@@ -1,0 +1,33 @@
+"""``satchel tour``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from satchel.interfaces.cli.common import json_option, show_json
+
+
+@click.command()
+@click.argument("repository", required=False, type=click.Path(path_type=Path))
+@click.option("--commits", type=int, default=60, show_default=True, help="How many commits to read, 5 to 1000.")
+@click.option("--keep", metavar="FILE", type=click.Path(path_type=Path), help="Keep the tour's store in this new file.")
+@json_option
+def command(repository: Path | None, commits: int, keep: Path | None, as_json: bool) -> None:
+    """Watch two agents share what they know: real servers, a real history, under a minute.
+
+    Takes the git repository you stand in, or REPOSITORY; where there is next to no history, a bundled sample. Two
+    servers start over stdio as two agents of one run. They write what the history says, then one finds what the other
+    wrote; they decide and keep off each other's file; one fails, and the other is warned before it fails the same way.
+    Your own store is not touched.
+
+    \b
+    Example:
+      satchel tour ~/src/some-project
+    """
+    from satchel.interfaces.cli.tour.guide import guide, silent
+
+    result = guide(repository, Path.cwd(), commits, keep, silent if as_json else click.echo)
+    if as_json:
+        show_json(result)

@@ -1,0 +1,212 @@
+"""What the commands share: options, opening the store, and printing for people or for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.paging import DEFAULT_LIMIT, ORDERS
+from satchel.client import Satchel, open_satchel
+from satchel.interfaces import cli
+from satchel.store.daily import back_up_when_due
+
+if TYPE_CHECKING:
+    from satchel.store.backups import Progress
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def store_options(command: Command) -> Command:
+    """Add the options that say which store and project a command works on."""
+    command = click.option(
+        "--project", metavar="NAME", help="The project, where a store holds several. [env: SATCHEL_PROJECT]"
+    )(command)
+    return click.option(
+        "--db",
+        metavar="PATH",
+        help="The store's file. Default: found as git finds its own. [env: SATCHEL_DB]",
+    )(command)
+
+
+def run_option(command: Command) -> Command:
+    """Add ``--run``."""
+    return click.option(
+        "--run", "run_id", metavar="ID", help="The run. Default: the only active one. [env: SATCHEL_RUN]"
+    )(command)
+
+
+def agent_option(command: Command) -> Command:
+    """Add ``--agent``, for commands that act as someone."""
+    return click.option("--agent", metavar="NAME", help="Who acts. [env: SATCHEL_AGENT]")(command)
+
+
+def json_option(command: Command) -> Command:
+    """Add ``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")(command)
+
+
+def since_option(command: Command) -> Command:
+    """Add ``--since``."""
+    return click.option("--since", metavar="TIME", help="ISO 8601, or an age such as 90m or 2d.")(command)
+
+
+def page_options(command: Command) -> Command:
+    """Add ``--limit`` and ``--offset``, which every list takes."""
+    limit = click.option(
+        "--limit", type=int, default=DEFAULT_LIMIT, show_default=True, help="0 to 500; 0 gives the total."
+    )
+    return limit(click.option("--offset", type=int, default=0, help="How many to skip.")(command))
+
+
+def change_options(command: Command) -> Command:
+    """Add what every list of things that change takes beside its own filters: times, cursor, order and page."""
+    cursor = click.option(
+        "--after-seq", type=int, metavar="N", help="Only what changed after this number, in that order."
+    )
+    order = click.option("--order", type=click.Choice(ORDERS), help="By time, instead of the usual order.")
+    return since_option(cursor(order(page_options(command))))
+
+
+def filter_options(command: Command) -> Command:
+    """Add the filters that reading and searching share."""
+    options = (
+        click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this type; may be repeated."),
+        click.option("--by", "author", metavar="AGENT", help="Only what this agent wrote."),
+        click.option("--task", "task_id", metavar="ID", help="Only this task."),
+        click.option("--loop", "loop_id", metavar="ID", help="Only this loop."),
+        click.option("--file", metavar="PATH", help="Only this file."),
+        since_option,
+        page_options,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def opened(
+    db: str | None,
+    project: str | None,
+    *,
+    run_id: str | None = None,
+    agent: str | None = None,
+    here: bool = False,
+    read_only: bool = False,
+) -> Iterator[Satchel]:
+    """Open the store of a command; warnings about the configuration go to stderr."""
+    with open_satchel(db, project, agent, run_id, here=here, read_only=read_only) as satchel:
+        warn(satchel.config.warnings)
+        yield satchel
+        done(satchel)
+        note = satchel.workplace.engine.take_note()
+        if note is not None:
+            warn((note,))
+        if satchel.workplace.engine.commits:
+            sys.stdout.flush()  # the answer comes first
+            try:
+                back_up_when_due(satchel.workplace.engine)
+            except SatchelError as error:
+                warn((f"the daily backup failed: {error}",))
+
+
+def done(satchel: Satchel) -> None:
+    """Note that what a command was to do is done: what was written stays, whatever befalls the answer."""
+    if satchel.workplace.engine.commits:
+        cli.has_kept = True
+
+
+def warn(warnings: tuple[str, ...]) -> None:
+    """Print warnings to stderr."""
+    for text in warnings:
+        click.echo(f"{click.style('warning', fg='yellow')}: {text}", err=True)
+
+
+def tell(satchel: Satchel, files: Sequence[str] = ()) -> None:
+    """Print to stderr what the acting agent should know beside the answer, if anything.
+
+    Args:
+        files: canonical paths that the answer names.
+    """
+    done(satchel)
+    try:
+        notice = satchel.notices.line(files=files)
+    except Exception as error:  # noqa: BLE001 - what was asked for is done, and stands without it
+        notice = f"claims and messages of others could not be looked up ({error})"
+    if notice is not None:
+        click.echo(click.style(notice, fg="yellow"), err=True)
+
+
+def warn_notes(notes: Sequence[str]) -> None:
+    """Print the notes of an answer to stderr."""
+    for note in notes:
+        click.echo(note, err=True)
+
+
+def given_or_read(text: str | None, name: str) -> str:
+    """Return a text that was given, or without one, or for a dash, what stands on standard input.
+
+    Args:
+        name: what the text is called, for the error.
+
+    Raises:
+        InvalidInput: nothing was given, and standard input is a terminal.
+    """
+    if text is not None and text != "-":
+        return text
+    if sys.stdin.isatty():
+        raise InvalidInput(f"there is no {name}", "Give it as an argument or on standard input")
+    return sys.stdin.buffer.read().decode("utf-8", "replace").rstrip("\n")
+
+
+def show_json(value: object) -> None:
+    """Print a record or JSON value to stdout."""
+    from satchel.interfaces.to_json import fields_of
+
+    # where the reader's encoding is another, JSON's own escapes are what it can read
+    is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    click.echo(json.dumps(fields_of(value), ensure_ascii=not is_utf8, indent=2))
+
+
+@contextmanager
+def progress(label: str, *, quiet: bool) -> Iterator[Progress]:
+    """Draw a progress bar on stderr while something long runs; nothing where stderr is no terminal.
+
+    The bar turns from pulsing to counting as soon as the work says how much there is.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield _say_nothing
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _say_nothing(_done: int, _total: int) -> None:
+    pass
+
+
+def setting_text(value: object) -> str:
+    """Write a setting as the configuration file wants it, text without its quotes; ``not set`` for nothing."""
+    if value is None or value == ():
+        return "not set"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def size_text(size: int) -> str:
+    """Render a number of bytes for people, as in ``1.4 MB``."""
+    amount = float(size)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1_000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1_000
+    return f"{amount:.1f} GB"

@@ -1,0 +1,109 @@
+"""What the commands of the ledger answer people, where times and old values matter to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from satchel.find.kind import Kind
+from satchel.interfaces.cli.tables import local_time
+from satchel.interfaces.cli.values import shown_value
+from satchel.keep.constraints import Constraint
+from satchel.keep.decisions.records import Decision, DecisionState
+from satchel.keep.files.records import Claim, Claimed, FileLock
+from satchel.keep.messages.records import Message
+
+_INDENT = "  "
+_MAX_SHOWN = 200
+
+
+def decided(decision: Decision) -> str:
+    """Say what a decision is now, what of it was different before, and what looks like it."""
+    lines = [f"{decision.ref} {decision.key} = {_short(shown_value(decision.value))} (revision {decision.revision})"]
+    if decision.replaced is not None:
+        lines += _before(decision.replaced, decision)
+    lines += [
+        f"{_INDENT}like {similar.ref} {similar.key} = {_short(shown_value(similar.value))}"
+        f" (its {similar.by}, {similar.likeness} %)"
+        for similar in decision.similar
+    ]
+    if decision.similar:
+        lines.append(f"{_INDENT}Change the similar one instead, or say with --why what both are for.")
+    return "\n".join(lines)
+
+
+def _before(before: DecisionState, now: Decision) -> list[str]:
+    fields = (
+        ("value", shown_value(before.value), shown_value(now.value)),
+        ("status", before.status, now.status),
+        ("layer", before.layer, now.layer),
+        ("version", before.version, now.version),
+        ("tags", ", ".join(before.tags), ", ".join(now.tags)),
+        ("scopes", ", ".join(before.scopes), ", ".join(now.scopes)),
+        ("why", before.rationale, now.rationale),
+    )
+    changed = [f"{_INDENT * 2}{name}: {_short(old) or '(none)'}" for name, old, new in fields if old != new]
+    return [f"{_INDENT}before, as {before.agent or 'somebody unnamed'} set it {local_time(before.set_at)}:", *changed]
+
+
+def deactivated(constraint: Constraint) -> str:
+    """Say since when, by whom and why a rule does not hold, and what it was."""
+    since = "" if constraint.deactivated_at is None else f" since {local_time(constraint.deactivated_at)}"
+    who = "" if constraint.deactivated_by is None else f" (by {constraint.deactivated_by})"
+    why = "" if constraint.reason is None else f": {constraint.reason}"
+    return f"{constraint.ref} is inactive{since}{who}{why}\n{_indented(constraint.text)}"
+
+
+def sent(message: Message) -> str:
+    """Say to whom a message went, what it answers, and how long it is kept."""
+    answers = "" if message.reply_to is None else f", in answer to {Kind.MESSAGE.ref(message.reply_to)}"
+    return (
+        f"sent {message.ref} to {message.to or 'everyone'} ({message.type}, {message.priority}){answers}, "
+        f"kept until {local_time(message.expires_at)}"
+    )
+
+
+def claimed(done: Claimed) -> str:
+    """Say what was claimed and until when, and who shares it."""
+    lines = [
+        f"{'renewed' if claim.path in done.renewed else 'claimed'} {claim.path}, {_how(claim)}, "
+        f"until {local_time(claim.expires_at)}"
+        for claim in done.claims
+    ]
+    return "\n".join([*lines, *_claims("shared with", done.shared)])
+
+
+def locked(lock: FileLock) -> str:
+    """Say whether a file is free, else until when it is not; then who claims or changed it, since when and why."""
+    until = "" if lock.until is None else f" until {local_time(lock.until)}"
+    lines = [f"{lock.file} is {f'locked{until}' if lock.locked else 'free'}"]
+    lines += _claims("claimed by", lock.claims)
+    lines += _claims("claimed in another worktree by", lock.elsewhere)
+    lines += _claims("your own claim:", lock.own)
+    for change in lock.recent:
+        where = "" if change.worktree is None else f" in {change.worktree}"
+        what = "" if change.description is None else f": {change.description}"
+        told = f"{change.change} by {change.agent or 'somebody unnamed'}{where}, {local_time(change.created_at)}{what}"
+        lines.append(_indented(told))
+    return "\n".join(lines)
+
+
+def _claims(told: str, claims: Sequence[Claim]) -> list[str]:
+    return [
+        f"{_INDENT}{told} {claim.agent}, {claim.path}, {_how(claim)}, since {local_time(claim.created_at)} "
+        f"until {local_time(claim.expires_at)}{'' if claim.reason is None else f': {claim.reason}'}"
+        for claim in claims
+    ]
+
+
+def _how(claim: Claim) -> str:
+    return f"{'exclusive' if claim.exclusive else 'shared'}{'' if claim.worktree is None else f' in {claim.worktree}'}"
+
+
+def _indented(text: str) -> str:
+    return _INDENT + text.replace("\n", f"\n{_INDENT}")
+
+
+def _short(text: str | None) -> str:
+    """Return one line of a text; of a long one the beginning."""
+    line = " ".join((text or "").split())
+    return line if len(line) <= _MAX_SHOWN else f"{line[:_MAX_SHOWN]} …"

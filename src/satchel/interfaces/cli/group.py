@@ -1,0 +1,86 @@
+"""The command group: each command's module is loaded when the command is used, so that starting stays fast."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from satchel import __version__
+from satchel.base.errors import nearest
+
+COMMANDS: dict[str, str] = {
+    "tour": "Watch two agents share what they know",
+    "init": "Make this folder a project",
+    "mcp": "Serve agents over stdio",
+    "run": "Start, end, list and show runs",
+    "write": "Keep a note",
+    "read": "Read or search notes",
+    "search": "Search everything the project keeps",
+    "brief": "Brief an agent inside a token budget",
+    "decide": "Set a decision",
+    "decisions": "List what was decided",
+    "constraint": "Add, list and deactivate rules",
+    "message": "Send, list and read messages",
+    "file": "Record edits, claim and check files",
+    "learn": "Report errors and what fixed them, save strategies",
+    "package": "Save, list and show packages",
+    "consult": "Ask another model, with files that are sent once",
+    "conversations": "List and reset conversations with other models",
+    "stats": "Count what is kept",
+    "clear": "Remove old messages and file changes",
+    "prune": "Remove the oldest notes of a run",
+    "forget": "Remove one item for good",
+    "doctor": "Examine the store",
+    "trust": "Trust a store that you did not make here",
+    "backup": "Copy the store, verified",
+    "restore": "Go back to a backup",
+    "compact": "Reclaim space",
+    "rebuild": "Make the search index anew",
+    "import": "Take over a store of another tool",
+    "config": "Show the configuration",
+}
+"""Every command with its one line of help, in the order shown."""
+
+_MODULES = {"import": "import_cmd"}
+"""The module of a command whose name cannot be one, being a word of Python; any other is called as its command."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported on use; listing them costs nothing."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 -- click's signature
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"satchel.interfaces.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            close = nearest(name, COMMANDS)
+            hint = f" Did you mean {close!r}?" if close else ""
+            raise click.UsageError(f"there is no command {name!r}.{hint} Valid: {', '.join(COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- click's signature
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "--version", message="satchel %(version)s")
+def satchel_command() -> None:
+    """Satchel keeps what coding agents learn, in one store that all of them share.
+
+    \b
+    Begin with:
+      satchel tour            watch two agents share what they know
+      satchel mcp             what your agent's host is to start
+    """

@@ -1,0 +1,105 @@
+"""Entries as compact text: what repeats is said once in the head, nothing is lost, nothing can be forged.
+
+A page is a head line, then for each entry a line that begins with its short id and lines of content that begin with a
+space. So no stored text can pass for a head or an entry. Fields of an entry line, each only where it differs from the
+head: type, ``by`` agent, ``task:``, ``loop:``, ``file:`` with ``:line``, ``superseded-by:``, then month and day (where
+they differ, before them the year where that differs) and the time to the millisecond, UTC. A value with a space or a
+quote, and a file that ends as with a line number, is written as a JSON string; ``-`` stands for none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from satchel.interfaces.text_parts import content_lines, day_of, place_text, shared_value, time_of, value_text, year_of
+from satchel.keep.entries import Entry, EntryPage
+from satchel.keep.entries.records import entry_ref
+
+_ORDERS = {"newest": "newest first", "oldest": "oldest first", "relevance": "best first", "seq": "as changed"}
+
+
+def page_text(page: EntryPage) -> str:
+    """Render a page of entries for an agent.
+
+    Returns:
+        Text that names the run, the total and what comes next, then the entries; the notes come last.
+    """
+    lines = [_head(page)]
+    if page.entries:
+        common = _common(page.entries)
+        if common.line:
+            lines.append(common.line)
+        lines += [part for entry in page.entries for part in _entry_lines(entry, common)]
+    lines += page.notes
+    return "\n".join(lines)
+
+
+def written_text(entries: Sequence[Entry]) -> str:
+    """Say what was kept: ids, types, run and author, then what the writer should know."""
+    first = entries[0]
+    kept = ", ".join(f"{entry.ref} {entry.type}" for entry in entries)
+    author = f" by {value_text(first.agent)}" if first.agent else ", author unnamed"
+    lines = [f"kept {kept} in run {value_text(first.run_id)}{author}"]
+    about_all = set(first.notes).intersection(*(entry.notes for entry in entries))
+    for entry in entries:
+        for note in entry.notes:
+            line = note if note in about_all else f"{entry.ref}: {note}"
+            if line not in lines:
+                lines.append(line)
+    return "\n".join(lines)
+
+
+class _Common:
+    """What most entries of a page share."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.type = shared_value([entry.type for entry in entries])
+        self.agent = shared_value([entry.agent for entry in entries])
+        self.task = shared_value([entry.task_id for entry in entries])
+        self.loop = shared_value([entry.loop_id for entry in entries])
+        self.file = shared_value([entry.file for entry in entries])
+        self.year = year_of(entries[0].created_at)
+        self.day = shared_value([day_of(entry.created_at, self.year) for entry in entries]) or ""
+        parts = [self.type] if self.type else []
+        parts += [f"by {value_text(self.agent)}"] if self.agent else []
+        parts += [f"task:{value_text(self.task)}"] if self.task else []
+        parts += [f"loop:{value_text(self.loop)}"] if self.loop else []
+        parts += [place_text(self.file, None)] if self.file else []
+        parts += [self.day] if self.day else []
+        self.line = f"all {' '.join(parts)} unless noted" if parts else ""
+
+
+def _common(entries: Sequence[Entry]) -> _Common:
+    return _Common(entries)
+
+
+def _head(page: EntryPage) -> str:
+    if page.run_id is None:
+        return "0 entries"
+    head = f"{len(page.entries)} of {page.total} entries of run {value_text(page.run_id)}"
+    if page.entries:
+        head += f", {_ORDERS[page.order]}, {year_of(page.entries[0].created_at)} UTC"
+    if page.next_offset is not None:
+        head += f", next offset {page.next_offset}"
+    return f"{head}, seq {page.cursor}"
+
+
+def _entry_lines(entry: Entry, common: _Common) -> list[str]:
+    fields = [entry.ref]
+    if entry.type != common.type:
+        fields.append(entry.type)
+    if entry.agent != common.agent:
+        fields.append(f"by {value_text(entry.agent)}")
+    if entry.task_id != common.task:
+        fields.append(f"task:{value_text(entry.task_id)}")
+    if entry.loop_id != common.loop:
+        fields.append(f"loop:{value_text(entry.loop_id)}")
+    if entry.file != common.file or entry.line is not None:
+        fields.append(place_text(entry.file, entry.line))
+    if entry.superseded_by is not None:
+        fields.append(f"superseded-by:{entry_ref(entry.superseded_by)}")
+    day = day_of(entry.created_at, common.year)
+    if day != common.day:
+        fields.append(day)
+    fields.append(time_of(entry.created_at))
+    return [" ".join(fields), *content_lines(entry.content)]

@@ -1,0 +1,83 @@
+"""Messages as compact text, as the agent that reads them sees them.
+
+A message's line is its id, then what differs from what the head or the heading says: type, priority, ``from`` and
+``to`` an agent (``me`` is the reader, ``all`` everyone), whether it is ``unread``, ``read`` and when, or ``sent`` by
+the reader itself, and how long it is ``kept``; then ``re:`` the message it answers, ``thread:`` where that began with
+another one, and when it was sent. Its text stands below; where the line says ``payload`` the last line below is that,
+as JSON.
+"""
+
+from __future__ import annotations
+
+from satchel.find.kind import Kind
+from satchel.interfaces.ledger.compact_lines import Line, list_text, moment_text, note_lines, span_text
+from satchel.interfaces.text_parts import NONE, content_lines, json_line, quoted, value_text, year_of
+from satchel.keep.messages.records import MarkedRead, Message, MessagePage
+
+_BLANKS = (None, None, None, None, None, None)
+_ME, _ALL = "me", "all"
+
+
+def messages_text(page: MessagePage) -> str:
+    """Render a page of an agent's messages; all is there but uid, own seq and score."""
+    year = year_of(page.messages[0].created_at) if page.messages else ""
+    lines = [_line(message, page.agent, year) for message in page.messages]
+    return list_text(f"messages for {value_text(page.agent)}, {page.unread} unread in all", page, lines, _BLANKS)
+
+
+def sent_text(message: Message) -> str:
+    """Say that a message was sent, to whom, in which thread and until when it is kept."""
+    line = f"sent {message.ref} to {_name(message.to or _ALL, message.to is None)}"
+    line += f", {message.type} {message.priority}"
+    line += "".join(f", {part}" for part in _place(message))
+    return "\n".join([f"{line}, kept until {moment_text(message.expires_at)} UTC", *note_lines(message.notes)])
+
+
+def marked_text(marked: MarkedRead) -> str:
+    """Say what marking as read did with each id that was given, and how many unread messages are left."""
+    told = (
+        (f"{len(marked.marked)} marked read", marked.marked),
+        ("already read", marked.already),
+        ("unknown or expired", marked.unknown),
+        (f"not {value_text(marked.agent)}'s to read", marked.foreign),
+    )
+    lines = [f"{name}: {' '.join(refs)}" for name, refs in told if refs] or ["0 marked read"]
+    return "\n".join([*lines, f"{marked.unread} unread left for {value_text(marked.agent)}"])
+
+
+def _line(message: Message, reader: str, year: str) -> Line:
+    has_payload = message.payload is not None
+    if message.read_at is not None:
+        state = f"read {moment_text(message.read_at, year)}"
+    else:
+        state = "sent" if message.sender == reader else "unread"
+    return Line(
+        start=message.ref,
+        cells=(
+            message.type,
+            message.priority,
+            f"from {NONE if message.sender is None else _name(message.sender, False, reader)}",
+            f"to {_name(message.to or _ALL, message.to is None, reader)}",
+            state,
+            f"kept {span_text(message.expires_at - message.created_at)}",
+        ),
+        own=(*_place(message), *(("payload",) if has_payload else ())),
+        moment=message.created_at,
+        below=(*content_lines(message.message), *((f" {json_line(message.payload)}",) if has_payload else ())),
+    )
+
+
+def _place(message: Message) -> tuple[str, ...]:
+    """Say what a message answers, and which thread it is in unless that began with itself or with what it answers."""
+    place = [] if message.reply_to is None else [f"re:{Kind.MESSAGE.ref(message.reply_to)}"]
+    if message.thread != (message.reply_to or message.id):
+        place.append(f"thread:{Kind.MESSAGE.ref(message.thread)}")
+    return tuple(place)
+
+
+def _name(agent: str, everyone: bool, reader: str | None = None) -> str:
+    if everyone:
+        return _ALL
+    if agent == reader:
+        return _ME
+    return quoted(agent) if agent in {_ME, _ALL} else value_text(agent)

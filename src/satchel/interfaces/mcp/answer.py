@@ -1,0 +1,55 @@
+"""How a tool answers: as text or JSON, with the notice that its receiver should see."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+from satchel.client import Satchel
+from satchel.interfaces.mcp.call import Call
+from satchel.interfaces.mcp.faults import reason_of
+
+
+def answer(
+    call: Call[Satchel],
+    form: str,
+    text: Callable[[], str],
+    fields: Callable[[], Mapping[str, object]],
+    *,
+    agent: str | None = None,
+    files: Sequence[str | None] = (),
+) -> str:
+    """Render an answer to what has been done.
+
+    Args:
+        form: text or json.
+        text: makes the text.
+        fields: makes the JSON object.
+        agent: who gets it; None is the default agent.
+        files: the files it names; what others have claimed of them is said in its last line.
+    """
+    call.is_done = True
+    # before the notice, which reads too, and must not be asked for more than once
+    parts = [call.service.workplace.engine.take_note(), notice_for(call, agent, files)]
+    notice = "\n".join(part for part in parts if part is not None) or None
+    return json_answer(fields(), notice) if form == "json" else text_answer(text(), notice)
+
+
+def notice_for(call: Call[Satchel], agent: str | None, files: Sequence[str | None] = ()) -> str | None:
+    """Return what an answer's receiver should know beside it, or None; that it cannot be looked up is such a thing."""
+    try:
+        with call.on_cancel(call.service.interrupter()):
+            return call.service.notices.line(agent=agent, files=[file for file in files if file is not None])
+    except Exception as error:  # noqa: BLE001 - the answer stands without it, and what was written is written
+        return f"notice: claims and messages of others could not be looked up ({reason_of(error, 'a notice')})"
+
+
+def json_answer(fields: Mapping[str, object], notice: str | None) -> str:
+    """Render an answer as JSON."""
+    value = fields if notice is None else {**fields, "notice": notice}
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def text_answer(text: str, notice: str | None) -> str:
+    """Render an answer as text."""
+    return text if notice is None else f"{text}\n{notice}"

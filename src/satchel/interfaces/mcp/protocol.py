@@ -1,0 +1,293 @@
+"""The Model Context Protocol, server side, in every revision from 2024-11-05 to 2026-07-28.
+
+Two eras share one process. A request of the stateless era (2026-07-28) carries its revision and the client's
+capabilities in ``params._meta`` and is served by that alone; a client of the handshake era (up to 2025-11-25)
+first agrees on a revision with ``initialize``. Each request is judged by itself, as the 2026-07-28 revision
+asks (Versioning and Compatibility): nothing that came before locks a connection into an era.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from satchel.base.errors import SatchelError, unknown_name
+from satchel.interfaces.mcp.call import Call
+from satchel.interfaces.mcp.faults import INTERNAL_TEXT, log_fault
+from satchel.interfaces.mcp.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    Request,
+    RpcError,
+)
+from satchel.interfaces.mcp.registry import Registry
+from satchel.interfaces.mcp.schema import MAX_SHOWN_CHARS, shown
+
+if TYPE_CHECKING:
+    from satchel.interfaces.mcp.offers import Prompt, Resource, ResourceTemplate
+
+ServiceT = TypeVar("ServiceT")
+Params = Mapping[str, Any]
+Result = dict[str, Any]
+
+HANDSHAKE_REVISIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS_REVISIONS: Final = ("2026-07-28",)
+BATCH_REVISION: Final = "2025-03-26"
+"""The only revision with JSON-RPC batches; 2025-06-18 took them out again."""
+
+RESOURCE_NOT_FOUND: Final = -32002
+"""Unknown resource in the handshake era; 2026-07-28 forbids the number and says invalid params."""
+UNSUPPORTED_REVISION: Final = -32022
+
+_META = "io.modelcontextprotocol/"
+REVISION_KEY: Final = _META + "protocolVersion"
+CAPABILITIES_KEY: Final = _META + "clientCapabilities"
+SERVER_INFO_KEY: Final = _META + "serverInfo"
+
+_CACHEABLE = frozenset(
+    {
+        "server/discover",
+        "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+    }
+)
+"""Results that the 2026-07-28 schema requires to say how long they may be kept (SEP-2549)."""
+
+APPLICATION_METHODS: Final = frozenset({"tools/call", "resources/list", "resources/read", "prompts/get"})
+"""Methods that run the application's code and may take their time; all others answer at once."""
+
+
+class Server(Generic[ServiceT]):
+    """What is served, whatever the transport and whoever the client.
+
+    Args:
+        name: the server's name, for the client's log.
+        version: its version.
+        service: the application object that tool handlers get with their call.
+        registry: the tools.
+        instructions: what a host tells its model about the server as a whole.
+        resources: the resources, or a callable that lists them at each request.
+        templates: addresses with holes, tried in order when no resource has the address.
+        prompts: the prompts.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        version: str,
+        service: ServiceT,
+        registry: Registry[ServiceT],
+        *,
+        instructions: str | None = None,
+        resources: Sequence[Resource] | Callable[[], Sequence[Resource]] = (),
+        templates: Sequence[ResourceTemplate] = (),
+        prompts: Sequence[Prompt] = (),
+    ) -> None:
+        self.service = service
+        self._info = {"name": name, "version": version}
+        self._registry = registry
+        self._instructions = {} if instructions is None else {"instructions": instructions}
+        self._resources = resources
+        self._templates = templates
+        self._prompts = {prompt.name: prompt for prompt in prompts}
+        self._capabilities: dict[str, dict[str, Any]] = {"tools": {}}
+        self._methods: dict[str, Callable[[Params, str, Call[ServiceT]], Result]] = {
+            "tools/list": self._list_tools,
+            "tools/call": self._call_tool,
+        }
+        if resources or templates:
+            self._capabilities["resources"] = {}
+            self._methods["resources/list"] = self._list_resources
+            self._methods["resources/templates/list"] = self._list_templates
+            self._methods["resources/read"] = self._read_resource
+        if prompts:
+            self._capabilities["prompts"] = {}
+            self._methods["prompts/list"] = self._list_prompts
+            self._methods["prompts/get"] = self._get_prompt
+        self._handshake_methods = self._methods | {"initialize": self._initialize, "ping": self._ping}
+        self._stateless_methods = self._methods | {"server/discover": self._discover}
+
+    def serves(self, method: str) -> bool:
+        """Whether a method exists here in any revision."""
+        return method in self._handshake_methods or method in self._stateless_methods
+
+    def answer(self, request: Request, revision: str, call: Call[ServiceT]) -> Result:
+        """Serve one request.
+
+        Args:
+            request: what was asked.
+            revision: the protocol revision it is asked in, as :meth:`Connection.admit` returned it.
+            call: what a tool's handler gets.
+
+        Returns:
+            The result, in that revision's shape.
+
+        Raises:
+            RpcError: the request is answered by an error; faults of our own are logged first.
+        """
+        stateless = revision in STATELESS_REVISIONS
+        methods = self._stateless_methods if stateless else self._handshake_methods
+        method = methods.get(request.method)
+        if method is None:
+            raise RpcError(METHOD_NOT_FOUND, f"unknown method {shown(request.method)}")
+        try:
+            result = method(request.params, revision, call)
+        except RpcError:
+            raise
+        except SatchelError as error:
+            raise RpcError(INVALID_PARAMS, str(error), {"code": error.code}) from None
+        except Exception:  # noqa: BLE001 - the edge between a client and our faults
+            log_fault(request.method)
+            raise RpcError(INTERNAL_ERROR, INTERNAL_TEXT) from None
+        if not stateless:
+            return result
+        if request.method in _CACHEABLE:
+            result = {"ttlMs": 0, "cacheScope": "private", **result}
+        return {"resultType": "complete", **result, "_meta": {SERVER_INFO_KEY: self._info}}
+
+    def _initialize(self, _params: Params, revision: str, _call: Call[ServiceT]) -> Result:
+        return {
+            "protocolVersion": revision,
+            "capabilities": self._capabilities,
+            "serverInfo": self._info,
+            **self._instructions,
+        }
+
+    def _ping(self, _params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
+        return {}
+
+    def _discover(self, _params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
+        return {
+            "supportedVersions": list(STATELESS_REVISIONS),
+            "capabilities": self._capabilities,
+            **self._instructions,
+        }
+
+    def _list_tools(self, params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
+        _check_cursor(params)
+        return {"tools": self._registry.listing()}
+
+    def _call_tool(self, params: Params, _revision: str, call: Call[ServiceT]) -> Result:
+        tool = self._registry.tool(_text(params, "name"))
+        outcome = self._registry.run(tool, _arguments(params), call)
+        result: Result = {"content": [{"type": "text", "text": outcome.text}]}
+        if outcome.is_error:
+            result["isError"] = True
+        return result
+
+    def _listed_resources(self) -> Sequence[Resource]:
+        return self._resources() if callable(self._resources) else self._resources
+
+    def _list_resources(self, params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
+        _check_cursor(params)
+        return {"resources": [resource.listing() for resource in self._listed_resources()]}
+
+    def _list_templates(self, params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
+        _check_cursor(params)
+        return {"resourceTemplates": [template.listing() for template in self._templates]}
+
+    def _read_resource(self, params: Params, revision: str, _call: Call[ServiceT]) -> Result:
+        uri = _text(params, "uri")
+        for resource in self._listed_resources():
+            if resource.uri == uri:
+                return _contents(uri, resource.mime_type, resource.read())
+        for template in self._templates:
+            values = template.match(uri)
+            if values is not None:
+                return _contents(uri, template.mime_type, template.read(values))
+        code = INVALID_PARAMS if revision in STATELESS_REVISIONS else RESOURCE_NOT_FOUND
+        raise RpcError(code, f"no resource has the address {shown(uri)}", {"uri": uri})
+
+    def _list_prompts(self, params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
+        _check_cursor(params)
+        return {"prompts": [prompt.listing() for prompt in self._prompts.values()]}
+
+    def _get_prompt(self, params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
+        name = _text(params, "name")
+        prompt = self._prompts.get(name)
+        if prompt is None:
+            raise unknown_name("prompt", name[:MAX_SHOWN_CHARS], self._prompts)
+        content = {"type": "text", "text": prompt.fill(_arguments(params))}
+        return {"description": prompt.description, "messages": [{"role": "user", "content": content}]}
+
+
+class Connection:
+    """What a client of the handshake era has agreed on; asked only by the thread that reads its messages."""
+
+    def __init__(self, server: Server[Any]) -> None:
+        self._server = server
+        self.revision: str | None = None
+
+    def admit(self, request: Request) -> str:
+        """Return the revision to serve a request in.
+
+        Raises:
+            RpcError: the request names a revision not spoken here, or none and no handshake came before.
+        """
+        if request.method == "initialize":
+            return self._negotiate(request.params)
+        meta = request.params.get("_meta")
+        if isinstance(meta, dict) and REVISION_KEY in meta:
+            return _stateless_revision(meta)
+        if self.revision is not None:
+            return self.revision
+        if request.method == "ping":
+            return HANDSHAKE_REVISIONS[-1]
+        if not self._server.serves(request.method):
+            raise RpcError(METHOD_NOT_FOUND, f"unknown method {shown(request.method)}")
+        raise RpcError(
+            INVALID_PARAMS,
+            f"params._meta lacks {REVISION_KEY} (since 2026-07-28) and no initialize came before (until 2025-11-25)",
+        )
+
+    def _negotiate(self, params: Params) -> str:
+        """Agree on the client's revision if it is known here, else offer the newest that has a handshake."""
+        wanted = _text(params, "protocolVersion")
+        self.revision = wanted if wanted in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[-1]
+        return self.revision
+
+
+def _stateless_revision(meta: Params) -> str:
+    if not isinstance(meta.get(CAPABILITIES_KEY), dict):
+        raise RpcError(INVALID_PARAMS, f"params._meta lacks the object {CAPABILITIES_KEY}")
+    revision = meta[REVISION_KEY]
+    if not isinstance(revision, str):
+        raise RpcError(INVALID_PARAMS, f"{REVISION_KEY} must be a string")
+    if revision not in STATELESS_REVISIONS:
+        # Handshake revisions are named too: a client from the future may fall back on one with initialize.
+        supported = [*STATELESS_REVISIONS, *reversed(HANDSHAKE_REVISIONS)]
+        raise RpcError(
+            UNSUPPORTED_REVISION,
+            "Unsupported protocol version",
+            {"supported": supported, "requested": revision[:MAX_SHOWN_CHARS]},
+        )
+    return revision
+
+
+def _text(params: Params, field: str) -> str:
+    value = params.get(field)
+    if not isinstance(value, str):
+        raise RpcError(INVALID_PARAMS, f"params.{field} must be a string")
+    return value
+
+
+def _arguments(params: Params) -> dict[str, object]:
+    arguments = params.get("arguments")
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, dict):
+        raise RpcError(INVALID_PARAMS, "params.arguments must be an object")
+    return arguments
+
+
+def _check_cursor(params: Params) -> None:
+    if params.get("cursor") is not None:
+        raise RpcError(INVALID_PARAMS, "unknown cursor: every list here is one page")
+
+
+def _contents(uri: str, mime_type: str, text: str) -> Result:
+    return {"contents": [{"uri": uri, "mimeType": mime_type, "text": text}]}

@@ -1,0 +1,225 @@
+"""The tools an agent can call: declared once, listed lean, run so that no exception escapes."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Concatenate, Generic, TypeVar
+
+from satchel.base.errors import InvalidInput, SatchelError, system_error, unknown_name
+from satchel.interfaces.mcp.call import Call
+from satchel.interfaces.mcp.faults import INTERNAL_TEXT, log_fault, reason_of
+from satchel.interfaces.mcp.schema import MAX_SHOWN_CHARS, Schema, check_arguments, check_schema
+
+ServiceT = TypeVar("ServiceT")
+
+ALL_TOOLSETS = "all"
+"""The name that chooses every toolset."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[ServiceT]):
+    """One tool: what agents read about it, and what runs when they call it.
+
+    Args:
+        name: the wire name, a verb and a noun.
+        toolset: the set it is served with.
+        description: what a model needs to choose it; every agent pays for it in every session.
+        parameters: the object schema of the arguments, in the subset of :mod:`satchel.interfaces.mcp.schema`.
+        handler: called with the :class:`Call` and the checked arguments by name, ``from`` as ``from_``; returns the
+            answer's text.
+        read_only: it changes nothing.
+        destructive: it may delete or overwrite.
+    """
+
+    name: str
+    toolset: str
+    description: str
+    parameters: Schema
+    handler: Callable[Concatenate[Call[ServiceT], ...], str]
+    read_only: bool
+    destructive: bool = False
+
+    def listing(self, told: dict[str, object]) -> dict[str, Any]:
+        """Return the tool as ``tools/list`` shows it.
+
+        Of the hints of ToolAnnotations (revisions 2025-03-26 and later) those are given that hosts decide by: whether
+        a tool only reads, else whether it destroys. That other arguments are refused is left out: our own refusal names
+        the nearest.
+
+        Args:
+            told: what the tools before it said of the parameters they share, which is said once; kept up to date.
+        """
+        schema = {key: value for key, value in self.parameters.items() if key != "additionalProperties"}
+        schema["properties"] = {
+            name: _told_once(name, inner, told)
+            for name, inner in schema["properties"].items()
+            if not _is_known(name, inner, told)
+        }
+        hints: dict[str, bool] = {}
+        if self.read_only:
+            hints["readOnlyHint"] = True
+        else:
+            hints["destructiveHint"] = self.destructive
+        return {
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": schema,
+            "annotations": hints,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a tool call answered: its text, and whether it is an error."""
+
+    text: str
+    is_error: bool = False
+
+
+class Registry(Generic[ServiceT]):
+    """The tools that one server offers, in the order they were declared.
+
+    Args:
+        tools: every tool there is.
+        toolsets: the names of the sets to serve; ``all`` serves every one.
+        read_only: leave out every tool that may change something.
+
+    Raises:
+        InvalidInput: a toolset is unknown, or none is named.
+        ValueError: two tools share a name, or a tool's declaration is faulty.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Tool[ServiceT]],
+        toolsets: Iterable[str] = (ALL_TOOLSETS,),
+        *,
+        read_only: bool = False,
+    ) -> None:
+        self._declared: dict[str, Tool[ServiceT]] = {}
+        for tool in tools:
+            if tool.name in self._declared:
+                raise ValueError(f"two tools are named {tool.name!r}")
+            _check_declaration(tool)
+            self._declared[tool.name] = tool
+        chosen = self._choose(toolsets)
+        self.tools: dict[str, Tool[ServiceT]] = {
+            tool.name: tool
+            for tool in self._declared.values()
+            if tool.toolset in chosen and (tool.read_only or not read_only)
+        }
+
+    def _choose(self, toolsets: Iterable[str]) -> set[str]:
+        known = list(dict.fromkeys(tool.toolset for tool in self._declared.values()))
+        chosen = set()
+        for name in toolsets:
+            if name == ALL_TOOLSETS:
+                chosen.update(known)
+            elif name in known:
+                chosen.add(name)
+            else:
+                raise unknown_name("toolset", name, [*known, ALL_TOOLSETS])
+        if not chosen:
+            raise InvalidInput("no toolset is chosen", f"Valid: {', '.join([*known, ALL_TOOLSETS])}")
+        return chosen
+
+    def listing(self) -> list[dict[str, Any]]:
+        """Return the tools as ``tools/list`` shows them.
+
+        A description that the last tool with a parameter of that name had too is not repeated.
+        """
+        told: dict[str, object] = {}
+        return [tool.listing(told) for tool in self.tools.values()]
+
+    def tool(self, name: str) -> Tool[ServiceT]:
+        """Return a tool that is served.
+
+        Raises:
+            InvalidInput: no such tool is served; names the nearest, or the toolset that has to be chosen.
+        """
+        tool = self.tools.get(name)
+        if tool is not None:
+            return tool
+        left_out = self._declared.get(name)
+        if left_out is not None:
+            raise InvalidInput(
+                f"tool {name!r} is not served here",
+                f"It belongs to the toolset {left_out.toolset}; start the server with that toolset"
+                + ("" if left_out.read_only else " and not read-only"),
+            )
+        raise unknown_name("tool", name[:MAX_SHOWN_CHARS], self.tools)
+
+    def run(self, tool: Tool[ServiceT], arguments: dict[str, object], call: Call[ServiceT]) -> Outcome:
+        """Check the arguments and run the handler.
+
+        Returns:
+            The handler's text. An error Satchel raises on purpose becomes ``error [code]: problem. remedy``;
+            any other exception is logged and its text kept from the client. What was written is never answered with
+            an error: when only the answer could not be made, its text says so.
+        """
+        try:
+            call.check()
+            checked = check_arguments(tool.parameters, arguments, tool.name)
+            text = tool.handler(call, **{_python_name(name): value for name, value in checked.items()})
+            if not isinstance(text, str):
+                raise TypeError(f"the handler returned {type(text).__name__}, not text")
+        except Exception as error:  # noqa: BLE001 - the edge between a client and our faults
+            return self._failed(tool, call, error)
+        return Outcome(text)
+
+    def _failed(self, tool: Tool[ServiceT], call: Call[ServiceT], error: Exception) -> Outcome:
+        where = f"tool {tool.name}"
+        if call.is_done and not tool.read_only:
+            return Outcome(
+                f"done, and what was to be kept is kept; the answer could not be written: {reason_of(error, where)}. "
+                "Read it back rather than ask again"
+            )
+        if isinstance(error, OSError):
+            error = system_error(error) or error
+        if isinstance(error, SatchelError):
+            return Outcome(f"error [{error.code}]: {error}", is_error=True)
+        if call.cancelled():  # whatever the interrupted statement raised is the cancellation's doing
+            return Outcome("error [interrupted]: the call was cancelled", is_error=True)
+        log_fault(where)
+        return Outcome(f"error [internal]: {INTERNAL_TEXT}", is_error=True)
+
+
+def _python_name(name: str) -> str:
+    """Return the name of a handler's parameter for a wire name: with an underscore after a word of the language."""
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+_TOLD = frozenset({"description", "default"})
+"""The parts of a parameter's schema that a reader of the whole list need not see twice; choices of names do stand."""
+
+_SHOWN_ONCE = frozenset({"format", "since", "after_seq", "order"})
+"""Parameters that mean the same in every tool and are best left out: one that a tool showed, no other shows again."""
+
+
+def _is_known(name: str, schema: Schema, told: dict[str, object]) -> bool:
+    if name not in _SHOWN_ONCE:
+        return False
+    known = told.get(name) == schema
+    told[name] = schema
+    return known
+
+
+def _told_once(name: str, schema: Schema, told: dict[str, object]) -> Schema:
+    shown: dict[str, Any] = {}
+    for part, value in schema.items():
+        if part == "items":
+            shown[part] = _told_once(f"{name}[]", value, told)
+        elif part not in _TOLD or told.get(f"{name} {part}") != value:
+            shown[part] = value
+    told.update({f"{name} {part}": schema.get(part) for part in _TOLD})
+    return shown
+
+
+def _check_declaration(tool: Tool[ServiceT]) -> None:
+    if tool.parameters.get("type") != "object" or "properties" not in tool.parameters:
+        raise ValueError(f"the parameters of tool {tool.name!r} are no object schema with properties")
+    if tool.read_only and tool.destructive:
+        raise ValueError(f"tool {tool.name!r} cannot be both read-only and destructive")
+    check_schema(tool.parameters)

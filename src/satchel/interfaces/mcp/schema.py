@@ -1,0 +1,190 @@
+"""Arguments checked against the lean JSON schema that a tool declares.
+
+The subset: ``type`` (one name or a list), ``enum``, ``items``, ``properties``, ``required``,
+``additionalProperties: false``, ``minimum`` and ``maximum``, with ``description`` and ``default`` as notes to
+the reader. A schema with any other keyword is refused when the tool is registered, so that nothing is
+declared to agents and then ignored.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from satchel.base.errors import InvalidInput, unknown_name
+
+Schema = Mapping[str, Any]
+"""A JSON schema of the subset above."""
+
+MAX_SHOWN_CHARS = 80
+"""How much of a wrong value an error repeats."""
+
+_CHECKED = {"type", "enum", "items", "properties", "required", "additionalProperties", "minimum", "maximum"}
+_NOTES = {"description", "default"}
+_WANTED = {
+    "string": ("text", '"..."'),
+    "integer": ("a whole number", "3"),
+    "number": ("a number", "0.5"),
+    "boolean": ("true or false", "true"),
+    "array": ("a list", "[...]"),
+    "object": ("an object", "{...}"),
+    "null": ("null", "null"),
+}
+_SINGLE_WORD = re.compile(r"(?!null\Z)[^\s,;|\[\]{}\"']+")
+_PLAIN_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_MISSING = object()
+
+
+def shown(value: object) -> str:
+    """Return a value as an error repeats it: its repr, cut to :data:`MAX_SHOWN_CHARS`."""
+    if isinstance(value, str) and len(value) > MAX_SHOWN_CHARS:
+        return repr(value[:MAX_SHOWN_CHARS]) + "..."
+    text = repr(value)
+    return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "..."
+
+
+def check_schema(schema: Schema) -> None:
+    """Refuse a schema that says more than :func:`check_arguments` enforces.
+
+    Raises:
+        ValueError: a keyword or type is outside the subset, or an object leaves ``additionalProperties``
+            open, or requires what it does not declare.
+    """
+    if extra := schema.keys() - _CHECKED - _NOTES:
+        raise ValueError(f"schema keywords {sorted(extra)} are not checked by satchel.interfaces.mcp.schema")
+    if unknown := [name for name in _types(schema) if name not in _WANTED]:
+        raise ValueError(f"schema types {unknown} are unknown")
+    if "properties" in schema:
+        if schema.get("additionalProperties") is not False:
+            raise ValueError("an object with properties needs additionalProperties: false")
+        if strangers := set(schema.get("required", ())) - schema["properties"].keys():
+            raise ValueError(f"required names {sorted(strangers)} are not among the properties")
+        for inner in schema["properties"].values():
+            check_schema(inner)
+    if "items" in schema:
+        check_schema(schema["items"])
+
+
+def check_arguments(schema: Schema, arguments: Mapping[str, object], what: str) -> dict[str, Any]:
+    """Return the arguments in the types the schema declares.
+
+    Lenient where the meaning is plain: a list or object may come as its JSON text, a list of one text as that
+    text if it is a single word, a whole number as ``3.0`` or ``"3"``; null means not given unless the schema's type
+    names null. What a schema takes as text stays text, whatever it looks like.
+
+    Args:
+        schema: the tool's parameters.
+        arguments: what the client sent.
+        what: the tool's name, for the error.
+
+    Raises:
+        InvalidInput: an argument is unknown, missing, of the wrong type or out of range.
+    """
+    return _check_object(schema, arguments, f"{what} argument", "")
+
+
+def _check_object(schema: Schema, given: Mapping[str, object], what: str, prefix: str) -> dict[str, Any]:
+    properties: Mapping[str, Schema] = schema["properties"]
+    checked: dict[str, Any] = {}
+    for name, value in given.items():
+        inner = properties.get(name)
+        if inner is None:
+            if not properties:
+                raise InvalidInput(f"unknown {what} {shown(name)}", "It takes none")
+            raise unknown_name(what, name[:MAX_SHOWN_CHARS], properties)
+        if value is not None or "null" in _types(inner):
+            checked[name] = _check_value(inner, value, prefix + name)
+    for name in schema.get("required", ()):
+        if name not in checked:
+            raise InvalidInput(f"{what} {prefix + name!r} is missing", f"Give {_example(name, properties[name])}")
+    return checked
+
+
+def _check_value(schema: Schema, value: object, label: str) -> object:
+    types = _types(schema)
+    if types:
+        converted = _as_declared(schema, types, value)
+        if converted is _MISSING:
+            wanted = " or ".join(_WANTED[name][0] for name in types)
+            raise InvalidInput(f"{label} must be {wanted}, not {shown(value)}", f"Give {_example(label, schema)}")
+        value = converted
+    if "enum" in schema and value not in schema["enum"]:
+        shortened = value[:MAX_SHOWN_CHARS] if isinstance(value, str) else value
+        raise unknown_name(label, shortened, [str(choice) for choice in schema["enum"]])
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        _check_range(schema, value, label)
+    if isinstance(value, list) and "items" in schema:
+        return [_check_value(schema["items"], item, f"{label}[{n}]") for n, item in enumerate(value)]
+    if isinstance(value, dict) and "properties" in schema:
+        return _check_object(schema, value, f"field of {label}", f"{label}.")
+    return value
+
+
+def _check_range(schema: Schema, value: float, label: str) -> None:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if (low is None or value >= low) and (high is None or value <= high):
+        return
+    if low is None:
+        bounds = f"at most {high}"
+    elif high is None:
+        bounds = f"at least {low}"
+    else:
+        bounds = f"between {low} and {high}"
+    raise InvalidInput(f"{label} is {shown(value)}", f"It must be {bounds}")
+
+
+def _types(schema: Schema) -> tuple[str, ...]:
+    declared = schema.get("type", ())
+    return (declared,) if isinstance(declared, str) else tuple(declared)
+
+
+def _as_declared(schema: Schema, types: tuple[str, ...], value: object) -> object:
+    """Return the value in one of the declared types, or the missing mark when it fits none."""
+    match value:
+        case None:
+            return None if "null" in types else _MISSING
+        case bool():
+            return value if "boolean" in types else _MISSING
+        case int():
+            return value if "integer" in types or "number" in types else _MISSING
+        case float() if not math.isfinite(value):
+            return _MISSING
+        case float():
+            if "integer" in types and value.is_integer():
+                return int(value)
+            return value if "number" in types else _MISSING
+        case str():
+            return value if "string" in types else _from_text(schema, types, value)
+        case list():
+            return value if "array" in types else _MISSING
+        case dict():
+            return value if "object" in types else _MISSING
+        case _:
+            return _MISSING
+
+
+def _from_text(schema: Schema, types: tuple[str, ...], text: str) -> object:
+    stripped = text.strip()
+    if "integer" in types and _PLAIN_INTEGER.fullmatch(stripped):
+        return int(stripped)
+    if stripped[:1] not in {"[", "{"}:
+        # what has a comma or a space in it could be several
+        is_one = "string" in _types(schema.get("items", {})) and _SINGLE_WORD.fullmatch(stripped)
+        return [stripped] if "array" in types and is_one else _MISSING
+    try:
+        parsed = json.loads(stripped)
+    except (ValueError, RecursionError):
+        return _MISSING
+    wanted = "array" if isinstance(parsed, list) else "object"
+    return parsed if wanted in types else _MISSING
+
+
+def _example(label: str, schema: Schema) -> str:
+    name = label.rpartition(".")[2]
+    if "enum" in schema:
+        return f'"{name}" as one of: {", ".join(str(choice) for choice in schema["enum"])}'
+    examples = [_WANTED[kind][1] for kind in _types(schema) if kind != "null"] or ["..."]
+    return f'"{name}": {examples[0]}'

@@ -1,0 +1,373 @@
+"""MCP over standard input and output, on the standard library only: one JSON message per line.
+
+Three kinds of thread. The reader parses lines, answers at once what needs no application code, and hands the
+rest to workers; they start when needed and are daemons, so none can keep the process alive. The thread that
+called :func:`serve_stdio` only waits for a reason to leave: end of input, a signal, a client that is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, BinaryIO, Generic, TypeVar
+
+from satchel.interfaces.mcp.call import Call
+from satchel.interfaces.mcp.faults import INTERNAL_TEXT, log_fault
+from satchel.interfaces.mcp.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    MAX_DEPTH,
+    Id,
+    Notification,
+    Rejected,
+    Request,
+    RpcError,
+    encode_error,
+    encode_notification,
+    encode_result,
+    parse,
+    read_message,
+)
+from satchel.interfaces.mcp.protocol import APPLICATION_METHODS, BATCH_REVISION, Connection, Server
+
+ServiceT = TypeVar("ServiceT")
+Send = Callable[[bytes | None], None]
+"""Delivers the one answer of a request; None for a request that gets none."""
+
+GRACE_SECONDS = 5.0
+MAX_LINE_BYTES = 16 * 1024 * 1024
+MAX_WORKERS = 16
+
+_UNWIND_SECONDS = 0.5
+"""How long interrupted calls may take to roll back before the server leaves without them."""
+
+_SKIP_BYTES = 65_536
+_END, _IDLE, _GONE = "end of input or a signal", "no call is left", "the client reads no more"
+
+
+def serve_stdio(
+    server: Server[Any],
+    *,
+    stdin: BinaryIO | None = None,
+    stdout: BinaryIO | None = None,
+    grace_seconds: float = GRACE_SECONDS,
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> int:
+    """Serve one client until its input ends, SIGTERM or SIGINT comes, or it stops reading.
+
+    Without streams the process's own are taken over for good: file descriptors 0 and 1 then lead to nowhere
+    and to stderr, so that no stray print, of a handler, a child process or the interpreter's exit,
+    reaches the client. That form belongs in the main thread, because of the signals.
+
+    Args:
+        server: what is served.
+        stdin: where messages come from; needs ``readline(size)``.
+        stdout: where answers go; needs ``write`` and ``flush``.
+        grace_seconds: how long running and queued calls may go on after the end of input before they are
+            interrupted. A second signal ends the wait.
+        max_line_bytes: the longest line that is read; a longer one is refused without being held in memory.
+
+    Returns:
+        The process's exit status, 0.
+    """
+    takes_over = stdin is None or stdout is None
+    if takes_over:
+        _ensure_stderr()
+    session = _Session(
+        server,
+        _take_over_input() if stdin is None else stdin,
+        _take_over_output() if stdout is None else stdout,
+        max_line_bytes,
+    )
+    restore_signals = _catch_signals(session.end) if takes_over else None
+    try:
+        session.serve(grace_seconds)
+    finally:
+        if restore_signals is not None:
+            restore_signals()
+    return 0
+
+
+def _ensure_stderr() -> None:
+    """Give a process that was started without stderr one that leads nowhere, before its number is taken."""
+    try:
+        os.fstat(2)
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        if nowhere == 2:
+            os.set_inheritable(2, True)
+        else:
+            os.dup2(nowhere, 2)
+            os.close(nowhere)
+
+
+def _take_over_input() -> BinaryIO:
+    private = os.dup(0)  # not inherited by child processes
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)
+    os.close(nowhere)
+    os.set_blocking(private, True)
+    return os.fdopen(private, "rb", buffering=_SKIP_BYTES)
+
+
+def _take_over_output() -> BinaryIO:
+    private = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    os.set_blocking(private, True)
+    return os.fdopen(private, "wb", buffering=0)
+
+
+def _catch_signals(end: Callable[[], None]) -> Callable[[], None]:
+    """Have SIGTERM and SIGINT call ``end``; return what undoes it."""
+    import signal
+
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, lambda _number, _frame: end()) for number in numbers]
+
+    def restore() -> None:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+    return restore
+
+
+@dataclass(slots=True, eq=False)
+class _Job(Generic[ServiceT]):
+    """One accepted request that a worker serves."""
+
+    request: Request
+    revision: str
+    call: Call[ServiceT]
+    send: Send
+    withdrawn: bool = False
+
+
+class _Batch:
+    """Collects the answers of one batch into one line (JSON-RPC 2.0, section 6)."""
+
+    def __init__(self, size: int, write: Callable[[bytes], None]) -> None:
+        self._missing = size
+        self._answers: list[bytes] = []
+        self._write = write
+        self._lock = threading.Lock()
+
+    def send(self, answer: bytes | None) -> None:
+        with self._lock:
+            self._missing -= 1
+            if answer is not None:
+                self._answers.append(answer)
+            if self._missing or not self._answers:
+                return
+        self._write(b"[%b]" % b",".join(self._answers))
+
+
+class _Session(Generic[ServiceT]):
+    """One client's stream of messages."""
+
+    def __init__(self, server: Server[ServiceT], stdin: BinaryIO, stdout: BinaryIO, max_line_bytes: int) -> None:
+        self._server = server
+        self._connection = Connection(server)
+        self._stdin = stdin
+        self._stdout = stdout
+        self._max_line_bytes = max_line_bytes
+        self._write_lock = threading.Lock()
+        self._events: SimpleQueue[str] = SimpleQueue()  # its put is safe in a signal handler
+        self._queue: SimpleQueue[_Job[ServiceT] | None] = SimpleQueue()
+        self._workers = 0
+        self._lock = threading.Lock()  # guards what follows
+        self._open: set[_Job[ServiceT]] = set()
+        self._by_id: dict[Id, _Job[ServiceT]] = {}
+        self._ending = False
+
+    def serve(self, grace_seconds: float) -> None:
+        """Serve until there is a reason to leave, then let the running calls come to their end."""
+        threading.Thread(target=self._read, name="satchel-reader", daemon=True).start()
+        if self._events.get() != _GONE:
+            self._wait_for_calls(grace_seconds, hasty=True)
+        with self._lock:
+            self._ending = True
+            left = list(self._open)
+        for job in left:
+            job.call.cancel()
+        self._wait_for_calls(_UNWIND_SECONDS, hasty=False)
+        for _ in range(self._workers):
+            self._queue.put(None)
+
+    def end(self) -> None:
+        """Stop reading and begin to leave; at a second time, stop waiting. Safe in a signal handler."""
+        self._ending = True
+        self._events.put(_END)
+
+    def _wait_for_calls(self, seconds: float, *, hasty: bool) -> None:
+        """Return when no call is open, after so many seconds, or, if hasty, when anything else happens."""
+        with self._lock:
+            self._ending = True
+            if not self._open:
+                return
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                event = self._events.get(timeout=left)
+            except Empty:
+                return
+            if (hasty and event != _IDLE) or not self._open:
+                return
+
+    # The reader.
+
+    def _read(self) -> None:
+        try:
+            while not self._ending:
+                line = self._stdin.readline(self._max_line_bytes + 1)
+                if not line or self._ending:
+                    break
+                if len(line) > self._max_line_bytes and not line.endswith(b"\n"):
+                    self._refuse_long_line()
+                elif not line.isspace():
+                    self._receive(line)
+        except Exception:  # noqa: BLE001 - whatever ends the reading ends the server, in order
+            log_fault("reading standard input")
+        if not self._ending:
+            self._events.put(_END)
+
+    def _refuse_long_line(self) -> None:
+        while (rest := self._stdin.readline(_SKIP_BYTES)) and not rest.endswith(b"\n"):
+            pass
+        problem = f"the line is longer than {self._max_line_bytes} bytes"
+        self._send(encode_error(None, RpcError(INVALID_REQUEST, problem)))
+
+    def _receive(self, line: bytes) -> None:
+        try:
+            value = parse(line)
+        except RpcError as error:
+            self._send(encode_error(None, error))
+            return
+        may_nest = line.count(b"{") + line.count(b"[") > MAX_DEPTH
+        if not isinstance(value, list):
+            self._take(read_message(value, may_nest=may_nest), self._send)
+            return
+        if self._connection.revision != BATCH_REVISION or not value:
+            problem = "the batch is empty" if not value else f"batches exist only in revision {BATCH_REVISION}"
+            self._send(encode_error(None, RpcError(INVALID_REQUEST, problem)))
+            return
+        batch = _Batch(len(value), self._send)
+        for element in value:
+            message = read_message(element, may_nest=may_nest)
+            if isinstance(message, Request) and message.method == "initialize":
+                message = Rejected(message.id, RpcError(INVALID_REQUEST, "initialize cannot stand in a batch"))
+            self._take(message, batch.send)
+
+    def _take(self, message: Request | Notification | Rejected | None, send: Send) -> None:
+        match message:
+            case Request():
+                self._take_request(message, send)
+            case Rejected():
+                send(encode_error(message.id, message.error))
+            case Notification():
+                if message.method == "notifications/cancelled":
+                    self._withdraw(message.params.get("requestId"))
+                send(None)
+            case None:
+                send(None)
+
+    def _take_request(self, request: Request, send: Send) -> None:
+        try:
+            revision = self._connection.admit(request)
+        except RpcError as error:
+            send(encode_error(request.id, error))
+            return
+        call = Call(self._server.service, _meta(request), self._notify)
+        if request.method not in APPLICATION_METHODS:
+            send(self._answer(request, revision, call))
+            return
+        job = _Job(request, revision, call, send)
+        with self._lock:
+            duplicate = request.id in self._by_id
+            if not duplicate:
+                self._open.add(job)
+                self._by_id[request.id] = job
+                start_worker = self._workers < min(len(self._open), MAX_WORKERS)
+                self._workers += start_worker
+        if duplicate:
+            problem = "a request with this id is still running"
+            send(encode_error(request.id, RpcError(INVALID_REQUEST, problem)))
+            return
+        self._queue.put(job)
+        if start_worker:
+            threading.Thread(target=self._work, name="satchel-worker", daemon=True).start()
+
+    def _withdraw(self, request_id: object) -> None:
+        """The client wants no answer to a request any more; from now on its id is free again."""
+        if not isinstance(request_id, (str, int)) or isinstance(request_id, bool):
+            return
+        with self._lock:
+            job = self._by_id.pop(request_id, None)
+            if job is None:
+                return
+            job.withdrawn = True
+        job.call.cancel()
+
+    # The workers.
+
+    def _work(self) -> None:
+        while (job := self._queue.get()) is not None:
+            answer = encode_error(job.request.id, RpcError(INTERNAL_ERROR, INTERNAL_TEXT))
+            try:
+                answer = self._answer(job.request, job.revision, job.call)
+            except BaseException:  # the handler ends its thread, by SystemExit for one
+                with self._lock:
+                    self._workers -= 1
+                raise
+            finally:
+                self._close(job, answer)
+
+    def _close(self, job: _Job[ServiceT], answer: bytes) -> None:
+        job.call.finish()
+        with self._lock:
+            withdrawn = job.withdrawn
+            if not withdrawn:
+                del self._by_id[job.request.id]
+        job.send(None if withdrawn else answer)
+        with self._lock:
+            self._open.discard(job)
+            idle = self._ending and not self._open
+        if idle:
+            self._events.put(_IDLE)
+
+    # Both.
+
+    def _answer(self, request: Request, revision: str, call: Call[ServiceT]) -> bytes:
+        try:
+            return encode_result(request.id, self._server.answer(request, revision, call))
+        except RpcError as error:
+            return encode_error(request.id, error)
+        except Exception:  # noqa: BLE001 - a result that is no JSON must cost only its own request
+            log_fault(request.method)
+            return encode_error(request.id, RpcError(INTERNAL_ERROR, INTERNAL_TEXT))
+
+    def _notify(self, method: str, params: dict[str, Any]) -> None:
+        self._send(encode_notification(method, params))
+
+    def _send(self, message: bytes | None) -> None:
+        """Write one line; a client that reads no more is a reason to leave."""
+        if message is None:
+            return
+        rest = memoryview(message + b"\n")
+        with self._write_lock:
+            try:
+                while rest:
+                    rest = rest[self._stdout.write(rest) :]
+                self._stdout.flush()
+            except (OSError, ValueError):  # a broken pipe, or a stream that was closed
+                self._events.put(_GONE)
+
+
+def _meta(request: Request) -> dict[str, Any]:
+    meta = request.params.get("_meta")
+    return meta if isinstance(meta, dict) else {}

@@ -1,0 +1,36 @@
+"""The tools, one module for each toolset; :data:`ALL_TOOLS` holds them in the order agents see them."""
+
+from __future__ import annotations
+
+from satchel.client import Satchel
+from satchel.interfaces.mcp.registry import Tool
+from satchel.interfaces.mcp.tools import (
+    admin,
+    briefing,
+    constraints,
+    consult,
+    context,
+    decisions,
+    errors,
+    files,
+    messages,
+    packages,
+    search,
+)
+
+ALL_TOOLS: tuple[Tool[Satchel], ...] = (
+    *context.TOOLS,
+    *search.TOOLS,
+    *decisions.TOOLS,
+    *constraints.TOOLS,
+    *briefing.TOOLS,
+    *errors.TOOLS,
+    *packages.TOOLS,
+    *messages.TOOLS,
+    *files.TOOLS,
+    *consult.TOOLS,
+    *admin.TOOLS,
+)
+
+DEFAULT_TOOLSETS: tuple[str, ...] = ("context", "search", "decisions", "constraints", "briefing", "errors")
+"""What is served unless ``--toolsets`` chooses."""

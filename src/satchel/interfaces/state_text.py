@@ -1,0 +1,81 @@
+"""The state of a run as compact text, for the resource and for ``satchel run state``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from satchel.interfaces.text_parts import content_lines, place_text, value_text
+from satchel.keep.entries.state import RunState, StateIssue, StateNote, StateVerdict
+from satchel.keep.entries.structured import CodebaseAnalysis
+
+
+def state_text(state: RunState) -> str:
+    """Render what is known in a run, the latest of each list last; empty parts are left out."""
+    run = state.run
+    lines = [f"run {value_text(run.run_id)}, {run.status}" + (f": {run.title}" if run.title else "")]
+    if state.codebase_analysis is not None:
+        lines += ["# codebase", *_analysis(state.codebase_analysis)]
+    for title, notes in (
+        ("discoveries", state.discoveries),
+        ("decisions", state.decisions),
+        ("errors", state.errors),
+    ):
+        lines += _section(title, [line for note in notes for line in _note(note)], len(notes))
+    lines += _section(
+        "verdicts", [line for verdict in state.verdicts for line in _verdict(verdict)], len(state.verdicts)
+    )
+    lines += _section(
+        "review issues",
+        [line for issue in state.review_issues for line in _issue(issue)],
+        len(state.review_issues),
+    )
+    if not state.verdicts:
+        lines.append("nothing was reviewed yet")
+    lines += [f"{count} older {name} entries are not shown" for name, count in state.left_out]
+    lines += [f"{row.ref} {row.type} cannot be read: {row.reason}" for row in state.unreadable]
+    return "\n".join(lines)
+
+
+def _section(title: str, lines: Sequence[str], count: int) -> list[str]:
+    return [f"# {count} {title}", *lines] if count else []
+
+
+def _analysis(analysis: CodebaseAnalysis) -> list[str]:
+    named = (
+        ("type", analysis.project_type),
+        ("stack", ", ".join(analysis.tech_stack)),
+        ("layout", analysis.directory_structure),
+        ("features", ", ".join(analysis.existing_features)),
+        ("entry points", ", ".join(analysis.entry_points)),
+        ("patterns", ", ".join(analysis.patterns)),
+    )
+    lines = content_lines(analysis.summary)
+    return lines + [line for name, text in named if text for line in content_lines(f"{name}: {text}")]
+
+
+def _note(note: StateNote) -> list[str]:
+    place = _place(note.task_id, note.loop_id, note.file, note.line, note.agent)
+    return [f"{note.ref}{place}", *content_lines(note.content)]
+
+
+def _issue(item: StateIssue) -> list[str]:
+    place = _place(item.task_id, item.loop_id, item.file, item.line, item.agent)
+    kind = f" {value_text(item.issue.issue_type)}" if item.issue.issue_type else ""
+    lines = [f"{item.ref}{kind}{place}", *content_lines(item.issue.description)]
+    return lines + (content_lines(f"suggestion: {item.issue.suggestion}") if item.issue.suggestion else [])
+
+
+def _verdict(item: StateVerdict) -> list[str]:
+    verdict = item.verdict
+    place = _place(item.task_id, item.loop_id, None, None, item.agent)
+    intent = "" if verdict.intent_satisfied is None else f", intent {'met' if verdict.intent_satisfied else 'not met'}"
+    line = f"{item.ref} {'passed' if verdict.passed else 'failed'}{intent}{place}"
+    return [line, *(content_lines(verdict.summary) if verdict.summary else [])]
+
+
+def _place(task: str | None, loop: str | None, file: str | None, line: int | None, agent: str | None) -> str:
+    parts = [f"by {value_text(agent)}"] if agent else []
+    parts += [f"task:{value_text(task)}"] if task else []
+    parts += [f"loop:{value_text(loop)}"] if loop else []
+    parts += [place_text(file, line)] if file else []
+    return f" {' '.join(parts)}" if parts else ""

@@ -1,0 +1,233 @@
+"""Writing constraints, and what the search documents knows of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from satchel.base.text import fold, shortened
+from satchel.base.vocabulary import priority_number
+from satchel.find import documents, likeness
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
+from satchel.keep import names
+from satchel.keep.constraints.records import ACTIVE, COLUMNS, INACTIVE, SOURCE, Constraint, constraint_of
+from satchel.keep.projects import Workplace, next_seq
+from satchel.keep.texts import check_content
+from satchel.store.transaction import Transaction
+
+_MAX_SIMILAR = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A constraint that passed every check and is ready to be stored as it is."""
+
+    text: str
+    category: str
+    priority: int
+    layer: str | None
+    tags: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def prepare(
+    text: object, category: object, priority: object, layer: object, tags: object, workplace: Workplace
+) -> Prepared:
+    """Check a constraint and make its text storable, before anything is written.
+
+    Raises:
+        InvalidInput: an empty text, an unknown priority, or a category, layer or tag that is no name.
+        TooLarge: the text exceeds the configured size.
+    """
+    content = check_content(text, "text", workplace.max_content_bytes)
+    return Prepared(
+        text=content.text,
+        category=names.check_identifier(category, "category"),
+        priority=priority_number(priority),
+        layer=None if layer is None else names.check_identifier(layer, "layer"),
+        tags=names.check_names(tags, "tags"),
+        notes=content.notes,
+    )
+
+
+def insert(
+    transaction: Transaction,
+    workplace: Workplace,
+    project_id: int,
+    agent: int | None,
+    new: Prepared,
+    now: int,
+    uid: bytes | None = None,
+) -> int:
+    """Store a constraint with its names, its tags and its document.
+
+    Args:
+        now: when it was added, in milliseconds UTC.
+        uid: 16 bytes; None takes random ones.
+
+    Returns:
+        Its number.
+
+    Raises:
+        InvalidInput: there is no such layer.
+    """
+    layer: tuple[int | None, str | None] = (None, None)
+    if new.layer is not None:
+        layer = names.ensure_layer(transaction, workplace, project_id, new.layer, now)
+    category, category_name = names.ensure_name(transaction, "categories", project_id, new.category, now)
+    tags = [names.ensure_name(transaction, "tags", project_id, tag, now) for tag in new.tags]
+    seq = next_seq(transaction, project_id)
+    number = transaction.insert(
+        """
+        INSERT INTO constraints (uid, seq, project_id, category_id, text, priority, layer_id, created_by, created_at)
+        VALUES (:uid, :seq, :project, :category, :text, :priority, :layer, :agent, :now)
+        """,
+        {
+            "uid": uid or os.urandom(16),
+            "seq": seq,
+            "project": project_id,
+            "category": category,
+            "text": new.text,
+            "priority": new.priority,
+            "layer": layer[0],
+            "agent": agent,
+            "now": now,
+        },
+    )
+    transaction.many(
+        "INSERT INTO constraint_tags (tag_id, constraint_id) VALUES (:tag, :constraint)",
+        [{"tag": tag, "constraint": number} for tag, _ in tags],
+    )
+    likeness.remember(transaction, Kind.CONSTRAINT, number, marks_of(project_id, new.text).recorded)
+    shown = tuple(sorted((name for _, name in tags), key=fold))
+    text = _searchable(new.text, category_name, layer[1], shown)
+    documents.add(
+        transaction,
+        Document(Kind.CONSTRAINT, number, seq, project_id, None, text, now, agent_id=agent),
+    )
+    return number
+
+
+def marks_of(project_id: int, text: str) -> likeness.Marks:
+    """Return the marks by which near-duplicates of a constraint are found."""
+    return likeness.text_marks(project_id, likeness.words_of(text))
+
+
+def notes_on_similar(transaction: Transaction, project_id: int, text: str) -> tuple[str, ...]:
+    """Say which constraints that hold say nearly the same as a new one, the most alike first."""
+    words = likeness.words_of(text)
+    found: list[tuple[int, int, str]] = []
+    for number in likeness.candidates(transaction, Kind.CONSTRAINT, marks_of(project_id, text)):
+        row = transaction.one("SELECT text FROM constraints WHERE id = :id AND active = 1", {"id": number})
+        if row is not None:
+            alike = likeness.text_likeness(words, likeness.words_of(row[0]))
+            if alike >= likeness.THRESHOLD:
+                found.append((-alike, number, str(row[0])))
+    return tuple(
+        f"{Kind.CONSTRAINT.ref(number)} says nearly the same ({-alike} % alike): {shortened(other)}"
+        for alike, number, other in sorted(found)[:_MAX_SIMILAR]
+    )
+
+
+def deactivate(
+    transaction: Transaction, project_id: int, number: int, reason: str | None, agent: int | None, now: int
+) -> None:
+    """Record that a constraint does not hold any more.
+
+    Args:
+        now: since when, in milliseconds UTC.
+    """
+    seq = next_seq(transaction, project_id)
+    transaction.execute(
+        """
+        UPDATE constraints
+        SET active = 0, reason = :reason, deactivated_by = :agent, deactivated_at = :now, seq = :seq
+        WHERE project_id = :project AND id = :id
+        """,
+        {"reason": reason, "agent": agent, "now": now, "seq": seq, "project": project_id, "id": number},
+    )
+    documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], INACTIVE)
+
+
+def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple[str, ...] = ()) -> Constraint | None:
+    """Return one constraint, or None where the project has no such one.
+
+    Args:
+        notes: what the writer should know.
+    """
+    row = transaction.one(
+        f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id = :id",
+        {"project": project_id, "id": number},
+    )
+    if row is None:
+        return None
+    return constraint_of(row, tags_of(transaction, [number]).get(number, ()), notes=notes)
+
+
+def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
+    """Remove constraints with their tags, marks and documents."""
+    rows = transaction.all(
+        f"SELECT id, text FROM constraints WHERE project_id = :project AND id IN ({', '.join(map(str, numbers))})",
+        {"project": project_id},
+    )
+    for number, text in rows:
+        likeness.forget(transaction, Kind.CONSTRAINT, number, marks_of(project_id, text).recorded)
+    transaction.many(
+        "DELETE FROM constraints WHERE project_id = :project AND id = :id",
+        [{"project": project_id, "id": number} for number in numbers],
+    )
+    documents.remove(transaction, Kind.CONSTRAINT, numbers)
+
+
+def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    """Return what can be searched of constraints, by their numbers; those that are gone are left out."""
+    rows = transaction.all(f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.id IN ({', '.join(map(str, numbers))})")
+    tags = tags_of(transaction, [row[0] for row in rows])
+    return {row[0]: _searchable(row[4], row[3], row[6], tags.get(row[0], ())) for row in rows}
+
+
+def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
+    """Return what the search documents should know of the constraints after a number, at most so many, in order."""
+    rows = transaction.all(
+        """
+        SELECT id, seq, project_id, created_by, active, created_at FROM constraints
+        WHERE id > :after ORDER BY id LIMIT :most
+        """,
+        {"after": after, "most": most},
+    )
+    texts = searchable_texts(transaction, [row[0] for row in rows])
+    return [
+        Document(
+            Kind.CONSTRAINT,
+            number,
+            seq,
+            project,
+            None,
+            texts[number],
+            created,
+            agent_id=agent,
+            status=ACTIVE if active else INACTIVE,
+        )
+        for number, seq, project, agent, active, created in rows
+        if number in texts
+    ]
+
+
+def tags_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    """Return the tags of constraints, sorted, by their numbers; those that have none are left out."""
+    rows = transaction.all(
+        f"""
+        SELECT j.constraint_id, n.name FROM constraint_tags j JOIN tags n ON n.id = j.tag_id
+        WHERE j.constraint_id IN ({", ".join(map(str, numbers))}) ORDER BY n.folded
+        """
+    )
+    found: dict[int, list[str]] = {}
+    for number, name in rows:
+        found.setdefault(number, []).append(name)
+    return {number: tuple(tags) for number, tags in found.items()}
+
+
+def _searchable(text: str, category: str, layer: str | None, tags: Sequence[str]) -> str:
+    return "\n".join((text, " ".join((category, *([layer] if layer else []), *tags))))

@@ -1,0 +1,315 @@
+"""Setting decisions: checked at the edge, then brought in with what they replace and what they look like."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from satchel.base.clock import iso
+from satchel.base.errors import Conflict, InvalidInput
+from satchel.base.paging import check_whole
+from satchel.find import likeness
+from satchel.find.kind import Kind
+from satchel.keep.decisions import state as states
+from satchel.keep.decisions import tables
+from satchel.keep.decisions.records import (
+    DEFAULT_VERSION,
+    STATUSES,
+    ChangedDecision,
+    Decision,
+    DecisionState,
+    Keep,
+    NewDecision,
+    Similar,
+    Value,
+)
+from satchel.keep.decisions.state import ACTIVE, DEPRECATED, DRAFT, Current, Named, State
+from satchel.keep.names import check_identifier, check_names, ensure_layer, ensure_name
+from satchel.keep.projects import Workplace
+from satchel.keep.texts import check_content, named_secret
+from satchel.store.transaction import Transaction
+
+_MAX_SIMILAR = 5
+
+Given = TypeVar("Given")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A decision that passed every check that needs no store. KEEP stands for what was not given."""
+
+    key: str
+    value: Value | Keep
+    tags: tuple[str, ...] | Keep
+    scopes: tuple[str, ...] | Keep
+    layer: str | Keep | None
+    version: str | Keep
+    status: int | Keep
+    rationale: str | Keep | None
+    expected_revision: int | None
+    notes: tuple[str, ...]
+
+
+def prepare(new: NewDecision, workplace: Workplace) -> Prepared:
+    """Check a decision and make its texts storable, before anything is written.
+
+    Raises:
+        InvalidInput: a key, name, number, status or revision that is none.
+        TooLarge: the value or rationale exceeds the configured size.
+    """
+    key = check_identifier(new.key, "key")
+    limit = workplace.max_content_bytes
+    notes: list[str] = []
+    value = new.value
+    if isinstance(value, str):
+        content = check_content(value, "value", limit)
+        value = content.text
+        notes += content.notes
+        secret = named_secret(key, value)
+        if secret is not None:
+            value = f"[redacted:{secret}]"
+            notes.append(f"a secret was redacted ({secret})")
+    elif not isinstance(value, Keep):
+        value = _check_number(value)
+    rationale = new.rationale
+    if isinstance(rationale, str):
+        if rationale.strip():
+            content = check_content(rationale, "rationale", limit)
+            rationale = content.text
+            notes += content.notes
+        else:
+            rationale = None
+    elif rationale is not None and not isinstance(rationale, Keep):
+        raise InvalidInput(f"rationale must be text, not {type(rationale).__name__}", "Say why, or leave it out")
+    if new.expected_revision is not None:
+        check_whole("expected_revision", new.expected_revision, 2**31 - 1)
+    return Prepared(
+        key=key,
+        value=value,
+        tags=_check_list(new.tags, "tags"),
+        scopes=_check_list(new.scopes, "scopes"),
+        layer=_check_label(new.layer, "layer"),
+        version=_check_label(new.version, "version") or DEFAULT_VERSION,
+        status=new.status if isinstance(new.status, Keep) else states.status_number(new.status),
+        rationale=rationale,
+        expected_revision=new.expected_revision,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _check_number(value: object) -> Value:
+    if isinstance(value, bool):
+        raise InvalidInput(f"value {value} is neither text nor a number", f'Give it as text: "{str(value).lower()}"')
+    if not isinstance(value, (int, float)):
+        raise InvalidInput(
+            f"value must be text or a number, not {type(value).__name__}",
+            "Give lists and objects as their JSON text; what no longer holds is set to status deprecated",
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput(f"value {value} is no number that can be kept", "Give a finite number, or text")
+    if isinstance(value, int) and abs(value) > states.LARGEST_WHOLE:
+        raise InvalidInput("value is a whole number beyond 2^53, which is not kept exactly", "Give it as text")
+    return states.value_of(None, float(value))
+
+
+def _check_list(given: Sequence[str] | Keep | None, field: str) -> tuple[str, ...] | Keep:
+    if isinstance(given, Keep):
+        return given
+    return () if given is None else check_names(given, field)
+
+
+def _check_label(given: str | Keep | None, field: str) -> str | Keep | None:
+    if given is None or isinstance(given, Keep):
+        return given
+    return check_identifier(given, field) if given != "" else None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What setting a decision did, and whose state it replaced if it was another's."""
+
+    decision: Decision
+    overtaken: ChangedDecision | None
+
+
+def upsert(
+    transaction: Transaction, workplace: Workplace, project_id: int, agent: Named | None, given: Prepared, now: int
+) -> Done:
+    """Set one decision.
+
+    Raises:
+        Conflict: the revision is not the expected one, or a draft would hide an active decision.
+        InvalidInput: a new key without a value, or an unknown layer.
+    """
+    before = states.load(transaction, project_id, given.key)
+    _check_revision(given, before)
+    if before is None:
+        return _create(transaction, workplace, project_id, agent, given, now)
+    if before.state.status == ACTIVE and given.status == DRAFT:
+        raise Conflict(
+            f"{given.key} is active: a draft over it would hide what holds",
+            f"Draft it under another key, such as {given.key}_draft, or deprecate it first",
+        )
+    wanted = _resolve(transaction, workplace, project_id, given, before.state, now)
+    if wanted == before.state:
+        return Done(decision(before, notes=(*given.notes, "nothing was changed")), None)
+    after = tables.change(transaction, project_id, before, wanted, agent, now)
+    value_is_new = wanted.value != before.state.value
+    marks = tables.value_marks(project_id, wanted.value)
+    similar = _similar(transaction, None, wanted.value, marks, before.id) if value_is_new else ()
+    replaced = _replaced(before, now)
+    result = decision(after, notes=given.notes, replaced=replaced, similar=similar)
+    previous, by = before.agent, None if agent is None else agent[0]
+    if previous is None or previous[0] == by:
+        return Done(result, None)
+    return Done(result, ChangedDecision(project_id, previous[0], by, replaced, result))
+
+
+def _create(
+    transaction: Transaction, workplace: Workplace, project_id: int, agent: Named | None, given: Prepared, now: int
+) -> Done:
+    if isinstance(given.value, Keep):
+        raise InvalidInput(
+            f"there is no decision {given.key!r} yet, so it needs a value", "Give value, or check the key"
+        )
+    wanted = _resolve(transaction, workplace, project_id, given, State(given.value), now)
+    marks = tables.marks_of(project_id, given.key, wanted.value)
+    similar = _similar(transaction, given.key, wanted.value, marks)
+    made = tables.create(transaction, project_id, given.key, wanted, agent, now, marks=marks)
+    return Done(decision(made, notes=given.notes, similar=similar), None)
+
+
+def _check_revision(given: Prepared, before: Current | None) -> None:
+    expected, found = given.expected_revision, 0 if before is None else before.revision
+    if expected is None or expected == found:
+        return
+    if before is None:
+        raise Conflict(f"{given.key} does not exist, revision {expected} was expected", "Leave expected_revision out")
+    who = before.agent[1] if before.agent else "somebody unnamed"
+    raise Conflict(
+        f"{given.key} has revision {found}, not {expected}: {who} set it to {_shown(before.state.value)} "
+        f"at {iso(before.updated_at)}",
+        f"Read it again, then set it with expected_revision={found} if your change still holds",
+    )
+
+
+def _resolve(
+    transaction: Transaction, workplace: Workplace, project_id: int, given: Prepared, before: State, now: int
+) -> State:
+    """Return the state that a call asks for: what it gives, and what there is where it gives nothing."""
+
+    def named(table: str, names: tuple[str, ...] | Keep, kept: tuple[Named, ...]) -> tuple[Named, ...]:
+        if isinstance(names, Keep):
+            return kept
+        known: tuple[Named, ...] | None = transaction.memo.get((table, project_id, names))
+        if known is None:
+            known = states.sorted_names({ensure_name(transaction, table, project_id, name, now) for name in names})
+            transaction.memo[table, project_id, names] = known
+        return known
+
+    layer = before.layer
+    if not isinstance(given.layer, Keep):
+        layer = None if given.layer is None else ensure_layer(transaction, workplace, project_id, given.layer, now)
+    return State(
+        value=_kept(given.value, before.value),
+        status=_kept(given.status, before.status),
+        version=_kept(given.version, before.version),
+        layer=layer,
+        tags=named("tags", given.tags, before.tags),
+        scopes=named("scopes", given.scopes, before.scopes),
+        rationale=_kept(given.rationale, before.rationale),
+    )
+
+
+def _kept(given: Given | Keep, before: Given) -> Given:
+    return before if isinstance(given, Keep) else given
+
+
+_CANDIDATE = f"SELECT id, key, value_text, value_number FROM decisions WHERE id = :id AND status <> {DEPRECATED}"
+
+
+def _similar(
+    transaction: Transaction, key: str | None, value: Value, marks: likeness.Marks, itself: int | None = None
+) -> tuple[Similar, ...]:
+    """Return other decisions that one looks like, the most alike first; deprecated ones are no contradiction.
+
+    Args:
+        key: the key of a new decision; None looks at the value alone.
+        marks: of the key and the value.
+        itself: the decision's number, if it is there already.
+    """
+    numbers = [number for number in likeness.candidates(transaction, Kind.DECISION, marks) if number != itself]
+    if not numbers:
+        return ()
+    key_words = () if key is None else likeness.words_of(key)
+    value_words = likeness.words_of(value) if isinstance(value, str) else ()
+    rows = (transaction.one(_CANDIDATE, {"id": number}) for number in numbers)
+    found: list[Similar] = []
+    for number, other_key, text, amount in filter(None, rows):
+        scores = [("key", likeness.key_likeness(key_words, likeness.words_of(other_key)))] if key_words else []
+        if text is not None:
+            scores.append(("value", likeness.text_likeness(value_words, likeness.words_of(text))))
+        by, best = max(scores, key=lambda score: score[1], default=("key", 0))
+        if best >= likeness.THRESHOLD:
+            found.append(Similar(Kind.DECISION.ref(number), other_key, states.value_of(text, amount), by, best))
+    return tuple(sorted(found, key=lambda one: (-one.likeness, one.key))[:_MAX_SIMILAR])
+
+
+def _replaced(before: Current, now: int) -> DecisionState:
+    return decision_state(before.state, before.revision, before.agent, before.updated_at, now)
+
+
+def decision_state(state: State, revision: int, agent: Named | None, set_at: int, replaced_at: int) -> DecisionState:
+    """Turn what a decision was into its record."""
+    return DecisionState(
+        revision=revision,
+        value=state.value,
+        status=STATUSES[state.status - 1],
+        version=state.version,
+        layer=state.layer[1] if state.layer else None,
+        tags=tuple(name for _, name in state.tags),
+        scopes=tuple(name for _, name in state.scopes),
+        agent=agent[1] if agent else None,
+        rationale=state.rationale,
+        set_at=set_at,
+        replaced_at=replaced_at,
+    )
+
+
+def decision(
+    current: Current,
+    score: float | None = None,
+    notes: tuple[str, ...] = (),
+    replaced: DecisionState | None = None,
+    similar: tuple[Similar, ...] = (),
+) -> Decision:
+    """Turn a decision as it stands into its record."""
+    state = current.state
+    return Decision(
+        id=current.id,
+        uid=current.uid.hex(),
+        seq=current.seq,
+        key=current.key,
+        value=state.value,
+        status=STATUSES[state.status - 1],
+        version=state.version,
+        revision=current.revision,
+        layer=state.layer[1] if state.layer else None,
+        tags=tuple(name for _, name in state.tags),
+        scopes=tuple(name for _, name in state.scopes),
+        agent=current.agent[1] if current.agent else None,
+        rationale=state.rationale,
+        created_at=current.created_at,
+        updated_at=current.updated_at,
+        score=score,
+        notes=notes,
+        replaced=replaced,
+        similar=similar,
+    )
+
+
+def _shown(value: Value) -> str:
+    text = str(value)
+    return repr(text[:80]) if isinstance(value, str) else text

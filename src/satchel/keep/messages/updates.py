@@ -1,0 +1,282 @@
+"""Writing messages: what is kept of one, what marking it as read changes, and what becomes of it in the end."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from satchel.base.errors import InvalidInput
+from satchel.base.retention import Retention
+from satchel.base.vocabulary import PRIORITIES
+from satchel.find import documents
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
+from satchel.keep.messages.records import MESSAGE_TYPES
+from satchel.keep.projects import next_seq
+from satchel.keep.texts import check_json, check_size, json_texts, map_texts, parse_json, storable_json, to_json
+from satchel.store.transaction import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message that passed every check and is ready to be stored as it is.
+
+    Attributes:
+        sender_id: an agent, or None where Satchel itself speaks.
+        to_id: an agent, or None for all.
+        type, priority: numbers from 1.
+        payload: JSON text, or None.
+        thread_id: the number of the message that began the thread, or None where this one does.
+    """
+
+    sender_id: int | None
+    to_id: int | None
+    type: int
+    priority: int
+    message: str
+    payload: str | None = None
+    reply_to: int | None = None
+    thread_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the store gave a message."""
+
+    id: int
+    uid: bytes
+    seq: int
+    expires_at: int
+    read_expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What it takes to mark a message as read."""
+
+    id: int
+    is_to_all: bool
+    expires_at: int
+    read_expires_at: int
+
+
+def storable_payload(payload: object, limit: int) -> tuple[str | None, tuple[str, ...]]:
+    """Return a payload as JSON text that can be stored, and what was done to it.
+
+    Args:
+        payload: any JSON value; the JSON text of an object or a list stands for that. None is no payload.
+        limit: the most bytes of UTF-8 allowed.
+
+    Raises:
+        InvalidInput: it holds what JSON cannot, or NaN, or is nested too deeply.
+        TooLarge: it exceeds the limit.
+    """
+    if payload is None:
+        return None, ()
+    if isinstance(payload, str):
+        check_size(payload, limit, "payload")
+        payload = _parsed(payload)
+    check_json(payload, "payload")
+    check_size(to_json(map_texts(payload, str)), limit, "payload")
+    cleaned, notes = storable_json(payload)
+    text = to_json(cleaned)
+    check_size(text, limit, "payload")
+    return text, notes
+
+
+def _parsed(text: str) -> object:
+    if text.lstrip()[:1] not in {"{", "["}:
+        return text
+    try:
+        return parse_json(text)
+    except json.JSONDecodeError:
+        return text
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"payload cannot be read: {error}", "Give what JSON can hold") from None
+
+
+_INSERT = """
+    INSERT INTO agent_messages
+        (uid, seq, project_id, from_agent_id, to_agent_id, type, priority, message, payload, reply_to, thread_id,
+         expires_at, read_expires_at, created_at)
+    VALUES
+        (:uid, :seq, :project, :sender, :to, :type, :priority, :message, :payload, :reply_to, :thread,
+         :expires, :read_expires, :now)
+"""
+
+
+def insert(
+    transaction: Transaction,
+    project_id: int,
+    draft: Draft,
+    now: int,
+    retention: Retention,
+    uid: bytes | None = None,
+    *,
+    kept_from: int | None = None,
+) -> Stored:
+    """Store a message and make it findable.
+
+    Args:
+        now: its time, in milliseconds UTC.
+        uid: 16 bytes; None takes random ones.
+        kept_from: the time, in milliseconds UTC, from which on it is kept as long as ``retention`` says; None takes its
+            own. An older message that arrives only now is kept from now on.
+    """
+    kept_from = now if kept_from is None else kept_from
+    uid, seq = uid or os.urandom(16), next_seq(transaction, project_id)
+    expires = retention.expires_at(kept_from, retention.unread_messages_hours)
+    read_expires = min(expires, retention.expires_at(kept_from, retention.messages_hours))
+    number = transaction.insert(
+        _INSERT,
+        {
+            "uid": uid,
+            "seq": seq,
+            "project": project_id,
+            "sender": draft.sender_id,
+            "to": draft.to_id,
+            "type": draft.type,
+            "priority": draft.priority,
+            "message": draft.message,
+            "payload": draft.payload,
+            "reply_to": draft.reply_to,
+            "thread": draft.thread_id,
+            "expires": expires,
+            "read_expires": read_expires,
+            "now": now,
+        },
+    )
+    documents.add(
+        transaction,
+        Document(
+            Kind.MESSAGE,
+            number,
+            seq,
+            project_id,
+            None,
+            _searchable(draft.message, draft.payload),
+            now,
+            type=draft.type,
+            agent_id=draft.sender_id,
+            expires_at=expires,
+        ),
+    )
+    return Stored(number, uid, seq, expires, read_expires)
+
+
+def post(
+    transaction: Transaction,
+    project_id: int,
+    *,
+    sender_id: int | None,
+    to_id: int | None,
+    type: str,  # noqa: A002 -- the field's own name
+    priority: str,
+    text: str,
+    now: int,
+    retention: Retention,
+) -> int:
+    """Send a message from inside another rule's transaction.
+
+    Args:
+        sender_id: an agent, or None where Satchel itself speaks.
+        to_id: an agent, or None for all.
+        type: one of :data:`MESSAGE_TYPES`.
+        priority: one of :data:`satchel.base.vocabulary.PRIORITIES`.
+        text: storable, as what is kept already is.
+        now: milliseconds UTC.
+
+    Returns:
+        The message's number.
+    """
+    draft = Draft(sender_id, to_id, MESSAGE_TYPES.index(type) + 1, PRIORITIES.index(priority) + 1, text)
+    return insert(transaction, project_id, draft, now, retention).id
+
+
+def mark(transaction: Transaction, agent_id: int, unread: Sequence[Unread], now: int) -> None:
+    """Record that an agent has read messages which it had not.
+
+    A message to the agent alone then expires as read ones do. One to all stays for the others; when it is gone for this
+    reader stands beside the time it was read.
+    """
+    gone = {message.id: min(message.expires_at, max(message.read_expires_at, now)) for message in unread}
+    transaction.many(
+        """
+        INSERT INTO message_reads (agent_id, message_id, read_at, expires_at, gone_at)
+        VALUES (:agent, :message, :now, :expires, :gone)
+        """,
+        [
+            {
+                "agent": agent_id,
+                "message": message.id,
+                "now": now,
+                "expires": message.expires_at if message.is_to_all else gone[message.id],
+                "gone": gone[message.id] if message.is_to_all else None,
+            }
+            for message in unread
+        ],
+    )
+    sooner = [
+        (message.id, gone[message.id])
+        for message in unread
+        if not message.is_to_all and gone[message.id] < message.expires_at
+    ]
+    transaction.many(
+        "UPDATE agent_messages SET expires_at = :expires WHERE id = :id",
+        [{"expires": expires, "id": number} for number, expires in sooner],
+    )
+    documents.set_expiry(transaction, Kind.MESSAGE, sooner)
+
+
+def searchable_texts(transaction: Transaction, numbers: Iterable[int]) -> dict[int, str]:
+    """Return what can be searched of messages, by their numbers; those that are gone are left out."""
+    listed = ", ".join(map(str, numbers))
+    rows = transaction.all(f"SELECT id, message, payload FROM agent_messages WHERE id IN ({listed})")
+    return {number: _searchable(message, payload) for number, message, payload in rows}
+
+
+def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
+    """Return what the search documents should know of the messages after a number, at most so many, in order."""
+    rows = transaction.all(
+        """
+        SELECT id, seq, project_id, message, payload, created_at, type, from_agent_id, expires_at
+        FROM agent_messages WHERE id > :after ORDER BY id LIMIT :most
+        """,
+        {"after": after, "most": most},
+    )
+    return [
+        Document(
+            Kind.MESSAGE,
+            number,
+            seq,
+            project,
+            None,
+            _searchable(message, payload),
+            created,
+            type=kind,
+            agent_id=sender,
+            expires_at=expires,
+        )
+        for number, seq, project, message, payload, created, kind, sender, expires in rows
+    ]
+
+
+def _searchable(message: str, payload: str | None) -> str:
+    """Return a message and the texts in its payload, without the names of objects."""
+    if payload is None:
+        return message
+    try:
+        return "\n".join((message, *json_texts(json.loads(payload))))
+    except (ValueError, RecursionError):
+        return f"{message}\n{payload}"
+
+
+def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
+    """Remove messages with their documents and whoever's reads of them; replies to them stay."""
+    listed = ", ".join(map(str, numbers))
+    transaction.execute(
+        f"DELETE FROM agent_messages WHERE project_id = :project AND id IN ({listed})", {"project": project_id}
+    )
+    documents.remove(transaction, Kind.MESSAGE, numbers)

@@ -1,0 +1,349 @@
+"""Writing packages, and what the search documents knows of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from satchel.base.errors import Conflict, InvalidInput, NotFound
+from satchel.base.text import fold
+from satchel.base.vocabulary import priority_number
+from satchel.find import documents
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
+from satchel.keep import names
+from satchel.keep.packages import contents
+from satchel.keep.packages.records import (
+    COLUMNS,
+    MAX_SUMMARY_CHARS,
+    SOURCE,
+    Package,
+    package_of,
+    priority_after,
+    type_number,
+)
+from satchel.keep.projects import Workplace, next_seq
+from satchel.keep.runs import RunChoice
+from satchel.keep.texts import check_content, check_short
+from satchel.store.transaction import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A package that passed every check that needs no store, and is ready to be stored as it is."""
+
+    summary: str
+    path: str | None
+    content: str | None
+    type: int
+    priority: int
+    task_id: str | None
+    consumers: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def prepare(
+    summary: object,
+    path: object,
+    content: object,
+    type: object,  # noqa: A002 -- the field's own name
+    priority: object,
+    task_id: object,
+    consumers: object,
+    workplace: Workplace,
+) -> Prepared:
+    """Check a package and make its texts storable, before anything is written.
+
+    Raises:
+        InvalidInput: a text, type, priority, name or path that is none; a path and a content, or neither.
+        Refused: the path leads out of the project.
+        TooLarge: the summary or content exceeds the configured size.
+    """
+    if (path is None) == (content is None):
+        raise InvalidInput("a package is either a file or a text", "Give path or content, one of them")
+    most = workplace.max_content_bytes
+    short = check_short(summary, "summary", MAX_SUMMARY_CHARS, most, one_line=True)
+    notes = list(short.notes)
+    number, urgency = type_number(type), priority_number(priority)
+    task = None if task_id is None else names.check_identifier(task_id, "task_id")
+    roles = tuple(sorted({fold(role) for role in names.check_names(consumers, "consumers")}))
+    text = file = None
+    if content is not None:
+        kept = check_content(content, "content", most)
+        text = kept.text
+        notes += kept.notes
+    else:
+        file = names.check_file(path, workplace.files_root, "path")
+        notes += contents.check_saved(file, workplace.files_root, most)
+    return Prepared(short.text, file, text, number, urgency, task, roles, tuple(dict.fromkeys(notes)))
+
+
+def check_superseded(transaction: Transaction, project_id: int, run: RunChoice, number: int) -> None:
+    """Refuse to supersede what is not there, belongs to another run, or was superseded already.
+
+    Raises:
+        NotFound, Conflict: it is so.
+    """
+    ref = Kind.PACKAGE.ref(number)
+    old = load(transaction, project_id, number)
+    if old is None:
+        raise not_there(number)
+    if old.run_id != run.run_id:
+        here = "none is active" if run.started else f"this is {run.run_id}"
+        raise Conflict(
+            f"{ref} belongs to run {old.run_id}, and {here}",
+            f"A package is superseded in its own run: name it with run_id={old.run_id}, or leave supersedes out",
+        )
+    if old.superseded_by is not None:
+        raise superseded_already(old)
+
+
+def superseded_already(package: Package) -> Conflict:
+    """Return the error for a change to a package that another one replaced."""
+    heir = Kind.PACKAGE.ref(package.superseded_by or 0)
+    return Conflict(f"{package.ref} was superseded by {heir} already", f"Name {heir} instead")
+
+
+def not_there(number: int) -> NotFound:
+    """Return the error for a package that the project does not have."""
+    return NotFound(
+        f"there is no package {Kind.PACKAGE.ref(number)} in this project", "Listing packages shows their ids"
+    )
+
+
+def insert(
+    transaction: Transaction,
+    project_id: int,
+    run: int,
+    agent: int | None,
+    new: Prepared,
+    now: int,
+    uid: bytes | None = None,
+) -> int:
+    """Store a package with its consumers and its document.
+
+    Args:
+        now: when it was saved, in milliseconds UTC.
+        uid: 16 bytes; None takes random ones.
+
+    Returns:
+        Its number.
+    """
+    seq = next_seq(transaction, project_id)
+    number = transaction.insert(
+        """
+        INSERT INTO context_packages
+            (uid, seq, project_id, run_id, task_id, type, priority, summary, content_path, content, producer_id,
+             created_at, updated_at)
+        VALUES
+            (:uid, :seq, :project, :run, :task, :type, :priority, :summary, :path, :content, :agent, :now, :now)
+        """,
+        {
+            "uid": uid or os.urandom(16),
+            "seq": seq,
+            "project": project_id,
+            "run": run,
+            "task": new.task_id,
+            "type": new.type,
+            "priority": new.priority,
+            "summary": new.summary,
+            "path": new.path,
+            "content": new.content,
+            "agent": agent,
+            "now": now,
+        },
+    )
+    transaction.many(
+        "INSERT INTO package_consumers (package_id, role) VALUES (:package, :role)",
+        [{"package": number, "role": role} for role in new.consumers],
+    )
+    documents.add(
+        transaction,
+        Document(
+            Kind.PACKAGE,
+            number,
+            seq,
+            project_id,
+            run,
+            _searchable(new.summary, new.content),
+            now,
+            type=new.type,
+            agent_id=agent,
+            task_id=new.task_id,
+            file=new.path,
+        ),
+    )
+    return number
+
+
+def set_superseded(
+    transaction: Transaction, project_id: int, numbers: Sequence[int], by: int | None, now: int | None = None
+) -> None:
+    """Record that packages were superseded, or with None that they live again; each is a change of its own.
+
+    Args:
+        now: when, in milliseconds UTC; None keeps the time of the change before.
+    """
+    first = next_seq(transaction, project_id, len(numbers))
+    changes = list(zip(numbers, range(first, first + len(numbers)), strict=True))
+    transaction.many(
+        """
+        UPDATE context_packages SET superseded_by = :by, seq = :seq, updated_at = COALESCE(:now, updated_at)
+        WHERE project_id = :project AND id = :id
+        """,
+        [{"by": by, "seq": seq, "now": now, "project": project_id, "id": number} for number, seq in changes],
+    )
+    status = documents.LIVE if by is None else documents.SUPERSEDED
+    documents.set_status(transaction, Kind.PACKAGE, changes, status)
+
+
+def set_priority(transaction: Transaction, project_id: int, number: int, priority: int, now: int) -> None:
+    """Record how urgent a live package is from now on.
+
+    Args:
+        priority: its number.
+        now: the time in milliseconds UTC.
+    """
+    seq = next_seq(transaction, project_id)
+    transaction.execute(
+        """
+        UPDATE context_packages SET priority = :priority, seq = :seq, updated_at = :now
+        WHERE project_id = :project AND id = :id
+        """,
+        {"priority": priority, "seq": seq, "now": now, "project": project_id, "id": number},
+    )
+    documents.set_status(transaction, Kind.PACKAGE, [(number, seq)], documents.LIVE)
+
+
+def react_for_task(
+    transaction: Transaction, project_id: int, run: int, task_id: str, types: Sequence[str], event: str, now: int
+) -> list[int]:
+    """Change by rule how urgent the live packages of a task are, because of what happened to the task.
+
+    Args:
+        run: the run's number.
+        types: only packages of these types.
+        event: one of :data:`satchel.keep.packages.EVENTS`.
+        now: the time in milliseconds UTC.
+
+    Returns:
+        The numbers of those that changed.
+    """
+    listed = ", ".join(str(type_number(name)) for name in types)
+    rows = transaction.all(
+        f"""
+        SELECT id, priority FROM context_packages
+        WHERE project_id = :project AND run_id = :run AND task_id = :task AND superseded_by IS NULL
+            AND type IN ({listed})
+        ORDER BY id
+        """,
+        {"project": project_id, "run": run, "task": task_id},
+    )
+    changed = [
+        (number, priority_after(event, before)) for number, before in rows if priority_after(event, before) != before
+    ]
+    for number, priority in changed:
+        set_priority(transaction, project_id, number, priority, now)
+    return [number for number, _ in changed]
+
+
+def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple[str, ...] = ()) -> Package | None:
+    """Return one package, or None where the project has no such one.
+
+    Args:
+        notes: what the writer should know.
+    """
+    row = transaction.one(
+        f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id = :id",
+        {"project": project_id, "id": number},
+    )
+    if row is None:
+        return None
+    return package_of(row, consumers_of(transaction, [number]).get(number, ()), notes=notes)
+
+
+def load_with_content(transaction: Transaction, project_id: int, number: int) -> tuple[Package, str | None] | None:
+    """Return one package with its stored text, or None where the project has no such one."""
+    package = load(transaction, project_id, number)
+    if package is None:
+        return None
+    row = transaction.one(
+        "SELECT content FROM context_packages WHERE project_id = :project AND id = :id",
+        {"project": project_id, "id": number},
+    )
+    return package, row[0] if row else None
+
+
+def consumers_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    """Return the consumers of packages, sorted, by their numbers; those that have none are left out."""
+    rows = transaction.all(
+        f"""
+        SELECT package_id, role FROM package_consumers WHERE package_id IN ({", ".join(map(str, numbers))})
+        ORDER BY role
+        """
+    )
+    found: dict[int, list[str]] = {}
+    for number, role in rows:
+        found.setdefault(number, []).append(role)
+    return {number: tuple(roles) for number, roles in found.items()}
+
+
+def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
+    """Remove packages with their documents; what they had superseded falls to what superseded them, or lives again."""
+    for number in numbers:
+        values = {"project": project_id, "id": number}
+        heir = transaction.one(
+            "SELECT superseded_by FROM context_packages WHERE project_id = :project AND id = :id", values
+        )
+        if heir is None:
+            continue
+        replaced = transaction.all(
+            "SELECT id FROM context_packages WHERE project_id = :project AND superseded_by = :id ORDER BY id", values
+        )
+        if replaced:
+            set_superseded(transaction, project_id, [row[0] for row in replaced], heir[0])
+        transaction.execute("DELETE FROM context_packages WHERE project_id = :project AND id = :id", values)
+        documents.remove(transaction, Kind.PACKAGE, [number])
+
+
+def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    """Return what can be searched of packages, by their numbers; those that are gone are left out."""
+    rows = transaction.all(
+        f"SELECT id, summary, content FROM context_packages WHERE id IN ({', '.join(map(str, numbers))})"
+    )
+    return {number: _searchable(summary, content) for number, summary, content in rows}
+
+
+def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
+    """Return what the search documents should know of the packages after a number, at most so many, in order."""
+    rows = transaction.all(
+        """
+        SELECT id, seq, project_id, run_id, summary, content, created_at, type, producer_id, task_id, content_path,
+            superseded_by
+        FROM context_packages WHERE id > :after ORDER BY id LIMIT :most
+        """,
+        {"after": after, "most": most},
+    )
+    return [
+        Document(
+            Kind.PACKAGE,
+            number,
+            seq,
+            project,
+            run,
+            _searchable(summary, content),
+            created,
+            type=kind,
+            agent_id=agent,
+            task_id=task,
+            file=path,
+            status=documents.LIVE if superseded_by is None else documents.SUPERSEDED,
+        )
+        for number, seq, project, run, summary, content, created, kind, agent, task, path, superseded_by in rows
+    ]
+
+
+def _searchable(summary: str, content: str | None) -> str:
+    # a file may change or go at any time, so its text is nothing that an index could stay true to
+    return summary if content is None else f"{summary}\n{content}"

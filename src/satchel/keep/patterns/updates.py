@@ -1,0 +1,347 @@
+"""Writing error patterns and their solutions, and what the search documents knows of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from satchel.base.clock import DAY_MS
+from satchel.base.errors import NotFound
+from satchel.base.text import fold
+from satchel.find import documents
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
+from satchel.keep.patterns.preparing import Prepared
+from satchel.keep.patterns.records import (
+    COLUMNS,
+    CONFIRMATION,
+    CONFIRMED,
+    DEFAULT_TTL_DAYS,
+    DEMOTED,
+    FAILURE,
+    FIRST,
+    LEAST,
+    MOST,
+    SOLUTION_COLUMNS,
+    SOLUTION_LETTER,
+    SOLUTION_SOURCE,
+    TENTATIVE,
+    WEAK,
+    ErrorPattern,
+    Solution,
+    pattern_of,
+    solution_of,
+)
+from satchel.keep.projects import next_seq
+from satchel.keep.texts import Storable
+from satchel.store.transaction import Transaction
+
+_MEET = f"""
+    UPDATE error_patterns
+    SET occurrences = occurrences + 1, seq = :seq, lang = CASE WHEN :lang <> lang THEN NULL ELSE lang END,
+        ttl_days = COALESCE(CAST(:ttl AS BIGINT), ttl_days),
+        last_seen = CASE WHEN last_seen > :now THEN last_seen ELSE :now END,
+        expires_at = CASE WHEN last_seen > :now THEN last_seen ELSE :now END
+            + COALESCE(CAST(:ttl AS BIGINT), ttl_days) * {DAY_MS}
+    WHERE project_id = :project AND pattern_hash = :hash AND expires_at > :now
+    RETURNING id, expires_at
+"""
+
+_INSERT = """
+    INSERT INTO error_patterns
+        (uid, seq, project_id, pattern_hash, error_type, message, example, lang, occurrences, ttl_days, last_seen,
+         expires_at, created_at)
+    VALUES
+        (:uid, :seq, :project, :hash, :type, :message, :example, :lang, 1, :ttl, :now, :expires, :now)
+"""
+
+
+def meet(transaction: Transaction, project_id: int, new: Prepared, now: int) -> tuple[int, bool]:
+    """Count an error that was met, or keep it where it is new or its life was over.
+
+    A known one is counted and its life extended in one statement. ON CONFLICT is no use here: it takes a number for
+    every report of a known error.
+
+    Args:
+        now: milliseconds UTC.
+
+    Returns:
+        The pattern's number, and whether it is new; a new one is not indexed yet.
+    """
+    seq = next_seq(transaction, project_id)
+    values = {
+        "seq": seq,
+        "project": project_id,
+        "hash": new.hash,
+        "lang": new.lang,
+        "ttl": new.ttl_days,
+        "now": now,
+    }
+    met = transaction.one(_MEET, values)
+    if met is not None:
+        documents.set_expiry(transaction, Kind.ERROR_PATTERN, [(met[0], met[1])])
+        return int(met[0]), False
+    over = transaction.one(
+        "SELECT id FROM error_patterns WHERE project_id = :project AND pattern_hash = :hash",
+        {"project": project_id, "hash": new.hash},
+    )
+    if over is not None:
+        delete(transaction, project_id, [over[0]])
+    days = DEFAULT_TTL_DAYS if new.ttl_days is None else new.ttl_days
+    number = transaction.insert(
+        _INSERT,
+        {
+            **values,
+            "uid": os.urandom(16),
+            "type": new.error_type,
+            "message": new.message,
+            "example": new.example,
+            "ttl": days,
+            "expires": now + days * DAY_MS,
+        },
+    )
+    return number, True
+
+
+def index(transaction: Transaction, project_id: int, number: int, *, is_new: bool) -> None:
+    """Make a pattern findable by what it says now."""
+    if not is_new:
+        documents.remove(transaction, Kind.ERROR_PATTERN, [number])
+    for document in _documents(
+        transaction, "id = :id AND project_id = :project", {"id": number, "project": project_id}
+    ):
+        documents.add(transaction, document)
+
+
+def solve(
+    transaction: Transaction, project_id: int, pattern: int, fix: Storable, agent: int | None, now: int
+) -> tuple[int, bool, tuple[str, ...]]:
+    """Record what fixed an error. The same fix of another agent confirms it instead, once for each agent.
+
+    Args:
+        agent: who says so, or None.
+        now: milliseconds UTC.
+
+    Returns:
+        The solution's number, whether it is new, and notes for whoever gave it.
+    """
+    rows = transaction.all(
+        "SELECT id, solution, agent_id FROM error_solutions WHERE project_id = :project AND pattern_id = :pattern",
+        {"project": project_id, "pattern": pattern},
+    )
+    same = next(((number, author) for number, text, author in rows if fold(text) == fold(fix.text)), None)
+    if same is not None:
+        ref = f"{SOLUTION_LETTER}{same[0]}"
+        if agent is None or same[1] is None or agent == same[1]:
+            return same[0], False, (f"{ref} says so already; only another agent's word confirms it",)
+        if not _first_word_of(transaction, same[0], agent):
+            return same[0], False, (f"{ref} says so already, and the same agent has confirmed it before",)
+        judge(transaction, project_id, same[0], now, helped=True)
+        return same[0], False, (f"{ref} says so already: it is confirmed",)
+    seq = next_seq(transaction, project_id)
+    number = transaction.insert(
+        """
+        INSERT INTO error_solutions
+            (uid, seq, project_id, pattern_id, solution, confidence, agent_id, created_at, updated_at)
+        VALUES (:uid, :seq, :project, :pattern, :solution, :confidence, :agent, :now, :now)
+        """,
+        {
+            "uid": os.urandom(16),
+            "seq": seq,
+            "project": project_id,
+            "pattern": pattern,
+            "solution": fix.text,
+            "confidence": FIRST,
+            "agent": agent,
+            "now": now,
+        },
+    )
+    _touch(transaction, project_id, pattern, seq)
+    return number, True, ()
+
+
+def _first_word_of(transaction: Transaction, solution: int, agent: int) -> bool:
+    """Record that an agent found a known solution by itself, and return whether that is news."""
+    added = transaction.execute(
+        """
+        INSERT INTO solution_confirmations (solution_id, agent_id) VALUES (:solution, :agent) ON CONFLICT DO NOTHING
+        """,
+        {"solution": solution, "agent": agent},
+    )
+    return added > 0
+
+
+_ALIVE = """
+    id = :id AND project_id = :project AND EXISTS (
+        SELECT 1 FROM error_patterns p
+        WHERE p.id = error_solutions.pattern_id AND p.project_id = :project AND p.expires_at > :now)
+"""
+_CONFIRM = f"""
+    UPDATE error_solutions
+    SET confirmed = confirmed + 1, seq = :seq, updated_at = :now,
+        confidence = CASE WHEN confidence + {CONFIRMATION} > {MOST} THEN {MOST} ELSE confidence + {CONFIRMATION} END,
+        state = CASE WHEN confidence + {CONFIRMATION} < {TENTATIVE} THEN {DEMOTED} ELSE {CONFIRMED} END
+    WHERE {_ALIVE} RETURNING pattern_id
+"""
+_FAIL = f"""
+    UPDATE error_solutions
+    SET failed = failed + 1, seq = :seq, updated_at = :now,
+        confidence = CASE WHEN confidence - {FAILURE} < {LEAST} THEN {LEAST} ELSE confidence - {FAILURE} END,
+        state = CASE WHEN confidence - {FAILURE} < {TENTATIVE} THEN {DEMOTED} ELSE state END
+    WHERE {_ALIVE} RETURNING pattern_id
+"""
+
+
+def judge(transaction: Transaction, project_id: int, number: int, now: int, *, helped: bool) -> int:
+    """Count that a solution helped or did not, and move its confidence and state, all in one statement.
+
+    It does not extend the life of its pattern.
+
+    Args:
+        now: milliseconds UTC.
+
+    Returns:
+        The number of its pattern.
+
+    Raises:
+        NotFound: the project has no such solution, or its pattern has expired.
+    """
+    seq = next_seq(transaction, project_id)
+    row = transaction.one(_CONFIRM if helped else _FAIL, {"id": number, "project": project_id, "seq": seq, "now": now})
+    if row is None:
+        raise no_solution(number)
+    _touch(transaction, project_id, row[0], seq)
+    return int(row[0])
+
+
+def no_solution(number: int) -> NotFound:
+    """Return the error for a solution that is not there."""
+    return NotFound(
+        f"there is no solution {SOLUTION_LETTER}{number} in this project, or it has expired",
+        "Reporting or listing errors shows the ids of their solutions",
+    )
+
+
+def _touch(transaction: Transaction, project_id: int, pattern: int, seq: int) -> None:
+    """Let a change of a solution count as one of its pattern."""
+    transaction.execute(
+        "UPDATE error_patterns SET seq = :seq WHERE id = :id AND project_id = :project",
+        {"seq": seq, "id": pattern, "project": project_id},
+    )
+
+
+def load(transaction: Transaction, project_id: int, key: int | str, now: int, least: int = WEAK) -> ErrorPattern | None:
+    """Return one pattern, or None where the project has no such one or it has expired.
+
+    Args:
+        key: its number or its hash.
+        now: milliseconds UTC.
+        least: only solutions of at least so many tenths.
+    """
+    column = "id" if isinstance(key, int) else "pattern_hash"
+    row = transaction.one(
+        f"SELECT {COLUMNS} FROM error_patterns p "
+        f"WHERE p.{column} = :key AND p.project_id = :project AND p.expires_at > :now",
+        {"key": key, "project": project_id, "now": now},
+    )
+    if row is None:
+        return None
+    return pattern_of(row, solutions_of(transaction, project_id, [row[0]], least).get(row[0], ()))
+
+
+def load_solution(transaction: Transaction, project_id: int, number: int) -> Solution:
+    """Return one solution.
+
+    Raises:
+        NotFound: the project has no such one.
+    """
+    row = transaction.one(
+        f"SELECT {SOLUTION_COLUMNS} FROM {SOLUTION_SOURCE} WHERE s.id = :id AND s.project_id = :project",
+        {"id": number, "project": project_id},
+    )
+    if row is None:
+        raise no_solution(number)
+    return solution_of(row)
+
+
+def delete_solution(transaction: Transaction, project_id: int, solution: Solution) -> None:
+    """Remove one solution, and let its pattern be found without it."""
+    transaction.execute(
+        "DELETE FROM error_solutions WHERE id = :id AND project_id = :project",
+        {"id": solution.id, "project": project_id},
+    )
+    _touch(transaction, project_id, solution.pattern_id, next_seq(transaction, project_id))
+    index(transaction, project_id, solution.pattern_id, is_new=False)
+
+
+def solutions_of(
+    transaction: Transaction, project_id: int, patterns: Sequence[int], least: int
+) -> dict[int, list[Solution]]:
+    """Return the solutions of patterns, by their numbers, best confirmed first; those without any are left out.
+
+    Args:
+        least: only those of at least so many tenths.
+    """
+    rows = transaction.all(
+        f"SELECT {SOLUTION_COLUMNS} FROM {SOLUTION_SOURCE} "
+        f"WHERE s.pattern_id IN ({', '.join(map(str, patterns))}) AND s.project_id = :project "
+        "AND s.confidence >= :least",
+        {"project": project_id, "least": least},
+    )
+    found: dict[int, list[Solution]] = {}
+    for solution in sorted(map(solution_of, rows), key=lambda one: one.rank):
+        found.setdefault(solution.pattern_id, []).append(solution)
+    return found
+
+
+def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
+    """Remove patterns with their solutions and documents."""
+    transaction.execute(
+        f"DELETE FROM error_patterns WHERE project_id = :project AND id IN ({', '.join(map(str, numbers))})",
+        {"project": project_id},
+    )
+    documents.remove(transaction, Kind.ERROR_PATTERN, numbers)
+
+
+def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    """Return what can be searched of patterns, by their numbers; those that are gone are left out."""
+    found = _documents(transaction, f"id IN ({', '.join(map(str, numbers))})", {})
+    return {document.item_id: document.text for document in found}
+
+
+def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
+    """Return what the search documents should know of the patterns after a number, at most so many, in order."""
+    return _documents(transaction, "id > :after ORDER BY id LIMIT :most", {"after": after, "most": most})
+
+
+def _documents(transaction: Transaction, where: str, values: dict[str, object]) -> list[Document]:
+    rows = transaction.all(
+        f"""
+        SELECT id, seq, project_id, error_type, message, example, created_at, expires_at
+        FROM error_patterns WHERE {where}
+        """,
+        values,
+    )
+    if not rows:
+        return []
+    fixes: dict[int, list[str]] = {}
+    for pattern, text in transaction.all(
+        f"""
+        SELECT pattern_id, solution FROM error_solutions
+        WHERE pattern_id IN ({", ".join(str(row[0]) for row in rows)}) ORDER BY id
+        """
+    ):
+        fixes.setdefault(pattern, []).append(text)
+    return [
+        Document(
+            Kind.ERROR_PATTERN,
+            number,
+            seq,
+            project,
+            None,
+            "\n".join((error_type, message, example, *fixes.get(number, ()))),
+            created,
+            expires_at=expires,
+        )
+        for number, seq, project, error_type, message, example, created, expires in rows
+    ]

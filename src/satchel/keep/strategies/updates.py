@@ -1,0 +1,249 @@
+"""Writing strategies, and what the search documents knows of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from satchel.base.errors import InvalidInput
+from satchel.base.text import fold, shortened
+from satchel.find import documents, likeness
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
+from satchel.keep import names
+from satchel.keep.projects import Workplace, next_seq
+from satchel.keep.strategies.records import COLUMNS, MAX_INSIGHT_CHARS, SOURCE, Strategy, strategy_of
+from satchel.keep.texts import check_short
+from satchel.store.transaction import Transaction
+
+_MAX_SIMILAR = 3
+
+# what tells C++, C# and node.js from other topics stays
+_BETWEEN_WORDS = re.compile(r"[^\w+#.]+|_+")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A strategy that passed every check and is ready to be stored as it is."""
+
+    topic: str
+    insight: str
+    lang: str | None
+    framework: str | None
+    notes: tuple[str, ...]
+
+
+def prepare(topic: object, insight: object, lang: object, framework: object, workplace: Workplace) -> Prepared:
+    """Check a strategy and make its texts storable, before anything is written.
+
+    Raises:
+        InvalidInput: an empty insight, or a topic, language or framework that is no name.
+        TooLarge: the insight exceeds the configured size.
+    """
+    name = check_topic(topic)
+    kept = check_short(insight, "insight", MAX_INSIGHT_CHARS, workplace.max_content_bytes)
+    notes = () if isinstance(topic, str) and topic.strip() == name else (f"the topic is kept as {name!r}",)
+    return Prepared(
+        topic=name,
+        insight=kept.text,
+        lang=check_folded(lang, "lang"),
+        framework=check_folded(framework, "framework"),
+        notes=(*notes, *kept.notes),
+    )
+
+
+def check_topic(topic: object) -> str:
+    """Return a topic in lower case, its words joined by hyphens.
+
+    Raises:
+        InvalidInput: it is no name, holds no word, or a secret.
+    """
+    name = names.check_identifier(topic, "topic")
+    words = _BETWEEN_WORDS.sub("-", fold(name)).strip("-.")
+    if not any(character.isalnum() for character in words):
+        raise InvalidInput(f"topic {name!r} holds no word", 'Give a topic such as "react-native-offline"')
+    return words
+
+
+def check_folded(value: object, field: str) -> str | None:
+    """Return a name in lower case, or None for none; a name that holds a secret is refused."""
+    return None if value is None else fold(names.check_identifier(value, field))
+
+
+def insert(
+    transaction: Transaction,
+    project_id: int,
+    agent: int | None,
+    new: Prepared,
+    now: int,
+    uid: bytes | None = None,
+) -> int:
+    """Store a strategy with its marks and its document.
+
+    Args:
+        now: when it was saved, in milliseconds UTC.
+        uid: 16 bytes; None takes random ones.
+
+    Returns:
+        Its number.
+    """
+    seq = next_seq(transaction, project_id)
+    number = transaction.insert(
+        """
+        INSERT INTO strategies (uid, seq, project_id, topic, insight, lang, framework, agent_id, last_seen, created_at)
+        VALUES (:uid, :seq, :project, :topic, :insight, :lang, :framework, :agent, :now, :now)
+        """,
+        {
+            "uid": uid or os.urandom(16),
+            "seq": seq,
+            "project": project_id,
+            "topic": new.topic,
+            "insight": new.insight,
+            "lang": new.lang,
+            "framework": new.framework,
+            "agent": agent,
+            "now": now,
+        },
+    )
+    likeness.remember(transaction, Kind.STRATEGY, number, marks_of(project_id, new.insight).recorded)
+    text = _searchable(new.topic, new.insight, new.lang, new.framework)
+    documents.add(transaction, Document(Kind.STRATEGY, number, seq, project_id, None, text, now, agent_id=agent))
+    return number
+
+
+def marks_of(project_id: int, insight: str) -> likeness.Marks:
+    """Return the marks by which near-duplicates of an insight are found; one of few words is compared as keys are."""
+    words = likeness.words_of(insight)
+    if len(words) < likeness.MIN_WORDS:
+        return likeness.key_marks(project_id, words)
+    return likeness.text_marks(project_id, words)
+
+
+def notes_on_similar(transaction: Transaction, project_id: int, insight: str) -> tuple[str, ...]:
+    """Say which strategies say nearly the same as a new one, the most alike first; they are never merged."""
+    words = likeness.words_of(insight)
+    found: list[tuple[int, int, str]] = []
+    for number in likeness.candidates(transaction, Kind.STRATEGY, marks_of(project_id, insight)):
+        row = transaction.one(
+            "SELECT topic, insight FROM strategies WHERE project_id = :project AND id = :id",
+            {"project": project_id, "id": number},
+        )
+        if row is not None:
+            alike = _alike(words, likeness.words_of(row[1]))
+            if alike >= likeness.THRESHOLD:
+                found.append((-alike, number, f"{row[0]}: {row[1]}"))
+    return tuple(
+        f"{Kind.STRATEGY.ref(number)} says nearly the same ({-alike} % alike): {shortened(other)}"
+        for alike, number, other in sorted(found)[:_MAX_SIMILAR]
+    )
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    if max(len(one), len(other)) < likeness.MIN_WORDS:
+        return likeness.key_likeness(one, other)
+    return likeness.text_likeness(one, other)
+
+
+_COUNT = {
+    helped: f"""
+    UPDATE strategies SET {column} = {column} + 1, last_seen = :now, seq = :seq
+    WHERE project_id = :project AND id = :id
+    """
+    for helped, column in ((True, "helped"), (False, "not_helped"))
+}
+
+
+def count_outcome(transaction: Transaction, project_id: int, number: int, now: int, *, helped: bool) -> bool:
+    """Count that a strategy was tried, in one statement.
+
+    Args:
+        now: when, in milliseconds UTC.
+        helped: whether it did.
+
+    Returns:
+        Whether the project has such a one.
+    """
+    seq = next_seq(transaction, project_id)
+    values = {"now": now, "seq": seq, "project": project_id, "id": number}
+    if not transaction.execute(_COUNT[helped], values):
+        return False
+    documents.set_status(transaction, Kind.STRATEGY, [(number, seq)], documents.LIVE)
+    return True
+
+
+def set_tried(transaction: Transaction, project_id: int, number: int, helped: int, last_seen: int) -> None:
+    """Record how often a strategy helped elsewhere, and when it was last seen there, in milliseconds UTC."""
+    seq = next_seq(transaction, project_id)
+    transaction.execute(
+        """
+        UPDATE strategies SET helped = :helped, last_seen = :seen, seq = :seq WHERE project_id = :project AND id = :id
+        """,
+        {"helped": helped, "seen": last_seen, "seq": seq, "project": project_id, "id": number},
+    )
+    documents.set_status(transaction, Kind.STRATEGY, [(number, seq)], documents.LIVE)
+
+
+def is_there(transaction: Transaction, project_id: int, new: Prepared) -> bool:
+    """Whether the project has a strategy that says the same under the same topic."""
+    row = transaction.one(
+        "SELECT 1 FROM strategies WHERE project_id = :project AND topic = :topic AND insight = :insight",
+        {"project": project_id, "topic": new.topic, "insight": new.insight},
+    )
+    return row is not None
+
+
+def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple[str, ...] = ()) -> Strategy | None:
+    """Return one strategy, or None where the project has no such one.
+
+    Args:
+        notes: what the writer should know.
+    """
+    row = transaction.one(
+        f"SELECT {COLUMNS} FROM {SOURCE} WHERE t.project_id = :project AND t.id = :id",
+        {"project": project_id, "id": number},
+    )
+    return None if row is None else strategy_of(row, notes=notes)
+
+
+def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
+    """Remove strategies with their marks and documents."""
+    rows = transaction.all(
+        f"SELECT id, insight FROM strategies WHERE project_id = :project AND id IN ({', '.join(map(str, numbers))})",
+        {"project": project_id},
+    )
+    for number, insight in rows:
+        likeness.forget(transaction, Kind.STRATEGY, number, marks_of(project_id, insight).recorded)
+    transaction.many(
+        "DELETE FROM strategies WHERE project_id = :project AND id = :id",
+        [{"project": project_id, "id": number} for number, _ in rows],
+    )
+    documents.remove(transaction, Kind.STRATEGY, [number for number, _ in rows])
+
+
+def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    """Return what can be searched of strategies, by their numbers; those that are gone are left out."""
+    rows = transaction.all(
+        f"SELECT id, topic, insight, lang, framework FROM strategies WHERE id IN ({', '.join(map(str, numbers))})"
+    )
+    return {row[0]: _searchable(*row[1:]) for row in rows}
+
+
+def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
+    """Return what the search documents should know of the strategies after a number, at most so many, in order."""
+    rows = transaction.all(
+        """
+        SELECT id, seq, project_id, agent_id, created_at, topic, insight, lang, framework FROM strategies
+        WHERE id > :after ORDER BY id LIMIT :most
+        """,
+        {"after": after, "most": most},
+    )
+    return [
+        Document(Kind.STRATEGY, row[0], row[1], row[2], None, _searchable(*row[5:]), row[4], agent_id=row[3])
+        for row in rows
+    ]
+
+
+def _searchable(topic: str, insight: str, lang: str | None, framework: str | None) -> str:
+    return "\n".join((insight, " ".join((topic, *filter(None, (lang, framework))))))

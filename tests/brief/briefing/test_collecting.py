@@ -1,0 +1,252 @@
+"""What a briefing does when something is broken or slow: it says so, and goes on with the rest."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import apsw
+import pytest
+
+from satchel import Satchel
+from satchel.base.errors import Interrupted
+from satchel.brief.briefing import collecting, packages, rules, run
+from satchel.brief.briefing.sources import Asked, Source
+
+ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+MISSING = "packages, constraints, decisions, messages, error patterns, strategies, entries were not looked at"
+
+
+def change(store: Satchel, sql: str) -> None:
+    """Change the store as another tool may."""
+    with closing(apsw.Connection(str(store.place.file))) as connection:
+        connection.execute(sql)
+
+
+class Timer:
+    """Stands in for threading.Timer: goes off when a test says so, and not before."""
+
+    def __init__(self, _seconds: float, function: Callable[[], None]) -> None:
+        self.function = function
+        self.daemon = False
+
+    def start(self) -> None: ...
+
+    def cancel(self) -> None: ...
+
+    def join(self) -> None: ...
+
+
+@pytest.fixture
+def timers(monkeypatch: pytest.MonkeyPatch) -> list[Timer]:
+    """The timers that were made."""
+    made: list[Timer] = []
+
+    def make(*given: Any) -> Timer:
+        made.append(Timer(*given))
+        return made[-1]
+
+    monkeypatch.setattr("satchel.brief.briefing.collecting.threading.Timer", make)
+    return made
+
+
+def until_interrupted(asked: Asked, timers: list[Timer]) -> None:
+    """Run a statement that ends only because the deadline passes while it runs."""
+    (deadline,) = timers
+    is_running = threading.Event()
+
+    def go_off() -> None:
+        is_running.wait()
+        deadline.function()
+
+    thread = threading.Thread(target=go_off)
+    thread.start()
+
+    def tell() -> bool:
+        is_running.set()
+        return False
+
+    # called by the statement itself, so that it is under way when the deadline passes
+    asked.transaction.connection.set_progress_handler(tell, 100)
+    try:
+        asked.transaction.one(ENDLESS)
+    finally:
+        asked.transaction.connection.set_progress_handler(None)
+        thread.join()
+
+
+@pytest.fixture
+def filled(store: Satchel) -> Satchel:
+    """A store with a scratchpad e1, a review issue e2, a constraint c1 and a note e3."""
+    store.entries.write("scratchpad", {"iteration": 1, "attempted": ["kafka"]}, loop_id="L")
+    store.entries.write("review_issue", {"description": "no test of kafka"}, task_id="T1")
+    store.constraints.add("kafka only", priority="critical")
+    store.entries.write("discovery", "kafka holds the orders")
+    return store
+
+
+def refs(store: Satchel, **given: Any) -> list[str]:
+    briefing = store.brief(**{"loop_id": "L", "task_id": "T1", "budget": 5_000, "preview": True, **given})
+    return sorted(item.ref for item in briefing.items)
+
+
+class TestADeadline:
+    def test_leaves_out_what_was_not_reached_and_says_so(
+        self, filled: Satchel, timers: list[Timer], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def slow(asked: Asked) -> Source:
+            until_interrupted(asked, timers)
+            raise AssertionError("the statement ended by itself")
+
+        monkeypatch.setattr(
+            collecting, "_SOURCES", tuple(slow if one is packages.packages else one for one in collecting._SOURCES)
+        )
+        briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="kafka")
+        assert sorted(item.ref for item in briefing.items) == ["e1", "e2"]
+        assert briefing.notes == (f"the store was slow: {MISSING}",)
+        assert f"note: {briefing.notes[0]}" in briefing.text
+        assert briefing.is_recorded
+
+    def test_leaves_the_query_unanswered_where_only_that_is_slow(
+        self, filled: Satchel, timers: list[Timer], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(collecting, "_find", lambda asked, *_: until_interrupted(asked, timers))
+        briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="kafka")
+        assert len(briefing.items) == 4
+        assert briefing.notes == ("the store was slow: the query was not answered",)
+
+    def test_that_passes_before_the_store_is_open_leaves_out_everything(
+        self, filled: Satchel, timers: list[Timer], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(Timer, "start", lambda self: self.function())
+        briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000)
+        assert (briefing.items, briefing.left_out, len(timers)) == ((), (), 1)
+        assert briefing.notes == (f"the store was slow: attempts, reviews, {MISSING}",)
+
+    def test_leaves_the_store_as_usable_as_before(
+        self, filled: Satchel, timers: list[Timer], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as slow:
+            slow.setattr(collecting, "_find", lambda asked, *_: until_interrupted(asked, timers))
+            filled.brief(query="kafka")
+        assert refs(filled, query="kafka") == ["c1", "e1", "e2", "e3"]
+
+    def test_of_the_real_clock_ends_a_statement_that_never_would(
+        self, open_in: Callable[..., Satchel], filled: Satchel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def attempts(asked: Asked) -> Source:
+            asked.transaction.one(ENDLESS)
+            return run.attempts(asked)
+
+        monkeypatch.setattr(collecting, "_SOURCES", (attempts, rules.constraints))
+        hurried = open_in(filled.place.file.parent.parent, settings={"brief.deadline_ms": 5})
+        assert hurried.brief(budget=5_000).notes == ("the store was slow: attempts, constraints were not looked at",)
+
+    def test_is_no_excuse_for_a_call_that_was_interrupted(
+        self, filled: Satchel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        interrupt = filled.interrupter()
+
+        def attempts(asked: Asked) -> Source:
+            interrupt()
+            return run.attempts(asked)
+
+        monkeypatch.setattr(collecting, "_SOURCES", (attempts,))
+        with pytest.raises(Interrupted):
+            filled.brief(loop_id="L")
+
+
+class TestAnItemThatCannotBeRead:
+    @pytest.mark.parametrize(
+        ("sql", "ref", "said"),
+        [
+            ("UPDATE context SET content = '{' WHERE id = 1", "e1", "e1 could not be read: "),
+            ("UPDATE context SET content = '[]' WHERE id = 1", "e1", "e1 could not be read: "),
+            ("UPDATE context SET content = '{}' WHERE id = 1", "e1", "e1 could not be read: "),
+            ("UPDATE context SET content = '{' WHERE id = 2", "e2", "e2 could not be read: "),
+            ("UPDATE context SET content = x'00' WHERE id = 3", "e3", "e3 could not be read: it is no text"),
+            ("UPDATE context SET created_at = 'now' WHERE id = 3", "e3", "e3 could not be read: TypeError: its time"),
+            (
+                "UPDATE context SET content = CAST(x'ff' AS TEXT) WHERE id = 3",
+                "e3",
+                "e3 could not be read: it is no te",
+            ),
+            ("UPDATE constraints SET text = x'00'", "c1", "c1 could not be read: it is no text"),
+        ],
+    )
+    def test_is_said_counted_and_does_not_keep_the_others_away(
+        self, filled: Satchel, sql: str, ref: str, said: str
+    ) -> None:
+        change(filled, sql)
+        briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000)
+        assert sorted(item.ref for item in briefing.items) == sorted({"c1", "e1", "e2", "e3"} - {ref})
+        assert [note.startswith(said) for note in briefing.notes] == [True]
+        assert [left.count for left in briefing.left_out] == [1]
+        assert f"note: {briefing.notes[0]}" in briefing.text
+
+    def test_is_left_out_of_what_a_query_finds_too(self, filled: Satchel) -> None:
+        change(filled, "UPDATE context SET content = '{' WHERE id = 2")
+        assert refs(filled, query="kafka") == ["c1", "e1", "e3"]
+
+    def test_is_no_attempt_where_its_text_is_no_text(self, filled: Satchel) -> None:
+        change(filled, "UPDATE context SET content = CAST(x'ff' AS TEXT) WHERE id = 1")
+        briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000)
+        assert sorted(item.ref for item in briefing.items) == ["c1", "e2", "e3"]
+        assert briefing.notes == (
+            "whether the loop is stuck is not known: one of its scratchpads is no text in UTF-8",
+            "e1 could not be read: it is no text in UTF-8",
+        )
+
+
+class TestAQuery:
+    def test_without_a_word_to_search_for_is_said_and_everything_is_packed(self, filled: Satchel) -> None:
+        briefing = filled.brief(budget=5_000, query=" ?! ", preview=True)
+        assert (len(briefing.items), briefing.notes) == (2, ("'?!' holds no word to search for",))
+
+    def test_that_finds_nothing_leaves_everything_as_without_it(self, filled: Satchel) -> None:
+        with_query = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="zebra", preview=True)
+        assert with_query == filled.brief(loop_id="L", task_id="T1", budget=5_000, preview=True)
+
+    def test_counts_what_it_found_once_whatever_section_shows_it(self, filled: Satchel) -> None:
+        briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="kafka", preview=True)
+        assert (len(briefing.items), briefing.left_out) == (4, ())
+        none = filled.brief(loop_id="L", task_id="T1", budget=0, query="kafka")
+        assert [str(left) for left in none.left_out] == [
+            "1 scratchpad (read_context)",
+            "1 review issue (read_context)",
+            "1 critical constraint (get_constraints)",
+            "1 entry (search)",
+        ]
+
+    def test_finds_scratchpads_and_reviews_of_others_among_the_entries(self, filled: Satchel) -> None:
+        assert refs(filled, loop_id=None, task_id=None, query="kafka") == ["c1", "e1", "e2", "e3"]
+        assert refs(filled, loop_id=None, task_id=None) == ["c1", "e3"]
+
+
+class TestAStuckLoop:
+    def pads(self, store: Satchel, *attempts: str, loop: str = "L") -> None:
+        for place, attempt in enumerate(attempts):
+            store.entries.write("scratchpad", {"iteration": place, "attempted": [attempt]}, loop_id=loop)
+
+    def test_is_told_to_stop(self, store: Satchel) -> None:
+        self.pads(store, "clear the cache", "lock the table", "retry with backoff")
+        briefing = store.brief(loop_id="L")
+        assert (briefing.is_stuck, "STUCK: 3 iterations without progress" in briefing.text) == (True, True)
+
+    def test_is_told_so_again_although_its_scratchpads_were_delivered(self, store: Satchel) -> None:
+        self.pads(store, "clear the cache", "lock the table", "retry with backoff")
+        store.brief(loop_id="L")
+        assert "STUCK" in store.brief(loop_id="L").text
+
+    def test_one_that_repeats_itself_is_told_to_do_something_else(self, store: Satchel) -> None:
+        self.pads(store, "clear the cache", "Clear the cache")
+        briefing = store.brief(loop_id="L")
+        assert (briefing.is_stuck, "REPEATING: find another approach" in briefing.text) == (False, True)
+
+    def test_another_loop_or_run_is_not(self, store: Satchel) -> None:
+        self.pads(store, "clear the cache", "lock the table", "retry with backoff")
+        store.runs.start("day")
+        for loop, run_id in (("M", "night"), ("L", "day"), (None, "night")):
+            assert not store.brief(loop_id=loop, run_id=run_id).is_stuck

@@ -1,0 +1,249 @@
+"""The text of a briefing: its frame, what was left out, and what gives way to what. Tokens are words here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from briefing_parts import NOW, candidate, collected, words
+from satchel.base.vocabulary import SECTIONS
+from satchel.brief.attempts import Standing
+from satchel.brief.briefing.collecting import Collected
+from satchel.brief.briefing.composing import HEADER, Composed, chars_shown, compose
+from satchel.brief.briefing.records import Candidate
+from satchel.brief.briefing.shares import shares_of
+from satchel.brief.briefing.zones import EMERGENCY, NORMAL, ZONES, Zone, zone_of
+
+STUCK = Standing(is_stuck=True, is_repeating=False, iterations=4)
+REPEATING = Standing(is_stuck=False, is_repeating=True, iterations=2)
+LONG = "word " * 99 + "end"
+
+
+def composed(what: Collected, budget: int, zone: Zone = NORMAL) -> Composed:
+    return compose(what, words, budget, zone, shares_of(None), max_packages=3, now=NOW)
+
+
+def refs(one: Composed) -> list[str]:
+    return [shown.candidate.ref for shown in one.shown]
+
+
+def left_out(one: Composed) -> list[str]:
+    return [str(left) for left in one.left_out]
+
+
+class TestTheFrame:
+    def test_says_once_that_these_are_reports_of_others(self) -> None:
+        assert composed(collected([candidate()]), 600).text.splitlines() == [HEADER, "entries", "e1 text 1"]
+
+    def test_a_small_budget_has_no_room_for_that(self) -> None:
+        assert composed(collected([candidate()]), 599).text.splitlines() == ["entries", "e1 text 1"]
+
+    @pytest.mark.parametrize("zone", ZONES[1:], ids=lambda zone: zone.name)
+    def test_every_zone_but_the_normal_one_gives_its_advice(self, zone: Zone) -> None:
+        assert composed(collected([candidate(priority=4)]), 600, zone).text.splitlines()[1] == zone.advice
+
+    @pytest.mark.parametrize(
+        ("standing", "budget", "said"),
+        [
+            (STUCK, 600, "STUCK: 4 iterations without progress, each another approach. Write the blocker into a "),
+            (STUCK, 599, "STUCK: stop, write down the blocker"),
+            (REPEATING, 600, "REPEATING: find another approach, your last one had failed before"),
+            (REPEATING, 599, "REPEATING: find another approach"),
+        ],
+    )
+    def test_a_loop_that_is_stuck_is_told_before_anything_else(
+        self, standing: Standing, budget: int, said: str
+    ) -> None:
+        lines = composed(collected([candidate(priority=4)], standing=standing), budget).text.splitlines()
+        assert lines[budget >= 600].startswith(said)
+
+    def test_a_loop_that_is_well_is_told_nothing(self) -> None:
+        standing = Standing(is_stuck=False, is_repeating=False, iterations=1)
+        assert composed(collected([candidate()], standing=standing), 100).text == "entries\ne1 text 1"
+
+    def test_the_first_three_notes_stand_at_the_end_and_all_are_in_the_record(self) -> None:
+        one = composed(collected([candidate()], notes=["a", "b", "a", "c", "d"]), 100)
+        assert one.text.splitlines()[2:] == ["note: a", "note: b", "note: c"]
+        assert one.notes == ("a", "b", "c", "d")
+
+
+class TestWithoutAnything:
+    @pytest.mark.parametrize(
+        ("given", "notes"),
+        [
+            ({}, ("nothing is kept that helps here yet",)),
+            ({"project_id": None, "notes": ["no project yet"]}, ("no project yet",)),
+            ({"is_complete": False, "notes": ["the store was slow"]}, ("the store was slow",)),
+        ],
+    )
+    def test_says_why(self, given: dict[str, Any], notes: tuple[str, ...]) -> None:
+        one = composed(collected([], **given), 100)
+        assert (one.notes, one.text) == (notes, f"note: {notes[0]}")
+
+    def test_says_how_to_see_again_what_was_delivered(self) -> None:
+        what = collected([candidate(1), candidate(2, "rules")])
+        for gathered in what.gathered:
+            gathered.candidates.clear()
+            gathered.total, gathered.repeated = 0, 3
+        assert composed(what, 100).notes == ("nothing new since your last briefing; again=true repeats 6 items",)
+
+
+class TestWhatIsLeftOut:
+    def test_is_said_by_kind_with_the_tool_that_shows_it_critical_ones_first(self) -> None:
+        some = [candidate(n, text="w " * 300) for n in (1, 2)]
+        some += [candidate(3, "rules", priority=4, text="w " * 30)]
+        one = composed(collected(some), 30)
+        assert one.text.splitlines()[-1] == "left out: 1 critical rules item (search), 2 entries (search)"
+
+    def test_is_said_shorter_where_that_does_not_fit(self) -> None:
+        some = [candidate(n, section, text="w " * 300) for n in (1, 2) for section in SECTIONS[2:]]
+        some += [candidate(9, "messages", priority=4, text="w " * 30)]
+        texts = {budget: composed(collected(some), budget).text.splitlines()[-1:] for budget in (30, 12, 9, 6, 3)}
+        assert texts == {
+            30: [
+                "left out: 3 messages items, 1 critical (search), 2 packages items (search), 2 rules items (search), "
+                "2 errors items (search), 2 entries (search)"
+            ],
+            12: ["left out: 1 critical messages items (search), 10 more (search)"],
+            9: ["left out: 1 critical, 10 more (search)"],
+            6: [],
+            3: [],
+        }
+
+    def test_is_counted_whatever_of_it_could_be_a_candidate(self) -> None:
+        what = collected([candidate(1)])
+        what.gathered[0].total = 1_000
+        assert left_out(composed(what, 100)) == ["999 entries (search)"]
+
+    @pytest.mark.parametrize(
+        ("count", "critical", "said"),
+        [
+            (1, 0, "1 entry (t)"),
+            (2, 0, "2 entries (t)"),
+            (3, 1, "3 entries, 1 critical (t)"),
+            (1, 1, "1 critical entry (t)"),
+        ],
+    )
+    def test_is_said_in_the_singular_and_plural(self, count: int, critical: int, said: str) -> None:
+        what = collected([candidate(1)])
+        (gathered,) = what.gathered
+        gathered.candidates.clear()
+        gathered.total, gathered.critical = count, critical
+        assert left_out(composed(what, 100)) == [said.replace("(t)", "(search)")]
+
+    def test_where_only_what_the_query_found_counts_others_shown_do_not(self) -> None:
+        what = collected([candidate(1), candidate(2, relevance=0.4)], words=("x",))
+        what.gathered[0].total, what.gathered[0].only_found = 7, True
+        one = composed(what, 100)
+        assert (refs(one), left_out(one)) == (["e2", "e1"], ["6 entries (search)"])
+
+
+class TestGivingWay:
+    SOME = (candidate(1, priority=4, text="w " * 10), candidate(2), candidate(3, "rules"))
+
+    def test_notes_give_way_where_they_would_take_more_than_half_of_the_budget(self) -> None:
+        what = collected(self.SOME[:1], notes=["short", "n " * 20], standing=STUCK)
+        assert composed(what, 28).text.splitlines() == [
+            "STUCK: stop, write down the blocker",
+            "critical",
+            f"e1 entries: {' '.join('w' * 10)}",
+            "note: short",
+        ]
+
+    def test_at_last_alerts_give_way_too(self) -> None:
+        what = collected(self.SOME[1:2], notes=["n " * 20], standing=STUCK)
+        assert composed(what, 11).text.splitlines() == ["entries", "e2 text 2"]
+
+    def test_in_an_emergency_only_what_does_not_fit_gives_way(self) -> None:
+        advice = EMERGENCY.advice
+        what = collected((), notes=["n " * 20], standing=STUCK)
+        assert composed(what, words(advice) + 6, EMERGENCY).text.splitlines() == [
+            "STUCK: stop, write down the blocker",
+            advice,
+        ]
+        assert composed(what, words(advice) + 5, EMERGENCY).text == "STUCK: stop, write down the blocker"
+
+    def test_a_budget_of_nothing_is_an_empty_text_with_everything_counted(self) -> None:
+        one = composed(collected(self.SOME, standing=STUCK), 0)
+        assert (one.text, one.shown) == ("", ())
+        assert left_out(one) == ["2 entries, 1 critical (search)", "1 rules item (search)"]
+
+    def test_in_an_emergency_the_advice_stands_alone_and_everything_is_counted(self) -> None:
+        one = composed(collected(self.SOME), 4_000, EMERGENCY)
+        assert (refs(one), one.text.splitlines()[1]) == ([], EMERGENCY.advice)
+        assert one.text.splitlines()[-1] == "left out: 2 entries, 1 critical (search), 1 rules item (search)"
+
+    @pytest.mark.parametrize(
+        ("window_used", "shown"), [(0.75, {"e1", "e4"}), (0.85, {"e1"}), (0.7, {"e1", "e2", "c3", "e4"})]
+    )
+    def test_a_full_window_gets_only_what_is_urgent(self, window_used: float, shown: set[str]) -> None:
+        some = [*self.SOME, candidate(4, priority=3)]
+        assert set(refs(composed(collected(some), 4_000, zone_of(window_used)))) == shown
+
+
+@pytest.mark.parametrize(
+    ("zone", "budget", "chars"),
+    [
+        (ZONES[0], 0, 60),
+        (ZONES[0], 1_000, 60),
+        (ZONES[0], 2_000, 66),
+        (ZONES[0], 100_000, 400),
+        (ZONES[1], 100_000, 200),
+        (ZONES[2], 100_000, 100),
+        (ZONES[3], 100_000, 60),
+        (ZONES[3], 0, 60),
+    ],
+)
+def test_texts_begin_as_short_as_zone_and_budget_ask(zone: Zone, budget: int, chars: int) -> None:
+    assert chars_shown(zone, budget) == chars
+
+
+some_candidates = st.lists(
+    st.builds(
+        candidate,
+        st.integers(1, 40),
+        st.sampled_from(SECTIONS),
+        priority=st.integers(1, 4),
+        text=st.sampled_from(["x", "a few words more", LONG, LONG * 3]),
+        head=st.sampled_from(["", "by someone"]),
+        relevance=st.sampled_from([0.0, 0.2, 1.0]),
+    ),
+    max_size=25,
+    unique_by=lambda one: one.key,
+)
+some_collected = st.builds(
+    lambda some, more, **given: _with_more(collected(some, **given), more),
+    some_candidates,
+    st.integers(0, 3),
+    standing=st.sampled_from([None, STUCK, REPEATING]),
+    notes=st.lists(st.sampled_from(["n1 is broken", "the store was slow", "n " * 30]), max_size=4).map(list),
+    words=st.sampled_from([(), ("word",)]),
+)
+
+
+def _with_more(what: Collected, more: int) -> Collected:
+    """Make more of each source eligible, critical and not, than there are candidates of it."""
+    for gathered in what.gathered:
+        gathered.total += 2 * more
+        gathered.critical += more
+    return what
+
+
+@given(some_collected, st.one_of(st.integers(0, 60), st.integers(0, 5_000)), st.sampled_from(ZONES))
+def test_no_text_exceeds_its_budget_and_what_is_not_in_it_is_counted(what: Collected, budget: int, zone: Zone) -> None:
+    one = composed(what, budget, zone)
+    assert words(one.text) <= budget
+    lines = one.text.splitlines()
+    assert [shown for shown in one.shown if shown.line not in lines] == []
+    critical = sum(gathered.critical for gathered in what.gathered)
+    assert critical == sum(left.critical for left in one.left_out) + sum(s.candidate.is_critical for s in one.shown)
+    total = sum(gathered.total for gathered in what.gathered)
+    assert total == sum(left.count for left in one.left_out) + len(one.shown)
+
+
+@given(some_candidates, st.integers(0, 300))
+def test_the_same_candidates_make_the_same_text(some: list[Candidate], budget: int) -> None:
+    assert composed(collected(some), budget) == composed(collected(some), budget)

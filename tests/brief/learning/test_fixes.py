@@ -1,0 +1,88 @@
+"""What is kept as the fix when a loop succeeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brief.learning.loops import OTHER, only, pad, solutions, verdict
+from satchel import Satchel
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
+
+
+class TestWhatTheFixIs:
+    def test_what_no_earlier_scratchpad_lists(self, dev: Satchel) -> None:
+        pad(dev, 1, "add a check", test_status="failing")
+        pad(dev, 2, "add a check", "import it late", test_status="failing")
+        pad(dev, 3, "Add a  CHECK", "import it late", "call it by name", test_status="passing")
+        assert solutions(dev) == ["call it by name"]
+
+    def test_of_several_the_last_three_together(self, dev: Satchel) -> None:
+        pad(dev, 1, "a", "b", "c", " ", "d ", test_status="passing")
+        assert solutions(dev) == ["b; c; d"]
+
+    @pytest.mark.parametrize("name", ["fix", "solution", "resolution", "summary"])
+    def test_without_a_new_attempt_what_it_says_in_words(self, dev: Satchel, name: str) -> None:
+        pad(dev, 1, "add a check", test_status="failing")
+        pad(dev, 2, "add a check", test_status="passing", **{name: " pinned it to 2.1 "})
+        assert solutions(dev) == ["pinned it to 2.1"]
+
+    def test_an_attempt_says_more_than_a_summary_and_a_fix_more_than_that(
+        self, dev: Satchel, clock: ManualClock
+    ) -> None:
+        pad(dev, 1, "add a check", test_status="passing", summary="all done", fix="a fix")
+        clock.advance(1_000)
+        dev.patterns.report(*OTHER, loop_id="L")
+        pad(dev, 2, "add a check", test_status="passing", summary="all done", fix="a fix")
+        assert (solutions(dev), solutions(dev, "x2")) == (["add a check"], ["a fix"])
+
+    @pytest.mark.parametrize("more", [{}, {"summary": " "}, {"summary": 5}, {"next_step": "rest"}])
+    def test_without_any_text_nothing_is_guessed_and_that_is_said(self, dev: Satchel, more: Mapping[str, Any]) -> None:
+        entry = pad(dev, 1, test_status="passing", **more)
+        assert entry.notes == ("no scratchpad says what fixed x1: say it with report_outcome, by error and solution",)
+        assert solutions(dev) == []
+
+    def test_for_a_verdict_it_is_the_newest_scratchpads_and_its_authors(
+        self, open_in: Callable[..., Satchel], project: Path, dev: Satchel
+    ) -> None:
+        pad(dev, 1, "add a check", test_status="failing")
+        pad(dev, 2, "add a check", "call it by name")
+        verdict(open_in(project, agent="reviewer"))
+        assert (only(dev).text, only(dev).agent) == ("call it by name", "dev")
+
+    def test_a_verdict_without_a_scratchpad_says_nothing_of_it(self, dev: Satchel) -> None:
+        assert "no scratchpad says what fixed x1" in verdict(dev).notes[0]
+        assert solutions(dev) == []
+
+    def test_what_was_met_after_the_newest_scratchpad_is_not_fixed_by_it(
+        self, dev: Satchel, clock: ManualClock
+    ) -> None:
+        pad(dev, 1, "call it by name")
+        clock.advance(1_000)
+        dev.patterns.report(*OTHER, loop_id="L")
+        notes = verdict(dev).notes
+        assert (solutions(dev), solutions(dev, "x2")) == (["call it by name"], [])
+        assert "no scratchpad says what fixed x2" in notes[1]
+
+    def test_scratchpads_of_other_loops_are_no_earlier_ones(self, dev: Satchel) -> None:
+        pad(dev, 1, "call it by name", loop="M", test_status="failing")
+        pad(dev, 1, "call it by name", test_status="passing")
+        assert solutions(dev) == ["call it by name"]
+
+    def test_a_secret_in_it_is_redacted(self, dev: Satchel) -> None:
+        token = "ghp_" + "a1B2" * 9
+        entry = pad(dev, 1, f"use {token}", test_status="passing")
+        assert "ghp_" not in f"{solutions(dev)}{entry.notes}"
+
+
+def test_a_scratchpad_that_cannot_be_read_is_passed_over(dev: Satchel) -> None:
+    broken = pad(dev, 1, "call it by name", test_status="failing")
+    with dev.workplace.engine.write() as transaction:
+        transaction.execute("UPDATE context SET content = '{' WHERE id = :id", {"id": broken.id})
+    pad(dev, 2, "call it by name", test_status="passing")
+    assert solutions(dev) == ["call it by name"]

@@ -1,0 +1,224 @@
+"""What is known of a reported error as text read back by a parser, and what recording and judging answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from interfaces.ledger import hostile
+from interfaces.ledger.hostile import DAY, NEW_YEAR
+from interfaces.ledger.reading import (
+    AGENT,
+    SPAN,
+    VALUE,
+    WHEN,
+    Format,
+    Item,
+    read_content,
+    read_list,
+    read_span,
+    read_value,
+    read_when,
+)
+from satchel.interfaces.briefing.errors_text import reported_text, solution_text
+from satchel.keep.patterns.records import STANDINGS, STATES, ErrorPattern, Reported, Solution
+
+STANDING = (
+    rf"y(?P<id>[0-9]+) (?P<standing>{'|'.join(STANDINGS)}) (?P<confidence>[0-9]+)/10 (?P<state>{'|'.join(STATES)})"
+)
+COUNTS = r"(?: helped:(?P<helped>[0-9]+))?(?: failed:(?P<failed>[0-9]+))?"
+FORMAT = Format(
+    title="solutions, best first",
+    start=STANDING,
+    cells={"agent": AGENT},
+    own=COUNTS,
+    after=rf"(?: changed (?P<changed>{WHEN}))?",
+)
+HEAD = re.compile(
+    rf"x(?P<id>[0-9]+) (?P<type>{VALUE}), (?:new|met (?P<met>[0-9]+) times since (?P<since>{WHEN}))"
+    rf"(?:, lang:(?P<lang>{VALUE}))?, kept (?P<kept>{SPAN}) after (?P<last>{WHEN}) UTC"
+)
+RECORDED = re.compile(rf"recorded {STANDING}{COUNTS}")
+
+
+def kept(solution: Solution) -> Solution:
+    return replace(solution, uid="", seq=0, notes=())
+
+
+def said_of(reported: Reported) -> Reported:
+    """Return what the text of a report says."""
+    recorded = reported.recorded
+    given_now = None if recorded is None else recorded.id
+    solutions = tuple(
+        replace(kept(one), text="" if one.id == given_now else one.text) for one in reported.pattern.solutions
+    )
+    pattern = replace(reported.pattern, uid="", seq=0, hash="", message="", example="", score=None, solutions=solutions)
+    short = None
+    if recorded is not None:
+        short = replace(kept(recorded), pattern_id=0, text="", agent=None, created_at=0, updated_at=0)
+    return replace(reported, pattern=pattern, recorded=short)
+
+
+def read_solution(item: Item, pattern: int, year: str) -> Solution:
+    return Solution(
+        id=int(item.fields["id"]),
+        uid="",
+        seq=0,
+        pattern_id=pattern,
+        text=read_content(item.below),
+        confidence=int(item.fields["confidence"]),
+        confirmed=int(item.fields.get("helped", 0)),
+        failed=int(item.fields.get("failed", 0)),
+        state=item.fields["state"],
+        agent=item.value("agent", "by "),
+        created_at=item.moment,
+        updated_at=read_when(item.fields["changed"], year) if "changed" in item.fields else item.moment,
+    )
+
+
+def read_recorded(line: str) -> Solution:
+    found = RECORDED.fullmatch(line)
+    assert found is not None, line
+    counts = int(found["helped"] or 0), int(found["failed"] or 0)
+    return Solution(int(found["id"]), "", 0, 0, "", int(found["confidence"]), *counts, found["state"], None, 0, 0)
+
+
+def read_reported(text: str) -> Reported:
+    first, *lines = text.split("\n")
+    head = HEAD.fullmatch(first)
+    assert head is not None, first
+    recorded = read_recorded(lines.pop(0)) if lines[0].startswith("recorded ") else None
+    if lines[0] == "no solution is known yet":
+        lines[0] = "0 solutions, best first"
+    read = read_list("\n".join(lines), FORMAT)
+    number, last = int(head["id"]), read_when(head["last"])
+    pattern = ErrorPattern(
+        id=number,
+        uid="",
+        seq=0,
+        hash="",
+        error_type=read_value(head["type"]) or "",
+        message="",
+        example="",
+        lang=None if head["lang"] is None else read_value(head["lang"]),
+        occurrences=int(head["met"] or 1),
+        ttl_days=read_span(head["kept"]) // DAY,
+        last_seen=last,
+        expires_at=last + read_span(head["kept"]),
+        created_at=last if head["since"] is None else read_when(head["since"]),
+        solutions=tuple(read_solution(item, number, read.year) for item in read.items),
+    )
+    return Reported(pattern, head["met"] is None, recorded, read.notes)
+
+
+def solution(number: int = 7, text: str = "install it", **changes: object) -> Solution:
+    one = Solution(number, "0" * 32, number, 4, text, 5, 0, 0, "active", None, NEW_YEAR, NEW_YEAR)
+    return replace(one, **changes)  # type: ignore[arg-type] # the tests give each field its own type
+
+
+def met(*solutions: Solution, occurrences: int = 3, **changes: object) -> Reported:
+    is_new = occurrences == 1
+    pattern = ErrorPattern(
+        id=4,
+        uid="0" * 32,
+        seq=9,
+        hash="f" * 64,
+        error_type="TS2307",
+        message="Cannot find module 'zod'",
+        example="Cannot find module 'zod'",
+        lang=None,
+        occurrences=occurrences,
+        ttl_days=90,
+        last_seen=NEW_YEAR if is_new else NEW_YEAR + DAY,
+        expires_at=NEW_YEAR + 90 * DAY if is_new else NEW_YEAR + 91 * DAY,
+        created_at=NEW_YEAR,
+        solutions=solutions,
+    )
+    return Reported(replace(pattern, **changes), is_new)  # type: ignore[arg-type] # as above
+
+
+solutions = st.builds(
+    solution,
+    st.integers(1, 9),
+    hostile.texts,
+    confidence=st.integers(1, 10),
+    confirmed=st.integers(0, 3),
+    failed=st.integers(0, 3),
+    state=st.sampled_from(STATES),
+    agent=st.none() | hostile.agents,
+    created_at=hostile.moments,
+    updated_at=hostile.moments,
+)
+
+
+@st.composite
+def reports(draw: st.DrawFn) -> Reported:
+    known = draw(st.lists(solutions, max_size=4, unique_by=lambda one: one.id))
+    reported = met(
+        *known,
+        occurrences=draw(st.integers(1, 3)),
+        error_type=draw(hostile.names),
+        lang=draw(st.none() | hostile.names),
+    )
+    recorded = draw(st.none() | st.sampled_from([*known, solution(99, confidence=1)]))
+    return replace(reported, recorded=recorded, notes=draw(hostile.notes))
+
+
+@given(reports())
+@example(replace(met(solution(1, "no solution is known yet\ny2 known 9/10 active"), occurrences=1), notes=("a\nb",)))
+def test_what_is_known_of_an_error_can_be_read_back(reported: Reported) -> None:
+    assert read_reported(reported_text(reported)) == said_of(reported)
+
+
+@given(reports())
+def test_no_solution_can_pass_for_a_line_of_ours(reported: Reported) -> None:
+    ours = [line for line in reported_text(reported).splitlines() if not line.startswith(" ")]
+    items = [line for line in ours if FORMAT.item.fullmatch(line)]
+    headings = [line for line in ours if line.startswith("# ")]
+    assert len(items) == len(reported.solutions)
+    others = 2 + (reported.recorded is not None) + len(reported.notes)
+    assert len(ours) == others + len(items) + len(headings)
+
+
+def test_a_new_error_says_so_and_that_nothing_is_known() -> None:
+    assert reported_text(met(occurrences=1, lang="typescript")).split("\n") == [
+        "x4 TS2307, new, lang:typescript, kept 90d after 20260101 000000.000 UTC",
+        "no solution is known yet",
+    ]
+
+
+def test_a_known_error_has_its_solutions_with_standing_confidence_and_author() -> None:
+    best = solution(7, "install\nit", confidence=8, confirmed=4, failed=1, state="confirmed", agent="ann")
+    best = replace(best, updated_at=NEW_YEAR + 1)
+    assert reported_text(met(best, solution(9))).split("\n") == [
+        "x4 TS2307, met 3 times since 20260101 000000.000, kept 90d after 20260102 000000.000 UTC",
+        "2 solutions, best first, 2026 UTC",
+        "y7 known 8/10 confirmed by ann helped:4 failed:1 0101 000000.000 changed 0101 000000.001",
+        " install",
+        " it",
+        "y9 tentative 5/10 active 000000.000",
+        " install it",
+    ]
+
+
+def test_the_text_that_came_with_the_report_is_not_repeated() -> None:
+    given_now = solution(7)
+    text = reported_text(replace(met(given_now), recorded=given_now, notes=("a secret was redacted (jwt)",)))
+    assert text.split("\n")[1:] == [
+        "recorded y7 tentative 5/10 active",
+        "1 solutions, best first, 2026 UTC",
+        "y7 tentative 5/10 active 0101 000000.000",
+        "note: a secret was redacted (jwt)",
+    ]
+
+
+def test_the_answer_to_an_outcome_says_how_the_solution_stands() -> None:
+    one = solution(confidence=4, confirmed=1, failed=1, state="demoted", notes=("a note",))
+    assert solution_text(one, is_recorded=False) == "y7 weak 4/10 demoted helped:1 failed:1 for x4\nnote: a note"
+
+
+def test_the_answer_to_recording_says_so() -> None:
+    assert solution_text(solution(), is_recorded=True) == "recorded y7 tentative 5/10 active for x4"

@@ -1,0 +1,315 @@
+"""Each command, for people and for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from consult.answered_turns import take_turn
+from satchel import open_satchel
+from satchel.interfaces.cli.group import COMMANDS, satchel_command
+
+Cli = Callable[..., tuple[int, str, str]]
+
+CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
+    # arguments, a part of the text, fields of the JSON
+    "init": ((), "project project: ", {"store", "project", "existed"}),
+    "run start": (("r2", "--title", "More"), "started run r2", {"run_id", "title", "status", "created_at"}),
+    "run end": ((), "run r1 is completed", {"run_id", "status", "ended_at"}),
+    "run list": ((), "r1  active  2", {"runs", "total", "next_offset"}),
+    "run use": (("r1",), "export SATCHEL_RUN=r1\n", {"run_id", "line"}),
+    "run state": ((), "run r1, active", {"run", "discoveries", "verdicts", "left_out"}),
+    "write": (("discovery", "x"), "kept e3 discovery in run r1", {"id", "uid", "type", "content", "created_at"}),
+    "read": (("sessions",), "\n Sessions live in src/auth.py", {"run_id", "entries", "total", "next_offset", "seq"}),
+    "search": (("sessions",), "\n  Sessions live in src/auth.py", {"results", "total", "next_offset", "notes"}),
+    "brief": (("sessions",), "e1 Sessions live in src/auth.py", {"text", "tokens", "budget", "items", "left_out"}),
+    "decide": (("size", "10", "--agent", "planner"), "d2 size = 10 (revision 1)", {"id", "key", "value", "revision"}),
+    "decisions": (("ttl",), "d1   ttl   300", {"decisions", "total", "next_offset", "seq", "notes"}),
+    "constraint add": (("Be quick",), "added c2 (architecture, medium)", {"id", "text", "category", "active"}),
+    "constraint list": ((), "Be kind", {"constraints", "total", "next_offset", "seq", "notes"}),
+    "constraint deactivate": (("c1",), "c1 is inactive since ", {"id", "active", "deactivated_at"}),
+    "message send": (("hi", "--agent", "planner"), "sent m2 to everyone (info, medium)", {"id", "from", "thread"}),
+    "message list": (("--agent", "builder"), "pull first", {"agent", "unread", "messages", "total", "seq"}),
+    "message read": (("m1", "--agent", "builder"), "1 marked read: m1", {"marked", "already", "unknown", "foreign"}),
+    "file record": (("src/b.py", "created"), "recorded f2 src/b.py created", {"id", "file", "change", "expires_at"}),
+    "file list": ((), "src/a.py   modified", {"changes", "total", "next_offset", "seq", "notes"}),
+    "file check": (("src/new.py",), "src/new.py is free", {"file", "locked", "claims", "elsewhere", "own", "recent"}),
+    "file claim": (("x.py", "--agent", "planner"), "claimed x.py, exclusive, until ", {"agent", "claims", "renewed"}),
+    "file claims": ((), "docs/**   planner   exclusive", {"claims", "total", "next_offset"}),
+    "file release": (("docs/", "--agent", "planner"), "released docs/**", {"agent", "released", "not_held"}),
+    "learn error": (("KeyError", "'x'"), "x2 KeyError, new, kept 90d", {"pattern", "is_new", "recorded", "notes"}),
+    "learn errors": ((), "y1 tentative 5/10", {"patterns", "total", "next_offset", "seq", "notes"}),
+    "learn outcome": (("y1",), "y1 tentative 6/10 confirmed helped:1 for x1", {"id", "pattern", "confidence"}),
+    "learn strategy": (("imports", "Look first"), "saved s2 imports by -", {"id", "topic", "insight", "helped"}),
+    "learn strategies": ((), "s1   retries   Wait longer", {"strategies", "total", "next_offset", "seq", "notes"}),
+    "package save": (("More", "--content", "x"), "saved p2 research medium bytes:1", {"id", "run_id", "created_at"}),
+    "package list": ((), "p1   medium     research   Sessions", {"run_id", "packages", "by_priority", "total", "seq"}),
+    "package show": (("p1",), "They live in src", {"packages"}),
+    "package priority": (("p1", "low"), "p1 is low", {"id", "priority", "updated_at"}),
+    "consult": (
+        ("ollama:tiny", "Why?", "--dry-run"),
+        "nothing was sent; ollama:tiny default turn 1 would send ",
+        {"assistant", "session_id", "answer", "inline", "overflow", "held_back", "sent_tokens", "window_tokens"},
+    ),
+    "conversations": ((), "review    gpt     1 ", {"conversations", "total", "next_offset", "assistants"}),
+    "clear": (("--messages-hours", "0", "--preview"), "would remove 1 message, 0 file ch", {"messages", "done"}),
+    "rebuild": ((), "9 items indexed", {"indexed"}),
+    "stats": ((), "2 entries, 0 of them superseded", {"project", "entries", "size_bytes", "runs"}),
+    "prune": (("--keep", "1", "--preview"), "would remove nothing from run r1", {"run_id", "removed", "done"}),
+    "forget": (("e1", "--preview"), "not removed", {"ref", "kind", "text", "still_in", "done"}),
+    "backup": ((), "/backup-", {"file", "size_bytes", "created_at"}),
+    "trust": ((), "It holds 9 items of 1 project by 2 agents", {"store", "how", "items", "copy_of"}),
+    "restore": (("copy.db", "--yes"), "restored ", {"source", "previous", "previous_was_damaged"}),
+    "compact": ((), " before, ", {"before", "after", "wal_emptied"}),
+    "config": ((), "store.durability = full  (default)", {"file", "warnings", "settings"}),
+}
+ELSEWHERE = {"doctor", "import", "mcp", "tour"}
+"""doctor answers with a list; mcp serves; the others have tests of their own."""
+
+
+def all_commands() -> list[str]:
+    names = []
+    for name in COMMANDS:
+        command = satchel_command.get_command(click.Context(satchel_command), name)
+        names += [f"{name} {inner}" for inner in command.commands] if isinstance(command, click.Group) else [name]
+    return names
+
+
+GROUPS = sorted({name.split()[0] for name in all_commands() if " " in name})
+
+
+@pytest.fixture
+def store(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run r1 with a discovery and an error, one of each thing that the ledger keeps, and a backup of it all."""
+    monkeypatch.setenv("SATCHEL_CONSULT_WINDOW_TOKENS", "16000")
+    assert cli("run", "start", "r1")[0] == 0
+    assert cli("write", "discovery", "Sessions live in src/auth.py", "--agent", "planner")[0] == 0
+    assert cli("write", "error", "pytest cannot find tests", "--agent", "builder")[0] == 0
+    assert cli("decide", "ttl", "300")[0] == 0
+    assert cli("constraint", "add", "Be kind")[0] == 0
+    assert cli("message", "send", "pull first", "--to", "builder", "--agent", "planner")[0] == 0
+    assert cli("file", "record", "src/a.py", "modified")[0] == 0
+    assert cli("file", "claim", "docs/", "--agent", "planner")[0] == 0
+    assert cli("learn", "error", "TypeError", "x is undefined", "--solution", "import it")[0] == 0
+    assert cli("learn", "strategy", "retries", "Wait longer")[0] == 0
+    assert cli("package", "save", "Sessions", "--content", "They live in src")[0] == 0
+    with open_satchel(cwd=folder, environ={}) as satchel:
+        take_turn(satchel.consulting.conversations)
+    assert cli("backup", "copy.db")[0] == 0
+
+
+def test_every_command_is_tested() -> None:
+    assert sorted(all_commands()) == sorted(CASES.keys() | ELSEWHERE)
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("name", CASES)
+def test_a_command_prints_text(cli: Cli, name: str) -> None:
+    arguments, part, _ = CASES[name]
+    status, out, _ = cli(*name.split(), *arguments)
+    assert status == 0
+    assert part in out
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("name", CASES)
+def test_a_command_prints_json(cli: Cli, name: str) -> None:
+    arguments, _, fields = CASES[name]
+    status, out, err = cli(*name.split(), *arguments, "--json")
+    assert (status, err) == (0, "")
+    assert fields <= json.loads(out).keys()
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("name", CASES)
+def test_a_command_prints_no_colour_where_nobody_sees_it(cli: Cli, name: str) -> None:
+    _, out, err = cli(*name.split(), *CASES[name][0])
+    assert "\x1b" not in out + err
+
+
+@pytest.mark.parametrize("name", [*all_commands(), *GROUPS, ""])
+def test_help_shows_an_example(cli: Cli, name: str) -> None:
+    status, out, _ = cli(*name.split(), "--help")
+    assert status == 0
+    lines = out.splitlines()
+    heading = next(n for n, line in enumerate(lines) if line.strip() in {"Example:", "Examples:", "Begin with:"})
+    assert "satchel " in lines[heading + 1]
+
+
+@pytest.mark.parametrize("name", all_commands())
+def test_every_option_has_help(name: str) -> None:
+    command: click.Command | None = satchel_command
+    for part in name.split():
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), part)
+    assert command is not None
+    silent = [
+        option.name
+        for option in command.params
+        if isinstance(option, click.Option) and not option.help and not isinstance(option.type, click.Choice)
+    ]
+    assert set(silent) <= {"limit", "offset"}
+
+
+def test_init_makes_the_store_and_a_configuration_that_explains_itself(cli: Cli, folder: Path) -> None:
+    assert cli("init")[0] == 0
+    assert (folder / ".satchel" / "satchel.db").exists()
+    assert "store.durability" in (folder / ".satchel" / "config.toml").read_text()
+
+
+def test_init_leaves_a_configuration_as_it_is(cli: Cli, folder: Path) -> None:
+    cli("init")
+    (folder / ".satchel" / "config.toml").write_text("[store]\n")
+    assert "(was there already)" in cli("init")[1]
+    assert (folder / ".satchel" / "config.toml").read_text() == "[store]\n"
+
+
+def test_init_makes_a_project_where_there_is_none(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert cli("stats")[0] == 5
+    assert cli("init")[0] == 0
+    assert cli("stats")[0] == 0
+
+
+def test_content_may_come_from_standard_input(cli: Cli) -> None:
+    cli("write", "discovery", stdin=b"from a pipe\n")
+    cli("write", "discovery", "-", stdin=b"from a dash\n")
+    assert [entry["content"] for entry in json.loads(cli("read", "--order", "asc", "--json")[1])["entries"]] == [
+        "from a pipe",
+        "from a dash",
+    ]
+
+
+def test_content_that_is_no_text_is_cleaned_and_said(cli: Cli) -> None:
+    status, out, _ = cli("write", "discovery", stdin=b"a\0b\xff")
+    assert status == 0
+    assert "1 control character removed" in out
+    assert cli("read")[1].endswith("\n ab\ufffd\n")
+
+
+def test_content_beyond_the_limit_is_refused(cli: Cli) -> None:
+    status, _, err = cli("write", "discovery", stdin=b"a" * (300 * 1024))
+    assert (status, err[:18]) == (7, "error [too_large]:")
+
+
+def test_every_field_of_a_note_is_kept(cli: Cli) -> None:
+    cli("run", "start", "r1")
+    place = ("--task", "T1", "--loop", "L1", "--file", "./src/a.py", "--line", "7")
+    cli("write", "scratchpad", '{"iteration": 2}', *place, "--run", "r1", "--agent", "planner")
+    (entry,) = json.loads(cli("read", "--json")[1])["entries"]
+    assert {
+        "type": "scratchpad",
+        "content": {"iteration": 2},
+        "task_id": "T1",
+        "loop_id": "L1",
+        "file": "src/a.py",
+        "line": 7,
+        "run_id": "r1",
+        "agent": "planner",
+    }.items() <= entry.items()
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (("--type", "error"), "e2"),
+        (("--type", "error", "--type", "decision", "--limit", "1"), "e3"),
+        (("--by", "builder"), "e2"),
+        (("--task", "T1"), "e1"),
+        (("--loop", "L1"), "e1"),
+        (("--file", "src/a.py"), "e1"),
+        (("--after-seq", "0", "--limit", "1"), "e1"),
+        (("--order", "asc", "--limit", "1"), "e1"),
+        (("--limit", "1"), "e3"),
+        (("--limit", "1", "--offset", "1"), "e2"),
+        (("--status", "superseded"), None),
+        (("--since", "2999-01-01"), None),
+        (("pytest",), "e2"),
+        (("--run", "r0"), None),
+    ],
+)
+def test_every_filter_of_read_counts(cli: Cli, options: tuple[str, ...], found: str | None) -> None:
+    cli("run", "start", "r0")
+    cli("run", "end", "r0")
+    cli("run", "start", "r1")
+    cli("write", "discovery", "one", "--task", "T1", "--loop", "L1", "--file", "src/a.py", "--agent", "planner")
+    cli("write", "error", "pytest", "--agent", "builder")
+    cli("write", "decision", "three", "--agent", "planner")
+    page = json.loads(cli("read", *options, "--json")[1])
+    assert [entry["id"] for entry in page["entries"]] == ([] if found is None else [found])
+
+
+def test_read_says_what_its_answer_costs(cli: Cli) -> None:
+    cli("write", "discovery", "x")
+    assert cli("read", "--tokens")[2].strip().endswith("tokens (o200k_base)")
+    assert json.loads(cli("read", "--tokens", "--json")[1])["answer_tokens"]["tokens"] > 0
+
+
+def test_use_prints_the_line_and_stores_nothing(cli: Cli, folder: Path) -> None:
+    cli("run", "start", "a run")
+    before = {path: path.read_bytes() for path in (folder / ".satchel").glob("*.*") if path.stat().st_size}
+    assert cli("run", "use", "a run") == (0, "export SATCHEL_RUN='a run'\n", "")
+    after = {path: path.read_bytes() for path in (folder / ".satchel").glob("*.*") if path.stat().st_size}
+    assert {path: text for path, text in after.items() if path.suffix != ".db-shm"} == before
+
+
+def test_the_line_of_use_chooses_the_run(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli("run", "start", "r1")
+    cli("run", "start", "r2")
+    assert cli("write", "discovery", "x")[0] == 4
+    monkeypatch.setenv("SATCHEL_RUN", "r1")
+    assert "in run r1" in cli("write", "discovery", "x")[1]
+
+
+def test_runs_are_listed_by_status_and_page(cli: Cli) -> None:
+    for name in ("r1", "r2", "r3"):
+        cli("run", "start", name)
+    cli("run", "end", "r2", "--status", "failed")
+    assert [run["run_id"] for run in json.loads(cli("run", "list", "--status", "failed", "--json")[1])["runs"]] == [
+        "r2"
+    ]
+    page = json.loads(cli("run", "list", "--limit", "1", "--offset", "1", "--json")[1])
+    assert ([run["run_id"] for run in page["runs"]], page["total"], page["next_offset"]) == (["r2"], 3, 2)
+
+
+def test_a_store_with_several_projects_keeps_them_apart(cli: Cli) -> None:
+    cli("write", "discovery", "mine")
+    cli("write", "discovery", "theirs", "--project", "other")
+    assert "theirs" not in cli("read")[1]
+    assert "theirs" in cli("read", "--project", "other")[1]
+
+
+def test_configuration_names_the_source_of_each_value(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_STORE_BACKUPS_KEEP", "3")
+    (folder / ".satchel").mkdir()
+    (folder / ".satchel" / "config.toml").write_text('[claims]\nminutes = 5\n[brief]\nbudget = "x"\n')
+    _, out, err = cli("config")
+    assert "store.backups_keep = 3  (environment SATCHEL_STORE_BACKUPS_KEEP)" in out
+    assert "claims.minutes = 5  (config.toml)" in out
+    assert "layers.open = false  (default)" in out
+    assert "context.max_per_loop = not set  (default)" in out
+    assert "warning: config.toml: brief.budget" in err
+
+
+def test_the_template_of_a_configuration_sets_nothing(cli: Cli, folder: Path) -> None:
+    (folder / ".satchel").mkdir()
+    (folder / ".satchel" / "config.toml").write_text(cli("config", "--template")[1])
+    _, out, err = cli("config")
+    assert "(config.toml)" not in out
+    assert err == ""
+
+
+def test_mcp_prints_its_tools_as_json(cli: Cli) -> None:
+    tools = json.loads(cli("mcp", "--json")[1])["tools"]
+    assert [tool["name"] for tool in tools][:2] == ["write_context", "read_context"]
+    assert all(tool["inputSchema"]["type"] == "object" for tool in tools)
+
+
+def test_mcp_prints_only_what_it_would_serve(cli: Cli) -> None:
+    tools = json.loads(cli("mcp", "--json", "--read-only")[1])["tools"]
+    assert "write_context" not in [tool["name"] for tool in tools]

@@ -1,0 +1,338 @@
+"""``learn`` and ``package``: what they read, show, propose and refuse."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli_asking import Cli, asked
+from satchel.base.errors import InvalidInput
+from satchel.interfaces.cli.common import given_or_read
+from satchel.keep.patterns.queries import SHOWN, STATES_FOUND
+
+KNOWN = ("learn error", "ModuleNotFoundError", "No module named 'requests'")
+SECRET = "password=hunter2hunter2"
+
+
+def headings(table: str) -> list[str]:
+    return re.split(r" {2,}", table.splitlines()[0].strip())
+
+
+def solutions(answer: dict[str, Any]) -> list[str]:
+    return [one["id"] for one in answer["pattern"]["solutions"]]
+
+
+@pytest.fixture
+def known(cli: Cli) -> None:
+    """An error with two solutions of which the newer, y2, stands first."""
+    asked(cli, KNOWN, "--solution", "run pip install requests", "--agent", "planner")
+    asked(cli, ("learn outcome", "x1", "--solution", "activate the environment"), "--agent", "planner")
+
+
+@pytest.fixture
+def failed_then_passed(cli: Cli) -> None:
+    """Run r1, in which task T1 passed review after its tests and a review had failed."""
+    place = ("--task", "T1", "--loop", "L1", "--run", "r1")
+    assert cli("run", "start", "r1")[0] == 0
+    for kind, content in (
+        ("codebase_analysis", {"summary": "a service", "tech_stack": ["Python"]}),
+        ("scratchpad", {"iteration": 1, "done": False, "test_status": "failing", "attempted": ["retry on 401"]}),
+        ("review_verdict", {"passed": False, "summary": "tokens still expire"}),
+        (
+            "scratchpad",
+            {"iteration": 2, "done": True, "test_status": "passing", "attempted": ["-- refresh it's token early"]},
+        ),
+        ("review_verdict", {"passed": True, "summary": "refreshing early works"}),
+    ):
+        where = place[-2:] if kind == "codebase_analysis" else place
+        status, _, err = cli("write", kind, json.dumps(content), *where, "--agent", "builder")
+        assert status == 0, err
+    assert cli("run", "end", "r1")[0] == 0
+
+
+@pytest.mark.usefixtures("known")
+def test_a_known_error_shows_what_fixed_it(cli: Cli) -> None:
+    status, out, err = cli("learn", *KNOWN[0].split()[1:], *KNOWN[1:])
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].startswith("x1 ModuleNotFoundError, met 2 times since ")
+    assert lines[2].startswith("y2 tentative 5/10 active ")
+    assert lines[3] == " activate the environment"
+
+
+@pytest.mark.usefixtures("known")
+def test_a_stack_ranks_solutions_that_share_its_words(cli: Cli, folder: Path) -> None:
+    (folder / "build.log").write_bytes(b"pip install failed\xff")
+    assert solutions(asked(cli, KNOWN)) == ["y2", "y1"]
+    assert solutions(asked(cli, KNOWN, "--stack-file", "build.log")) == ["y1", "y2"]
+
+
+@pytest.mark.usefixtures("known")
+def test_hints_rank_solutions_that_share_their_words(cli: Cli) -> None:
+    assert solutions(asked(cli, KNOWN, "--hint", "pip", "--hint", "install")) == ["y1", "y2"]
+
+
+@pytest.mark.parametrize("message", [(), ("-",)])
+def test_a_message_may_come_from_standard_input(cli: Cli, message: tuple[str, ...]) -> None:
+    status, out, _ = cli("learn", "error", "KeyError", *message, "--json", stdin=b"from a pipe\n")
+    assert (status, json.loads(out)["pattern"]["message"]) == (0, "from a pipe")
+
+
+def test_a_text_that_nobody_gives_or_pipes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal())
+    with pytest.raises(InvalidInput, match="there is no message"):
+        given_or_read(None, "message")
+
+
+def test_secrets_are_redacted_and_that_is_said(cli: Cli, folder: Path) -> None:
+    (folder / "log").write_text(SECRET)
+    told = (
+        cli("learn", "error", "E", SECRET, "--stack-file", "log", "--solution", SECRET)[1]
+        + cli("learn", "strategy", "t", SECRET)[1]
+        + cli("package", "save", SECRET, "--content", SECRET)[1]
+    )
+    assert told.count("note: a secret was redacted") == 3
+    shown = "".join(cli(*command.split())[1] for command in ("learn errors", "learn strategies", "package list"))
+    assert "hunter2" not in told + shown + cli("package", "show", "p1")[1]
+
+
+@pytest.mark.usefixtures("known")
+def test_outcomes_move_the_confidence(cli: Cli) -> None:
+    assert cli("learn", "outcome", "y1")[1] == "y1 tentative 6/10 confirmed helped:1 for x1\n"
+    assert cli("learn", "outcome", "y1", "--failed")[1] == "y1 weak 4/10 demoted helped:1 failed:1 for x1\n"
+    assert cli("learn", "outcome", "y1", "--helped")[1] == "y1 tentative 5/10 confirmed helped:2 failed:1 for x1\n"
+
+
+def test_an_error_is_named_by_its_hash_too(cli: Cli) -> None:
+    pattern = asked(cli, KNOWN)["pattern"]
+    assert asked(cli, ("learn outcome", pattern["hash"], "--solution", "pin it"))["pattern"] == "x1"
+
+
+@pytest.mark.usefixtures("known")
+def test_errors_are_a_table_with_a_row_for_each_solution(cli: Cli) -> None:
+    cli("learn", "error", "TS2307", "no such module", "--lang", "typescript")
+    _, out, err = cli("learn", "errors")
+    assert headings(out) == [
+        *("id", "type", "error", "lang", "met", "last", "kept until"),
+        *("solution", "state", "helped", "by", "fixed by"),
+    ]
+    starts = [line.split()[0] for line in out.splitlines()[2:] if re.match(r"x|\s+y\d", line)]
+    assert starts == ["x2", "x1", "y1"]
+    assert err == "2 of 2 errors\n"
+
+
+@pytest.mark.parametrize("state", STATES_FOUND)
+def test_every_state_can_be_asked_for(cli: Cli, state: str) -> None:
+    assert cli("learn", "errors", "--state", state)[0] == 0
+
+
+@pytest.mark.parametrize("status", SHOWN)
+def test_every_status_can_be_asked_for(cli: Cli, status: str) -> None:
+    assert cli("learn", "errors", "--status", status)[0] == 0
+
+
+def test_people_see_every_field_of_a_strategy(cli: Cli) -> None:
+    cli("learn", "strategy", "t", "i", "--lang", "go", "--framework", "gin", "--agent", "planner")
+    cli("learn", "outcome", "s1")
+    cli("learn", "outcome", "s1", "--failed")
+    assert headings(cli("learn", "strategies")[1]) == [
+        *("id", "topic", "insight", "lang", "framework", "helped", "did not", "by", "last", "saved"),
+    ]
+
+
+def test_people_see_every_field_of_a_package(cli: Cli) -> None:
+    full = ("--task", "T1", "--for", "qa", "--agent", "ann")
+    cli("package", "save", "s", "--path", "a.md", *full)
+    cli("package", "save", "s", "--content", "x", "--supersedes", "p1")
+    assert headings(cli("package", "list", "--status", "all")[1]) == [
+        *("id", "priority", "type", "summary", "file", "bytes", "task", "for", "by"),
+        *("saved", "changed", "superseded by"),
+    ]
+
+
+def test_a_near_duplicate_of_a_strategy_is_pointed_out(cli: Cli) -> None:
+    told = "refresh the token well before it expires"
+    cli("learn", "strategy", "tokens", told)
+    assert "note: s1 says nearly the same" in cli("learn", "strategy", "refreshing", told)[1]
+
+
+@pytest.mark.usefixtures("failed_then_passed")
+def test_what_a_run_taught_is_proposed_with_its_evidence_and_not_saved(cli: Cli) -> None:
+    status, out, err = cli("learn", "strategies", "--from-run", "r1")
+    assert (status, err) == (0, "1 proposed, none saved\n")
+    assert "task T1, from e" in out.splitlines()[0]
+    assert "refresh it's token early" in out
+    assert cli("learn", "strategies")[2].startswith("0 of 0 strategies")
+
+
+@pytest.mark.usefixtures("failed_then_passed")
+@pytest.mark.parametrize("options", [(), ("--db", ".satchel/satchel.db", "--project", "project")])
+def test_the_command_beside_a_proposal_saves_it(cli: Cli, options: tuple[str, ...]) -> None:
+    answer = asked(cli, ("learn strategies", "--from-run", "r1"), *options)
+    (proposal,) = answer["proposals"]
+    assert (answer["run_id"], proposal["task_id"], bool(proposal["evidence"])) == ("r1", "T1", True)
+    program, *arguments = shlex.split(proposal["command"])
+    assert program == "satchel"
+    assert cli(*arguments)[0] == 0
+    (saved,) = asked(cli, ("learn strategies",))["strategies"]
+    names = ("topic", "insight", "lang", "framework")
+    assert {name: saved.get(name) for name in names} == {name: proposal.get(name) for name in names}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("zebra",), "WORDS"),
+        (("--lang", "go"), "--lang"),
+        (("--topic", "t"), "--topic"),
+        (("--limit", "3"), "--limit"),
+        (("--since", "2d"), "--since"),
+    ],
+)
+def test_what_filters_a_list_is_refused_beside_a_run(cli: Cli, given: tuple[str, ...], told: str) -> None:
+    status, out, err = cli("learn", "strategies", "--from-run", "r1", *given)
+    assert (status, out) == (2, "")
+    assert f"{told} is for a list" in err
+
+
+def test_a_text_may_come_from_standard_input(cli: Cli) -> None:
+    cli("package", "save", "piped", "--content", "-", stdin=b"one\n two\n")
+    status, out, err = cli("package", "show", "p1")
+    assert (status, out, err) == (0, "one\n two\n", "p1 research: piped\n")
+
+
+def test_a_file_is_shown_as_it_is_now(cli: Cli, folder: Path) -> None:
+    (folder / "a.md").write_text("first")
+    cli("package", "save", "notes", "--path", "a.md", "--agent", "planner")
+    (folder / "a.md").write_text("second")
+    assert cli("package", "show", "p1") == (0, "second\n", "p1 research by planner: notes\n")
+
+
+def test_what_cannot_be_shown_is_said_and_the_rest_is_shown(cli: Cli) -> None:
+    cli("package", "save", "gone", "--path", "gone.md")
+    cli("package", "save", "here", "--content", "text")
+    status, out, err = cli("package", "show", "p1", "p2", "p9")
+    assert (status, out) == (3, "text\n")
+    assert err.splitlines() == [
+        "p2 research: here",
+        "p1: gone.md is not there",
+        "p9: there is no package p9 in this project",
+    ]
+
+
+def test_a_link_that_leads_out_of_the_project_is_neither_saved_nor_shown(
+    cli: Cli, folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "outside.md").write_text("not yours")
+    (folder / "link.md").symlink_to(tmp_path / "outside.md")
+    status, _, err = cli("package", "save", "s", "--path", "link.md")
+    assert (status, "leads out of the project" in err) == (5, True)
+    (folder / "later.md").write_text("mine")
+    cli("package", "save", "s", "--path", "later.md")
+    (folder / "later.md").unlink()
+    (folder / "later.md").symlink_to(tmp_path / "outside.md")
+    status, out, err = cli("package", "show", "p1")
+    assert (status, out) == (3, "")
+    assert "leads out of the project" in err
+
+
+def test_packages_are_counted_by_priority(cli: Cli) -> None:
+    for priority in ("low", "critical", "low"):
+        cli("package", "save", "s", "--content", "x", "--priority", priority)
+    _, out, err = cli("package", "list", "--limit", "1")
+    assert headings(out) == ["id", "priority", "type", "summary", "bytes", "saved"]
+    assert err == "1 of 3 packages (1 critical, 2 low); --offset 1 shows more\n"
+
+
+def test_a_rule_that_changes_nothing_says_so(cli: Cli) -> None:
+    cli("package", "save", "s", "--content", "x", "--priority", "critical")
+    assert cli("package", "priority", "p1", "--event", "finding")[1] == (
+        "p1 is critical\nnote: p1 is critical already; finding does not change that\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["learn errors", "learn strategies"])
+def test_an_empty_list_says_so_and_draws_nothing(cli: Cli, command: str) -> None:
+    status, out, err = cli(*command.split())
+    assert (status, out) == (0, "")
+    assert err.startswith("0 of 0 ")
+    assert "nothing was written for this project yet" in err
+
+
+def test_without_a_run_there_are_no_packages(cli: Cli) -> None:
+    status, out, err = cli("package", "list")
+    assert (status, out) == (0, "")
+    assert err.startswith("0 of 0 packages\nNo run yet")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("learn", "error"), "Missing argument 'TYPE'"),
+        (("learn", "error", " ", "x"), "error_type is empty"),
+        (("learn", "error", "E", " "), "message is empty"),
+        (("learn", "error", "E", "x", "--stack-file", "none.log"), "none.log"),
+        (("learn", "error", "E", "x", "--ttl-days", "0"), "ttl_days 0 is out of range"),
+        (("learn", "error", "E", "x", "--task", "T1"), "task_id is given without loop_id"),
+        (("learn", "error", "E", "x", "--run", "r1"), "run_id is given without loop_id"),
+        (("learn", "error", "E", "x", "--loop", "{{loop}}"), "unresolved placeholder"),
+        (("learn", "errors", "--state", "dead"), "'dead' is not one of 'active', 'confirmed'"),
+        (("learn", "errors", "--limit", "501"), "limit 501 is out of range"),
+        (("learn", "outcome", "x1"), "'x1' is no id of a solution or a strategy. Give one such as y7 or s3"),
+        (("learn", "outcome", "x1", "--solution", "s", "--failed"), "--solution says what fixed an error, --failed"),
+        (("learn", "outcome", "y1", "--solution", "s"), "no id of an error pattern"),
+        (("learn", "strategy", "t", " "), "insight is empty"),
+        (("learn", "strategies", "--order", "up"), "'up' is not one of 'desc', 'asc'"),
+        (("package", "save", "s"), "path"),
+        (("package", "save", "s", "--path", "a", "--content", "x"), "path"),
+        (("package", "save", "s", "--path", "../a"), "names no file of the project"),
+        (("package", "save", "s", "--path", "."), "names no file of the project"),
+        (("package", "save", " ", "--content", "x"), "summary is empty"),
+        (("package", "save", "s", "--content", "x", "--type", "notes"), "'notes' is not one of 'research'"),
+        (("package", "save", "s", "--content", "x", "--for", ""), "consumers"),
+        (("package", "show"), "Missing argument"),
+        (("package", "show", "d1"), "no id of a package"),
+        (("package", "show", "p1", "--most-bytes", "0"), "max_bytes 0 is out of range"),
+        (("package", "priority", "p1"), "give either PRIORITY or --event"),
+        (("package", "priority", "p1", "low", "--event", "error"), "give either PRIORITY or --event"),
+        (("package", "priority", "p1", "urgent"), "'urgent' is not one of 'low', 'medium'"),
+    ],
+)
+def test_what_is_wrong_is_refused_in_one_line_and_nothing_is_written(
+    cli: Cli, arguments: tuple[str, ...], problem: str
+) -> None:
+    status, out, err = cli(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("error [invalid_input]: ")
+    assert problem in err
+    assert err.count("\n") == 1
+    assert asked(cli, ("stats",))["seq"] == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("learn", "outcome", "y9"),
+        ("learn", "outcome", "s9", "--failed"),
+        ("learn", "outcome", "x9", "--solution", "s"),
+        ("learn", "strategies", "--from-run", "r9"),
+        ("package", "priority", "p9", "low"),
+        ("package", "save", "s", "--content", "x", "--supersedes", "p9"),
+        ("package", "list", "--run", "r9"),
+    ],
+)
+def test_what_is_not_there_is_not_found(cli: Cli, arguments: tuple[str, ...]) -> None:
+    cli("learn", "error", "E", "x")
+    status, out, err = cli(*arguments)
+    assert (status, out) == (3, "")
+    assert err.startswith("error [not_found]: ")
+    assert err.count("\n") == 1

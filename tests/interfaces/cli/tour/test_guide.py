@@ -1,0 +1,110 @@
+"""The tour from end to end, on the bundled sample."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel import open_satchel
+from satchel.base.errors import InvalidInput
+from satchel.interfaces.cli.tour.guide import guide, silent
+
+Run = subprocess.CompletedProcess[str]
+
+
+def tour(folder: Path, *arguments: str) -> Run:
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("SATCHEL_", "GIT_"))}
+    return subprocess.run(
+        [sys.executable, "-m", "satchel", "tour", *arguments],
+        check=True,
+        cwd=folder,
+        env=own | {"HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What a person sees."""
+    return tour(tmp_path_factory.mktemp("shown")).stdout
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """The store that a tour left, and what it reported as JSON."""
+    folder = tmp_path_factory.mktemp("kept")
+    done = tour(folder, "--json", "--keep", "tour.db")
+    assert done.stderr == ""
+    return folder / "tour.db", json.loads(done.stdout)
+
+
+def test_the_steps_are_numbered_without_a_gap(shown: str) -> None:
+    assert re.findall(r"^(\d)\. ", shown, re.MULTILINE) == list("12345678")
+
+
+def test_a_person_sees_the_team_at_work(shown: str) -> None:
+    team = shown[shown.index("\n6. ") : shown.index("\n7. ")]
+    assert re.findall(r"test_timeout_seconds is (\d+)", team) == ["60", "30", "45"]
+    assert "error [conflict]: nothing was claimed: " in team
+    assert "notice: 1 unread critical message waits for reviewer" in team
+
+
+def test_a_person_sees_one_fail_and_the_other_warned(shown: str) -> None:
+    lesson = shown[shown.index("\n7. ") : shown.index("\n8. ")]
+    failed, fixed, warned, helped = (
+        lesson.index(part) for part in ("UnicodeDecodeError", "recorded y1", "y1 tentative 5/10: ", "y1 tentative 6/10")
+    )
+    assert failed < fixed < warned < helped
+
+
+def test_no_line_is_wider_than_a_screen_apart_from_commands(shown: str) -> None:
+    lines = [line for line in shown.splitlines() if "$ satchel" not in line and not re.match(r"\d\. ", line)]
+    assert max(map(len, lines)) <= 120
+
+
+def test_the_json_tells_of_the_team(kept: tuple[Path, dict[str, Any]]) -> None:
+    team = kept[1]["team"]
+    assert (team["decision"], team["values"]) == ("test_timeout_seconds", [60, 30, 45])
+    assert f"{team['file']} is held by builder" in team["refused"]
+    assert "request critical" in team["message"]
+    assert team["notice"].startswith("notice: ")
+
+
+def test_the_json_tells_of_the_lesson(kept: tuple[Path, dict[str, Any]]) -> None:
+    lesson = kept[1]["lesson"]
+    assert lesson["error"].startswith("UnicodeDecodeError: ")
+    assert lesson["solution"] in lesson["briefing"]
+    assert (lesson["tries"], lesson["budget"]) == ([2, 1], 300)
+
+
+def test_every_question_was_answered(kept: tuple[Path, dict[str, Any]]) -> None:
+    answers = kept[1]["answers"]
+    assert answers
+    assert [answer["place"] for answer in answers] == [1] * len(answers)
+
+
+def test_the_store_that_is_kept_holds_it_all(kept: tuple[Path, dict[str, Any]]) -> None:
+    file, told = kept
+    with open_satchel(file, "tour", environ={}) as satchel:
+        statistics = satchel.housekeeping.statistics()
+        held = [(claim.path, claim.agent) for claim in satchel.files.claims()]
+    assert dict(statistics.entries) == told["written"]
+    assert held == [(told["team"]["file"], "builder")]
+    assert (statistics.total_decisions, statistics.messages) == (1, 3)
+    assert (statistics.error_patterns, statistics.solutions) == (1, 1)
+
+
+def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InvalidInput, match="exists already"):
+        guide(None, tmp_path, 20, tmp_path / "notes.txt", silent)
+    assert (tmp_path / "notes.txt").read_text() == "mine"

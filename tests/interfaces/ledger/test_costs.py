@@ -1,0 +1,119 @@
+"""What the ledger's lists cost, measured on the committed pages of twenty and on others made the same way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from interfaces.ledger.fixture.generate import FOLDER, MAKERS, SEED, as_json
+from satchel.base.clock import iso
+from satchel.base.paging import KeptPage
+from satchel.base.tokens import TokenCounter, token_counter
+from satchel.interfaces.ledger.constraints_text import constraints_text
+from satchel.interfaces.ledger.decisions_text import decisions_text
+from satchel.interfaces.ledger.files_text import changes_text
+from satchel.interfaces.ledger.messages_text import messages_text
+from satchel.interfaces.ledger.to_json import (
+    constraint_page_fields,
+    decision_page_fields,
+    file_change_page_fields,
+    message_page_fields,
+)
+from satchel.keep.decisions.records import DecisionPage
+
+OTHER_SEEDS = range(SEED + 1, SEED + 9)
+RENDERINGS: dict[str, tuple[Callable[[Any], str], Callable[[Any], dict[str, object]]]] = {
+    "decisions": (decisions_text, decision_page_fields),
+    "constraints": (constraints_text, constraint_page_fields),
+    "messages": (messages_text, message_page_fields),
+    "file_changes": (changes_text, file_change_page_fields),
+}
+
+
+@pytest.fixture(scope="module")
+def counter() -> TokenCounter:
+    found = token_counter()
+    assert found.exact, found.reason
+    return found
+
+
+def usual_json(page: DecisionPage) -> dict[str, object]:
+    """Return decisions as a server without compact text would: less than the text says, no id, revision or cursor."""
+    return {
+        "decisions": [
+            {
+                "key": decision.key,
+                "value": decision.value,
+                "tags": decision.tags,
+                "scopes": decision.scopes,
+                "layer": decision.layer,
+                "version": decision.version,
+                "agent": decision.agent,
+                "status": decision.status,
+                "updated": iso(decision.updated_at),
+            }
+            for decision in page
+        ],
+        "total": page.total,
+        "has_more": page.next_offset is not None,
+    }
+
+
+def said_in_json(fields: Mapping[str, object]) -> dict[str, object]:
+    """Return JSON without what the text does not say."""
+    return {
+        name: [{key: item[key] for key in item if key not in {"uid", "seq"}} for item in value]
+        if isinstance(value, list)
+        else value
+        for name, value in fields.items()
+    }
+
+
+def saved(counter: TokenCounter, text: str, said: Mapping[str, object]) -> float:
+    """Return by how many percent a text is under pretty JSON."""
+    pretty = counter.count(json.dumps(said, indent=2, ensure_ascii=False))
+    return 100 - 100 * counter.count(text) / pretty
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_committed_page_is_what_its_seed_gives(name: str) -> None:
+    assert (FOLDER / f"{name}.json").read_text(encoding="utf-8") == as_json(MAKERS[name](SEED))
+
+
+def test_every_committed_decision_has_tags_scopes_a_layer_and_an_agent() -> None:
+    decisions = json.loads((FOLDER / "decisions.json").read_text(encoding="utf-8"))
+    assert len(decisions) == 20
+    assert all(item["tags"] and item["scopes"] and item["layer"] and item["agent"] for item in decisions)
+
+
+def test_the_committed_decisions_cost_72_percent_less_than_pretty_json(counter: TokenCounter) -> None:
+    page = MAKERS["decisions"](SEED)
+    assert isinstance(page, DecisionPage)
+    assert saved(counter, decisions_text(page), usual_json(page)) >= 72
+
+
+def test_other_decisions_cost_about_as_much_less(counter: TokenCounter) -> None:
+    figures = []
+    for seed in OTHER_SEEDS:
+        page = MAKERS["decisions"](seed)
+        assert isinstance(page, DecisionPage)
+        figures.append(saved(counter, decisions_text(page), usual_json(page)))
+    assert min(figures) >= 71.5
+    assert sum(figures) / len(figures) >= 72
+
+
+@pytest.mark.parametrize("seed", [SEED, *OTHER_SEEDS])
+@pytest.mark.parametrize(
+    ("name", "all_fields", "same_fields"),
+    [("decisions", 82, 79), ("constraints", 76, 69), ("messages", 79, 74), ("file_changes", 81, 76)],
+)
+def test_a_list_costs_far_less_than_our_pretty_json(
+    counter: TokenCounter, name: str, all_fields: float, same_fields: float, seed: int
+) -> None:
+    text, fields = RENDERINGS[name]
+    page: KeptPage[Any] = MAKERS[name](seed)
+    assert saved(counter, text(page), fields(page)) >= all_fields
+    assert saved(counter, text(page), said_in_json(fields(page))) >= same_fields

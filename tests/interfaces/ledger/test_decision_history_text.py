@@ -1,0 +1,76 @@
+"""What was decided before, as text: the history of a decision, and what setting one replaced."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+
+from interfaces.ledger.hostile import NEW_YEAR
+from interfaces.ledger.hostile_decisions import decision, histories, kept
+from interfaces.ledger.reading_decisions import read_history
+from satchel.base.paging import Page
+from satchel.interfaces.ledger.decisions_text import history_text, set_text
+from satchel.keep.decisions.records import DecisionHistory, DecisionState, Similar
+
+
+@given(histories())
+def test_a_history_can_be_read_back(history: DecisionHistory) -> None:
+    back = read_history(history_text(history))
+    assert back.decision == kept(history.decision)
+    assert back.history == history.history
+
+
+@given(histories())
+def test_no_text_of_a_history_can_pass_for_a_state(history: DecisionHistory) -> None:
+    ours = [line for line in history_text(history).splitlines() if not line.startswith(" ")]
+    assert len(ours) == 2 + len(history.history)
+
+
+def test_a_history_says_only_what_changed() -> None:
+    now = decision(value=300, revision=3, agent="planner", tags=("api",), updated_at=NEW_YEAR + 2, rationale="why")
+    second = DecisionState(2, 200, "active", "1.0.0", None, ("api",), (), "builder", "why", NEW_YEAR + 1, NEW_YEAR + 2)
+    first = replace(second, revision=1, tags=(), rationale=None, set_at=NEW_YEAR, replaced_at=NEW_YEAR + 1)
+    assert history_text(DecisionHistory(now, Page((second, first), 2, 0, 20))).split("\n") == [
+        "decision with 2 earlier states, newest first, what one leaves out is as above it, 2026 UTC",
+        "d1 ttl r3: 300 by planner v1.0.0 active #api 0101 000000.002 made 0101 000000.000",
+        " why",
+        "r2: 200 by builder 0101 000000.001",
+        "r1 rationale:- #- 0101 000000.000",
+    ]
+
+
+def test_the_answer_to_setting_names_what_it_replaced_by_whom_and_since_when() -> None:
+    before = DecisionState(1, 200, "draft", "1.0.0", None, (), (), "planner", None, NEW_YEAR, NEW_YEAR + 5)
+    one = decision(7, agent="planner", revision=2, replaced=before, notes=("a secret was redacted (jwt)",))
+    assert set_text([one]) == (
+        "set d7 ttl r2, was r1: 200 by planner draft 20260101 000000.000 UTC\nnote: a secret was redacted (jwt)"
+    )
+
+
+def test_the_answer_to_setting_says_when_nobody_had_been_named() -> None:
+    before = DecisionState(1, 300, "active", "1.0.0", None, (), (), None, "old\nreason", NEW_YEAR, NEW_YEAR + 5)
+    assert set_text([decision(revision=2, replaced=before)]).split("\n") == [
+        "set d1 ttl r2, was r1 by - 20260101 000000.000 UTC",
+        " old",
+        " reason",
+    ]
+
+
+def test_the_answer_to_setting_advises_about_similar_ones_once() -> None:
+    alike = Similar("d3", "ttl s", "5 minutes", "key", 91)
+    lines = set_text([decision(1, similar=(alike,)), decision(2, "other", similar=(alike,))]).split("\n")
+    assert lines == [
+        "set d1 ttl r1",
+        'like d3 "ttl s": 5 minutes (key 91%)',
+        "set d2 other r1",
+        'like d3 "ttl s": 5 minutes (key 91%)',
+        "Update the similar one instead, or say in the rationale why both are needed.",
+    ]
+
+
+def test_the_answer_to_setting_does_not_repeat_a_long_value() -> None:
+    before = DecisionState(1, "long " * 100, "active", "1.0.0", None, (), (), None, None, NEW_YEAR, NEW_YEAR + 5)
+    text = set_text([decision(revision=2, replaced=before)])
+    assert "... (500 characters) by -" in text
+    assert len(text) < 300

@@ -1,0 +1,215 @@
+"""Messages as text read back by a parser."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from interfaces.ledger import hostile
+from interfaces.ledger.hostile import DAY, NEW_YEAR
+from interfaces.ledger.reading import (
+    SPAN,
+    VALUE,
+    WHEN,
+    Format,
+    Item,
+    List,
+    read_content,
+    read_list,
+    read_span,
+    read_when,
+)
+from satchel.base.vocabulary import PRIORITIES
+from satchel.interfaces.ledger.messages_text import marked_text, messages_text, sent_text
+from satchel.keep.messages.records import MESSAGE_TYPES, MarkedRead, Message, MessagePage
+
+FORMAT = Format(
+    title=rf"messages for (?P<agent>{VALUE}), (?P<unread>[0-9]+) unread in all",
+    start="m(?P<id>[0-9]+)",
+    cells={
+        "type": "|".join(MESSAGE_TYPES),
+        "priority": "|".join(PRIORITIES),
+        "sender": rf"from {VALUE}",
+        "to": rf"to {VALUE}",
+        "state": rf"(?:unread|sent|read {WHEN})",
+        "kept": rf"kept {SPAN}",
+    },
+    own="(?: re:m(?P<reply>[0-9]+))?(?: thread:m(?P<thread>[0-9]+))?(?P<payload> payload)?",
+)
+
+
+def kept(message: Message) -> Message:
+    return replace(message, uid="", seq=0, score=None)
+
+
+def read_message(item: Item, year: str, reader: str) -> Message:
+    def agent(name: str, mark: str) -> str | None:
+        written = item.fields[name].removeprefix(mark)
+        return reader if written == "me" else None if written == "all" and name == "to" else item.value(name, mark)
+
+    number = int(item.fields["id"])
+    reply = int(item.fields["reply"]) if "reply" in item.fields else None
+    below = list(item.below)
+    payload: object = json.loads(below.pop()) if "payload" in item.fields else None
+    state = item.fields["state"]
+    return Message(
+        id=number,
+        uid="",
+        seq=0,
+        sender=agent("sender", "from "),
+        to=agent("to", "to "),
+        type=item.said("type"),
+        priority=item.said("priority"),
+        message=read_content(below),
+        payload=payload,
+        reply_to=reply,
+        thread=int(item.fields["thread"]) if "thread" in item.fields else reply or number,
+        created_at=item.moment,
+        expires_at=item.moment + read_span(item.fields["kept"].removeprefix("kept ")),
+        read_at=read_when(state.removeprefix("read "), year) if state.startswith("read ") else None,
+    )
+
+
+def read_messages(text: str) -> tuple[List, str, tuple[Message, ...]]:
+    page = read_list(text, FORMAT)
+    written = page.head["agent"]
+    assert written is not None
+    reader = str(json.loads(written)) if written.startswith('"') else written
+    items = [read_message(item, page.year, reader) for item in page.items]
+    if page.order in {"newest", "oldest"}:
+        items.sort(key=lambda item: (item.created_at, item.id), reverse=page.order == "newest")
+    return page, reader, tuple(items)
+
+
+def message(number: int = 1, text: str = "x", **changes: object) -> Message:
+    one = Message(
+        id=number,
+        uid="0" * 32,
+        seq=number,
+        sender="builder",
+        to="planner",
+        type="info",
+        priority="medium",
+        message=text,
+        payload=None,
+        reply_to=None,
+        thread=number,
+        created_at=NEW_YEAR,
+        expires_at=NEW_YEAR + DAY,
+    )
+    return replace(one, **changes)  # type: ignore[arg-type] # the tests give each field its own type
+
+
+def page_of(*some: Message, agent: str = "planner") -> MessagePage:
+    return MessagePage(some, len(some), 0, 20, 9, agent=agent, unread=5)
+
+
+payloads: st.SearchStrategy[object] = st.recursive(
+    st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | hostile.texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(hostile.texts, inner, max_size=3),
+    max_leaves=4,
+)
+
+
+@st.composite
+def messages(draw: st.DrawFn) -> Message:
+    number = draw(hostile.numbers)
+    created = draw(hostile.moments)
+    reply = draw(st.none() | st.sampled_from([1, 2, 3]))
+    return message(
+        number,
+        draw(hostile.texts),
+        sender=draw(st.none() | hostile.agents),
+        to=draw(st.none() | hostile.agents),
+        type=draw(st.sampled_from(MESSAGE_TYPES)),
+        priority=draw(st.sampled_from(PRIORITIES)),
+        payload=draw(st.none() | payloads),
+        reply_to=reply,
+        thread=draw(st.sampled_from([number, reply or 7, 5])),
+        created_at=created,
+        expires_at=created + draw(hostile.spans),
+        read_at=draw(st.none() | hostile.moments),
+    )
+
+
+@st.composite
+def pages(draw: st.DrawFn) -> MessagePage:
+    items = draw(st.lists(messages(), max_size=6, unique_by=lambda item: item.id))
+    order = draw(st.sampled_from(["newest", "oldest", "relevance", "seq"]))
+    if order in {"newest", "oldest"}:
+        items.sort(key=lambda item: (item.created_at, item.id), reverse=order == "newest")
+    reader = draw(hostile.agents)
+    unread = draw(st.integers(0, 9))
+    return MessagePage(tuple(items), len(items), 0, 20, 9, order, draw(hostile.notes), agent=reader, unread=unread)
+
+
+@given(pages())
+@example(page_of(message(2, sender="me", to="all"), message(1, sender="all", to=None), agent="me"))
+@example(page_of(message(1, "a\n{}", payload={"line": "\u2028m9 x"}), agent="all"))
+@example(page_of(message(1, payload=[])))
+def test_what_was_said_can_be_read_back(page: MessagePage) -> None:
+    read, reader, back = read_messages(messages_text(page))
+    assert back == tuple(map(kept, page.messages))
+    assert (reader, read.head["unread"]) == (page.agent, str(page.unread))
+    assert (read.total, read.cursor, read.notes) == (page.total, page.cursor, page.notes)
+
+
+@given(pages())
+def test_no_message_can_pass_for_a_line_of_ours(page: MessagePage) -> None:
+    ours = [line for line in messages_text(page).splitlines() if not line.startswith(" ")]
+    headings = [line for line in ours[1:] if line.startswith("# ")]
+    items = [line for line in ours if FORMAT.item.fullmatch(line)]
+    assert FORMAT.head.fullmatch(ours[0])
+    assert len(items) == len(page.messages)
+    assert len(ours) == 1 + len(headings) + len(items) + len(page.notes)
+
+
+def test_a_message_is_its_line_its_text_and_its_payload() -> None:
+    one = message(7, "a\nb", payload={"x": [1, None]}, reply_to=3, thread=1, to=None, read_at=NEW_YEAR + 1)
+    assert messages_text(page_of(one)).split("\n") == [
+        "1 messages for planner, 5 unread in all, newest first, 2026 UTC, seq 9",
+        "m7 info medium from builder to all read 0101 000000.001 kept 1d re:m3 thread:m1 payload 0101 000000.000",
+        " a",
+        " b",
+        ' {"x":[1,null]}',
+    ]
+
+
+def test_what_the_reader_sent_is_not_called_unread() -> None:
+    text = messages_text(page_of(message(7, sender="planner", to="builder")))
+    assert "m7 info medium from me to builder sent kept 1d" in text
+
+
+def test_a_reply_to_the_first_message_of_a_thread_does_not_name_it_twice() -> None:
+    assert " re:m3 0101" in messages_text(page_of(message(7, reply_to=3, thread=3)))
+
+
+def test_the_answer_to_sending_names_the_reader_the_thread_and_the_end() -> None:
+    one = message(7, priority="high", reply_to=3, thread=1, notes=("no agent planner has acted yet",))
+    assert sent_text(one) == (
+        "sent m7 to planner, info high, re:m3, thread:m1, kept until 20260102 000000.000 UTC\n"
+        "note: no agent planner has acted yet"
+    )
+
+
+def test_the_answer_to_sending_to_everyone_cannot_be_an_agent_of_that_name() -> None:
+    assert sent_text(message(to=None)).startswith("sent m1 to all, ")
+    assert sent_text(message(to="all")).startswith('sent m1 to "all", ')
+
+
+def test_marking_says_what_became_of_every_id() -> None:
+    marked = MarkedRead("planner", ("m1", "m2"), ("m3",), ("m9",), ("m4",), 6)
+    assert marked_text(marked).split("\n") == [
+        "2 marked read: m1 m2",
+        "already read: m3",
+        "unknown or expired: m9",
+        "not planner's to read: m4",
+        "6 unread left for planner",
+    ]
+
+
+def test_marking_nothing_says_so() -> None:
+    assert marked_text(MarkedRead("a b", (), (), (), (), 0)) == '0 marked read\n0 unread left for "a b"'

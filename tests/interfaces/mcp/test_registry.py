@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from satchel.base.errors import Conflict, InvalidInput
+from satchel.interfaces.mcp.call import Call
+from satchel.interfaces.mcp.registry import Registry, Tool
+
+PARAMETERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}},
+    "additionalProperties": False,
+}
+
+
+def double(call: Call[int], /, n: int = 1) -> str:
+    return str(call.service * n)
+
+
+def tool(name: str, toolset: str = "find", **changes: Any) -> Tool[int]:
+    fields: dict[str, Any] = {
+        "description": f"Does {name}.",
+        "parameters": PARAMETERS,
+        "handler": double,
+        "read_only": True,
+    }
+    return Tool(name, toolset, **fields | changes)
+
+
+TOOLS = [
+    tool("write", "context", read_only=False),
+    tool("search", "find"),
+    tool("read", "context"),
+    tool("clear", "admin", read_only=False, destructive=True),
+]
+
+
+def run(subject: Tool[int], arguments: dict[str, object], call: Call[int] | None = None) -> tuple[str, bool]:
+    outcome = Registry([subject]).run(subject, arguments, call or Call(2))
+    return outcome.text, outcome.is_error
+
+
+def test_tools_are_listed_in_the_order_of_their_declaration() -> None:
+    assert list(Registry(TOOLS).tools) == ["write", "search", "read", "clear"]
+    assert list(Registry(TOOLS, ["find", "context"]).tools) == ["write", "search", "read"]
+
+
+def test_a_read_only_registry_has_only_tools_that_read() -> None:
+    assert list(Registry(TOOLS, read_only=True).tools) == ["search", "read"]
+
+
+def test_a_listing_shows_what_a_host_needs_and_nothing_more() -> None:
+    shown = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    assert Registry(TOOLS, ["context"]).listing() == [
+        {
+            "name": "write",
+            "description": "Does write.",
+            "inputSchema": shown,
+            "annotations": {"destructiveHint": False},
+        },
+        {
+            "name": "read",
+            "description": "Does read.",
+            "inputSchema": shown,
+            "annotations": {"readOnlyHint": True},
+        },
+    ]
+
+
+def test_a_destructive_tool_says_so() -> None:
+    (listed,) = Registry(TOOLS, ["admin"]).listing()
+    assert listed["annotations"] == {"destructiveHint": True}
+
+
+def listed(*schemas: dict[str, Any], name: str = "p") -> list[dict[str, Any] | None]:
+    """Return how a parameter of one name is shown in tools that declare it so, None where it is not."""
+    tools = [
+        tool(f"t{n}", parameters={"type": "object", "properties": {name: schema}, "additionalProperties": False})
+        for n, schema in enumerate(schemas)
+    ]
+    return [one["inputSchema"]["properties"].get(name) for one in Registry(tools).listing()]
+
+
+SAID = {"type": "string", "description": "A way.", "enum": ["a", "b"]}
+
+
+def test_what_tools_say_alike_of_a_parameter_is_said_once() -> None:
+    again = {"type": "string", "enum": ["a", "b"]}
+    assert listed(SAID, SAID, SAID) == [SAID, again, again]
+
+
+def test_a_format_that_a_tool_showed_is_not_shown_again() -> None:
+    assert listed(SAID, SAID, SAID, name="format") == [SAID, None, None]
+
+
+def test_another_format_is_shown() -> None:
+    other = {**SAID, "enum": ["c"]}
+    assert listed(SAID, other, name="format") == [SAID, {"type": "string", "enum": ["c"]}]
+
+
+def test_what_a_tool_says_otherwise_of_a_parameter_is_said() -> None:
+    other = {**SAID, "enum": ["c"]}
+    assert listed(SAID, other, SAID) == [
+        SAID,
+        {"type": "string", "enum": ["c"]},
+        {"type": "string", "enum": ["a", "b"]},
+    ]
+
+
+def test_what_a_tool_says_after_one_that_said_nothing_is_said() -> None:
+    assert listed(SAID, {"type": "string"}, SAID) == [SAID, {"type": "string"}, SAID]
+
+
+def test_what_tools_say_alike_of_a_lists_items_is_said_once() -> None:
+    lists = {"type": "array", "items": SAID}
+    assert listed(lists, lists) == [lists, {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}]
+
+
+def test_types_and_bounds_are_always_shown() -> None:
+    bounded = {"type": ["integer", "null"], "minimum": 0, "maximum": 5}
+    assert listed(bounded, bounded) == [bounded, bounded]
+
+
+def test_what_is_not_shown_again_is_checked_again() -> None:
+    parameters = {"type": "object", "properties": {"n": SAID}, "additionalProperties": False}
+    registry = Registry([tool("one", parameters=parameters), tool("two", parameters=parameters)])
+    outcome = registry.run(registry.tool("two"), {"n": "c"}, Call(2))
+    assert outcome.text.startswith("error [invalid_input]: unknown n 'c'")
+
+
+def test_a_wire_name_that_is_a_word_of_the_language_gets_an_underscore() -> None:
+    def handler(_call: Call[int], /, from_: str, to: str) -> str:
+        return from_ + to
+
+    parameters = {
+        "type": "object",
+        "properties": {"from": {"type": "string"}, "to": {"type": "string"}},
+        "additionalProperties": False,
+    }
+    subject = tool("get", parameters=parameters, handler=handler)
+    assert run(subject, {"from": "a", "to": "b"}) == ("ab", False)
+    assert run(subject, {"from_": "a"})[0].startswith("error [invalid_input]: unknown get argument 'from_'")
+
+
+def test_an_unknown_toolset_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(
+        InvalidInput,
+        match=r"unknown toolset .contxt.\. Did you mean .context.\? Valid: context, find, admin, all",
+    ):
+        Registry(TOOLS, ["contxt"])
+
+
+def test_a_registry_without_a_toolset_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="no toolset is chosen"):
+        Registry(TOOLS, [])
+
+
+def test_an_unknown_tool_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(InvalidInput, match=r"unknown tool .serch.\. Did you mean .search."):
+        Registry(TOOLS).tool("serch")
+
+
+def test_a_tool_of_another_toolset_is_refused_with_its_name() -> None:
+    with pytest.raises(InvalidInput, match=r"belongs to the toolset admin; .* and not read-only"):
+        Registry(TOOLS, ["find"]).tool("clear")
+
+
+def test_a_handler_gets_the_service_and_the_checked_arguments() -> None:
+    assert run(tool("double"), {"n": "21"}) == ("42", False)
+
+
+def test_an_error_on_purpose_is_shown_with_its_code_and_remedy() -> None:
+    def fail(_call: Call[int], /, n: int = 1) -> str:
+        raise Conflict("two runs are active", "Name one")
+
+    assert run(tool("fail", handler=fail), {}) == ("error [conflict]: two runs are active. Name one", True)
+
+
+def test_a_refused_argument_is_shown_as_an_error() -> None:
+    told, is_error = run(tool("double"), {"m": 1})
+    assert is_error
+    assert told.startswith("error [invalid_input]: unknown double argument 'm'")
+
+
+@pytest.mark.parametrize("answer", [None, 3, b"bytes"])
+def test_an_answer_that_is_no_text_is_a_fault(answer: object, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tool("odd", handler=lambda _call: answer), {}) == (
+        "error [internal]: internal error; see the server's log",
+        True,
+    )
+    assert "TypeError: the handler returned" in capsys.readouterr().err
+
+
+def test_a_fault_survives_a_log_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr("sys.stderr", closed)
+    assert run(tool("odd", handler=lambda _call: None), {})[1] is True
+
+
+def test_a_keyboard_interrupt_is_not_swallowed() -> None:
+    def stop(_call: Call[int], /) -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tool("stop", handler=stop), {})
+
+
+def test_a_call_cancelled_before_its_turn_does_not_run() -> None:
+    call = Call(2)
+    call.cancel()
+    assert run(tool("double"), {}, call) == ("error [interrupted]: the call was cancelled", True)
+
+
+def test_what_a_cancelled_handler_raises_is_no_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(call: Call[int], /) -> str:
+        call.cancel()
+        raise RuntimeError("the statement was interrupted")
+
+    assert run(tool("wait", handler=interrupted), {})[0].startswith("error [interrupted]")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "faulty",
+    [
+        [tool("search"), tool("search")],
+        [tool("search", destructive=True)],
+        [tool("search", parameters={"type": "string"})],
+        [tool("search", parameters={"type": "object"})],
+        [tool("search", parameters={"type": "object", "properties": {}})],
+    ],
+)
+def test_a_faulty_declaration_is_refused(faulty: list[Tool[int]]) -> None:
+    with pytest.raises(ValueError, match=r"search|additionalProperties"):
+        Registry(faulty)

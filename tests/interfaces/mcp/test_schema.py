@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from satchel.base.errors import InvalidInput
+from satchel.interfaces.mcp.schema import Schema, check_arguments, check_schema
+
+NAN, INFINITE = float("nan"), float("inf")
+TEXT: Schema = {"type": "string"}
+WHOLE: Schema = {"type": "integer", "minimum": 0, "maximum": 500}
+LIST: Schema = {"type": "array", "items": {"type": "string"}}
+POINT: Schema = {
+    "type": "object",
+    "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}},
+    "required": ["x"],
+    "additionalProperties": False,
+}
+EITHER: Schema = {"type": ["string", "number"]}
+CLEARABLE_LIST: Schema = {"type": ["array", "null"], "items": {"type": "string"}}
+CLEARABLE: Schema = {"type": ["string", "null"]}
+KIND: Schema = {"type": "string", "enum": ["discovery", "error"]}
+
+
+def parameters(*required: str, **properties: Schema) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def check(schema: Schema, value: object) -> Any:
+    return check_arguments(parameters(value=schema), {"value": value}, "tool").get("value", "not given")
+
+
+def problem(schema: Schema, arguments: dict[str, object]) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        check_arguments(schema, arguments, "search")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "expected"),
+    [
+        (TEXT, "x", "x"),
+        (TEXT, "", ""),
+        (TEXT, '["stays text"]', '["stays text"]'),
+        (TEXT, "\ud800", "\ud800"),
+        (TEXT, None, "not given"),
+        (WHOLE, 3, 3),
+        (WHOLE, 0, 0),
+        (WHOLE, 500, 500),
+        (WHOLE, 3.0, 3),
+        (WHOLE, "3", 3),
+        (WHOLE, " 3 ", 3),
+        ({"type": "integer"}, "-3", -3),
+        ({"type": "integer"}, 10**400, 10**400),
+        ({"type": "number"}, 3, 3),
+        ({"type": "number"}, 2.5, 2.5),
+        ({"type": "boolean"}, False, False),
+        ({"type": ["boolean", "integer"], "minimum": 2}, True, True),
+        (LIST, ["a", "b"], ["a", "b"]),
+        (LIST, [], []),
+        (LIST, '["a", "b"]', ["a", "b"]),
+        (LIST, " []", []),
+        (LIST, "api", ["api"]),
+        (LIST, " src/a-b.py ", ["src/a-b.py"]),
+        (CLEARABLE_LIST, "api", ["api"]),
+        (CLEARABLE_LIST, None, None),
+        ({"type": "array", "items": KIND}, "error", ["error"]),
+        ({"type": "array", "items": WHOLE}, ["3", 4.0], [3, 4]),
+        (POINT, {"x": 1}, {"x": 1}),
+        (POINT, '{"x": "1", "y": null}', {"x": 1}),
+        ({"type": "object"}, {"free": ["form"]}, {"free": ["form"]}),
+        (EITHER, "3", "3"),
+        (EITHER, 3, 3),
+        (CLEARABLE, None, None),
+        (KIND, "error", "error"),
+        ({}, [None], [None]),
+    ],
+)
+def test_a_value_is_taken_in_its_declared_type(schema: Schema, given: object, expected: object) -> None:
+    taken = check(schema, given)
+    assert (taken, type(taken)) == (expected, type(expected))
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "wanted"),
+    [
+        (TEXT, 3, "value must be text, not 3"),
+        (TEXT, True, "value must be text, not True"),
+        (WHOLE, 2.5, "value must be a whole number, not 2.5"),
+        (WHOLE, True, "value must be a whole number, not True"),
+        (WHOLE, NAN, "value must be a whole number, not nan"),
+        (WHOLE, INFINITE, "value must be a whole number, not inf"),
+        (WHOLE, "3.0", "value must be a whole number, not '3.0'"),
+        (WHOLE, "", "value must be a whole number, not ''"),
+        (WHOLE, "٣", "value must be a whole number, not '٣'"),
+        (WHOLE, "9" * 5_000, "value must be a whole number, not '999"),
+        (WHOLE, -1, "value is -1. It must be between 0 and 500"),
+        (WHOLE, 501, "value is 501. It must be between 0 and 500"),
+        ({"type": "integer", "minimum": 1}, 0, "value is 0. It must be at least 1"),
+        ({"type": "number", "maximum": 1}, 1.5, "value is 1.5. It must be at most 1"),
+        ({"type": "number"}, NAN, "value must be a number, not nan"),
+        ({"type": "number"}, "2.5", "value must be a number, not '2.5'"),
+        ({"type": "boolean"}, 1, "value must be true or false, not 1"),
+        ({"type": "boolean"}, "true", "value must be true or false, not 'true'"),
+        (LIST, "a, b", "value must be a list, not 'a, b'"),
+        (LIST, '{"a": 1}', "value must be a list, not '{\"a\": 1}'"),
+        (LIST, "a b", "value must be a list, not 'a b'"),
+        (LIST, "a;b", "value must be a list, not 'a;b'"),
+        (LIST, "a|b", "value must be a list, not 'a|b'"),
+        (LIST, '"a"', "value must be a list, not '\"a\"'"),
+        (LIST, "", "value must be a list, not ''"),
+        (CLEARABLE_LIST, "null", "value must be a list or null, not 'null'"),
+        ({"type": "array", "items": KIND}, "eror", "unknown value[0] 'eror'. Did you mean 'error'?"),
+        ({"type": "array", "items": WHOLE}, "seven", "value must be a list, not 'seven'"),
+        ({"type": "array", "items": {"type": "object"}}, "a", "value must be a list, not 'a'"),
+        (LIST, "[half", "value must be a list, not '[half'"),
+        (LIST, "[" * 100_000, "value must be a list, not '[[["),
+        (LIST, ["a", 1], "value[1] must be text, not 1"),
+        (LIST, ["a", None], "value[1] must be text, not None"),
+        (POINT, {"x": 1, "z": 2}, "unknown field of value 'z'"),
+        (POINT, {"y": 2}, "field of value 'value.x' is missing"),
+        (POINT, {"x": "one"}, "value.x must be a whole number, not 'one'"),
+        (POINT, [], "value must be an object, not []"),
+        (EITHER, [], "value must be text or a number, not []"),
+        (KIND, "eror", "unknown value 'eror'. Did you mean 'error'? Valid: discovery, error"),
+        (KIND, "x" * 5_000, "unknown value 'xxx"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_what_would_be_right(schema: Schema, given: object, wanted: str) -> None:
+    assert problem(parameters(value=schema), {"value": given}).startswith(wanted)
+
+
+def test_an_unknown_argument_is_refused_with_the_nearest_name_and_the_list() -> None:
+    told = problem(parameters(query=TEXT, limit=WHOLE), {"querry": "x"})
+    assert told == "unknown search argument 'querry'. Did you mean 'query'? Valid: query, limit"
+
+
+def test_an_argument_to_a_tool_without_any_is_refused() -> None:
+    assert problem(parameters(), {"x": 1}) == "unknown search argument 'x'. It takes none"
+
+
+@pytest.mark.parametrize("given", [{}, {"query": None}])
+def test_a_missing_argument_is_named_with_an_example(given: dict[str, object]) -> None:
+    told = problem(parameters("query", query=TEXT), given)
+    assert told == 'search argument \'query\' is missing. Give "query": "..."'
+
+
+def test_a_missing_choice_is_named_with_its_choices() -> None:
+    told = problem(parameters("kind", kind=KIND), {})
+    assert told.endswith('Give "kind" as one of: discovery, error')
+
+
+def test_a_huge_wrong_value_is_repeated_only_in_part() -> None:
+    assert len(problem(parameters(value=WHOLE), {"value": "x" * 100_000})) < 200
+
+
+def test_a_huge_unknown_name_is_repeated_only_in_part() -> None:
+    assert len(problem(parameters(value=WHOLE), {"x" * 100_000: 1})) < 200
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "pattern": "x"},
+        {"type": "text"},
+        {"type": ["string", "text"]},
+        {"type": "array", "items": {"type": "string", "minLength": 1}},
+        {"type": "object", "properties": {}},
+        {"type": "object", "properties": {}, "required": ["x"], "additionalProperties": False},
+        {"type": "object", "properties": {"x": {"format": "date"}}, "additionalProperties": False},
+    ],
+)
+def test_a_schema_that_says_more_than_is_checked_is_refused(schema: Schema) -> None:
+    with pytest.raises(ValueError, match=r"schema|additionalProperties|required"):
+        check_schema(schema)
+
+
+def test_notes_to_the_reader_are_allowed_in_a_schema() -> None:
+    check_schema({"type": "string", "description": "A name.", "default": "x"})

@@ -1,0 +1,323 @@
+"""What holds for the tools as a whole: which are served, what they cost, and how their answers end."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from consult.answered_turns import take_turn
+from default_tools import DEFAULT_TOOLS
+from satchel.base.tokens import token_counter
+from satchel.base.vocabulary import LIVENESS
+from satchel.find.query import SYNTAXES
+from satchel.interfaces.mcp.guidance import INSTRUCTIONS, PROMPTS
+from satchel.interfaces.mcp.offers import Prompt
+from satchel.interfaces.mcp.registry import Registry
+from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.interfaces.mcp.tools.context import TOOLS as CONTEXT_TOOLS
+from satchel.keep.constraints.records import STATUSES as CONSTRAINT_STATUSES
+from satchel.keep.decisions import STATUSES as DECISION_STATUSES
+from satchel.keep.files.records import CHANGES
+from satchel.keep.messages.records import MESSAGE_TYPES
+from satchel.keep.packages import EVENTS
+from satchel.keep.packages import TYPES as PACKAGE_TYPES
+from satchel.keep.packages.queries import SHOWN as PACKAGE_STATUSES
+from tool_asking import Asker
+
+READING = {
+    "context": ["read_context"],
+    "search": ["search"],
+    "decisions": ["get_decision", "find_decisions"],
+    "constraints": ["get_constraints"],
+    "get_briefing": [],
+    "errors": [],
+    "packages": ["get_packages"],
+    "messages": ["get_messages"],
+    "files": ["get_file_changes", "check_files"],
+    "consult": ["list_conversations"],
+    "admin": ["get_layer_summary", "get_stats", "get_config"],
+}
+WRITING = {
+    "context": ["write_context"],
+    "search": [],
+    "decisions": ["set_decision"],
+    "constraints": ["add_constraint", "deactivate_constraint"],
+    "briefing": ["get_briefing"],
+    "errors": ["report_error", "report_outcome"],
+    "packages": ["save_package", "save_strategy"],
+    "messages": ["send_message", "mark_read"],
+    "files": ["record_file_change", "claim_files", "release_files"],
+    "consult": ["consult", "reset_conversation"],
+    "admin": ["clear_old_data"],
+}
+DESTRUCTIVE = {"clear_old_data", "reset_conversation"}
+
+
+def cost(*toolsets: str) -> int:
+    """Tokens of `tools/list`: all that agents and their hosts read about the tools."""
+    listing = {"tools": Registry(ALL_TOOLS, toolsets).listing()}
+    return token_counter("o200k_base").count(json.dumps(listing, ensure_ascii=False, separators=(",", ":")), "json")
+
+
+def choices(tool: str, parameter: str) -> tuple[str, ...]:
+    (declared,) = (one for one in ALL_TOOLS if one.name == tool)
+    schema: Mapping[str, Any] = declared.parameters["properties"][parameter]
+    return tuple(schema.get("items", schema)["enum"])
+
+
+def test_the_tools_are_in_the_order_of_the_design() -> None:
+    assert list(dict.fromkeys(tool.toolset for tool in ALL_TOOLS)) == list(READING)
+    for toolset, reading in READING.items():
+        assert {tool.name for tool in ALL_TOOLS if tool.toolset == toolset} == {*reading, *WRITING[toolset]}
+
+
+def test_the_default_tools() -> None:
+    assert list(Registry(ALL_TOOLS, DEFAULT_TOOLSETS).tools) == DEFAULT_TOOLS
+
+
+def test_a_read_only_server_has_only_what_reads() -> None:
+    served = list(Registry(ALL_TOOLS, read_only=True).tools)
+    assert served == [name for names in READING.values() for name in names]
+
+
+def test_only_what_deletes_is_called_destructive() -> None:
+    assert {tool.name for tool in ALL_TOOLS if tool.destructive} == DESTRUCTIVE
+
+
+def test_the_default_tools_cost_little() -> None:
+    assert cost(*DEFAULT_TOOLSETS) < 1_600
+
+
+def test_all_tools_leave_room_for_those_to_come() -> None:
+    assert cost("all") < 4_000
+
+
+def test_the_instructions_are_short() -> None:
+    assert token_counter("o200k_base").count(INSTRUCTIONS) < 200
+
+
+def test_the_instructions_say_what_to_call_at_the_start_and_after_a_failure() -> None:
+    assert INSTRUCTIONS.index("Begin each iteration with get_briefing") < INSTRUCTIONS.index("report_error")
+    assert "report_outcome" in INSTRUCTIONS
+
+
+@pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.name)
+def test_the_calls_that_a_prompt_shows_take_those_parameters(prompt: Prompt) -> None:
+    text = prompt.fill({argument.name: "it" for argument in prompt.arguments})
+    shown = 0
+    for tool in ALL_TOOLS:
+        for call in re.findall(rf"\b{tool.name}((?: [a-z_]+=\S+)+)", text):
+            shown += 1
+            assert set(re.findall(r" ([a-z_]+)=", call)) <= tool.parameters["properties"].keys()
+    assert shown
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("toolset", [*READING, "all"])
+def test_what_is_left_out_of_a_listing_was_said_before(toolset: str, read_only: bool) -> None:
+    registry = Registry(ALL_TOOLS, [toolset], read_only=read_only)
+    said: dict[str, Any] = {}
+    for listed in registry.listing():
+        declared = registry.tools[listed["name"]].parameters
+        for name, shown in listed["inputSchema"]["properties"].items():
+            said[name] = said.get(name, {}) | shown
+            in_full = declared["properties"][name]
+            known = {part: said[name].get(part) for part in in_full if part != "items"}
+            assert known == {part: value for part, value in in_full.items() if part != "items"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "parameter", "valid"),
+    [
+        ("read_context", "status", LIVENESS),
+        ("search", "status", LIVENESS),
+        ("search", "syntax", SYNTAXES),
+        ("set_decision", "status", DECISION_STATUSES),
+        ("find_decisions", "status", DECISION_STATUSES),
+        ("get_constraints", "status", (*CONSTRAINT_STATUSES, "all")),
+        ("save_package", "type", PACKAGE_TYPES),
+        ("save_package", "event", EVENTS),
+        ("get_packages", "status", PACKAGE_STATUSES),
+        ("send_message", "type", MESSAGE_TYPES),
+        ("get_messages", "types", MESSAGE_TYPES),
+        ("record_file_change", "change", CHANGES),
+        ("get_file_changes", "change", CHANGES),
+    ],
+)
+def test_the_choices_offered_are_those_that_are_taken(tool: str, parameter: str, valid: tuple[str, ...]) -> None:
+    assert choices(tool, parameter) == tuple(valid)
+
+
+def test_every_answer_can_be_json() -> None:
+    assert [tool.name for tool in ALL_TOOLS if "format" not in tool.parameters["properties"]] == []
+
+
+CLAIMED = "notice: src/a.py is claimed by ben until "
+WAITING = "notice: 1 unread critical message waits for ben"
+NAMING: list[tuple[str, dict[str, Any]]] = [
+    ("write_context", {"type": "discovery", "content": "x", "file": "src/a.py"}),
+    ("read_context", {}),
+    ("search", {"query": "parser"}),
+    ("get_briefing", {"again": True}),
+    ("record_file_change", {"file": "src/a.py", "change": "modified"}),
+    ("get_file_changes", {}),
+]
+"""Calls whose answers name a file that ben has claimed."""
+
+
+@pytest.fixture
+def claimed(new_asker: Callable[..., Asker]) -> Callable[..., Asker]:
+    """Stores in which ben has claimed a file that a note and an edit name."""
+
+    def make(**options: object) -> Asker:
+        ask = new_asker(**options)
+        ask.text("write_context", type="discovery", content="a parser", file="src/a.py", agent="ben")
+        ask.text("record_file_change", file="src/a.py", change="created", description="a parser", agent="ben")
+        ask.text("claim_files", paths=["src/a.py"], agent="ben")
+        return ask
+
+    return make
+
+
+@pytest.mark.parametrize(("tool", "arguments"), NAMING)
+def test_an_answer_that_names_a_claimed_file_says_so(
+    claimed: Callable[..., Asker], tool: str, arguments: dict[str, Any]
+) -> None:
+    ask = claimed(agent="ann")
+    assert ask.text(tool, **arguments).split("\n")[-1].startswith(CLAIMED)
+    assert ask.fields(tool, **arguments)["notice"].startswith(CLAIMED)
+
+
+@pytest.mark.parametrize(("tool", "arguments"), NAMING)
+def test_the_holder_of_the_claim_is_told_nothing(
+    claimed: Callable[..., Asker], tool: str, arguments: dict[str, Any]
+) -> None:
+    ask = claimed(agent="ben")
+    assert "notice" not in ask.text(tool, **arguments)
+    assert "notice" not in ask.fields(tool, **arguments)
+
+
+@pytest.mark.parametrize("tool", ["write_context", "record_file_change"])
+def test_the_holder_named_in_a_call_is_told_nothing(claimed: Callable[..., Asker], tool: str) -> None:
+    arguments = dict(NAMING)[tool]
+    assert "notice" not in claimed(agent="ann").text(tool, **arguments, agent="ben")
+
+
+@pytest.mark.parametrize("tool", ["read_context", "get_file_changes"])
+def test_an_author_looked_for_is_not_the_one_who_reads(claimed: Callable[..., Asker], tool: str) -> None:
+    assert claimed(agent="ann").text(tool, agent="ben").split("\n")[-1].startswith(CLAIMED)
+
+
+def test_an_answer_that_names_no_claimed_file_has_no_notice(claimed: Callable[..., Asker]) -> None:
+    assert "notice" not in claimed(agent="ann").text("read_context", file="src/b.py")
+
+
+ANSWERING: list[tuple[str, dict[str, Any]]] = [
+    ("write_context", {"type": "discovery", "content": "x"}),
+    ("set_decision", {"key": "k", "value": 1}),
+    ("add_constraint", {"text": "a rule"}),
+    ("deactivate_constraint", {"id": "c1"}),
+    ("get_briefing", {}),
+    ("report_error", {"error_type": "KeyError", "message": "x"}),
+    ("report_outcome", {"solution": "y1"}),
+    ("save_package", {"summary": "x", "content": "x"}),
+    ("save_strategy", {"topic": "t", "insight": "x"}),
+    ("send_message", {"message": "x", "to": "ann"}),
+    ("get_messages", {}),
+    ("mark_read", {"ids": ["m99"]}),
+    ("record_file_change", {"file": "a.py", "change": "created"}),
+    ("check_files", {"file": "a.py"}),
+    ("claim_files", {"paths": ["a.py"]}),
+    ("release_files", {}),
+    ("consult", {"assistant": "ollama:tiny", "instructions": "x", "dry_run": True}),
+]
+"""A call of every tool that acts as the agent it names."""
+
+FOR_THE_DEFAULT: list[tuple[str, dict[str, Any]]] = [
+    ("read_context", {}),
+    ("search", {"query": "x"}),
+    ("get_decision", {"key": "old"}),
+    ("find_decisions", {}),
+    ("get_constraints", {}),
+    ("get_packages", {}),
+    ("get_file_changes", {}),
+    ("list_conversations", {}),
+    ("reset_conversation", {"session_id": "review"}),
+    ("get_layer_summary", {}),
+    ("get_stats", {}),
+    ("clear_old_data", {}),
+    ("get_config", {}),
+]
+"""A call of every other tool."""
+
+
+@pytest.fixture
+def waiting(new_asker: Callable[..., Asker]) -> Callable[..., Asker]:
+    """Stores in which a critical message waits for ben, and where a conversation can be had."""
+
+    def make(**options: object) -> Asker:
+        ask = new_asker(**options, settings={"consult.window_tokens": 16_000})
+        take_turn(ask.satchel.consulting.conversations)
+        ask.text("send_message", message="stop", to="ben", priority="critical", agent="ann")
+        ask.text("set_decision", key="old", value=1, agent="ann")
+        ask.text("add_constraint", text="an old rule", agent="ann")
+        ask.text("report_error", error_type="OldError", message="x", solution="an old fix", agent="ann")
+        return ask
+
+    return make
+
+
+def test_every_tool_is_called_below() -> None:
+    assert {name for name, _ in ANSWERING + FOR_THE_DEFAULT} == {tool.name for tool in ALL_TOOLS}
+
+
+@pytest.mark.parametrize(("tool", "arguments"), ANSWERING)
+def test_who_acts_learns_of_critical_messages(
+    waiting: Callable[..., Asker], tool: str, arguments: dict[str, Any]
+) -> None:
+    ask = waiting()
+    assert ask.text(tool, **arguments, agent="ben").split("\n")[-1] == WAITING
+    assert ask.fields(tool, **arguments, agent="ben")["notice"] == WAITING
+
+
+@pytest.mark.parametrize(("tool", "arguments"), ANSWERING + FOR_THE_DEFAULT)
+def test_the_default_agent_learns_of_critical_messages(
+    waiting: Callable[..., Asker], tool: str, arguments: dict[str, Any]
+) -> None:
+    assert waiting(agent="ben").text(tool, **arguments).split("\n")[-1] == WAITING
+
+
+@pytest.mark.parametrize(("tool", "arguments"), ANSWERING)
+def test_another_agent_is_told_nothing(waiting: Callable[..., Asker], tool: str, arguments: dict[str, Any]) -> None:
+    assert "notice" not in waiting(agent="ben").text(tool, **arguments, agent="cat")
+
+
+def test_once_read_a_critical_message_is_not_told_of_again(waiting: Callable[..., Asker]) -> None:
+    ask = waiting(agent="ben")
+    assert "notice" not in ask.text("mark_read", all=True)
+    assert "notice" not in ask.text("read_context")
+
+
+def test_a_note_of_a_decision_points_to_what_binds_the_project(empty: Asker) -> None:
+    notes = [
+        {"type": "decision", "content": "x"},
+        {"type": "error", "content": "y"},
+        {"type": "decision", "content": "z"},
+    ]
+    assert empty.text("write_context", entries=notes).count("set_decision") == 1
+    assert len(empty.fields("write_context", entries=notes)["notes"]) == 1
+
+
+def test_other_notes_point_to_nothing(empty: Asker) -> None:
+    assert "set_decision" not in empty.text("write_context", type="discovery", content="x")
+    assert "notes" not in empty.fields("write_context", type="discovery", content="x")
+
+
+def test_the_fields_of_a_note_are_named_where_an_agent_reads_them() -> None:
+    said = CONTEXT_TOOLS[0].parameters["properties"]["content"]["description"] + INSTRUCTIONS
+    named = ("description", "issue_type", "suggestion", "passed", "summary", "intent_satisfied", "iteration", "done")
+    assert [name for name in (*named, "next_step", "test_status", "blockers", "attempted") if name not in said] == []
