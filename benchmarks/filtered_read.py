@@ -22,9 +22,9 @@ _FILTERS: dict[str, Read] = {
     "task": lambda satchel: satchel.entries.read(run_id=big.WIDE, task_id=big.TASK),
     "loop": lambda satchel: satchel.entries.read(run_id=big.WIDE, loop_id=big.LOOP),
     "file": lambda satchel: satchel.entries.read(run_id=big.WIDE, file=big.FILE),
-    "search, a rare word": lambda satchel: satchel.entries.read(run_id=big.WIDE, search=big.RARE_WORD),
+    "search, a rare word": lambda satchel: satchel.entries.read(run_id=big.WIDE, query=big.RARE_WORD),
     "search in a small run, a word frequent outside": lambda satchel: satchel.entries.read(
-        run_id=big.NARROW, search=big.FREQUENT_WORD
+        run_id=big.NARROW, query=big.FREQUENT_WORD
     ),
 }
 

@@ -36,7 +36,7 @@ def run(bench: Bench) -> Section:
             acknowledged += len(uids)
             lost += len(uids - _kept(satchel, uids))
         failed = [check.name for check in satchel.housekeeping.doctor() if check.status == "failed"]
-        survivors = satchel.entries.read(agent="survivor", limit=0).total
+        survivors = satchel.entries.read(author="survivor", limit=0).total
     return Section(
         "Killing a writer",
         (

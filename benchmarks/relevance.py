@@ -146,7 +146,7 @@ def _answer(satchel: Satchel, question: Question, run_id: str, turns: Mapping[in
             said = words(" ".join(turn.text for turn in turns) if text is None else text)
             asked.answers[method][budget].append(len(wanted.intersection(said)) / len(wanted))
 
-    found = [entry.id for entry in satchel.entries.read(search=question.text, run_id=run_id, limit=_MAX_RESULTS)]
+    found = [entry.id for entry in satchel.entries.read(query=question.text, run_id=run_id, limit=_MAX_RESULTS)]
     for budget in BUDGETS:
         briefing = _brief(satchel, question, run_id, _ROLE, budget)
         add(BRIEFING, budget, _turns_of(briefing, turns), briefing.text)

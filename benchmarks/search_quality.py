@@ -78,7 +78,7 @@ class Searches:
 
     def in_run(self, satchel: Satchel, text: str, run_id: str, limit: int) -> list[int]:
         """Return the numbers of the entries found in a run, best first; none after an error."""
-        page = self._counted(text, lambda: satchel.entries.read(search=text, run_id=run_id, limit=limit))
+        page = self._counted(text, lambda: satchel.entries.read(query=text, run_id=run_id, limit=limit))
         return [entry.id for entry in page or ()]
 
     def _counted(self, text: str, search: Callable[[], _T]) -> _T | None:

@@ -195,7 +195,7 @@ def _pooled(samples: dict[str, Samples]) -> Samples:
 
 def _reader(satchel: Satchel, due: list[_Search]) -> Callable[[int], object]:
     def read(number: int) -> None:
-        page = satchel.entries.read(search=due[number].text, limit=_LIMIT, run_id=due[number].run_id)
+        page = satchel.entries.read(query=due[number].text, limit=_LIMIT, run_id=due[number].run_id)
         assert page.total, due[number]
 
     return read

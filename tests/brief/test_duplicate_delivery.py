@@ -223,7 +223,7 @@ class TestWhatIsNotCompared:
         for number, size in ((2, 4_000), (3, 4_001)):
             dev.entries.write("discovery", "ab " * (size // 3) + "c" * (size % 3 or 3), agent="Ann")
             deliver(dev, Kind.ENTRY, number)
-        texts = [entry.content for entry in dev.entries.read(order="asc", agent="Ann")][1:]
+        texts = [entry.content for entry in dev.entries.read(order="asc", author="Ann")][1:]
         assert [len(text) for text in texts] == [4_000, 4_001]
         assert [repeat(dev, text).ref for text in texts] == ["e2", "e4"]
 

@@ -42,7 +42,7 @@ def test_what_was_superseded_names_its_successor(opened: Satchel) -> None:
 
 def test_a_search_shows_its_scores(opened: Satchel) -> None:
     opened.entries.write("discovery", "salt")
-    (found,) = opened.entries.read(search="salt").entries
+    (found,) = opened.entries.read(query="salt").entries
     assert entry_fields(found)["score"] == found.score is not None
 
 

@@ -132,8 +132,8 @@ def test_what_is_forgotten_is_gone_from_the_entries_the_index_and_the_file(satch
     assert (result.ref, result.done, result.wal_emptied) == (leaked.ref, True, True)
     assert (result.still_in, result.unreadable) == ((), ())
     assert [entry.id for entry in satchel.entries.read(status="all")] == [kept.id]
-    assert satchel.entries.read(search="xylophonist").total == 0
-    assert satchel.entries.read(search="another").total == 1
+    assert satchel.entries.read(query="xylophonist").total == 0
+    assert satchel.entries.read(query="another").total == 1
     assert checks(satchel)["index"].status == "ok"
     assert forgotten_everywhere(satchel, "xylophon")
 
@@ -196,7 +196,7 @@ def test_compacting_keeps_everything_found(satchel: Satchel) -> None:
     shrunk = satchel.housekeeping.compact()
     assert shrunk.after < shrunk.before
     assert shrunk.wal_emptied
-    assert satchel.entries.read(search="word29").total == 1
+    assert satchel.entries.read(query="word29").total == 1
     assert checks(satchel)["file"].status == "ok"
 
 

@@ -57,7 +57,7 @@ def test_an_older_store_gets_them_and_nothing_else_changes(open_engine: OpenEngi
     tables = {name for name, sql in new - old if sql.lstrip().startswith("CREATE TABLE")}
     assert tables == set(TABLES)
     satchel = open_store()
-    assert [entry.content for entry in satchel.entries.read(search="alpha")] == ["alpha"]
+    assert [entry.content for entry in satchel.entries.read(query="alpha")] == ["alpha"]
     assert satchel.decisions.get("ttl").decision.value == 300
 
 

@@ -65,7 +65,7 @@ class TestAStoreOfVersion1:
     def test_what_it_held_is_read_searched_and_gone_on_with(self, open_store: OpenStore) -> None:
         satchel = open_store()
         assert [entry.content for entry in satchel.entries.read(run_id="r1", order="asc")] == ["alpha", "beta"]
-        assert [entry.content for entry in satchel.entries.read(run_id="r1", search="beta")] == ["beta"]
+        assert [entry.content for entry in satchel.entries.read(run_id="r1", query="beta")] == ["beta"]
         assert [(agent.name, agent.has_acted) for agent in satchel.agents.list()] == [("Dev", True)]
         assert satchel.entries.write("discovery", "gamma", run_id="r1", agent="dev").seq == 5
         assert satchel.finding.search("alpha beta gamma").total == 3

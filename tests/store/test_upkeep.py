@@ -63,7 +63,7 @@ def test_forgetting_leaves_no_trace_in_any_byte_of_the_store(open_store: OpenSto
     assert _holding(tmp_path) == set()
     satchel.close()
     assert _holding(tmp_path) == set()
-    assert satchel.entries.read(search=_TOKEN).total == 0
+    assert satchel.entries.read(query=_TOKEN).total == 0
     assert satchel.entries.read(limit=0).total == 60
     assert failed(satchel) == []
 

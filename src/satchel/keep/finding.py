@@ -116,7 +116,7 @@ class Finding:
         run_id: str | None = None,
         kinds: Sequence[str] | None = None,
         types: Sequence[str] | None = None,
-        agent: str | None = None,
+        author: str | None = None,
         task_id: str | None = None,
         loop_id: str | None = None,
         file: str | None = None,
@@ -133,7 +133,7 @@ class Finding:
             like: the short id of an item, to find more like it, instead of text.
             syntax: natural, or operators for AND, OR, NOT or -, prefix*, phrases and parentheses.
             run_id: only this run; None searches all runs.
-            kinds, types, agent, task_id, loop_id, file: only items of these.
+            kinds, types, author, task_id, loop_id, file: only items of these.
             since: only items from this time on: ISO 8601, an age such as ``90m``, or milliseconds UTC.
             status: all (superseded items rank below live ones), live or superseded.
             limit: 0 to 500; 0 gives the total alone.
@@ -157,7 +157,7 @@ class Finding:
         work = self._workplace
         chosen = _check_kinds(kinds)
         wanted = _check_types(chosen, types)
-        agent = None if agent is None else check_name(agent, "agent")
+        author = None if author is None else check_name(author, "author")
         file = None if file is None else canonical_path(file, work.files_root)
         task_id = None if task_id is None else check_name(task_id, "task_id")
         loop_id = None if loop_id is None else check_name(loop_id, "loop_id")
@@ -179,8 +179,8 @@ class Finding:
                 if itself is not None:
                     note = f"no other item holds a telling word of {(like or '').strip()}"
                 return FoundPage((), 0, offset, limit, (note,))
-            author = names.find_agent(transaction, project.id, agent)
-            scope = Scope(project.id, run, chosen, wanted, author, task_id, loop_id, file, moment, status, work.clock())
+            writer = names.find_agent(transaction, project.id, author)
+            scope = Scope(project.id, run, chosen, wanted, writer, task_id, loop_id, file, moment, status, work.clock())
             ranking = search.rank(transaction, query, scope)
             return _page(transaction, ranking, itself, offset, limit, explain=explain)
 

@@ -32,7 +32,7 @@ class TestWhichErrors:
 
     def test_it_is_found_by_the_words_of_the_fix(self, dev: Satchel) -> None:
         pad(dev, 1, "use the zebra adapter", test_status="passing")
-        assert [one.ref for one in dev.patterns.find(search="zebra")] == ["x1"]
+        assert [one.ref for one in dev.patterns.find(query="zebra")] == ["x1"]
 
     def test_none_twice(self, dev: Satchel) -> None:
         pad(dev, 1, "call it by name", test_status="passing")
@@ -74,7 +74,7 @@ class TestWhichErrors:
         told = pad(dev, 1, "import them", test_status="passing").notes
         assert len(told) == 6
         assert told[5] == "so for 4 more errors of loop L"
-        assert len(dev.patterns.find(search="import").patterns) == 9
+        assert len(dev.patterns.find(query="import").patterns) == 9
 
     def test_of_many_left_unsaid_too(self, dev: Satchel) -> None:
         for letter in "bcdefghi":

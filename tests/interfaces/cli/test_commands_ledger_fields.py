@@ -92,7 +92,7 @@ def decide(cli: Cli, value: str) -> Any:
 
 def test_a_decision_that_was_found(cli: Cli, satchel: Satchel) -> None:
     decide(cli, "300")
-    (record,) = satchel.decisions.find(search="session")
+    (record,) = satchel.decisions.find(query="session")
     assert set_fields(expected(record)).keys() == expected(record).keys() - {"notes", "replaced", "similar"}
     assert asked(cli, "decisions", "session")["decisions"] == [set_fields(expected(record))]
 
@@ -128,7 +128,7 @@ def test_a_constraint(cli: Cli, satchel: Satchel) -> None:
     added = asked(cli, "constraint", "add", f"never log {SECRET}", *kind, "--agent", "planner")
     assert added["notes"]
     ended = asked(cli, "constraint", "deactivate", "c1", "--reason", "old", "--agent", "builder")
-    (record,) = satchel.constraints.find(status="all", search="log")
+    (record,) = satchel.constraints.find(status="all", query="log")
     assert expected(record).keys() - set_fields(expected(record)).keys() == {"notes"}
     assert asked(cli, "constraint", "list", "log", "--status", "all")["constraints"] == [set_fields(expected(record))]
     assert ended == set_fields(expected(dataclasses.replace(record, score=None)))
@@ -142,7 +142,7 @@ def test_a_message(cli: Cli, satchel: Satchel) -> None:
     (record,) = satchel.messages.inbox(agent="builder")
     assert sent == set_fields(expected(record))
     asked(cli, "message", "read", "m2", "--agent", "builder")
-    (record,) = satchel.messages.inbox(agent="builder", search="look")
+    (record,) = satchel.messages.inbox(agent="builder", query="look")
     assert expected(record).keys() - set_fields(expected(record)).keys() == {"notes"}
     assert asked(cli, "message", "list", "look", "--agent", "builder")["messages"] == [set_fields(expected(record))]
 
@@ -154,7 +154,7 @@ def test_a_message_to_everyone_says_so(cli: Cli) -> None:
 def test_a_file_change(cli: Cli, satchel: Satchel, linked: Path) -> None:
     what = ("--description", f"hid {SECRET}", "--layer", "data", "--agent", "planner")
     made = asked(cli, "file", "record", "src/a.py", "modified", *what)
-    (record,) = satchel.files.changes(search="hid")
+    (record,) = satchel.files.changes(query="hid")
     assert made.pop("notes")
     assert made == set_fields(expected(dataclasses.replace(record, score=None)))
     assert record.worktree == str(linked)

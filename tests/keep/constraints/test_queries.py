@@ -112,14 +112,14 @@ def test_an_order_by_time_wins_over_priority_and_relevance(
         satchel.constraints.add(text, priority=priority)
         if text != "c rule":
             clock.advance(1_000)
-    page = satchel.constraints.find(order=order, search=search)
+    page = satchel.constraints.find(order=order, query=search)
     assert ("".join(text[0] for text in texts(page)), page.order) == (shown, name)
 
 
 def test_a_search_without_an_order_is_by_relevance(satchel: Satchel) -> None:
     satchel.constraints.add("tokens tokens tokens", priority="low")
     satchel.constraints.add("tokens and a lot of other words that say little about anything", priority="critical")
-    page = satchel.constraints.find(search="tokens")
+    page = satchel.constraints.find(query="tokens")
     assert [text[:13] for text in texts(page)] == ["tokens tokens", "tokens and a "]
     assert page.order == "relevance"
     scores = [constraint.score or 0 for constraint in page]
@@ -133,7 +133,7 @@ def test_text_category_layer_and_tags_are_all_searched(satchel: Satchel, word: s
         "keep latency low", category="performance", layer="presentation", tags=["observability"]
     )
     satchel.constraints.add("something else", category="security", layer="data", tags=["api"])
-    assert [constraint.id for constraint in satchel.constraints.find(search=word)] == [wanted.id]
+    assert [constraint.id for constraint in satchel.constraints.find(query=word)] == [wanted.id]
     assert [result.ref for result in satchel.finding.search(word, kinds=["constraint"]).results] == [wanted.ref]
 
 
@@ -141,16 +141,16 @@ def test_a_search_pages_as_it_counts(satchel: Satchel) -> None:
     for number in range(7):
         satchel.constraints.add(f"needle {number}")
     satchel.entries.write("discovery", "needle")
-    pages = [satchel.constraints.find(search="needle", limit=3, offset=offset) for offset in (0, 3, 6)]
+    pages = [satchel.constraints.find(query="needle", limit=3, offset=offset) for offset in (0, 3, 6)]
     assert [len(page) for page in pages] == [3, 3, 1]
     assert {page.total for page in pages} == {7}
     assert len({constraint.id for page in pages for constraint in page}) == 7
-    assert satchel.constraints.find(search="needle", limit=0).total == 7
+    assert satchel.constraints.find(query="needle", limit=0).total == 7
 
 
 def test_a_search_without_a_usable_word_says_so(satchel: Satchel) -> None:
     satchel.constraints.add("x")
-    page = satchel.constraints.find(search="?!")
+    page = satchel.constraints.find(query="?!")
     assert (page.total, page.notes) == (0, ("'?!' holds no word to search for",))
 
 
@@ -188,7 +188,7 @@ def tagged(satchel: Satchel) -> Satchel:
 def test_tags_are_whole_names_and_any_or_all_of_them(
     tagged: Satchel, tags: list[str], match: str, shown: set[str], search: str | None
 ) -> None:
-    page = tagged.constraints.find(tags=tags, match=match, search=search)
+    page = tagged.constraints.find(tags=tags, match=match, query=search)
     assert (set(texts(page)), page.total) == (shown, len(shown))
 
 
@@ -226,9 +226,9 @@ def test_since_shows_what_was_added_or_deactivated_from_then_on(
     clock.advance(1_000)
     satchel.constraints.add("d rule")
     since = iso(moment) if as_text else moment
-    page = satchel.constraints.find(since=since, status="all", order="asc", search=search)
+    page = satchel.constraints.find(since=since, status="all", order="asc", query=search)
     assert texts(page) == ["b rule", "c rule", "d rule"]
-    assert satchel.constraints.find(since=moment + 1, status="all", search=search).total == 1
+    assert satchel.constraints.find(since=moment + 1, status="all", query=search).total == 1
 
 
 def test_an_age_is_counted_from_now(satchel: Satchel, clock: ManualClock) -> None:
@@ -306,7 +306,7 @@ def test_a_filter_that_is_none_is_refused(
 
 
 def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(satchel: Satchel, project: Path) -> None:
-    page = satchel.constraints.find(layer="data", tags=["api"], agent="ann")
+    page = satchel.constraints.find(layer="data", tags=["api"], author="ann")
     assert (page.constraints, page.total, page.seq) == ((), 0, 0)
     assert page.notes == ("nothing was written for this project yet",)
     assert not (project / ".satchel").exists()
@@ -315,7 +315,7 @@ def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(satch
 def test_reading_changes_and_registers_nothing(satchel: Satchel) -> None:
     satchel.constraints.add("x")
     before = satchel.housekeeping.statistics()
-    satchel.constraints.find(agent="stranger", tags=["strange"], category="strange")
+    satchel.constraints.find(author="stranger", tags=["strange"], category="strange")
     after = satchel.housekeeping.statistics()
     assert (after.seq, after.agents) == (before.seq, before.agents)
 
@@ -335,7 +335,7 @@ def test_an_index_that_names_what_is_gone_is_reported(satchel: Satchel) -> None:
     with satchel.workplace.engine.write() as transaction:
         transaction.execute("DELETE FROM constraints")
     with pytest.raises(StoreDamaged, match="names what is not kept"):
-        satchel.constraints.find(search="x")
+        satchel.constraints.find(query="x")
 
 
 def test_the_index_made_anew_knows_what_it_knew(satchel: Satchel) -> None:
@@ -345,7 +345,7 @@ def test_the_index_made_anew_knows_what_it_knew(satchel: Satchel) -> None:
     with satchel.workplace.engine.write() as transaction:
         transaction.execute("DELETE FROM documents")
     satchel.finding.rebuild(say_nothing)
-    assert [constraint.id for constraint in satchel.constraints.find(search="zeta data odd")] == [kept.id]
-    found = satchel.finding.search("needle", agent="ann").results
+    assert [constraint.id for constraint in satchel.constraints.find(query="zeta data odd")] == [kept.id]
+    found = satchel.finding.search("needle", author="ann").results
     assert [(one.ref, one.status) for one in found] == [(kept.ref, "active")]
     assert [one.ref for one in satchel.finding.search("needle", status="superseded").results] == [ended.ref]

@@ -156,7 +156,7 @@ def test_after_a_refused_batch_its_names_can_be_used(decisions: Decisions) -> No
         decisions.set_many(bad, agent="Newcomer")
     made = decisions.set("a", 1, tags=["fresh"], scopes=["fresh"], agent="Newcomer")
     assert (made.tags, made.scopes, made.agent) == (("fresh",), ("fresh",), "Newcomer")
-    assert decisions.find(tags=["fresh"], scopes=["fresh"], agent="Newcomer").total == 1
+    assert decisions.find(tags=["fresh"], scopes=["fresh"], author="Newcomer").total == 1
 
 
 def test_what_fails_while_others_are_told_undoes_the_change(satchel: Satchel, dump: Dump) -> None:

@@ -122,7 +122,7 @@ def test_a_range_includes_its_ends_and_holds_no_texts(
 ) -> None:
     for value in (-2.5, 0, 5, 5.5, "text"):
         decisions.set(f"limit {value}", value)
-    page = decisions.find(minimum=minimum, maximum=maximum, search=search)
+    page = decisions.find(minimum=minimum, maximum=maximum, query=search)
     assert ({key.split()[1] for key in keys(page)}, page.total) == (shown, len(shown))
 
 
@@ -163,7 +163,7 @@ def test_tags_are_whole_names_and_any_or_all_of_them(
     tagged: Decisions, tags: list[str], match: str | None, shown: set[str], search: str | None
 ) -> None:
     given: dict[str, Any] = {} if match is None else {"match": match}
-    page = tagged.find(tags=tags, search=search, **given)
+    page = tagged.find(tags=tags, query=search, **given)
     assert (set(keys(page)), page.total) == (shown, len(shown))
 
 
@@ -202,8 +202,8 @@ def test_an_agent_is_the_one_who_set_it_last(decisions: Decisions) -> None:
     decisions.set("a", 1, agent="Ann")
     decisions.set("b", 1, agent="Ann")
     decisions.set("b", 2, agent="Bob")
-    assert keys(decisions.find(agent="ann")) == ["a"]
-    assert keys(decisions.find(agent="BOB")) == ["b"]
+    assert keys(decisions.find(author="ann")) == ["a"]
+    assert keys(decisions.find(author="BOB")) == ["b"]
 
 
 @pytest.mark.parametrize("as_text", [True, False])
@@ -218,9 +218,9 @@ def test_since_shows_what_was_set_or_changed_from_then_on(
     decisions.set("limit a", 1)
     decisions.set("limit c", 1)
     since = iso(moment) if as_text else moment
-    page = decisions.find(since=since, search=search, order="asc")
+    page = decisions.find(since=since, query=search, order="asc")
     assert (keys(page), page.total) == (["limit b", "limit c"], 2)
-    assert decisions.find(since=moment + 1, search=search).total == 0
+    assert decisions.find(since=moment + 1, query=search).total == 0
 
 
 def test_an_age_is_counted_from_now(decisions: Decisions, clock: ManualClock) -> None:
@@ -302,7 +302,7 @@ def test_a_filter_that_is_none_is_refused(
 
 
 def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(decisions: Decisions, project: Path) -> None:
-    page = decisions.find(layer="data", tags=["api"], scopes=["gateway"], agent="ann", search="cache")
+    page = decisions.find(layer="data", tags=["api"], scopes=["gateway"], author="ann", query="cache")
     assert (page.decisions, page.total, page.seq) == ((), 0, 0)
     assert page.notes == ("nothing was written for this project yet",)
     assert not (project / ".satchel").exists()

@@ -178,7 +178,7 @@ def test_reading_a_decision_changes_nothing(decisions: Decisions, dump: Dump) ->
     decisions.set("cache", 2)
     before = dump()
     decisions.get("cache")
-    decisions.find(agent="stranger", tags=["strange"], scopes=["strange"], search="strange")
+    decisions.find(author="stranger", tags=["strange"], scopes=["strange"], query="strange")
     assert dump() == before
 
 
@@ -189,7 +189,7 @@ def test_a_read_only_store_can_be_read(open_in: Callable[..., Satchel], project:
     reader = open_in(project, read_only=True).decisions
     found = reader.get("cache")
     assert [state.value for state in found.history] == [1]
-    assert [decision.seq for decision in reader.find(tags=["api"], search="cache")] == [now.seq]
+    assert [decision.seq for decision in reader.find(tags=["api"], query="cache")] == [now.seq]
 
 
 class TestTwoProjects:

@@ -198,7 +198,7 @@ class Ledger(RuleBasedStateMachine):
         offset: int,
     ) -> None:
         page = self.decisions.find(
-            search="redis" if searching else None,
+            query="redis" if searching else None,
             status=status,
             layer=layer,
             tags=tags,
@@ -206,7 +206,7 @@ class Ledger(RuleBasedStateMachine):
             scopes=scopes,
             minimum=low,
             maximum=high,
-            agent=agent,
+            author=agent,
             since=None if since is None else self.now + since,
             order=order,
             limit=limit,

@@ -166,24 +166,24 @@ class TestSearch:
             scopes=["checkout"],
             layer="infrastructure",
         )
-        assert [one.id for one in decisions.find(search=words)] == [wanted.id]
+        assert [one.id for one in decisions.find(query=words)] == [wanted.id]
         found = satchel.finding.search(words, kinds=["decision"]).results
         assert [(one.ref, one.kind, one.status) for one in found] == [(wanted.ref, "decision", "active")]
 
     def test_a_number_is_found_by_its_digits(self, decisions: Decisions) -> None:
         decisions.set("ttl", 86_400)
         decisions.set("other", 3)
-        assert keys(decisions.find(search="86400")) == ["ttl"]
+        assert keys(decisions.find(query="86400")) == ["ttl"]
 
     def test_what_it_said_before_no_longer_finds_it(self, decisions: Decisions) -> None:
         decisions.set("cache", "redis", rationale="speed", tags=["budget"])
         decisions.set("cache", "memcached", rationale=None, tags=[])
-        assert [decisions.find(search=word).total for word in ("redis", "speed", "budget", "memcached")] == [0, 0, 0, 1]
+        assert [decisions.find(query=word).total for word in ("redis", "speed", "budget", "memcached")] == [0, 0, 0, 1]
 
     def test_the_best_match_comes_first_with_its_score(self, decisions: Decisions) -> None:
         decisions.set("tokens", "tokens tokens")
         decisions.set("other", "tokens and a lot of other words that say little about anything at all, or so it seems")
-        page = decisions.find(search="tokens")
+        page = decisions.find(query="tokens")
         assert (keys(page), page.order) == (["tokens", "other"], "relevance")
         first, second = (one.score or 0 for one in page)
         assert first > second > 0
@@ -192,7 +192,7 @@ class TestSearch:
         satchel.entries.write("discovery", "needle")
         satchel.entries.write("decision", "needle")
         made = decisions.set("needle", 1)
-        assert decisions.find(search="needle").total == 1
+        assert decisions.find(query="needle").total == 1
         found = satchel.finding.search("needle", kinds=["decision"])
         assert ([one.ref for one in found.results], found.total) == ([made.ref], 1)
         assert satchel.finding.search("needle").total == 3
@@ -206,7 +206,7 @@ class TestSearch:
         results = satchel.finding.search("gateway").results
         assert (results[0].ref, results[0].status) == (new.ref, "active")
         assert {(one.ref, one.status) for one in results[1:]} == {(old.ref, "deprecated"), (draft.ref, "draft")}
-        assert decisions.find(search="gateway").decisions[0].id == new.id
+        assert decisions.find(query="gateway").decisions[0].id == new.id
         assert [one.ref for one in satchel.finding.search("gateway", status="live").results] == [new.ref]
 
     def test_a_decision_made_active_again_ranks_as_such(self, decisions: Decisions, satchel: Satchel) -> None:
@@ -219,12 +219,12 @@ class TestSearch:
     def test_an_agent_narrows_the_search_of_everything(self, decisions: Decisions, satchel: Satchel) -> None:
         decisions.set("needle one", 1, agent="Ann")
         two = decisions.set("needle two", 1, agent="Bob")
-        found = satchel.finding.search("needle", agent="bob").results
+        found = satchel.finding.search("needle", author="bob").results
         assert [(one.ref, one.agent) for one in found] == [(two.ref, "Bob")]
 
     def test_a_search_without_a_usable_word_says_so(self, decisions: Decisions) -> None:
         decisions.set("cache", 1)
-        page = decisions.find(search="?!")
+        page = decisions.find(query="?!")
         assert (page.total, page.notes) == (0, ("'?!' holds no word to search for",))
 
     def test_an_index_made_anew_knows_what_it_knew(self, decisions: Decisions, satchel: Satchel) -> None:
@@ -236,7 +236,7 @@ class TestSearch:
             transaction.execute("DELETE FROM documents")
         satchel.finding.rebuild(say_nothing)
         for word in ("needle", "budget", "mailer", "data", "why"):
-            assert kept.key in keys(decisions.find(search=word))
+            assert kept.key in keys(decisions.find(query=word))
         found = satchel.finding.search("needle").results
         assert (found[0].ref, found[0].status, found[0].agent) == (kept.ref, "active", "Ann")
         assert found[1].status == "deprecated"
@@ -246,4 +246,4 @@ class TestSearch:
         with satchel.workplace.engine.write() as transaction:
             transaction.execute("DELETE FROM decisions")
         with pytest.raises(StoreDamaged, match=r"names what is not kept"):
-            decisions.find(search="needle")
+            decisions.find(query="needle")

@@ -106,7 +106,7 @@ def test_a_decision_that_was_deleted_leaves_nothing_behind(decisions: Decisions,
         delete(transaction, 1, [made.id])
     assert kept() == before
     assert similar(decisions, "sessionTtl", TEXT) == []
-    assert decisions.find(search="session").total == 1
+    assert decisions.find(query="session").total == 1
 
 
 def test_a_decision_of_another_project_cannot_be_deleted(decisions: Decisions, satchel: Satchel, dump: Dump) -> None:

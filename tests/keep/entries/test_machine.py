@@ -195,11 +195,11 @@ class Context(RuleBasedStateMachine):
             task_id=task,
             loop_id=loop,
             file=file,
-            agent=agent,
+            author=agent,
             status=status,
             order=order,
             since=None if since is None else self.now + since,
-            search="note" if searching else None,
+            query="note" if searching else None,
             limit=limit,
             offset=offset,
             run_id=run,
@@ -235,7 +235,7 @@ class Context(RuleBasedStateMachine):
     def search_for_one_word(self, run: str, newest: int) -> None:
         for kept in sorted(self.model.values(), key=lambda kept: -kept.id)[newest : newest + 1]:
             for status in ("live", "superseded", "all"):
-                page = self.satchel.entries.read(search=kept.word, run_id=run, status=status, order="asc")
+                page = self.satchel.entries.read(query=kept.word, run_id=run, status=status, order="asc")
                 fits = kept.run == run and (status == "all" or (kept.heir is None) == (status == "live"))
                 assert [entry.id for entry in page] == ([kept.id] if fits else [])
 

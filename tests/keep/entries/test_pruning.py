@@ -105,8 +105,8 @@ def test_what_was_pruned_is_not_found_any_more(satchel: Satchel) -> None:
     for text in ("alpha", "beta"):
         satchel.entries.write("discovery", text)
     satchel.entries.prune(keep=1)
-    assert satchel.entries.read(search="alpha", status="all").total == 0
-    assert satchel.entries.read(search="beta").total == 1
+    assert satchel.entries.read(query="alpha", status="all").total == 0
+    assert satchel.entries.read(query="beta").total == 1
 
 
 def test_only_the_run_is_pruned(satchel: Satchel) -> None:

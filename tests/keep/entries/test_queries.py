@@ -120,7 +120,7 @@ def test_since_takes_iso_8601_an_age_and_milliseconds_and_includes_the_moment(in
     satchel, second = in_time
     for since in (iso(second), "1m", "60s", second):
         assert contents(satchel.entries.read(since=since, order="asc")) == ["minute 1", "minute 2"]
-        assert satchel.entries.read(since=since, search="minute").total == 2
+        assert satchel.entries.read(since=since, query="minute").total == 2
     assert satchel.entries.read(since=second + 1).total == 1
     assert satchel.entries.read(since="59s").total == 1
 
@@ -135,11 +135,11 @@ def test_status_chooses_live_superseded_or_all(satchel: Satchel) -> None:
     old = satchel.entries.write("codebase_analysis", {"summary": "old words"})
     new = satchel.entries.write("codebase_analysis", {"summary": "new words"})
     for search in (None, "words"):
-        assert [entry.id for entry in satchel.entries.read(search=search)] == [new.id]
-        assert [entry.id for entry in satchel.entries.read(status="live", search=search)] == [new.id]
-        (superseded,) = satchel.entries.read(status="superseded", search=search)
+        assert [entry.id for entry in satchel.entries.read(query=search)] == [new.id]
+        assert [entry.id for entry in satchel.entries.read(status="live", query=search)] == [new.id]
+        (superseded,) = satchel.entries.read(status="superseded", query=search)
         assert (superseded.id, superseded.superseded_by) == (old.id, new.id)
-        assert satchel.entries.read(status="all", search=search).total == 2
+        assert satchel.entries.read(status="all", query=search).total == 2
 
 
 @pytest.mark.parametrize("search", [None, "same"])
@@ -150,9 +150,9 @@ def test_the_order_is_by_time_and_then_by_id_when_the_clock_stands_still(
         for _ in range(4):
             satchel.entries.write("discovery", "same")
         clock.advance(1)
-    ascending = [entry.id for entry in satchel.entries.read(order="asc", search=search)]
+    ascending = [entry.id for entry in satchel.entries.read(order="asc", query=search)]
     assert ascending == sorted(ascending)
-    assert [entry.id for entry in satchel.entries.read(order="desc", search=search)] == ascending[::-1]
+    assert [entry.id for entry in satchel.entries.read(order="desc", query=search)] == ascending[::-1]
 
 
 def test_without_an_order_the_newest_come_first(satchel: Satchel) -> None:
@@ -351,7 +351,7 @@ def test_the_total_the_page_and_the_counter_are_of_one_moment(
 
 def test_reading_changes_nothing(grid: Satchel) -> None:
     before = grid.housekeeping.statistics()
-    grid.entries.read(run_id="r1", agent="someone new", search="needle")
+    grid.entries.read(run_id="r1", author="someone new", query="needle")
     grid.entries.load_state("r1")
     grid.entries.prune(run_id="r1", keep=1, preview=True)
     after = grid.housekeeping.statistics()

@@ -165,7 +165,7 @@ def test_what_lives_again_is_a_change_that_a_cursor_sees(satchel: Satchel, analy
 
 def test_what_lives_again_is_found_as_live(satchel: Satchel, analyses: list[Entry]) -> None:
     forget(satchel, analyses[3])
-    assert [entry.id for entry in satchel.entries.read(search="s2")] == [analyses[2].id]
+    assert [entry.id for entry in satchel.entries.read(query="s2")] == [analyses[2].id]
 
 
 def test_forgetting_a_live_verdict_brings_the_review_before_it_back(

@@ -52,7 +52,7 @@ def notes(satchel: Satchel) -> Satchel:
     ],
 )
 def test_what_a_person_types_finds_its_note_first(notes: Satchel, question: str, note: str) -> None:
-    page = notes.entries.read(search=question)
+    page = notes.entries.read(query=question)
     assert page.total >= 1
     assert page.entries[0].content == NOTES[note]
 
@@ -100,13 +100,13 @@ def test_what_a_person_types_finds_its_note_first(notes: Satchel, question: str,
 )
 def test_no_text_is_an_error(notes: Satchel, query: str) -> None:
     for order in (None, "asc"):
-        page = notes.entries.read(search=query, order=order, limit=500)
+        page = notes.entries.read(query=query, order=order, limit=500)
         assert page.total == len(page)
 
 
 @pytest.mark.parametrize("query", ["?", "...", "🎒", "* ^ : -", "\ud800", "\0", "_"])
 def test_a_query_without_a_word_finds_nothing_and_says_so(notes: Satchel, query: str) -> None:
-    page = notes.entries.read(search=query)
+    page = notes.entries.read(query=query)
     assert (page.entries, page.total) == ((), 0)
     assert page.notes == (f"{query!r} holds no word to search for",)
 
@@ -115,13 +115,13 @@ def test_a_query_without_a_word_finds_nothing_and_says_so(notes: Satchel, query:
 def test_a_query_of_stop_words_alone_searches_for_them(satchel: Satchel, query: str) -> None:
     satchel.entries.write("discovery", "you are the one who knows")
     satchel.entries.write("discovery", "nothing of it")
-    page = satchel.entries.read(search=query, order="asc")
+    page = satchel.entries.read(query=query, order="asc")
     assert ([entry.content for entry in page], page.notes) == (["you are the one who knows"], ())
 
 
 @pytest.mark.parametrize("query", ["p1", "r1", "k1", "scope", "text", "parts"])
 def test_scope_and_column_names_are_no_words_of_a_note(notes: Satchel, query: str) -> None:
-    assert notes.entries.read(search=query).total == 0
+    assert notes.entries.read(query=query).total == 0
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def ranked(satchel: Satchel) -> Satchel:
 
 
 def test_a_search_is_by_relevance(ranked: Satchel) -> None:
-    page = ranked.entries.read(search="cache")
+    page = ranked.entries.read(query="cache")
     assert page.order == "relevance"
     assert page.entries[0].content == "cache cache cache"
     scores = [entry.score or 0 for entry in page]
@@ -143,7 +143,7 @@ def test_a_search_is_by_relevance(ranked: Satchel) -> None:
 
 @pytest.mark.parametrize(("order", "name"), [("asc", "oldest"), ("desc", "newest")])
 def test_an_order_that_was_asked_for_comes_before_relevance(ranked: Satchel, order: str, name: str) -> None:
-    page = ranked.entries.read(search="cache", order=order)
+    page = ranked.entries.read(query="cache", order=order)
     ids = [entry.id for entry in page]
     assert page.order == name
     assert ids == sorted(ids, reverse=order == "desc")
@@ -152,14 +152,14 @@ def test_an_order_that_was_asked_for_comes_before_relevance(ranked: Satchel, ord
 
 def test_equally_relevant_notes_come_newest_first(satchel: Satchel) -> None:
     satchel.entries.write_many([NewEntry("discovery", "same words")] * 4)
-    ids = [entry.id for entry in satchel.entries.read(search="words")]
+    ids = [entry.id for entry in satchel.entries.read(query="words")]
     assert ids == sorted(ids, reverse=True)
 
 
 def test_any_of_the_words_is_enough_and_more_are_better(satchel: Satchel) -> None:
     for text in ("alpha", "beta", "alpha beta", "gamma"):
         satchel.entries.write("discovery", text)
-    found = [entry.content for entry in satchel.entries.read(search="alpha beta")]
+    found = [entry.content for entry in satchel.entries.read(query="alpha beta")]
     assert found[0] == "alpha beta"
     assert sorted(found) == ["alpha", "alpha beta", "beta"]
 
@@ -184,7 +184,7 @@ SYNTAX = st.lists(
 @given(ANY_TEXT | SYNTAX.map("".join))
 def test_any_text_can_be_searched_for(shared: Satchel, query: str) -> None:
     if query.strip():
-        page = shared.entries.read(search=query, limit=500)
+        page = shared.entries.read(query=query, limit=500)
         assert page.total == len(page)
 
 
@@ -209,5 +209,5 @@ def test_a_note_is_found_by_its_own_text(shared: Satchel, text: str) -> None:
     if not any(character.isalnum() for character in text):
         return
     written = shared.entries.write("decision", text)
-    found = shared.entries.read(search=text, types=["decision"], limit=500)
+    found = shared.entries.read(query=text, types=["decision"], limit=500)
     assert written.id in [entry.id for entry in found]

@@ -180,5 +180,5 @@ def test_what_was_accepted_is_accepted_again_unchanged(extra: dict[str, object])
 def test_the_texts_can_be_searched_but_not_the_names(satchel: Satchel) -> None:
     satchel.entries.write("review_issue", {"description": "leak in parser", "own": [{"detail": "quadratic"}]})
     assert searchable_text('{"a": "b", "c": [1, {"d": "e"}]}') == "b\ne"
-    assert satchel.entries.read(search="quadratic").total == 1
-    assert satchel.entries.read(search="description").total == 0
+    assert satchel.entries.read(query="quadratic").total == 1
+    assert satchel.entries.read(query="description").total == 0

@@ -212,7 +212,7 @@ def test_a_secret_in_content_is_redacted_and_said(satchel: Satchel, project: Pat
     written = satchel.entries.write("discovery", f"the token is {TOKEN}, rotate it")
     assert written.content == "the token is [redacted:github-token], rotate it"
     assert written.notes == ("a secret was redacted (github-token)",)
-    assert satchel.entries.read(search=TOKEN).total == 0
+    assert satchel.entries.read(query=TOKEN).total == 0
     satchel.close()
     for file in (project / ".satchel").iterdir():
         assert TOKEN.encode() not in file.read_bytes()

@@ -167,7 +167,7 @@ def test_the_index_of_changes_can_be_made_anew(satchel: Satchel, clock: ManualCl
     assert satchel.finding.search("note").total == 0
     satchel.finding.rebuild(lambda done, total: None)  # noqa: ARG005 -- nobody watches
     assert unscored(satchel) == before
-    assert numbers(satchel.files.changes(search="note", agent="ann", change="created", file="src/a.py")) == [
+    assert numbers(satchel.files.changes(query="note", author="ann", change="created", file="src/a.py")) == [
         expiring.id
     ]
     clock.now = expiring.expires_at
@@ -179,7 +179,7 @@ def test_deleted_changes_leave_the_index_too(satchel: Satchel) -> None:
     with satchel.workplace.engine.write() as transaction:
         file_changes.delete(transaction, 1, [gone.id])
         assert file_changes.searchable_texts(transaction, [gone.id, kept.id]) == {kept.id: "a.py\nnote"}
-    assert numbers(satchel.files.changes()) == numbers(satchel.files.changes(search="note")) == [kept.id]
+    assert numbers(satchel.files.changes()) == numbers(satchel.files.changes(query="note")) == [kept.id]
     checks = {check.name: check.status for check in satchel.housekeeping.doctor()}
     assert (checks["file"], checks["index"]) == ("ok", "ok")
 
@@ -189,4 +189,4 @@ def test_a_search_that_finds_what_is_not_kept_is_reported_as_damage(satchel: Sat
     with satchel.workplace.engine.write() as transaction:
         transaction.execute("DELETE FROM file_changes WHERE id = :id", {"id": kept.id})
     with pytest.raises(StoreDamaged, match="satchel rebuild"):
-        satchel.files.changes(search="note")
+        satchel.files.changes(query="note")

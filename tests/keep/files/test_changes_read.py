@@ -66,9 +66,9 @@ def test_a_folder_stands_for_everything_below_it_and_nothing_beside(
         "auth/d.py",
     ):
         satchel.files.record(file, "created", description="note")
-    found = satchel.files.changes(file=folder, search=search, order="asc")
+    found = satchel.files.changes(file=folder, query=search, order="asc")
     assert [change.file for change in found] == ["src/auth/a.py", "src/auth/x/y/b.py"]
-    assert satchel.files.changes(file=".", search=search).total == 7
+    assert satchel.files.changes(file=".", query=search).total == 7
 
 
 def test_percent_and_underscore_in_a_folder_mean_themselves(satchel: Satchel) -> None:
@@ -87,8 +87,8 @@ def test_changes_since_a_time_include_that_very_moment(
         clock.advance(60_000)
     middle = clock.now - 120_000
     for since in (middle, iso(middle), "2m"):
-        assert satchel.files.changes(since=since, search=search).total == 2
-    assert satchel.files.changes(since=middle + 1, search=search).total == 1
+        assert satchel.files.changes(since=since, query=search).total == 2
+    assert satchel.files.changes(since=middle + 1, query=search).total == 1
 
 
 @pytest.mark.parametrize("search", [None, "note"])
@@ -100,8 +100,8 @@ def test_newest_first_even_when_the_clock_stands_still_or_goes_back(
         clock.advance(step)
         made.append(satchel.files.record("a.py", "modified", description="note").id)
     newest_first = [made[3], made[1], made[0], made[2]]
-    assert numbers(satchel.files.changes(order="desc", search=search)) == newest_first
-    assert numbers(satchel.files.changes(order="asc", search=search)) == newest_first[::-1]
+    assert numbers(satchel.files.changes(order="desc", query=search)) == newest_first
+    assert numbers(satchel.files.changes(order="asc", query=search)) == newest_first[::-1]
     if search is None:
         assert numbers(satchel.files.changes()) == newest_first
 
@@ -113,7 +113,7 @@ def test_paging_covers_every_change_once(satchel: Satchel, search: str | None) -
     seen: list[int] = []
     offset: int | None = 0
     while offset is not None:
-        page = satchel.files.changes(limit=2, offset=offset, search=search)
+        page = satchel.files.changes(limit=2, offset=offset, query=search)
         assert page.total == 5
         seen += numbers(page)
         offset = page.next_offset
@@ -124,7 +124,7 @@ def test_paging_covers_every_change_once(satchel: Satchel, search: str | None) -
 @pytest.mark.parametrize("search", [None, "note"])
 def test_a_limit_of_0_gives_the_total_alone(satchel: Satchel, search: str | None) -> None:
     satchel.files.record("a.py", "modified", description="note")
-    page = satchel.files.changes(limit=0, search=search)
+    page = satchel.files.changes(limit=0, query=search)
     assert (page.changes, page.total, page.limit) == ((), 1, 0)
 
 
@@ -153,13 +153,13 @@ def test_a_page_says_how_it_is_ordered(satchel: Satchel, arguments: dict[str, An
 def test_the_best_match_comes_first_in_a_search_without_order(satchel: Satchel) -> None:
     best = satchel.files.record("session.py", "created", description="session session")
     satchel.files.record("b.py", "created", description="something longer about a session and other things")
-    assert numbers(satchel.files.changes(search="session"))[0] == best.id
+    assert numbers(satchel.files.changes(query="session"))[0] == best.id
 
 
 @pytest.mark.parametrize("word", ["src", "auth", "login", "form", "py", "authLogin", "login_form.py", "rotates"])
 def test_a_change_is_found_by_the_parts_of_its_path_and_the_words_about_it(satchel: Satchel, word: str) -> None:
     kept = satchel.files.record("src/authLogin/login_form.py", "created", description="rotates the token")
-    assert numbers(satchel.files.changes(search=word)) == [kept.id]
+    assert numbers(satchel.files.changes(query=word)) == [kept.id]
     found = satchel.finding.search(word).results
     assert [(one.ref, one.kind, one.type, one.file) for one in found] == [
         (kept.ref, "file_change", "created", "src/authLogin/login_form.py")
@@ -168,7 +168,7 @@ def test_a_change_is_found_by_the_parts_of_its_path_and_the_words_about_it(satch
 
 def test_a_search_without_a_word_says_so(satchel: Satchel) -> None:
     satchel.files.record("a.py", "created")
-    page = satchel.files.changes(search="!?")
+    page = satchel.files.changes(query="!?")
     assert (page.total, page.notes) == (0, ("'!?' holds no word to search for",))
 
 
@@ -206,12 +206,12 @@ def test_a_filter_that_is_not_acceptable_is_refused(
 
 def test_an_agent_that_nobody_is_makes_the_page_empty_and_is_said(satchel: Satchel) -> None:
     satchel.files.record("a.py", "created", agent="ann")
-    page = satchel.files.changes(agent="anna")
+    page = satchel.files.changes(author="anna")
     assert (page.total, page.notes) == (0, ("no agent is called 'anna' here",))
 
 
 def test_reading_before_the_first_write_makes_nothing(satchel: Satchel, project: Path) -> None:
-    page = satchel.files.changes(layer="data", agent="ann")
+    page = satchel.files.changes(layer="data", author="ann")
     assert (page.total, page.seq, page.notes) == (0, 0, ("nothing was written for this project yet",))
     assert not (project / ".satchel").exists()
 

@@ -41,7 +41,7 @@ def test_claims_can_be_limited_to_an_agent_and_to_what_covers_a_path(satchel: Sa
 
 def test_claims_of_an_agent_that_nobody_is_are_none_and_it_is_said(satchel: Satchel) -> None:
     satchel.files.claim(["a"], agent="ann")
-    page = satchel.files.claims(agent="bob")
+    page = satchel.files.claims(author="bob")
     assert (page.total, page.notes) == (0, ("no agent is called 'bob' here",))
 
 
@@ -54,7 +54,7 @@ def test_a_filter_of_claims_that_is_not_acceptable_is_refused(satchel: Satchel, 
 
 
 def test_listing_claims_before_the_first_write_makes_nothing(satchel: Satchel, project: Path) -> None:
-    page = satchel.files.claims(agent="ann", path="a")
+    page = satchel.files.claims(author="ann", path="a")
     assert (page.total, page.notes) == (0, ("nothing was written for this project yet",))
     assert not (project / ".satchel").exists()
 

@@ -85,7 +85,7 @@ def test_releasing_ends_the_claims_of_this_worktree_alone(trees: Trees) -> None:
     assert trees.linked.files.release(["a"], agent="ann").released == ("a",)
     assert trees.linked.files.release(["a"], agent="ann") == Released("ann", (), ("a",))
     assert trees.linked.files.release(agent="ann").released == ("b",)
-    assert [claim.path for claim in trees.linked.files.claims(agent="ann", path="a")] == ["a"]
+    assert [claim.path for claim in trees.linked.files.claims(author="ann", path="a")] == ["a"]
     assert trees.main.files.release(agent="ann").released == ("a", "b")
 
 

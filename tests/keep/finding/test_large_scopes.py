@@ -85,5 +85,5 @@ def test_a_small_run_in_a_large_store_is_searched_whole(crowded: Satchel) -> Non
 
 
 def test_reading_by_search_says_when_words_were_left_out_too(crowded: Satchel) -> None:
-    page = crowded.entries.read(search="common rare", limit=500)
+    page = crowded.entries.read(query="common rare", limit=500)
     assert (page.total, page.notes) == (5, (search.INCOMPLETE,))

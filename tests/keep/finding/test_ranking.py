@@ -98,6 +98,6 @@ def test_superseded_entries_come_after_live_ones_and_say_so(satchel: Satchel) ->
     [("which middleware handles auth", "middleware"), ("parseConfig", "parse-camel"), ("src/a.ts:42", "line")],
 )
 def test_reading_the_entries_of_a_run_ranks_the_same_way(story: Story, question: str, key: str) -> None:
-    read = [story.keys[entry.ref] for entry in story.satchel.entries.read(search=question, run_id="r1", limit=500)]
+    read = [story.keys[entry.ref] for entry in story.satchel.entries.read(query=question, run_id="r1", limit=500)]
     assert read[0] == key
     assert read == story.found(question, run_id="r1", status="live")

@@ -159,7 +159,7 @@ def test_a_payload_that_other_means_broke_is_shown_as_text_and_said(satchel: Sat
 
 def test_everything_finds_a_message_with_its_type_and_sender(satchel: Satchel) -> None:
     sent = satchel.messages.send("the gateway is down", to="Ann", type="warning", payload=["port 8080"], agent="Bob")
-    (found,) = satchel.finding.search("gateway", kinds=["message"], types=["warning"], agent="Bob").results
+    (found,) = satchel.finding.search("gateway", kinds=["message"], types=["warning"], author="Bob").results
     assert (found.ref, found.kind, found.type, found.agent, found.status) == (
         sent.ref,
         "message",
@@ -178,9 +178,9 @@ def test_a_rebuilt_index_finds_the_same(satchel: Satchel, clock: ManualClock) ->
         transaction.execute("DELETE FROM documents")
         transaction.execute("DELETE FROM documents_fts")
     assert satchel.finding.rebuild(lambda *_: None) == 2
-    assert satchel.messages.inbox(agent="Ann", search="cat").total == 2
+    assert satchel.messages.inbox(agent="Ann", query="cat").total == 2
     assert [found.ref for found in satchel.finding.search("dog", types=["warning"], kinds=["message"]).results] == [
         "m2"
     ]
     clock.advance(24 * HOUR)
-    assert [found.ref for found in satchel.finding.search("cat", agent="Bob").results] == ["m2"]
+    assert [found.ref for found in satchel.finding.search("cat", author="Bob").results] == ["m2"]

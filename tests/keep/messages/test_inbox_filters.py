@@ -138,25 +138,25 @@ def test_the_time_of_reading_stands_beside_what_was_read(filled: Satchel, clock:
 
 
 def test_a_search_scores_and_a_list_does_not(filled: Satchel) -> None:
-    scores = [message.score for message in filled.messages.inbox(agent="Ann", search="cat")]
+    scores = [message.score for message in filled.messages.inbox(agent="Ann", query="cat")]
     assert all(score is not None and score > 0 for score in scores)
     assert [message.score for message in filled.messages.inbox(agent="Ann", limit=1)] == [None]
 
 
 def test_the_texts_of_a_payload_are_searched_but_not_its_names(satchel: Satchel) -> None:
     satchel.messages.send("look", payload={"file": ["parser.py", {"why": "quadratic"}]}, agent="Ann")
-    assert satchel.messages.inbox(agent="Bob", search="quadratic").total == 1
-    assert satchel.messages.inbox(agent="Bob", search="why file").total == 0
+    assert satchel.messages.inbox(agent="Bob", query="quadratic").total == 1
+    assert satchel.messages.inbox(agent="Bob", query="why file").total == 0
 
 
 def test_an_entry_of_the_same_number_is_not_taken_for_the_message(satchel: Satchel) -> None:
     satchel.messages.send("dog", agent="Bob")
     satchel.entries.write("discovery", "cat")
-    assert satchel.messages.inbox(agent="Ann", search="cat").total == 0
+    assert satchel.messages.inbox(agent="Ann", query="cat").total == 0
 
 
 def test_a_search_without_a_word_says_so(filled: Satchel) -> None:
-    page = filled.messages.inbox(agent="Ann", search="??")
+    page = filled.messages.inbox(agent="Ann", query="??")
     assert (page.total, page.notes) == (0, ("'??' holds no word to search for",))
 
 

@@ -229,7 +229,7 @@ class Post(RuleBasedStateMachine):
             sender=sender,
             thread=thread,
             since=None if since is None else self.now - since,
-            search="note" if searching else None,
+            query="note" if searching else None,
             order=order,
             limit=limit,
             offset=offset,

@@ -28,7 +28,7 @@ def test_an_unread_message_is_gone_after_its_own_time_before_any_sweep(satchel: 
     page = satchel.messages.inbox(agent="Ann")
     assert (page.total, page.unread, page.messages) == (0, 0, ())
     assert satchel.messages.inbox(agent="Ann", unread=True).total == 0
-    assert satchel.messages.inbox(agent="Ann", search="cat").total == satchel.finding.search("cat").total == 0
+    assert satchel.messages.inbox(agent="Ann", query="cat").total == satchel.finding.search("cat").total == 0
     assert satchel.messages.inbox(agent="Ann", after_seq=0).total == 0
     assert satchel.messages.inbox(agent="Ann", thread="m1").total == 0
     assert satchel.messages.mark_read(["m1"], agent="Ann").unknown == ("m1",)
@@ -40,7 +40,7 @@ def test_a_read_message_is_gone_sooner_for_its_only_addressee_and_from_the_searc
     sent = satchel.messages.send("cat", to="Ann", agent="Bob")
     satchel.messages.mark_read(["m1"], agent="Ann")
     clock.advance(24 * HOUR - 1)
-    (read,) = satchel.messages.inbox(agent="Ann", search="cat")
+    (read,) = satchel.messages.inbox(agent="Ann", query="cat")
     assert read.expires_at == sent.created_at + 24 * HOUR
     clock.advance(1)
     assert satchel.messages.inbox(agent="Ann").total == 0

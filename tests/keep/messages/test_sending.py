@@ -349,7 +349,7 @@ def test_a_posted_message_is_an_ordinary_one(satchel: Satchel, clock: ManualCloc
             now=clock.now,
             retention=work.retention,
         )
-    (read,) = satchel.messages.inbox(agent="Bob", search="overtaken")
+    (read,) = satchel.messages.inbox(agent="Bob", query="overtaken")
     assert isinstance(read, Message)
     assert (read.id, read.sender, read.to, read.type, read.priority) == (number, "Ann", "Bob", "warning", "critical")
     assert (read.message, read.created_at, read.expires_at) == (

@@ -99,7 +99,7 @@ def test_what_is_for_a_task_is_its_own_and_what_belongs_to_the_whole_run(satchel
     for task in ("T1", "T2", None):
         save(satchel, str(task), task_id=task)
     assert set(summaries(satchel.packages.find(task_id="T1"))) == {"T1", "None"}
-    assert set(summaries(satchel.packages.find(task_id="T9", search="T1 T2 None"))) == {"None"}
+    assert set(summaries(satchel.packages.find(task_id="T9", query="T1 T2 None"))) == {"None"}
 
 
 def test_what_is_for_a_role_is_meant_for_it_or_for_any(satchel: Satchel) -> None:
@@ -111,7 +111,7 @@ def test_what_is_for_a_role_is_meant_for_it_or_for_any(satchel: Satchel) -> None
     ):
         save(satchel, name, consumers=roles)
     for search in (None, "qa both dev any"):
-        assert set(summaries(satchel.packages.find(role=" QA_Expert", search=search))) == {"qa", "both", "any"}
+        assert set(summaries(satchel.packages.find(role=" QA_Expert", query=search))) == {"qa", "both", "any"}
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_live_packages_superseded_ones_or_all(
 ) -> None:
     save(satchel, "new", supersedes=save(satchel, "old").ref)
     save(satchel, "third")
-    page = satchel.packages.find(status=status, search=search)
+    page = satchel.packages.find(status=status, query=search)
     assert (set(summaries(page)), page.total) == (shown, len(shown))
 
 
@@ -171,33 +171,33 @@ def test_a_search_shows_the_best_match_first_with_its_score(satchel: Satchel) ->
         priority="high",
     )
     save(satchel, "nothing", content="else")
-    page = satchel.packages.find(search="gateway")
+    page = satchel.packages.find(query="gateway")
     assert (summaries(page), page.order, page.total) == (["gateway", "a long story"], "relevance", 2)
     scores = [one.score for one in page]
     assert None not in scores
     assert scores == sorted(scores, key=lambda score: -(score or 0))
     assert page.by_priority == (("high", 1), ("medium", 1))
-    assert satchel.packages.find(search="gateway", limit=1, offset=1).packages == page.packages[1:]
-    assert satchel.packages.find(search="gateway", limit=0).total == 2
+    assert satchel.packages.find(query="gateway", limit=1, offset=1).packages == page.packages[1:]
+    assert satchel.packages.find(query="gateway", limit=0).total == 2
 
 
 def test_what_only_stands_beside_a_match_has_no_place_among_those_by_time(satchel: Satchel) -> None:
     for name in ("before", "the gateway signs requests", "after"):
         save(satchel, name, task_id="T1")
     question = "which requests are signed by the gateway?"
-    assert satchel.packages.find(search=question).total == 3
-    assert summaries(satchel.packages.find(search=question, order="asc")) == ["the gateway signs requests"]
+    assert satchel.packages.find(query=question).total == 3
+    assert summaries(satchel.packages.find(query=question, order="asc")) == ["the gateway signs requests"]
 
 
 def test_a_search_without_a_usable_word_says_so(satchel: Satchel) -> None:
     save(satchel)
-    page = satchel.packages.find(search="?!")
+    page = satchel.packages.find(query="?!")
     assert (page.total, page.notes, page.by_priority) == (0, ("'?!' holds no word to search for",), ())
 
 
 def test_an_agent_that_nobody_is_makes_the_page_empty_and_is_said(satchel: Satchel) -> None:
     save(satchel, agent="ann")
-    page = satchel.packages.find(agent="nobody")
+    page = satchel.packages.find(author="nobody")
     assert (page.total, page.packages, page.notes) == (0, (), ("there is no agent 'nobody'",))
 
 
@@ -212,9 +212,9 @@ def test_since_shows_what_was_saved_or_changed_from_then_on(
     satchel.packages.set_priority(changed.ref, "low")
     save(satchel, "c package")
     since = iso(moment) if as_text else moment
-    page = satchel.packages.find(since=since, order="asc", search=search)
+    page = satchel.packages.find(since=since, order="asc", query=search)
     assert summaries(page) == ["b package", "c package"]
-    assert satchel.packages.find(since=moment + 1, search=search).total == 0
+    assert satchel.packages.find(since=moment + 1, query=search).total == 0
 
 
 def test_changes_after_a_cursor_come_in_their_order_without_a_gap(satchel: Satchel, clock: ManualClock) -> None:
@@ -288,7 +288,7 @@ def test_packages_of_another_run_are_not_shown(satchel: Satchel) -> None:
         save(satchel, f"gateway {run}", run_id=run)
     for run in ("r1", "r2"):
         for search in (None, "gateway"):
-            page = satchel.packages.find(run_id=run, search=search)
+            page = satchel.packages.find(run_id=run, query=search)
             assert (summaries(page), page.run_id) == ([f"gateway {run}"], run)
     with pytest.raises(Conflict, match="several runs are active"):
         satchel.packages.find()
@@ -317,7 +317,7 @@ def test_without_an_active_run_the_page_is_empty_and_names_the_newest(satchel: S
 
 
 def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(satchel: Satchel, project: Path) -> None:
-    page = satchel.packages.find(task_id="T1", role="qa", agent="ann", after_seq=0)
+    page = satchel.packages.find(task_id="T1", role="qa", author="ann", after_seq=0)
     assert (page.packages, page.total, page.seq, page.after_seq) == ((), 0, 0, 0)
     assert page.notes == ("No run yet: nothing was written for this project. The first write starts one",)
     assert not (project / ".satchel").exists()
@@ -326,7 +326,7 @@ def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(satch
 def test_reading_changes_and_registers_nothing(satchel: Satchel) -> None:
     saved = save(satchel)
     before = satchel.housekeeping.statistics()
-    satchel.packages.find(agent="stranger", role="strange", task_id="strange")
+    satchel.packages.find(author="stranger", role="strange", task_id="strange")
     satchel.packages.read(saved.ref)
     after = satchel.housekeeping.statistics()
     assert (after.seq, after.agents) == (before.seq, before.agents)
@@ -348,4 +348,4 @@ def test_an_index_that_names_what_is_gone_is_damage(satchel: Satchel) -> None:
     with satchel.workplace.engine.write() as transaction:
         transaction.execute("DELETE FROM context_packages WHERE id = :id", {"id": saved.id})
     with pytest.raises(StoreDamaged, match="satchel rebuild"):
-        satchel.packages.find(search="gateway")
+        satchel.packages.find(query="gateway")

@@ -162,7 +162,7 @@ class Shelf(RuleBasedStateMachine):
             priority=priority,
             status=status,
             order=order,
-            search="word" if searching else None,
+            query="word" if searching else None,
             limit=limit,
             offset=offset,
         )

@@ -80,7 +80,7 @@ def test_an_error_of_no_language_is_one_of_every_language(satchel: Satchel) -> N
     for lang in ("python", "go", None):
         satchel.patterns.report("E", f"in {lang}", lang=lang)
     assert examples(satchel.patterns.find(lang=" PYTHON", order="asc")) == ["in python", "in None"]
-    assert examples(satchel.patterns.find(lang="python", search="in python go none", order="asc"))[-1] == "in None"
+    assert examples(satchel.patterns.find(lang="python", query="in python go none", order="asc"))[-1] == "in None"
     assert examples(satchel.patterns.find(lang="rust")) == ["in None"]
     assert satchel.patterns.find().total == 3
 
@@ -112,7 +112,7 @@ def test_a_state_is_one_of_the_solutions_that_are_shown(
     states: Satchel, state: str | None, offered: list[str] | int, everything: list[str] | int, search: str | None
 ) -> None:
     for status, expected in (("offered", offered), ("all", everything)):
-        page = states.patterns.find(state=state, status=status, order="asc", search=search)
+        page = states.patterns.find(state=state, status=status, order="asc", query=search)
         assert page.total == (expected if isinstance(expected, int) else len(expected))
         assert isinstance(expected, int) or examples(page) == expected
 
@@ -130,7 +130,7 @@ def test_type_message_stack_and_solutions_are_all_searched(satchel: Satchel, wor
     satchel.patterns.report("Timeout", "nothing alike", solution="wait")
     satchel.patterns.solve(wanted.ref, "first fix")
     satchel.patterns.solve(wanted.ref, "lengthen the array")
-    assert [pattern.id for pattern in satchel.patterns.find(search=word)] == [wanted.id]
+    assert [pattern.id for pattern in satchel.patterns.find(query=word)] == [wanted.id]
     assert [(one.ref, one.kind) for one in satchel.finding.search(word, kinds=["error_pattern"]).results] == [
         (wanted.ref, "error_pattern")
     ]
@@ -139,7 +139,7 @@ def test_type_message_stack_and_solutions_are_all_searched(satchel: Satchel, wor
 def test_a_search_without_an_order_is_by_relevance(satchel: Satchel) -> None:
     satchel.patterns.report("E", "tokens tokens tokens")
     satchel.patterns.report("E", "tokens and a lot of other words that say little about anything")
-    page = satchel.patterns.find(search="tokens")
+    page = satchel.patterns.find(query="tokens")
     assert [text[:13] for text in examples(page)] == ["tokens tokens", "tokens and a "]
     assert page.order == "relevance"
     scores = [pattern.score or 0 for pattern in page]
@@ -151,16 +151,16 @@ def test_a_search_pages_as_it_counts(satchel: Satchel) -> None:
     for number in range(7):
         satchel.patterns.report("E", f"needle {name(number)}", solution="fix")
     satchel.entries.write("discovery", "needle")
-    pages = [satchel.patterns.find(search="needle", limit=3, offset=offset) for offset in (0, 3, 6)]
+    pages = [satchel.patterns.find(query="needle", limit=3, offset=offset) for offset in (0, 3, 6)]
     assert [len(page) for page in pages] == [3, 3, 1]
     assert {page.total for page in pages} == {7}
     assert len({pattern.id for page in pages for pattern in page}) == 7
-    assert satchel.patterns.find(search="needle", limit=0).total == 7
+    assert satchel.patterns.find(query="needle", limit=0).total == 7
 
 
 def test_a_search_without_a_usable_word_says_so(satchel: Satchel) -> None:
     satchel.patterns.report("E", "x")
-    page = satchel.patterns.find(search="?!")
+    page = satchel.patterns.find(query="?!")
     assert (page.total, page.notes) == (0, ("'?!' holds no word to search for",))
 
 
@@ -185,8 +185,8 @@ def test_since_shows_what_was_seen_from_then_on(satchel: Satchel, clock: ManualC
     satchel.patterns.report("E", "recent")
     since = iso(moment) if as_text else moment
     for search in (None, "ancient recent"):
-        assert examples(satchel.patterns.find(since=since, search=search)) == ["recent"]
-        assert satchel.patterns.find(since=moment + 1, search=search).total == 0
+        assert examples(satchel.patterns.find(since=since, query=search)) == ["recent"]
+        assert satchel.patterns.find(since=moment + 1, query=search).total == 0
     clock.advance(3_600_000)
     assert satchel.patterns.find(since="1h").total == 1
 
@@ -278,7 +278,7 @@ class TestExpiry:
         assert satchel.patterns.find().total == satchel.finding.search("cat dog").total == 1
         clock.advance(1)
         assert satchel.patterns.find().total == satchel.patterns.find(after_seq=0).total == 0
-        assert satchel.patterns.find(search="cat").total == satchel.finding.search("cat dog").total == 0
+        assert satchel.patterns.find(query="cat").total == satchel.finding.search("cat dog").total == 0
         assert satchel.patterns.find(error_type="E").notes == ("no 'E' was reported yet",)
         for call in (
             lambda: satchel.patterns.get(pattern.ref),
@@ -372,7 +372,7 @@ def test_a_forgotten_error_takes_its_solutions_along(satchel: Satchel) -> None:
 def test_reading_changes_and_registers_nothing(satchel: Satchel) -> None:
     satchel.patterns.report("E", "x")
     before = satchel.patterns.get("x1")
-    page = satchel.patterns.find(search="x", lang="go")
+    page = satchel.patterns.find(query="x", lang="go")
     assert (page.seq, satchel.patterns.get("x1")) == (before.seq, before)
 
 
@@ -381,7 +381,7 @@ def test_an_index_that_names_what_is_gone_is_reported(satchel: Satchel) -> None:
     with satchel.workplace.engine.write() as transaction:
         transaction.execute("DELETE FROM error_patterns")
     with pytest.raises(StoreDamaged, match="names what is not kept"):
-        satchel.patterns.find(search="x")
+        satchel.patterns.find(query="x")
 
 
 def test_the_index_made_anew_knows_what_it_knew(satchel: Satchel, clock: ManualClock) -> None:

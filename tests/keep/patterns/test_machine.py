@@ -240,7 +240,7 @@ class Lessons(RuleBasedStateMachine):
         offset: int,
     ) -> None:
         page = self.projects[place].patterns.find(
-            search=word,
+            query=word,
             lang=lang,
             error_type=error_type,
             state=state,

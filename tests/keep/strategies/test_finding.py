@@ -74,7 +74,7 @@ def test_a_strategy_without_a_language_or_framework_is_for_all(
     page = satchel.strategies.find(**asked)
     assert (set(insights(page)), page.total) == ({"strategy for one", "strategy for None"}, 2)
     assert insights(satchel.strategies.find(**{**asked, field: "unheard"})) == ["strategy for None"]
-    assert satchel.strategies.find(search=search).total == 3
+    assert satchel.strategies.find(query=search).total == 3
 
 
 def test_what_helped_most_comes_first(satchel: Satchel, clock: ManualClock) -> None:
@@ -105,19 +105,19 @@ def test_a_search_shows_the_best_match_first_with_its_score(satchel: Satchel) ->
     )
     satchel.strategies.outcome(long.ref, True)
     satchel.strategies.save("z", "nothing of the kind")
-    page = satchel.strategies.find(search="gateway")
+    page = satchel.strategies.find(query="gateway")
     assert ([one.topic for one in page], page.order, page.total) == (["gateway", "y"], "relevance", 2)
     first, second = (one.score for one in page)
     assert first is not None
     assert second is not None
     assert first > second > 0
-    assert satchel.strategies.find(search="gateway", limit=1, offset=1).strategies == page.strategies[1:]
-    assert satchel.strategies.find(search="gateway", limit=0).total == 2
+    assert satchel.strategies.find(query="gateway", limit=1, offset=1).strategies == page.strategies[1:]
+    assert satchel.strategies.find(query="gateway", limit=0).total == 2
 
 
 def test_a_search_without_a_usable_word_says_so(satchel: Satchel) -> None:
     satchel.strategies.save("x", "y")
-    page = satchel.strategies.find(search="?!")
+    page = satchel.strategies.find(query="?!")
     assert (page.total, page.notes) == (0, ("'?!' holds no word to search for",))
 
 
@@ -134,7 +134,7 @@ def test_a_name_that_nothing_has_makes_the_page_empty_and_is_said(
     satchel: Satchel, given: dict[str, Any], note: str, search: str | None
 ) -> None:
     satchel.strategies.save("caching", "x", agent="ann")
-    page = satchel.strategies.find(**given, search=search)
+    page = satchel.strategies.find(**given, query=search)
     assert (page.total, page.strategies, page.notes) == (0, (), (note,))
 
 
@@ -148,9 +148,9 @@ def test_since_shows_what_was_saved_or_tried_from_then_on(
     moment = clock.advance(1_000)
     satchel.strategies.outcome(tried.ref, False)
     satchel.strategies.save("x", "approach c")
-    page = satchel.strategies.find(since=iso(moment) if as_text else moment, order="asc", search=search)
+    page = satchel.strategies.find(since=iso(moment) if as_text else moment, order="asc", query=search)
     assert insights(page) == ["approach b", "approach c"]
-    assert satchel.strategies.find(since=moment + 1, search=search).total == 0
+    assert satchel.strategies.find(since=moment + 1, query=search).total == 0
 
 
 def test_changes_after_a_cursor_come_in_their_order_without_a_gap(satchel: Satchel, clock: ManualClock) -> None:
@@ -211,7 +211,7 @@ def test_a_filter_that_is_none_is_refused(
 
 
 def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(satchel: Satchel, project: Path) -> None:
-    page = satchel.strategies.find(topic="x", lang="go", agent="ann", after_seq=0)
+    page = satchel.strategies.find(topic="x", lang="go", author="ann", after_seq=0)
     assert (page.strategies, page.total, page.seq, page.after_seq) == ((), 0, 0, 0)
     assert page.notes == ("nothing was written for this project yet",)
     assert not (project / ".satchel").exists()
@@ -239,4 +239,4 @@ def test_an_index_that_names_what_is_gone_is_damage(satchel: Satchel) -> None:
     with satchel.workplace.engine.write() as transaction:
         transaction.execute("DELETE FROM strategies")
     with pytest.raises(StoreDamaged, match="satchel rebuild"):
-        satchel.strategies.find(search="gateway")
+        satchel.strategies.find(query="gateway")

@@ -68,14 +68,14 @@ class Constraints:
     def find(
         self,
         *,
-        search: str | None = None,
+        query: str | None = None,
         category: str | None = None,
         priority: str | None = None,
         layer: str | None = None,
         tags: Sequence[str] | None = None,
         match: str = "any",
         status: str = "active",
-        agent: str | None = None,
+        author: str | None = None,
         since: str | int | None = None,
         after_seq: int | None = None,
         order: str | None = None,
@@ -85,13 +85,13 @@ class Constraints:
         """Read constraints.
 
         Args:
-            search: words in any form; without ``order`` the best matches come first.
+            query: words in any form; without ``order`` the best matches come first.
             category, layer: only constraints of these.
             priority: only this or a higher one.
             tags: only constraints that have any or all of these; at least one name.
             match: any or all of the tags.
             status: active, inactive or all.
-            agent: only what this agent added.
+            author: only what this agent added.
             since: only what was added or deactivated at or after this time: ISO 8601, an age such as ``90m``, or
                 milliseconds UTC.
             after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
@@ -111,14 +111,14 @@ class Constraints:
 
         chosen = queries.check_filter(
             self._workplace,
-            search=search,
+            search=query,
             category=category,
             priority=priority,
             layer=layer,
             tags=tags,
             match=match,
             status=status,
-            agent=agent,
+            agent=author,
             since=since,
             after_seq=after_seq,
             order=order,

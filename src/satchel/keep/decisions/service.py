@@ -158,7 +158,7 @@ class Decisions:
     def find(
         self,
         *,
-        search: str | None = None,
+        query: str | None = None,
         status: str | None = None,
         layer: str | None = None,
         tags: Sequence[str] | None = None,
@@ -166,7 +166,7 @@ class Decisions:
         scopes: Sequence[str] | None = None,
         minimum: float | None = None,
         maximum: float | None = None,
-        agent: str | None = None,
+        author: str | None = None,
         since: str | int | None = None,
         after_seq: int | None = None,
         order: str | None = None,
@@ -176,14 +176,14 @@ class Decisions:
         """Find decisions.
 
         Args:
-            search: words in any form; without ``order`` the best matches come first.
+            query: words in any form; without ``order`` the best matches come first.
             status: active, deprecated or draft; None is all of them.
             layer: only this layer.
             tags: with any of these tags, or with all of them as ``match`` says.
             match: any or all.
             scopes: with any of these scopes.
             minimum, maximum: only numbers from, up to, these.
-            agent: only what this agent set last.
+            author: only what this agent set last.
             since: only what was set at or after this time: ISO 8601, an age such as ``90m``, or milliseconds UTC.
             after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
             order: asc or desc, by (created_at, id); None is desc, or relevance for a search.
@@ -199,7 +199,7 @@ class Decisions:
 
         chosen = queries.check_filter(
             self._workplace,
-            search=search,
+            search=query,
             status=status,
             layer=layer,
             tags=tags,
@@ -207,7 +207,7 @@ class Decisions:
             scopes=scopes,
             minimum=minimum,
             maximum=maximum,
-            agent=agent,
+            agent=author,
             since=since,
             after_seq=after_seq,
             order=order,

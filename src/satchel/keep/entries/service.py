@@ -147,11 +147,11 @@ class Entries:
         self,
         *,
         types: Sequence[str] | None = None,
-        agent: str | None = None,
+        author: str | None = None,
         task_id: str | None = None,
         loop_id: str | None = None,
         file: str | None = None,
-        search: str | None = None,
+        query: str | None = None,
         since: str | int | None = None,
         after_seq: int | None = None,
         status: str = "live",
@@ -164,8 +164,8 @@ class Entries:
 
         Args:
             types: only these types; at least one.
-            agent, task_id, loop_id, file: only entries of this agent, task, loop or file.
-            search: words in any form; without ``order`` the best matches come first.
+            author, task_id, loop_id, file: only entries of this author, task, loop or file.
+            query: words in any form; without ``order`` the best matches come first.
             since: only entries written at or after this time: ISO 8601, an age such as ``90m``, or milliseconds UTC.
             after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
             status: live, superseded or all.
@@ -187,14 +187,14 @@ class Entries:
         chosen = queries.check_filter(
             self._workplace,
             types=types,
-            agent=agent,
+            agent=author,
             task_id=task_id,
             loop_id=loop_id,
             file=file,
             since=since,
             after_seq=after_seq,
             status=status,
-            search=search,
+            search=query,
             order=order,
             limit=limit,
             offset=offset,

@@ -103,11 +103,11 @@ class Files:
         *,
         file: str | None = None,
         change: str | None = None,
-        agent: str | None = None,
+        author: str | None = None,
         layer: str | None = None,
         since: str | int | None = None,
         after_seq: int | None = None,
-        search: str | None = None,
+        query: str | None = None,
         order: str | None = None,
         limit: int = DEFAULT_LIMIT,
         offset: int = 0,
@@ -117,10 +117,10 @@ class Files:
         Args:
             file: only this file, or what is in a folder (``src/auth/`` or ``src/auth/**``).
             change: created, modified or deleted.
-            agent, layer: only edits of this agent, in this layer.
+            author, layer: only edits of this agent, in this layer.
             since: only edits at or after this time: ISO 8601, an age such as ``90m``, or milliseconds UTC.
             after_seq: only what was recorded after this number, in that order; ``page.cursor`` is the next one.
-            search: words of the path or the description; without ``order`` the best matches come first.
+            query: words of the path or the description; without ``order`` the best matches come first.
             order: asc or desc, by (created_at, id); None is desc, or relevance for a search.
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
@@ -133,11 +133,11 @@ class Files:
             work,
             file=file,
             change=change,
-            agent=agent,
+            agent=author,
             layer=layer,
             since=since,
             after_seq=after_seq,
-            search=search,
+            search=query,
             order=order,
             limit=limit,
             offset=offset,
@@ -230,12 +230,12 @@ class Files:
             return claims.release(transaction, project.id, holder, work.worktree, wanted, work.clock())
 
     def claims(
-        self, *, agent: str | None = None, path: str | None = None, limit: int = DEFAULT_LIMIT, offset: int = 0
+        self, *, author: str | None = None, path: str | None = None, limit: int = DEFAULT_LIMIT, offset: int = 0
     ) -> KeptPage[Claim]:
         """Return the claims that hold now, in every worktree, the newest first.
 
         Args:
-            agent: only this agent's.
+            author: only this agent's.
             path: only those that cover this file, or anything in this folder.
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
@@ -244,16 +244,16 @@ class Files:
             InvalidInput: a filter is not acceptable, or out of range.
         """
         work = self._workplace
-        agent = None if agent is None else names.check_identifier(agent, "agent")
+        author = None if author is None else names.check_identifier(author, "author")
         path = None if path is None else check_path(path, work.files_root)
         check_page(limit, offset)
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
             if project is None:
                 return KeptPage((), 0, offset, limit, notes=(projects.NOTHING_YET,))
-            number = names.find_agent(transaction, project.id, agent)
+            number = names.find_agent(transaction, project.id, author)
             if number == -1:
-                return KeptPage((), 0, offset, limit, project.seq, notes=(f"no agent is called {agent!r} here",))
+                return KeptPage((), 0, offset, limit, project.seq, notes=(f"no agent is called {author!r} here",))
             return claims.listed(transaction, project, number, path, limit, offset, work.clock())
 
     def check_lock(self, file: str, *, window_seconds: int = 300, agent: str | None = None) -> FileLock:

@@ -97,7 +97,7 @@ class Messages:
         priority: str | None = None,
         sender: str | None = None,
         thread: str | int | None = None,
-        search: str | None = None,
+        query: str | None = None,
         since: str | int | None = None,
         after_seq: int | None = None,
         order: str | None = None,
@@ -113,7 +113,7 @@ class Messages:
             priority: only this one or a higher one.
             sender: only messages of this agent.
             thread: the id of any message of a thread: only that thread, and with what the agent sent in it.
-            search: words in any form; without ``order`` the best matches come first.
+            query: words in any form; without ``order`` the best matches come first.
             since: only messages sent at or after this time: ISO 8601, an age such as ``90m``, or milliseconds UTC.
             after_seq: only what was sent after this number, in that order; ``page.cursor`` is the next one.
             order: asc or desc, by (created_at, id); None is desc, or relevance for a search.
@@ -135,7 +135,7 @@ class Messages:
             priority=priority,
             sender=sender,
             thread=thread,
-            search=search,
+            search=query,
             since=since,
             after_seq=after_seq,
             order=order,

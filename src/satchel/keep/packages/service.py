@@ -101,12 +101,12 @@ class Packages:
     def find(
         self,
         *,
-        search: str | None = None,
+        query: str | None = None,
         types: Sequence[str] | None = None,
         priority: str | None = None,
         task_id: str | None = None,
         role: str | None = None,
-        agent: str | None = None,
+        author: str | None = None,
         status: str = "live",
         since: str | int | None = None,
         after_seq: int | None = None,
@@ -118,13 +118,13 @@ class Packages:
         """List packages of one run, without what they hold.
 
         Args:
-            search: words in any form, looked for in summaries and stored texts, not in files; without ``order`` the
+            query: words in any form, looked for in summaries and stored texts, not in files; without ``order`` the
                 best matches come first.
             types: only these types; at least one.
             priority: only this or a higher one.
             task_id: only what belongs to this task, or to the whole run.
             role: only what is meant for this role, or for any role.
-            agent: only what this agent produced.
+            author: only what this agent produced.
             status: live, superseded or all.
             since: only what was saved or changed at or after this time: ISO 8601, an age such as ``90m``, or
                 milliseconds UTC.
@@ -149,12 +149,12 @@ class Packages:
         work = self._workplace
         chosen = queries.check_filter(
             work,
-            search=search,
+            search=query,
             types=types,
             priority=priority,
             task_id=task_id,
             role=role,
-            agent=agent,
+            agent=author,
             status=status,
             since=since,
             after_seq=after_seq,

@@ -195,7 +195,7 @@ class Patterns:
     def find(
         self,
         *,
-        search: str | None = None,
+        query: str | None = None,
         lang: str | None = None,
         error_type: str | None = None,
         state: str | None = None,
@@ -209,7 +209,7 @@ class Patterns:
         """Read errors with their solutions.
 
         Args:
-            search: words in any form, of the error or its solutions; without ``order`` the best matches come first.
+            query: words in any form, of the error or its solutions; without ``order`` the best matches come first.
             lang: only errors of this language, and those of any.
             error_type: only errors of this type, compared exactly.
             state: only errors with a solution in this state (active, confirmed or demoted), or unsolved.
@@ -232,7 +232,7 @@ class Patterns:
         work = self._workplace
         chosen = queries.check_filter(
             work,
-            search=search,
+            search=query,
             lang=lang,
             error_type=error_type,
             state=state,

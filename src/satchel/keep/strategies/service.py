@@ -60,11 +60,11 @@ class Strategies:
     def find(
         self,
         *,
-        search: str | None = None,
+        query: str | None = None,
         topic: str | None = None,
         lang: str | None = None,
         framework: str | None = None,
-        agent: str | None = None,
+        author: str | None = None,
         since: str | int | None = None,
         after_seq: int | None = None,
         order: str | None = None,
@@ -74,11 +74,11 @@ class Strategies:
         """Find strategies.
 
         Args:
-            search: words in any form; without ``order`` the best matches come first.
+            query: words in any form; without ``order`` the best matches come first.
             topic: only this one, compared as it is kept.
             lang: only those for this language, or for any.
             framework: only those for this framework, or for any.
-            agent: only what this agent saved.
+            author: only what this agent saved.
             since: only what was saved or tried at or after this time: ISO 8601, an age such as ``90m``, or
                 milliseconds UTC.
             after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
@@ -99,11 +99,11 @@ class Strategies:
         work = self._workplace
         chosen = queries.check_filter(
             work,
-            search=search,
+            search=query,
             topic=topic,
             lang=lang,
             framework=framework,
-            agent=agent,
+            agent=author,
             since=since,
             after_seq=after_seq,
             order=order,

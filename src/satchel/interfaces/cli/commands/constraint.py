@@ -109,14 +109,14 @@ def list_constraints(
 
     with opened(db, project, read_only=True) as satchel:
         page = satchel.constraints.find(
-            search=" ".join(words) if words else None,
+            query=" ".join(words) if words else None,
             category=category,
             priority=priority,
             layer=layer,
             tags=tags or None,
             match=match,
             status=status,
-            agent=author,
+            author=author,
             since=since,
             after_seq=after_seq,
             order=order,

@@ -80,7 +80,7 @@ def command(
             tell(satchel)
             return
         page = satchel.decisions.find(
-            search=" ".join(words) if words else None,
+            query=" ".join(words) if words else None,
             status=status,
             layer=layer,
             tags=tags or None,
@@ -88,7 +88,7 @@ def command(
             scopes=scopes or None,
             minimum=minimum,
             maximum=maximum,
-            agent=author,
+            author=author,
             since=since,
             after_seq=after_seq,
             order=order,

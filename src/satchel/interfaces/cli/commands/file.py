@@ -101,11 +101,11 @@ def list_changes(
         page = satchel.files.changes(
             file=file,
             change=change,
-            agent=author,
+            author=author,
             layer=layer,
             since=since,
             after_seq=after_seq,
-            search=" ".join(words) if words else None,
+            query=" ".join(words) if words else None,
             order=order,
             limit=limit,
             offset=offset,
@@ -231,7 +231,7 @@ def claims(
     from satchel.interfaces.ledger.to_json import claim_page_fields
 
     with opened(db, project, read_only=True) as satchel:
-        page = satchel.files.claims(agent=author, path=path, limit=limit, offset=offset)
+        page = satchel.files.claims(author=author, path=path, limit=limit, offset=offset)
     if as_json:
         show_json(claim_page_fields(page))
         return

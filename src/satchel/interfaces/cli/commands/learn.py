@@ -139,7 +139,7 @@ def errors(
 
     with opened(db, project, read_only=True) as satchel:
         page = satchel.patterns.find(
-            search=" ".join(words) if words else None,
+            query=" ".join(words) if words else None,
             lang=lang,
             error_type=error_type,
             state=state,

@@ -107,11 +107,11 @@ def strategies(
         return
     with opened(db, project, read_only=True) as satchel:
         page = satchel.strategies.find(
-            search=" ".join(words) if words else None,
+            query=" ".join(words) if words else None,
             topic=topic,
             lang=lang,
             framework=framework,
-            agent=author,
+            author=author,
             since=since,
             after_seq=after_seq,
             order=order,

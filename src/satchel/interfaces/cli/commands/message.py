@@ -127,7 +127,7 @@ def list_messages(
             priority=priority,
             sender=sender,
             thread=thread,
-            search=" ".join(words) if words else None,
+            query=" ".join(words) if words else None,
             since=since,
             after_seq=after_seq,
             order=order,

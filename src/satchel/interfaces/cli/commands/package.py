@@ -129,12 +129,12 @@ def list_packages(
 
     with opened(db, project, run_id=run_id, read_only=True) as satchel:
         page = satchel.packages.find(
-            search=" ".join(words) if words else None,
+            query=" ".join(words) if words else None,
             types=types or None,
             priority=priority,
             task_id=task_id,
             role=role,
-            agent=author,
+            author=author,
             status=status,
             since=since,
             after_seq=after_seq,

@@ -50,11 +50,11 @@ def command(
     with opened(db, project, run_id=run_id, read_only=True) as satchel:
         page = satchel.entries.read(
             types=types or None,
-            agent=author,
+            author=author,
             task_id=task_id,
             loop_id=loop_id,
             file=file,
-            search=" ".join(words) if words else None,
+            query=" ".join(words) if words else None,
             since=since,
             after_seq=after_seq,
             status=status,

@@ -56,7 +56,7 @@ def command(
             run_id=run_id,
             kinds=kinds or None,
             types=types or None,
-            agent=author,
+            author=author,
             task_id=task_id,
             loop_id=loop_id,
             file=file,

@@ -71,14 +71,14 @@ def get_constraints(
 
     with call.on_cancel(call.service.interrupter()):
         page = call.service.constraints.find(
-            search=search,
+            query=search,
             category=category,
             priority=priority,
             layer=layer,
             tags=tags,
             match=match,
             status=status,
-            agent=agent,
+            author=agent,
             since=since,
             after_seq=after_seq,
             order=order,

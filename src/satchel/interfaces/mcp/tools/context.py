@@ -112,11 +112,11 @@ def read_context(
     with call.on_cancel(call.service.interrupter()):
         page = call.service.entries.read(
             types=types,
-            agent=agent,
+            author=agent,
             task_id=task_id,
             loop_id=loop_id,
             file=file,
-            search=search,
+            query=search,
             since=since,
             after_seq=after_seq,
             status=status,

@@ -122,7 +122,7 @@ def find_decisions(
 
     with call.on_cancel(call.service.interrupter()):
         page = call.service.decisions.find(
-            search=search,
+            query=search,
             status=status,
             layer=layer,
             tags=tags,
@@ -130,7 +130,7 @@ def find_decisions(
             scopes=scopes,
             minimum=minimum,
             maximum=maximum,
-            agent=agent,
+            author=agent,
             since=since,
             after_seq=after_seq,
             order=order,

@@ -71,11 +71,11 @@ def get_file_changes(
         page = call.service.files.changes(
             file=file,
             change=change,
-            agent=agent,
+            author=agent,
             layer=layer,
             since=since,
             after_seq=after_seq,
-            search=search,
+            query=search,
             order=order,
             limit=limit,
             offset=offset,

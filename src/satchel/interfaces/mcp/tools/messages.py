@@ -80,7 +80,7 @@ def get_messages(
             priority=priority,
             sender=from_,
             thread=thread,
-            search=search,
+            query=search,
             since=since,
             after_seq=after_seq,
             order=order,

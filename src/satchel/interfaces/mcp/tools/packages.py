@@ -147,12 +147,12 @@ def get_packages(
 
     with call.on_cancel(call.service.interrupter()):
         page = call.service.packages.find(
-            search=search,
+            query=search,
             types=types,
             priority=priority,
             role=role,
             task_id=task_id,
-            agent=agent,
+            author=agent,
             status="live" if status is None else status,
             since=since,
             after_seq=after_seq,

@@ -44,7 +44,7 @@ def search(
             run_id=run_id,
             kinds=kinds,
             types=types,
-            agent=agent,
+            author=agent,
             task_id=task_id,
             loop_id=loop_id,
             file=file,
