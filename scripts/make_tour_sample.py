@@ -16,7 +16,7 @@ from satchel.interfaces.cli.tour.messages import clean_message
 from satchel.interfaces.cli.tour.story import tell
 
 HERE = Path(__file__).resolve().parent.parent
-TARGET = HERE / "src" / "satchel" / "faces" / "cli" / "tour" / "sample" / "history.json"
+TARGET = HERE / "src" / "satchel" / "interfaces" / "cli" / "tour" / "sample" / "history.json"
 NAME = "satchel"
 MAX_COMMITS = 40
 MAX_FILES_PER_COMMIT = 12

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from satchel.base.errors import InvalidInput, TooLarge
-from satchel.base.paging import KeptPage, Page, check_page, check_reading, check_whole
+from satchel.base.errors import InvalidInput
+from satchel.base.paging import KeptPage, Page, check_page, check_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,37 +92,3 @@ def test_the_cursor_of_a_page_loses_no_change(page: KeptPage[Thing], cursor: int
 def test_a_page_of_what_is_kept_can_be_walked_as_any_other() -> None:
     page = KeptPage((Thing(3), Thing(5)), 7, 2, 2, seq=9)
     assert ([thing.seq for thing in page], len(page), page.next_offset) == ([3, 5], 2, 4)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"order": None, "search": None, "after_seq": None},
-        {"order": "asc", "search": "x", "after_seq": None},
-        {"order": "desc", "search": None, "after_seq": None},
-        {"order": None, "search": None, "after_seq": 0},
-    ],
-)
-def test_orders_searches_and_cursors_that_fit_together_pass(given: dict[str, Any]) -> None:
-    check_reading(**given)
-
-
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        ({"order": "newest"}, "unknown order 'newest'. Valid: desc, asc"),
-        ({"search": " "}, "search is empty"),
-        ({"after_seq": -1}, "after_seq -1 is out of range"),
-        ({"after_seq": 1.0}, "after_seq 1.0 is not a whole number"),
-        ({"after_seq": 1, "order": "asc"}, "after_seq reads changes in their order"),
-        ({"after_seq": 1, "search": "x"}, "after_seq reads changes in their order"),
-    ],
-)
-def test_orders_searches_and_cursors_that_do_not_are_refused(given: dict[str, Any], problem: str) -> None:
-    with pytest.raises(InvalidInput, match=problem):
-        check_reading(**{"order": None, "search": None, "after_seq": None, **given})
-
-
-def test_a_search_of_more_than_64_kib_is_refused() -> None:
-    with pytest.raises(TooLarge, match=r"^search has 65,537 bytes"):
-        check_reading(order=None, search="x" * 65_537, after_seq=None)

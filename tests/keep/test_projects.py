@@ -33,7 +33,9 @@ def test_reading_stays_in_the_project(pair: tuple[Satchel, Satchel]) -> None:
             satchel.entries.read(),
             satchel.entries.read(status="all", order="asc"),
             satchel.entries.read(after_seq=0),
-            satchel.entries.read(run_id="r1", types=["scratchpad"], task_id="t", loop_id="l", file="a.py", author="dev"),
+            satchel.entries.read(
+                run_id="r1", types=["scratchpad"], task_id="t", loop_id="l", file="a.py", author="dev"
+            ),
             satchel.entries.read(query="alpha omega note"),
             satchel.entries.read(query="alpha omega", order="asc"),
         ]

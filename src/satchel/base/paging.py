@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
-from satchel.base.errors import InvalidInput, unknown_name
-from satchel.base.text import check_query
+from satchel.base.errors import InvalidInput
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 500
@@ -69,33 +68,11 @@ class KeptPage(Page[Item]):
     @property
     def cursor(self) -> int:
         """What to pass as ``after_seq`` to read what changes after this page, losing nothing in between."""
-        return change_cursor(self, getattr(self.items[-1], "seq", 0) if self.items else 0)
-
-
-class _Changes(Protocol):
-    """A page of things that change."""
-
-    @property
-    def next_offset(self) -> int | None: ...
-    @property
-    def order(self) -> str: ...
-    @property
-    def after_seq(self) -> int | None: ...
-    @property
-    def limit(self) -> int: ...
-    @property
-    def total(self) -> int: ...
-    @property
-    def seq(self) -> int: ...
-
-
-def change_cursor(page: _Changes, last_seq: int) -> int:
-    """Return the cursor after a page whose last item has the given seq."""
-    if page.order == "seq" and page.next_offset is not None:
-        return last_seq
-    if page.after_seq is not None and not page.limit and page.total:
-        return page.after_seq
-    return page.seq
+        if self.order == "seq" and self.next_offset is not None:
+            return int(getattr(self.items[-1], "seq", 0))
+        if self.after_seq is not None and not self.limit and self.total:
+            return self.after_seq
+        return self.seq
 
 
 def next_offset(offset: int, shown: int, total: int) -> int | None:
@@ -112,59 +89,6 @@ def check_page(limit: int, offset: int) -> None:
     """
     check_whole("limit", limit, MAX_LIMIT)
     check_whole("offset", offset, _MAX_OFFSET)
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What every list of things that change is asked for, checked; None means that it was not given.
-
-    Attributes:
-        search: words to find.
-        since: the earliest time, in milliseconds UTC.
-        after_seq: only what changed after this number, in that order.
-        order: one of :data:`ORDERS`, by (created_at, id).
-        limit: how many at most; 0 asks for the total alone.
-        offset: how many to skip.
-    """
-
-    usual_order: ClassVar[str] = "newest"
-
-    search: str | None
-    since: int | None
-    after_seq: int | None
-    order: str | None
-    limit: int
-    offset: int
-
-    @property
-    def order_name(self) -> str:
-        """How the page is ordered: seq, newest, oldest, relevance, or as is usual for the kind."""
-        if self.after_seq is not None:
-            return "seq"
-        if self.order is not None:
-            return "oldest" if self.order == "asc" else "newest"
-        return self.usual_order if self.search is None else "relevance"
-
-
-def check_reading(*, order: str | None, search: str | None, after_seq: int | None) -> None:
-    """Refuse an order that there is none of, an empty search, and a cursor together with either.
-
-    Raises:
-        InvalidInput: one of them is not acceptable, or two contradict each other.
-        TooLarge: the search is longer than 64 KiB.
-    """
-    if order is not None and order not in ORDERS:
-        raise unknown_name("order", order, ORDERS)
-    if after_seq is not None:
-        check_whole("after_seq", after_seq, 2**53)
-        if order is not None or search is not None:
-            raise InvalidInput(
-                "after_seq reads changes in their order", "Leave out order and search, or leave out after_seq"
-            )
-    if search is not None and not search.strip():
-        raise InvalidInput("search is empty", "Say what to look for, or leave search out")
-    if search is not None:
-        check_query(search, "search")
 
 
 def check_whole(field: str, value: object, largest: int, *, smallest: int = 0) -> None:

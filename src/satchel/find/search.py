@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from satchel.base.errors import StoreDamaged
 from satchel.find import index_sqlite as index
@@ -43,6 +43,8 @@ class Scope:
         since: only items from this time on, in milliseconds UTC.
         status: live, superseded or all.
         now: the time, in milliseconds: what has expired by then is not found.
+        condition: SQL over ``documents d`` that items must meet too; empty is none.
+        values: its parameters.
     """
 
     project_id: int
@@ -56,6 +58,8 @@ class Scope:
     since: int | None = None
     status: str = "live"
     now: int = 0
+    condition: str = ""
+    values: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +261,8 @@ def _is_nearly_everything(transaction: Transaction, condition: str) -> bool:
 
 def _condition(scope: Scope, asked: Sequence[str] = ()) -> tuple[str, dict[str, object]]:
     """Return the filters on the documents, not on the index, as SQL over ``documents d``; empty without any."""
-    parts: list[str] = []
-    values: dict[str, object] = {}
+    parts = [scope.condition] if scope.condition else []
+    values = dict(scope.values) if scope.condition else {}
     named = (("agent_id", scope.agent_id), ("task_id", scope.task_id), ("loop_id", scope.loop_id), ("file", scope.file))
     for column, value in named:
         if value is not None:

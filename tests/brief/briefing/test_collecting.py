@@ -100,6 +100,7 @@ class TestADeadline:
             until_interrupted(asked, timers)
             raise AssertionError("the statement ended by itself")
 
+        slow.__name__ = "packages"
         monkeypatch.setattr(
             collecting, "_SOURCES", tuple(slow if one is packages.packages else one for one in collecting._SOURCES)
         )

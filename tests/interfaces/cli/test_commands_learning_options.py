@@ -75,7 +75,7 @@ WRITES: list[tuple[tuple[str, ...], str, tuple[str, ...], tuple[str | int, ...],
     (SAVE, "--priority", ("--priority", "critical"), ("priority",), "critical"),
     (SAVE, "--task", ("--task", "T9"), ("task_id",), "T9"),
     (SAVE, "--for", ("--for", "QA", "--for", "developer"), ("consumers",), ["developer", "qa"]),
-    (("package show", "p1"), "--most-bytes", ("--most-bytes", "2"), ("packages", 0, "reason"), TOO_LARGE),
+    (("package show", "p1"), "--max-bytes", ("--max-bytes", "2"), ("packages", 0, "reason"), TOO_LARGE),
     (("package priority", "p1"), "PRIORITY", ("low",), ("priority",), "low"),
     (("package priority", "p1"), "--event", ("--event", "error"), ("priority",), "critical"),
 ]

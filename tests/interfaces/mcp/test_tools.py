@@ -25,7 +25,6 @@ from satchel.keep.files.records import CHANGES
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.packages import EVENTS
 from satchel.keep.packages import TYPES as PACKAGE_TYPES
-from satchel.keep.packages.queries import SHOWN as PACKAGE_STATUSES
 from tool_asking import Asker
 
 READING = {
@@ -33,7 +32,7 @@ READING = {
     "search": ["search"],
     "decisions": ["get_decision", "find_decisions"],
     "constraints": ["get_constraints"],
-    "get_briefing": [],
+    "briefing": [],
     "errors": [],
     "packages": ["get_packages"],
     "messages": ["get_messages"],
@@ -141,7 +140,7 @@ def test_what_is_left_out_of_a_listing_was_said_before(toolset: str, read_only: 
         ("get_constraints", "status", (*CONSTRAINT_STATUSES, "all")),
         ("save_package", "type", PACKAGE_TYPES),
         ("save_package", "event", EVENTS),
-        ("get_packages", "status", PACKAGE_STATUSES),
+        ("get_packages", "status", LIVENESS),
         ("send_message", "type", MESSAGE_TYPES),
         ("get_messages", "types", MESSAGE_TYPES),
         ("record_file_change", "change", CHANGES),

@@ -25,13 +25,13 @@ def texts(page: ConstraintPage) -> list[str]:
 # Each filter lets exactly one of two values through, so that in the grid, which holds every combination, one that is
 # ignored doubles the result.
 FILTERS: dict[str, Any] = {
-    "search": "needle",
+    "query": "needle",
     "category": "Security",
     "priority": "high",
     "layer": "DATA",
     "tags": ["api"],
     "status": "inactive",
-    "agent": "ANN",
+    "author": "ANN",
 }
 SUBSETS = [set(chosen) for size in range(len(FILTERS) + 1) for chosen in itertools.combinations(FILTERS, size)]
 
@@ -56,13 +56,13 @@ def grid(satchel: Satchel) -> Satchel:
 
 def passes(constraint: Constraint, chosen: set[str]) -> bool:
     tests = {
-        "search": "needle" in constraint.text,
+        "query": "needle" in constraint.text,
         "category": constraint.category == "security",
         "priority": constraint.priority == "critical",
         "layer": constraint.layer == "data",
         "tags": "api" in constraint.tags,
         "status": not constraint.active,
-        "agent": constraint.agent == "Ann",
+        "author": constraint.agent == "Ann",
     }
     return all(tests[name] for name in chosen)
 
@@ -201,8 +201,8 @@ def test_tags_match_any_where_nothing_is_said(tagged: Satchel) -> None:
     [
         ({"tags": ["securty"]}, "there is no tag 'securty' yet; did you mean 'security'?"),
         ({"category": "nothing"}, "there is no category 'nothing' yet"),
-        ({"agent": "nobody"}, "there is no agent 'nobody' yet"),
-        ({"agent": "nobody", "search": "x"}, "there is no agent 'nobody' yet"),
+        ({"author": "nobody"}, "there is no agent 'nobody' yet"),
+        ({"author": "nobody", "query": "x"}, "there is no agent 'nobody' yet"),
     ],
 )
 def test_a_name_that_nothing_has_makes_the_page_empty_and_is_said(
@@ -275,7 +275,7 @@ def test_twenty_are_shown_where_no_limit_is_given(satchel: Satchel) -> None:
         ({"limit": 501}, "limit 501 is out of range"),
         ({"limit": 2.5}, "limit 2.5 is not a whole number"),
         ({"offset": -1}, "offset -1 is out of range"),
-        ({"search": " "}, "search is empty"),
+        ({"query": " "}, "query is empty"),
         ({"category": ""}, "category is empty"),
         ({"priority": "urgent"}, "unknown priority 'urgent'. Valid: low, medium, high, critical"),
         ({"priority": ""}, "unknown priority"),
@@ -286,12 +286,12 @@ def test_twenty_are_shown_where_no_limit_is_given(satchel: Satchel) -> None:
         ({"tags": [""]}, r"tags\[0\] is empty"),
         ({"match": "some"}, "unknown match 'some'. Valid: any, all"),
         ({"status": "activ"}, "unknown status 'activ'. Did you mean 'active'"),
-        ({"agent": ""}, "agent is empty"),
+        ({"author": ""}, "author is empty"),
         ({"since": "yesterday"}, "since 'yesterday' is not a time"),
         ({"since": -1}, "since -1 is out of range"),
         ({"after_seq": -1}, "after_seq -1 is out of range"),
         ({"after_seq": 1, "order": "asc"}, "after_seq reads changes in their order"),
-        ({"after_seq": 1, "search": "x"}, "after_seq reads changes in their order"),
+        ({"after_seq": 1, "query": "x"}, "after_seq reads changes in their order"),
         ({"order": "newest"}, "unknown order 'newest'. Valid: desc, asc"),
     ],
 )
@@ -324,7 +324,7 @@ def test_projects_are_apart(open_in: Callable[..., Satchel], project: Path) -> N
     one, other = open_in(project, project="one"), open_in(project, project="other")
     one.constraints.add("alpha", tags=["shared"], category="shared")
     other.constraints.add("omega", tags=["shared"], category="shared")
-    filters: list[dict[str, Any]] = [{}, {"tags": ["shared"]}, {"category": "shared"}, {"search": "alpha omega"}]
+    filters: list[dict[str, Any]] = [{}, {"tags": ["shared"]}, {"category": "shared"}, {"query": "alpha omega"}]
     for given in filters:
         assert texts(one.constraints.find(**given)) == ["alpha"]
         assert texts(other.constraints.find(**given)) == ["omega"]

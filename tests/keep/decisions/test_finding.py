@@ -25,25 +25,25 @@ def keys(page: DecisionPage) -> list[str]:
 
 
 FILTERS: dict[str, Any] = {
-    "search": "needle",
+    "query": "needle",
     "status": "deprecated",
     "layer": "DATA",
     "tags": ["api"],
     "scopes": ["gateway"],
     "minimum": 5,
     "maximum": 5,
-    "agent": "ANN",
+    "author": "ANN",
     "since": START + 1_000,
 }
 PASSES: dict[str, Callable[[Decision], bool]] = {
-    "search": lambda one: "needle" in one.key,
+    "query": lambda one: "needle" in one.key,
     "status": lambda one: one.status == "deprecated",
     "layer": lambda one: one.layer == "data",
     "tags": lambda one: "api" in one.tags,
     "scopes": lambda one: "gateway" in one.scopes,
     "minimum": lambda one: not isinstance(one.value, str) and one.value >= 5,
     "maximum": lambda one: not isinstance(one.value, str) and one.value <= 5,
-    "agent": lambda one: one.agent == "Ann",
+    "author": lambda one: one.agent == "Ann",
     "since": lambda one: one.updated_at >= START + 1_000,
 }
 SUBSETS = [set(chosen) for size in range(4) for chosen in itertools.combinations(FILTERS, size)] + [set(FILTERS)]
@@ -235,8 +235,8 @@ def test_an_age_is_counted_from_now(decisions: Decisions, clock: ManualClock) ->
     [
         ({"tags": ["securty"]}, "there is no tag 'securty'"),
         ({"scopes": ["nothing"]}, "there is no scope 'nothing'"),
-        ({"agent": "nobody"}, "there is no agent 'nobody'"),
-        ({"agent": "nobody", "search": "cache"}, "there is no agent 'nobody'"),
+        ({"author": "nobody"}, "there is no agent 'nobody'"),
+        ({"author": "nobody", "query": "cache"}, "there is no agent 'nobody'"),
         ({"tags": ["api", "nothing"], "match": "all"}, "there is no tag 'nothing'"),
     ],
 )
@@ -263,7 +263,7 @@ def test_one_unknown_tag_of_several_is_said_beside_what_the_others_find(decision
         ({"limit": 501}, "limit 501 is out of range"),
         ({"limit": 2.5}, "limit 2.5 is not a whole number"),
         ({"offset": -1}, "offset -1 is out of range"),
-        ({"search": " "}, "search is empty"),
+        ({"query": " "}, "query is empty"),
         ({"status": "activ"}, "unknown status 'activ'. Did you mean 'active'.*Valid: active, deprecated, draft"),
         ({"status": ""}, "unknown status ''"),
         ({"layer": "buisness"}, "unknown layer 'buisness'. Did you mean 'business'"),
@@ -281,13 +281,13 @@ def test_one_unknown_tag_of_several_is_said_beside_what_the_others_find(decision
         ({"maximum": float("inf")}, "maximum inf is no number"),
         ({"maximum": 10**400}, "maximum 1000.* is no number"),
         ({"minimum": 5, "maximum": 4}, "minimum 5 is above maximum 4"),
-        ({"agent": ""}, "agent is empty"),
+        ({"author": ""}, "author is empty"),
         ({"since": "yesterday"}, "since 'yesterday' is not a time"),
         ({"since": -1}, "since -1 is out of range"),
         ({"after_seq": -1}, "after_seq -1 is out of range"),
         ({"after_seq": 1.5}, "after_seq 1.5 is not a whole number"),
         ({"after_seq": 1, "order": "asc"}, "after_seq reads changes in their order"),
-        ({"after_seq": 1, "search": "x"}, "after_seq reads changes in their order"),
+        ({"after_seq": 1, "query": "x"}, "after_seq reads changes in their order"),
         ({"order": "newest"}, "unknown order 'newest'. Valid: desc, asc"),
     ],
 )

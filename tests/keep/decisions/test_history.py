@@ -212,7 +212,7 @@ class TestTwoProjects:
         "given",
         [
             {},
-            {"search": "session ttl mine theirs"},
+            {"query": "session ttl mine theirs"},
             {"tags": ["shared"]},
             {"tags": ["shared", "api"], "match": "all"},
             {"scopes": ["shared"]},

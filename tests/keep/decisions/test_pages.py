@@ -31,7 +31,7 @@ SELECTIONS: list[dict[str, Any]] = [
     {"tags": ["api", "security"], "match": "all"},
     {"minimum": 0},
     {"layer": "data", "tags": ["api"]},
-    {"search": "limit"},
+    {"query": "limit"},
 ]
 
 

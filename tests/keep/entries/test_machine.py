@@ -242,7 +242,7 @@ class Context(RuleBasedStateMachine):
     @rule(word=st.integers(1, 15))
     def search_for_a_word_that_may_be_gone(self, word: int) -> None:
         living = {kept.word for kept in self.model.values()}
-        options: dict[str, Any] = {"search": unique_word(word), "status": "all", "order": "asc"}
+        options: dict[str, Any] = {"query": unique_word(word), "status": "all", "order": "asc"}
         found = sum(self.satchel.entries.read(run_id=run, **options).total for run in RUNS)
         assert found == (unique_word(word) in living)
 

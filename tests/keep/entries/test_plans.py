@@ -88,8 +88,8 @@ def test_a_page_comes_from_its_index_in_order(
         {"types": ["error"], "task_id": "T1", "loop_id": "L1", "file": "a.py", "agent": "dev", "since": 1},
         {"after_seq": 3},
         {"after_seq": 3, "types": ["error"]},
-        {"search": "x"},
-        {"search": "x", "order": "asc", "task_id": "T1"},
+        {"query": "x"},
+        {"query": "x", "order": "asc", "task_id": "T1"},
     ],
     ids=lambda options: "+".join(options) or "run",
 )

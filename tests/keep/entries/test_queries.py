@@ -25,11 +25,11 @@ def contents(page: EntryPage) -> list[str]:
 # every combination, a filter that is ignored doubles the result.
 FILTERS: dict[str, Any] = {
     "types": ["discovery"],
-    "agent": "ANN",
+    "author": "ANN",
     "task_id": "T1",
     "loop_id": "L1",
     "file": "./src/a.py",
-    "search": "needle",
+    "query": "needle",
 }
 SUBSETS = [set(chosen) for size in range(len(FILTERS) + 1) for chosen in itertools.combinations(FILTERS, size)]
 
@@ -57,11 +57,11 @@ def grid(satchel: Satchel) -> Satchel:
 def passes(entry: Entry, chosen: set[str]) -> bool:
     tests: dict[str, bool] = {
         "types": entry.type == "discovery",
-        "agent": entry.agent == "Ann",
+        "author": entry.agent == "Ann",
         "task_id": entry.task_id == "T1",
         "loop_id": entry.loop_id == "L1",
         "file": entry.file == "src/a.py",
-        "search": "needle" in entry.content,
+        "query": "needle" in entry.content,
     }
     return all(tests[name] for name in chosen)
 
@@ -78,7 +78,7 @@ def test_every_combination_of_filters_lets_through_what_passes_all_of_them(grid:
 
 
 def test_the_run_limits_the_reading_with_and_without_a_search(grid: Satchel) -> None:
-    for options in ({}, {"search": "needle"}, {"after_seq": 0}):
+    for options in ({}, {"query": "needle"}, {"after_seq": 0}):
         page = grid.entries.read(run_id="r2", limit=500, **options)
         assert {entry.run_id for entry in page} == {"r2"}
         assert page.run_id == "r2"
@@ -91,7 +91,7 @@ def test_several_types_are_any_of_them(satchel: Satchel) -> None:
 
 
 def test_an_agent_task_loop_or_file_that_wrote_nothing_finds_nothing(grid: Satchel) -> None:
-    nowhere: list[dict[str, Any]] = [{"agent": "zoe"}, {"task_id": "T9"}, {"loop_id": "L9"}, {"file": "src/z.py"}]
+    nowhere: list[dict[str, Any]] = [{"author": "zoe"}, {"task_id": "T9"}, {"loop_id": "L9"}, {"file": "src/z.py"}]
     for options in nowhere:
         assert grid.entries.read(run_id="r1", **options).total == 0
 
@@ -170,7 +170,7 @@ def test_time_counts_before_the_id(satchel: Satchel, clock: ManualClock) -> None
     assert contents(satchel.entries.read(order="desc")) == ["later", "earlier"]
 
 
-@pytest.mark.parametrize("options", [{}, {"order": "asc"}, {"search": "word"}, {"after_seq": 0}, {"status": "all"}])
+@pytest.mark.parametrize("options", [{}, {"order": "asc"}, {"query": "word"}, {"after_seq": 0}, {"status": "all"}])
 @pytest.mark.parametrize("limit", [1, 3, 7, 11])
 def test_paging_covers_everything_exactly_once(satchel: Satchel, options: dict[str, Any], limit: int) -> None:
     satchel.entries.write_many([NewEntry("discovery", "word " * (1 + number % 3)) for number in range(7)])
@@ -185,7 +185,7 @@ def test_paging_covers_everything_exactly_once(satchel: Satchel, options: dict[s
     assert seen == [entry.id for entry in satchel.entries.read(limit=100, **options)]
 
 
-@pytest.mark.parametrize("options", [{}, {"search": "word"}, {"after_seq": 0}])
+@pytest.mark.parametrize("options", [{}, {"query": "word"}, {"after_seq": 0}])
 def test_a_limit_of_zero_gives_the_total_alone(satchel: Satchel, options: dict[str, Any]) -> None:
     satchel.entries.write_many([NewEntry("discovery", "word")] * 3)
     page = satchel.entries.read(limit=0, **options)
@@ -214,9 +214,9 @@ def test_the_default_limit_is_twenty(satchel: Satchel) -> None:
         ({"types": []}, "types is no list of entry types"),
         ({"types": "discovery"}, "types is no list of entry types"),
         ({"types": ["discovery", "eror"]}, "unknown entry type 'eror'. Did you mean 'error'. Valid: discovery"),
-        ({"search": ""}, "search is empty"),
-        ({"search": " \n"}, "search is empty"),
-        ({"agent": ""}, "agent is empty"),
+        ({"query": ""}, "query is empty"),
+        ({"query": " \n"}, "query is empty"),
+        ({"author": ""}, "author is empty"),
         ({"task_id": " "}, "task_id is empty"),
         ({"loop_id": "{{loopId}}"}, "loop_id .* placeholder"),
         ({"file": ""}, "file is empty"),
@@ -226,7 +226,7 @@ def test_the_default_limit_is_twenty(satchel: Satchel) -> None:
         ({"after_seq": -1}, "after_seq -1 is out of range"),
         ({"after_seq": 1.5}, "after_seq 1.5 is not a whole number"),
         ({"after_seq": 0, "order": "asc"}, "after_seq reads changes in their order"),
-        ({"after_seq": 0, "search": "x"}, "after_seq reads changes in their order"),
+        ({"after_seq": 0, "query": "x"}, "after_seq reads changes in their order"),
         ({"run_id": ""}, "run_id is empty"),
     ],
 )
@@ -331,7 +331,7 @@ def written_after_each_statement(monkeypatch: pytest.MonkeyPatch, other: Satchel
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"search": "word"}, {"search": "word", "order": "asc"}, {"status": "all"}, {"after_seq": 0}]
+    "options", [{}, {"query": "word"}, {"query": "word", "order": "asc"}, {"status": "all"}, {"after_seq": 0}]
 )
 def test_the_total_the_page_and_the_counter_are_of_one_moment(
     satchel: Satchel,

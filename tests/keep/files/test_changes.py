@@ -91,7 +91,7 @@ def test_a_secret_in_a_description_is_redacted_and_said(satchel: Satchel) -> Non
         ({"layer": "busines"}, "Did you mean 'business'"),
         ({"layer": " "}, "layer is empty"),
         ({"agent": "{{agent}}"}, "unresolved placeholder"),
-        ({"agent": ""}, "agent is empty"),
+        ({"agent": ""}, "author is empty"),
         ({"description": " "}, "description is empty"),
         ({"description": 5}, "description must be text"),
     ],
@@ -127,7 +127,7 @@ def test_an_expired_change_is_hidden_at_once_from_every_way_of_reading(satchel: 
     clock.now = old.expires_at - 1
     assert satchel.files.changes().total == 2
     clock.now = old.expires_at
-    for filters in ({}, {"search": "note"}, {"file": "a.py"}, {"file": "."}, {"after_seq": 0}, {"change": "modified"}):
+    for filters in ({}, {"query": "note"}, {"file": "a.py"}, {"file": "."}, {"after_seq": 0}, {"change": "modified"}):
         assert numbers(satchel.files.changes(**filters)) == [new.id]
     assert [one.ref for one in satchel.finding.search("note").results] == [new.ref]
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 FILTERS: dict[str, Any] = {
     "file": "./src/a.py",
     "change": "created",
-    "agent": "ANN",
+    "author": "ANN",
     "layer": "DATA",
-    "search": "needle",
+    "query": "needle",
 }
 SUBSETS = [set(chosen) for size in range(len(FILTERS) + 1) for chosen in itertools.combinations(FILTERS, size)]
 
@@ -142,7 +142,7 @@ def test_a_cursor_reads_what_came_after_it_and_loses_nothing(satchel: Satchel) -
 
 @pytest.mark.parametrize(
     ("arguments", "order"),
-    [({}, "newest"), ({"order": "asc"}, "oldest"), ({"search": "x"}, "relevance"), ({"after_seq": 0}, "seq")],
+    [({}, "newest"), ({"order": "asc"}, "oldest"), ({"query": "x"}, "relevance"), ({"after_seq": 0}, "seq")],
 )
 def test_a_page_says_how_it_is_ordered(satchel: Satchel, arguments: dict[str, Any], order: str) -> None:
     assert satchel.files.changes(**arguments).order == order
@@ -179,14 +179,14 @@ def test_a_search_without_a_word_says_so(satchel: Satchel) -> None:
         ({"file": "src/*.py"}, "is a pattern"),
         ({"file": ""}, "file is empty"),
         ({"change": "delete"}, "Did you mean 'deleted'"),
-        ({"agent": ""}, "agent is empty"),
+        ({"author": ""}, "author is empty"),
         ({"layer": "dta"}, "Did you mean 'data'"),
         ({"layer": ""}, "layer is empty"),
         ({"since": "yesterday"}, "is not a time"),
         ({"after_seq": -1}, "after_seq -1 is out of range"),
         ({"after_seq": 1, "order": "asc"}, "after_seq reads changes in their order"),
-        ({"after_seq": 1, "search": "x"}, "after_seq reads changes in their order"),
-        ({"search": " "}, "search is empty"),
+        ({"after_seq": 1, "query": "x"}, "after_seq reads changes in their order"),
+        ({"query": " "}, "query is empty"),
         ({"order": "up"}, "unknown order"),
         ({"limit": 501}, "limit 501 is out of range"),
         ({"limit": True}, "limit True is not a whole number"),
@@ -220,6 +220,6 @@ def test_another_project_in_the_store_sees_nothing_of_it(open_in: Callable[..., 
     open_in(project, project="one").files.record("src/a.py", "created", agent="ann", description="note")
     other = open_in(project, project="two")
     other.files.record("src/a.py", "deleted", agent="ann", description="note")
-    several: list[dict[str, Any]] = [{}, {"search": "note"}, {"file": "src/a.py"}, {"file": "src/"}, {"agent": "ann"}]
+    several: list[dict[str, Any]] = [{}, {"query": "note"}, {"file": "src/a.py"}, {"file": "src/"}, {"author": "ann"}]
     for filters in several:
         assert [change.change for change in other.files.changes(**filters)] == ["deleted"]

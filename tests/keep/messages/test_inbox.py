@@ -112,7 +112,7 @@ class TestThreads:
             ({"types": ["warning"]}, ["m3"]),
             ({"priority": "high"}, ["m4 cat"]),
             ({"sender": "Ann"}, ["m3", "m1 cat"]),
-            ({"search": "cat"}, ["m4 cat", "m1 cat"]),
+            ({"query": "cat"}, ["m4 cat", "m1 cat"]),
             ({"after_seq": 0, "limit": 2}, ["m1 cat", "m2"]),
             ({"limit": 1, "offset": 2}, ["m2"]),
         ],

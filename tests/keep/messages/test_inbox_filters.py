@@ -48,21 +48,21 @@ CHOSEN: list[tuple[dict[str, Any], list[str]]] = [
     ({"since": "4h"}, ["six", "five", "four", "three cat cat"]),
     ({"order": "asc"}, ["one cat", "two", "three cat cat", "four", "five", "six"]),
     ({"order": "desc"}, ["six", "five", "four", "three cat cat", "two", "one cat"]),
-    ({"search": "cat"}, ["three cat cat", "one cat"]),
-    ({"search": "cat", "order": "asc"}, ["one cat", "three cat cat"]),
-    ({"search": "cat", "order": "desc"}, ["three cat cat", "one cat"]),
-    ({"search": "cat", "types": ["decision"]}, ["one cat"]),
-    ({"search": "cat", "priority": "high"}, ["three cat cat"]),
-    ({"search": "cat two", "sender": "Cid"}, ["two"]),
-    ({"search": "cat", "since": "4h"}, ["three cat cat"]),
-    ({"search": "cat two", "unread": True}, ["two"]),
+    ({"query": "cat"}, ["three cat cat", "one cat"]),
+    ({"query": "cat", "order": "asc"}, ["one cat", "three cat cat"]),
+    ({"query": "cat", "order": "desc"}, ["three cat cat", "one cat"]),
+    ({"query": "cat", "types": ["decision"]}, ["one cat"]),
+    ({"query": "cat", "priority": "high"}, ["three cat cat"]),
+    ({"query": "cat two", "sender": "Cid"}, ["two"]),
+    ({"query": "cat", "since": "4h"}, ["three cat cat"]),
+    ({"query": "cat two", "unread": True}, ["two"]),
     ({"unread": True, "types": ["warning"], "priority": "high", "sender": "Cid"}, ["two"]),
     ({"limit": 2}, ["six", "five"]),
     ({"limit": 2, "offset": 3}, ["three cat cat", "two"]),
     ({"limit": 2, "offset": 1, "order": "asc"}, ["two", "three cat cat"]),
     ({"limit": 2, "offset": 1, "unread": True}, ["four", "two"]),
     ({"limit": 1, "offset": 1, "priority": "high"}, ["three cat cat"]),
-    ({"limit": 1, "offset": 1, "search": "cat"}, ["one cat"]),
+    ({"limit": 1, "offset": 1, "query": "cat"}, ["one cat"]),
     ({"offset": 6}, []),
 ]
 
@@ -76,7 +76,7 @@ def test_every_filter_chooses_what_it_says(filled: Satchel, options: dict[str, A
     assert page.unread == 3
 
 
-@pytest.mark.parametrize("options", [{}, {"unread": True}, {"priority": "high"}, {"search": "cat"}, {"after_seq": 0}])
+@pytest.mark.parametrize("options", [{}, {"unread": True}, {"priority": "high"}, {"query": "cat"}, {"after_seq": 0}])
 def test_a_limit_of_zero_gives_the_total_alone(filled: Satchel, options: dict[str, Any]) -> None:
     page = filled.messages.inbox(agent="Ann", limit=0, **options)
     assert page.messages == ()
@@ -161,7 +161,7 @@ def test_a_search_without_a_word_says_so(filled: Satchel) -> None:
 
 
 def test_a_sender_that_nobody_is_gives_an_empty_page_and_says_so(filled: Satchel) -> None:
-    ways: list[dict[str, Any]] = [{}, {"search": "cat"}]
+    ways: list[dict[str, Any]] = [{}, {"query": "cat"}]
     for options in ways:
         page = filled.messages.inbox(agent="Ann", sender="Bobb", **options)
         assert (page.messages, page.total, page.unread) == ((), 0, 3)
@@ -210,13 +210,13 @@ class TestFollowing:
         ({"priority": "urgent"}, "unknown priority 'urgent'. Valid: low, medium, high, critical"),
         ({"priority": ""}, "unknown priority ''"),
         ({"sender": " "}, "sender is empty"),
-        ({"agent": ""}, "agent is empty"),
+        ({"agent": ""}, "author is empty"),
         ({"thread": "x"}, "'x' is no id of a message"),
-        ({"search": " "}, "search is empty"),
+        ({"query": " "}, "query is empty"),
         ({"since": "yesterday"}, "since 'yesterday' is not a time"),
         ({"after_seq": -1}, "after_seq -1 is out of range"),
         ({"after_seq": 1, "order": "asc"}, "after_seq reads changes in their order"),
-        ({"after_seq": 1, "search": "x"}, "after_seq reads changes in their order"),
+        ({"after_seq": 1, "query": "x"}, "after_seq reads changes in their order"),
         ({"order": "newest"}, "unknown order 'newest'"),
         ({"limit": 501}, "limit 501 is out of range"),
         ({"limit": -1}, "limit -1 is out of range"),

@@ -76,7 +76,7 @@ def test_a_broadcast_read_by_one_is_gone_for_that_one_and_stays_for_others(
     clock.advance(24 * HOUR - 1)
     assert satchel.messages.inbox(agent="Ann").total == 1
     clock.advance(1)
-    ways: list[dict[str, Any]] = [{}, {"search": "cat"}, {"thread": "m1"}, {"after_seq": 0}, {"priority": "low"}]
+    ways: list[dict[str, Any]] = [{}, {"query": "cat"}, {"thread": "m1"}, {"after_seq": 0}, {"priority": "low"}]
     for options in ways:
         assert satchel.messages.inbox(agent="Ann", **options).messages == ()
         (other,) = satchel.messages.inbox(agent="Cid", **options)

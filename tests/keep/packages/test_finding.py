@@ -28,12 +28,12 @@ def summaries(page: PackagePage) -> list[str]:
 # Each filter lets exactly one of two values through, so that in the grid, which holds every combination, one that is
 # ignored doubles the result.
 FILTERS: dict[str, Any] = {
-    "search": "needle",
+    "query": "needle",
     "types": ["handoff"],
     "priority": "high",
     "task_id": "T1",
     "role": "QA_expert",
-    "agent": "ANN",
+    "author": "ANN",
     "status": "superseded",
 }
 SUBSETS = [set(chosen) for size in range(len(FILTERS) + 1) for chosen in itertools.combinations(FILTERS, size)]
@@ -62,12 +62,12 @@ def grid(satchel: Satchel) -> Satchel:
 
 def passes(package: Package, chosen: set[str]) -> bool:
     tests = {
-        "search": "needle" in package.summary,
+        "query": "needle" in package.summary,
         "types": package.type == "handoff",
         "priority": package.priority == "critical",
         "task_id": package.task_id == "T1",
         "role": "qa_expert" in package.consumers,
-        "agent": package.agent == "Ann",
+        "author": package.agent == "Ann",
         "status": package.superseded_by is not None,
     }
     return all(tests[name] for name in chosen)
@@ -255,19 +255,19 @@ def test_twenty_are_shown_where_no_limit_is_given(satchel: Satchel) -> None:
         ({"limit": 501}, "limit 501 is out of range"),
         ({"limit": 2.5}, "limit 2.5 is not a whole number"),
         ({"offset": -1}, "offset -1 is out of range"),
-        ({"search": " "}, "search is empty"),
+        ({"query": " "}, "query is empty"),
         ({"types": []}, "types is no list"),
         ({"types": "research"}, "types is no list"),
         ({"types": ["reserch"]}, "unknown package type 'reserch'. Did you mean 'research'"),
         ({"priority": "urgent"}, "unknown priority 'urgent'"),
         ({"task_id": ""}, "task_id is empty"),
         ({"role": ""}, "role is empty"),
-        ({"agent": ""}, "agent is empty"),
+        ({"author": ""}, "author is empty"),
         ({"status": "old"}, "unknown status 'old'. Valid: live, superseded, all"),
         ({"since": "yesterday"}, "since 'yesterday' is not a time"),
         ({"after_seq": -1}, "after_seq -1 is out of range"),
         ({"after_seq": 1, "order": "asc"}, "after_seq reads changes in their order"),
-        ({"after_seq": 1, "search": "x"}, "after_seq reads changes in their order"),
+        ({"after_seq": 1, "query": "x"}, "after_seq reads changes in their order"),
         ({"order": "newest"}, "unknown order 'newest'. Valid: desc, asc"),
         ({"run_id": ""}, "run_id is empty"),
     ],
@@ -337,7 +337,7 @@ def test_projects_are_apart(open_in: Callable[..., Satchel], project: Path) -> N
     for satchel, word in ((one, "alpha"), (other, "omega")):
         satchel.runs.start("shared")
         save(satchel, word, task_id="T1", consumers=["qa"])
-    filters: list[dict[str, Any]] = [{}, {"task_id": "T1"}, {"role": "qa"}, {"search": "alpha omega"}]
+    filters: list[dict[str, Any]] = [{}, {"task_id": "T1"}, {"role": "qa"}, {"query": "alpha omega"}]
     for given in filters:
         assert summaries(one.packages.find(**given)) == ["alpha"]
         assert summaries(other.packages.find(**given)) == ["omega"]

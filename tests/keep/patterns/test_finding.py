@@ -30,7 +30,7 @@ def examples(page: ErrorPatternPage) -> list[str]:
 # Each filter lets exactly one of two values through, so that in the grid, which holds every combination, one that is
 # ignored doubles the result.
 FILTERS: dict[str, Any] = {
-    "search": "needle",
+    "query": "needle",
     "lang": "Python",
     "error_type": "ValueError",
     "state": "confirmed",
@@ -56,7 +56,7 @@ def grid(satchel: Satchel, clock: ManualClock) -> Satchel:
 
 def passes(pattern: ErrorPattern, chosen: set[str]) -> bool:
     tests = {
-        "search": "needle" in pattern.example,
+        "query": "needle" in pattern.example,
         "lang": pattern.lang == "python",
         "error_type": pattern.error_type == "ValueError",
         "state": pattern.solutions[0].state == "confirmed",
@@ -243,7 +243,7 @@ def test_a_type_that_nobody_reported_is_said(satchel: Satchel, error_type: str, 
         ({"limit": -1}, "limit -1 is out of range"),
         ({"limit": 501}, "limit 501 is out of range"),
         ({"offset": -1}, "offset -1 is out of range"),
-        ({"search": " "}, "search is empty"),
+        ({"query": " "}, "query is empty"),
         ({"lang": ""}, "lang is empty"),
         ({"error_type": ""}, "error_type is empty"),
         ({"state": "confirmd"}, "unknown state 'confirmd'. Did you mean 'confirmed'"),
@@ -329,7 +329,7 @@ def two(open_in: Callable[..., Satchel], project: Path) -> tuple[Satchel, Satche
 
 class TestProjects:
     def test_are_apart(self, two: tuple[Satchel, Satchel]) -> None:
-        filters: list[dict[str, Any]] = [{}, {"search": "boom alpha omega"}, {"lang": "go"}, {"error_type": "E"}]
+        filters: list[dict[str, Any]] = [{}, {"query": "boom alpha omega"}, {"lang": "go"}, {"error_type": "E"}]
         for satchel, fix in zip(two, ("alpha", "omega"), strict=True):
             for given in filters:
                 (pattern,) = satchel.patterns.find(**given)

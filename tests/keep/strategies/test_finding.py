@@ -23,11 +23,11 @@ def insights(page: StrategyPage) -> list[str]:
 # Each filter lets exactly one of two values through, so that in the grid, which holds every combination, one that is
 # ignored doubles the result.
 FILTERS: dict[str, Any] = {
-    "search": "needle",
+    "query": "needle",
     "topic": "Offline  Sync",
     "lang": "Python",
     "framework": "DJANGO",
-    "agent": "ANN",
+    "author": "ANN",
 }
 SUBSETS = [set(chosen) for size in range(len(FILTERS) + 1) for chosen in itertools.combinations(FILTERS, size)]
 
@@ -44,11 +44,11 @@ def grid(satchel: Satchel) -> Satchel:
 
 def passes(strategy: Strategy, chosen: set[str]) -> bool:
     tests = {
-        "search": "needle" in strategy.insight,
+        "query": "needle" in strategy.insight,
         "topic": strategy.topic == "offline-sync",
         "lang": strategy.lang == "python",
         "framework": strategy.framework == "django",
-        "agent": strategy.agent == "Ann",
+        "author": strategy.agent == "Ann",
     }
     return all(tests[name] for name in chosen)
 
@@ -70,7 +70,7 @@ def test_a_strategy_without_a_language_or_framework_is_for_all(
 ) -> None:
     for value in ("one", "another", None):
         satchel.strategies.save("x", f"strategy for {value}", **{field: value})
-    asked: dict[str, Any] = {"search": search, field: "ONE"}
+    asked: dict[str, Any] = {"query": search, field: "ONE"}
     page = satchel.strategies.find(**asked)
     assert (set(insights(page)), page.total) == ({"strategy for one", "strategy for None"}, 2)
     assert insights(satchel.strategies.find(**{**asked, field: "unheard"})) == ["strategy for None"]
@@ -127,7 +127,7 @@ def test_a_search_without_a_usable_word_says_so(satchel: Satchel) -> None:
     [
         ({"topic": "Cachin"}, "there is no topic 'cachin' yet; did you mean 'caching'?"),
         ({"topic": "quite other"}, "there is no topic 'quite-other' yet"),
-        ({"agent": "nobody"}, "there is no agent 'nobody'"),
+        ({"author": "nobody"}, "there is no agent 'nobody'"),
     ],
 )
 def test_a_name_that_nothing_has_makes_the_page_empty_and_is_said(
@@ -188,12 +188,12 @@ def test_twenty_are_shown_where_no_limit_is_given(satchel: Satchel) -> None:
         ({"limit": -1}, "limit -1 is out of range"),
         ({"limit": 501}, "limit 501 is out of range"),
         ({"offset": 1.5}, "offset 1.5 is not a whole number"),
-        ({"search": " "}, "search is empty"),
+        ({"query": " "}, "query is empty"),
         ({"topic": ""}, "topic is empty"),
         ({"topic": "--"}, "topic '--' holds no word"),
         ({"lang": ""}, "lang is empty"),
         ({"framework": " "}, "framework is empty"),
-        ({"agent": ""}, "agent is empty"),
+        ({"author": ""}, "author is empty"),
         ({"since": "yesterday"}, "since 'yesterday' is not a time"),
         ({"after_seq": -1}, "after_seq -1 is out of range"),
         ({"after_seq": 1, "order": "asc"}, "after_seq reads changes in their order"),
@@ -226,8 +226,8 @@ def test_projects_are_apart(open_in: Callable[..., Satchel], project: Path) -> N
         {"topic": "shared"},
         {"lang": "go"},
         {"framework": "gin"},
-        {"agent": "ann"},
-        {"search": "alpha omega"},
+        {"author": "ann"},
+        {"query": "alpha omega"},
     ]
     for given in filters:
         assert insights(one.strategies.find(**given)) == ["alpha"]

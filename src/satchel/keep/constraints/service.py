@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.clock import iso
 from satchel.base.errors import NotFound
-from satchel.base.paging import DEFAULT_LIMIT
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.constraints import updates
 from satchel.keep.constraints.records import DEFAULT_CATEGORY, DEFAULT_PRIORITY, Constraint, ConstraintPage
-from satchel.keep.names import check_identifier, ensure_agent, find_layer
+from satchel.keep.names import check_identifier, ensure_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content
 
 if TYPE_CHECKING:
+    from satchel.keep.constraints.queries import ConstraintFilters
     from satchel.store.transaction import Transaction
 
 
@@ -65,73 +65,21 @@ class Constraints:
             number = updates.insert(transaction, work, project.id, author, new, now)
             return _loaded(transaction, project.id, number, (*new.notes, *similar))
 
-    def find(
-        self,
-        *,
-        query: str | None = None,
-        category: str | None = None,
-        priority: str | None = None,
-        layer: str | None = None,
-        tags: Sequence[str] | None = None,
-        match: str = "any",
-        status: str = "active",
-        author: str | None = None,
-        since: str | int | None = None,
-        after_seq: int | None = None,
-        order: str | None = None,
-        limit: int = DEFAULT_LIMIT,
-        offset: int = 0,
-    ) -> ConstraintPage:
-        """Read constraints.
-
-        Args:
-            query: words in any form; without ``order`` the best matches come first.
-            category, layer: only constraints of these.
-            priority: only this or a higher one.
-            tags: only constraints that have any or all of these; at least one name.
-            match: any or all of the tags.
-            status: active, inactive or all.
-            author: only what this agent added.
-            since: only what was added or deactivated at or after this time: ISO 8601, an age such as ``90m``, or
-                milliseconds UTC.
-            after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
-            order: desc or asc, by (created_at, id); None is the highest priority first and of equals the newest, or
-                relevance for a search.
-            limit: 0 to 500; 0 gives the total alone.
-            offset: how many to skip.
+    def find(self, **filters: Unpack[ConstraintFilters]) -> ConstraintPage:
+        """List constraints, the most urgent first.
 
         Returns:
-            The page with its total. A category, tag or agent that nobody named yet makes it empty, and a note says so.
+            The page with its total. A name that nothing has makes it empty, and a note says so.
 
         Raises:
             InvalidInput: a filter is empty, unknown or out of range.
+            StoreDamaged: the search index names what is not kept.
         """
-        # the search behind it is left alone by whoever only writes
-        from satchel.keep.constraints import queries
+        # a caller that only writes leaves the lists alone
+        from satchel.keep import listing
+        from satchel.keep.constraints.queries import LISTING
 
-        chosen = queries.check_filter(
-            self._workplace,
-            search=query,
-            category=category,
-            priority=priority,
-            layer=layer,
-            tags=tags,
-            match=match,
-            status=status,
-            agent=author,
-            since=since,
-            after_seq=after_seq,
-            order=order,
-            limit=limit,
-            offset=offset,
-        )
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
-            if project is None:
-                find_layer(transaction, None, chosen.layer)
-                return ConstraintPage((), 0, offset, limit, 0, chosen.order_name, (projects.NOTHING_YET,), after_seq)
-            found, total, notes = queries.read(transaction, project.id, chosen)
-        return ConstraintPage(found, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
+        return listing.find(self._workplace, LISTING, ConstraintPage, filters)
 
     def deactivate(self, ref: str | int, reason: str | None = None, *, agent: str | None = None) -> Constraint:
         """Say that a constraint does not hold any more; it is kept, and found below those that do.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, TooLarge, nearest
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
@@ -26,12 +27,16 @@ from satchel.keep.decisions.records import (
     Value,
 )
 from satchel.keep.decisions.state import Current, State
-from satchel.keep.names import check_identifier, ensure_agent, find_layer
+from satchel.keep.names import check_identifier, ensure_agent
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
 
 MAX_BATCH = 200
 _MAX_KEYS = 2_000
+
+if TYPE_CHECKING:
+    from satchel.keep.decisions.queries import DecisionFilters
+
 
 OnDecisionChanged = Callable[[Transaction, ChangedDecision], None]
 """Told, inside the transaction, that somebody changed what somebody else had set."""
@@ -155,72 +160,18 @@ class Decisions:
         total = int(count[0]) if count else 0
         return DecisionHistory(updates.decision(found), Page(tuple(map(_past, rows)), total, offset, limit))
 
-    def find(
-        self,
-        *,
-        query: str | None = None,
-        status: str | None = None,
-        layer: str | None = None,
-        tags: Sequence[str] | None = None,
-        match: str = "any",
-        scopes: Sequence[str] | None = None,
-        minimum: float | None = None,
-        maximum: float | None = None,
-        author: str | None = None,
-        since: str | int | None = None,
-        after_seq: int | None = None,
-        order: str | None = None,
-        limit: int = DEFAULT_LIMIT,
-        offset: int = 0,
-    ) -> DecisionPage:
-        """Find decisions.
-
-        Args:
-            query: words in any form; without ``order`` the best matches come first.
-            status: active, deprecated or draft; None is all of them.
-            layer: only this layer.
-            tags: with any of these tags, or with all of them as ``match`` says.
-            match: any or all.
-            scopes: with any of these scopes.
-            minimum, maximum: only numbers from, up to, these.
-            author: only what this agent set last.
-            since: only what was set at or after this time: ISO 8601, an age such as ``90m``, or milliseconds UTC.
-            after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
-            order: asc or desc, by (created_at, id); None is desc, or relevance for a search.
-            limit: 0 to 500; 0 gives the total alone.
-            offset: how many to skip.
+    def find(self, **filters: Unpack[DecisionFilters]) -> DecisionPage:
+        """List decisions, the newest first.
 
         Raises:
             InvalidInput: a filter is empty, unknown or out of range.
             StoreDamaged: the search index names what is not kept.
         """
-        # the search behind it is left alone by whoever only sets
-        from satchel.keep.decisions import queries
+        # a caller that only writes leaves the lists alone
+        from satchel.keep import listing
+        from satchel.keep.decisions.queries import LISTING
 
-        chosen = queries.check_filter(
-            self._workplace,
-            search=query,
-            status=status,
-            layer=layer,
-            tags=tags,
-            match=match,
-            scopes=scopes,
-            minimum=minimum,
-            maximum=maximum,
-            agent=author,
-            since=since,
-            after_seq=after_seq,
-            order=order,
-            limit=limit,
-            offset=offset,
-        )
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
-            if project is None:
-                find_layer(transaction, None, chosen.layer)
-                return DecisionPage((), 0, offset, limit, 0, chosen.order_name, (projects.NOTHING_YET,), after_seq)
-            found, total, notes = queries.find(transaction, project.id, chosen)
-        return DecisionPage(found, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
+        return listing.find(self._workplace, LISTING, DecisionPage, filters)
 
 
 @contextmanager

@@ -58,12 +58,12 @@ class Current:
 
 
 COLUMNS = """
-    d.id, d.uid, d.seq, d.key, d.value_text, d.value_number, d.agent_id, a.name, d.layer_id, l.name, d.version,
-    d.revision, d.status, d.rationale, d.created_at, d.updated_at
+    c.id, c.uid, c.seq, c.key, c.value_text, c.value_number, c.agent_id, a.name, c.layer_id, l.name, c.version,
+    c.revision, c.status, c.rationale, c.created_at, c.updated_at
 """
 """What :func:`currents` reads."""
 
-SOURCE = "decisions d LEFT JOIN agents a ON a.id = d.agent_id LEFT JOIN layers l ON l.id = d.layer_id"
+SOURCE = "decisions c LEFT JOIN agents a ON a.id = c.agent_id LEFT JOIN layers l ON l.id = c.layer_id"
 
 
 def currents(transaction: Transaction, rows: Sequence[Row]) -> dict[int, Current]:
@@ -106,7 +106,7 @@ def load(transaction: Transaction, project_id: int, key: str) -> Current | None:
 def load_number(transaction: Transaction, project_id: int, number: int) -> Current | None:
     """Return the decision with a number, or None."""
     rows = transaction.all(
-        f"SELECT {COLUMNS} FROM {SOURCE} WHERE d.project_id = :project AND d.id = :id",
+        f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id = :id",
         {"project": project_id, "id": number},
     )
     return currents(transaction, rows)[number] if rows else None

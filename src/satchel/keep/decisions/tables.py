@@ -140,7 +140,7 @@ def change(
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Remove decisions with their whole history."""
     rows = transaction.all(
-        f"SELECT {COLUMNS} FROM {SOURCE} WHERE d.project_id = :project AND d.id IN ({', '.join(map(str, numbers))})",
+        f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id IN ({', '.join(map(str, numbers))})",
         {"project": project_id},
     )
     for number, current in currents(transaction, rows).items():
@@ -153,14 +153,14 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
 
 def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
     """Return what can be searched of decisions, by their numbers; those that are gone are left out."""
-    rows = transaction.all(f"SELECT {COLUMNS} FROM {SOURCE} WHERE d.id IN ({', '.join(map(str, numbers))})")
+    rows = transaction.all(f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.id IN ({', '.join(map(str, numbers))})")
     return {number: _searchable(current) for number, current in currents(transaction, rows).items()}
 
 
 def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
     """Return what the search documents should know of the decisions after a number, at most so many, in order."""
     rows = transaction.all(
-        f"SELECT {COLUMNS}, d.project_id FROM {SOURCE} WHERE d.id > :after ORDER BY d.id LIMIT :most",
+        f"SELECT {COLUMNS}, c.project_id FROM {SOURCE} WHERE c.id > :after ORDER BY c.id LIMIT :most",
         {"after": after, "most": most},
     )
     projects = {row[0]: row[16] for row in rows}

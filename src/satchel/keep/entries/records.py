@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from satchel.base.errors import unknown_name
-from satchel.base.paging import change_cursor, next_offset
+from satchel.base.paging import KeptPage
 from satchel.find.kind import Kind
 from satchel.store.transaction import Row, Transaction
 
@@ -142,46 +142,19 @@ AfterWrite = Callable[[Transaction, Writer, int, Prepared], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class EntryPage:
+class EntryPage(KeptPage[Entry]):
     """Part of a run's entries, counted and read in one snapshot.
 
     Attributes:
-        entries: the part.
-        total: how many match in all.
-        offset: how many were skipped.
-        limit: how many were asked for at most.
         run_id: the run they were read from; None when no run is active and none was named.
-        seq: the project's change counter in this snapshot.
-        order: newest, oldest, relevance or seq.
-        notes: what the reader should know, such as that there is no run yet.
-        after_seq: the cursor that was asked for, if any.
     """
 
-    entries: tuple[Entry, ...]
-    total: int
-    offset: int
-    limit: int
-    run_id: str | None
-    seq: int
-    order: str
-    notes: tuple[str, ...] = ()
-    after_seq: int | None = None
+    run_id: str | None = None
 
     @property
-    def next_offset(self) -> int | None:
-        """The offset of the next page, or None at the end."""
-        return next_offset(self.offset, len(self.entries), self.total)
-
-    @property
-    def cursor(self) -> int:
-        """What to pass as ``after_seq`` to read what changes after this page, losing nothing in between."""
-        return change_cursor(self, self.entries[-1].seq if self.entries else 0)
-
-    def __iter__(self) -> Iterator[Entry]:
-        return iter(self.entries)
-
-    def __len__(self) -> int:
-        return len(self.entries)
+    def entries(self) -> tuple[Entry, ...]:
+        """The part."""
+        return self.items
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +179,9 @@ class PruneResult:
 COLUMNS = """
     c.id, c.uid, c.seq, c.type, c.content, c.task_id, c.loop_id, c.file, c.line, a.name, c.superseded_by, c.created_at
 """
-"""The columns :func:`entry_of` reads, from ``context c LEFT JOIN agents a``."""
+"""The columns :func:`entry_of` reads, from :data:`SOURCE`."""
+
+SOURCE = "context c LEFT JOIN agents a ON a.id = c.agent_id"
 
 
 def entry_of(row: Row, run_id: str, score: float | None = None) -> Entry:

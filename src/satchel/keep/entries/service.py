@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, NotFound, TooLarge
-from satchel.base.paging import DEFAULT_LIMIT, check_whole
+from satchel.base.paging import check_whole
 from satchel.keep import projects, runs
 from satchel.keep.entries.records import (
     COLUMNS,
     ENTRY_TYPES,
+    SOURCE,
     AfterWrite,
     Entry,
     EntryPage,
@@ -28,6 +29,7 @@ from satchel.keep.runs import RunChoice
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
+    from satchel.keep.entries.queries import EntryFilters
     from satchel.keep.entries.state import RunState
 
 MAX_BATCH = 500
@@ -143,36 +145,8 @@ class Entries:
             )
         return tuple(kept[place] for place in range(len(prepared)))
 
-    def read(
-        self,
-        *,
-        types: Sequence[str] | None = None,
-        author: str | None = None,
-        task_id: str | None = None,
-        loop_id: str | None = None,
-        file: str | None = None,
-        query: str | None = None,
-        since: str | int | None = None,
-        after_seq: int | None = None,
-        status: str = "live",
-        order: str | None = None,
-        limit: int = DEFAULT_LIMIT,
-        offset: int = 0,
-        run_id: str | None = None,
-    ) -> EntryPage:
-        """Read entries of one run.
-
-        Args:
-            types: only these types; at least one.
-            author, task_id, loop_id, file: only entries of this author, task, loop or file.
-            query: words in any form; without ``order`` the best matches come first.
-            since: only entries written at or after this time: ISO 8601, an age such as ``90m``, or milliseconds UTC.
-            after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
-            status: live, superseded or all.
-            order: asc or desc, by (created_at, id); None is desc, or relevance for a search.
-            limit: 0 to 500; 0 gives the total alone.
-            offset: how many to skip.
-            run_id: the run; None takes the default, else the only active run.
+    def read(self, **filters: Unpack[EntryFilters]) -> EntryPage:
+        """List entries of one run, the newest first.
 
         Returns:
             The page with its total. Without a run it is empty and its notes say so.
@@ -181,42 +155,11 @@ class Entries:
             InvalidInput: a filter is empty, unknown or out of range.
             NotFound, Conflict: the run does not exist, or several are active and none was chosen.
         """
-        # the search behind it is left alone by whoever only writes
-        from satchel.keep.entries import queries
+        # a caller that only writes leaves the lists alone
+        from satchel.keep import listing
+        from satchel.keep.entries.queries import LISTING
 
-        chosen = queries.check_filter(
-            self._workplace,
-            types=types,
-            agent=author,
-            task_id=task_id,
-            loop_id=loop_id,
-            file=file,
-            since=since,
-            after_seq=after_seq,
-            status=status,
-            search=query,
-            order=order,
-            limit=limit,
-            offset=offset,
-        )
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
-            run = runs.choose_for_reading(transaction, self._workplace, project.id if project else None, run_id)
-            if project is None or run is None:
-                return EntryPage(
-                    (),
-                    0,
-                    offset,
-                    limit,
-                    None,
-                    project.seq if project else 0,
-                    chosen.order_name,
-                    (runs.none_active(transaction, project.id if project else None),),
-                )
-            entries, total, notes = queries.read(transaction, project.id, run.id, run.run_id, chosen)
-        return EntryPage(
-            entries, total, offset, limit, run.run_id, project.seq, chosen.order_name, notes, after_seq=after_seq
-        )
+        return listing.find(self._workplace, LISTING, EntryPage, filters)
 
     def prune(self, *, keep: int = DEFAULT_KEEP, run_id: str | None = None, preview: bool = False) -> PruneResult:
         """Remove the oldest entries of a run beyond the newest ``keep`` of each type and loop.
@@ -293,8 +236,6 @@ class Entries:
 
 
 def _load(transaction: Transaction, run: RunChoice, number: int, notes: tuple[str, ...]) -> Entry:
-    row = transaction.one(
-        f"SELECT {COLUMNS} FROM context c LEFT JOIN agents a ON a.id = c.agent_id WHERE c.id = :id", {"id": number}
-    )
+    row = transaction.one(f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.id = :id", {"id": number})
     assert row is not None
     return replace(entry_of(row, run.run_id), notes=notes)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput
 from satchel.keep.entries import structured
-from satchel.keep.entries.records import COLUMNS, ENTRY_TYPES, Entry, entry_of
+from satchel.keep.entries.records import COLUMNS, ENTRY_TYPES, SOURCE, Entry, entry_of
 from satchel.keep.entries.structured import CodebaseAnalysis, ReviewIssue, ReviewVerdict
 from satchel.keep.runs import Run
 from satchel.store.transaction import Transaction
@@ -131,8 +131,7 @@ def _newest(transaction: Transaction, project_id: int, run: Run, name: str) -> t
     where = "c.project_id = :project AND c.run_id = :run AND c.type = :type AND c.superseded_by IS NULL"
     values = {"project": project_id, "run": run.id, "type": ENTRY_TYPES.index(name) + 1}
     rows = transaction.all(
-        f"SELECT {COLUMNS} FROM context c LEFT JOIN agents a ON a.id = c.agent_id "
-        f"WHERE {where} ORDER BY c.created_at DESC, c.id DESC LIMIT {NEWEST_PER_TYPE}",
+        f"SELECT {COLUMNS} FROM {SOURCE} WHERE {where} ORDER BY c.created_at DESC, c.id DESC LIMIT {NEWEST_PER_TYPE}",
         values,
     )
     total = len(rows)

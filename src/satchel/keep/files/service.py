@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput
 from satchel.base.paging import DEFAULT_LIMIT, KeptPage, check_page, check_whole
@@ -22,6 +23,9 @@ MAX_WINDOW_SECONDS = 86_400
 MAX_REASON_CHARS = 300
 MAX_RECENT = 20
 """How many recent changes the answer about a lock names at most."""
+
+if TYPE_CHECKING:
+    from satchel.keep.files.queries import ChangeFilters
 
 
 class Files:
@@ -98,57 +102,17 @@ class Files:
             notes=() if text is None else text.notes,
         )
 
-    def changes(
-        self,
-        *,
-        file: str | None = None,
-        change: str | None = None,
-        author: str | None = None,
-        layer: str | None = None,
-        since: str | int | None = None,
-        after_seq: int | None = None,
-        query: str | None = None,
-        order: str | None = None,
-        limit: int = DEFAULT_LIMIT,
-        offset: int = 0,
-    ) -> FileChangePage:
-        """Read recorded edits that have not expired, of every worktree.
-
-        Args:
-            file: only this file, or what is in a folder (``src/auth/`` or ``src/auth/**``).
-            change: created, modified or deleted.
-            author, layer: only edits of this agent, in this layer.
-            since: only edits at or after this time: ISO 8601, an age such as ``90m``, or milliseconds UTC.
-            after_seq: only what was recorded after this number, in that order; ``page.cursor`` is the next one.
-            query: words of the path or the description; without ``order`` the best matches come first.
-            order: asc or desc, by (created_at, id); None is desc, or relevance for a search.
-            limit: 0 to 500; 0 gives the total alone.
-            offset: how many to skip.
+    def changes(self, **filters: Unpack[ChangeFilters]) -> FileChangePage:
+        """List recorded edits that have not expired, of every worktree, the newest first.
 
         Raises:
             InvalidInput: a filter is empty, unknown or out of range.
         """
-        work = self._workplace
-        chosen = changes.check_filter(
-            work,
-            file=file,
-            change=change,
-            agent=author,
-            layer=layer,
-            since=since,
-            after_seq=after_seq,
-            search=query,
-            order=order,
-            limit=limit,
-            offset=offset,
-        )
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
-            if project is None:
-                names.find_layer(transaction, None, chosen.layer)
-                return FileChangePage((), 0, offset, limit, 0, chosen.order_name, (projects.NOTHING_YET,), after_seq)
-            items, total, notes = changes.read(transaction, project.id, chosen)
-        return FileChangePage(items, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
+        # a caller that only writes leaves the lists alone
+        from satchel.keep import listing
+        from satchel.keep.files.queries import LISTING
+
+        return listing.find(self._workplace, LISTING, FileChangePage, filters)
 
     def claim(
         self,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
+from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, NotFound
-from satchel.base.paging import DEFAULT_LIMIT
 from satchel.base.text import fold
 from satchel.base.vocabulary import priority_number
 from satchel.find.kind import Kind
@@ -18,6 +18,10 @@ from satchel.keep.messages.visibility import Reader
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content
 from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.keep.messages.queries import MessageFilters
+
 
 EVERYONE = "all"
 """The name under which a message goes to everyone; leaving ``to`` out means the same where it is no reply."""
@@ -84,41 +88,15 @@ class Messages:
             draft = Draft(sender_id, to_id, kind, rank, content.text, stored_payload, answered, thread)
             stored = updates.insert(transaction, project.id, draft, now, work.retention)
             notes = (*content.notes, *payload_notes, *_addressee_notes(transaction, project.id, to_id))
-            kept = queries.load(transaction, Reader(project.id, sender_id, now), {stored.id: None})[0]
+            kept = queries.load(transaction, Reader(project.id, sender_id, now), stored.id)
             expiry.sweep_now_and_then(work.engine, transaction, now)
         return replace(kept, notes=tuple(dict.fromkeys(notes)))
 
-    def inbox(
-        self,
-        *,
-        agent: str | None = None,
-        unread: bool = False,
-        types: Sequence[str] | None = None,
-        priority: str | None = None,
-        sender: str | None = None,
-        thread: str | int | None = None,
-        query: str | None = None,
-        since: str | int | None = None,
-        after_seq: int | None = None,
-        order: str | None = None,
-        limit: int = DEFAULT_LIMIT,
-        offset: int = 0,
-    ) -> MessagePage:
-        """Read an agent's messages: those to it, and those that others sent to all. Nothing is marked as read.
+    def inbox(self, *, agent: str | None = None, **filters: Unpack[MessageFilters]) -> MessagePage:
+        """List an agent's messages: those to it, and those that others sent to all. Nothing is marked as read.
 
         Args:
             agent: whose; None takes the default.
-            unread: only those that it has not marked as read.
-            types: only these types; at least one.
-            priority: only this one or a higher one.
-            sender: only messages of this agent.
-            thread: the id of any message of a thread: only that thread, and with what the agent sent in it.
-            query: words in any form; without ``order`` the best matches come first.
-            since: only messages sent at or after this time: ISO 8601, an age such as ``90m``, or milliseconds UTC.
-            after_seq: only what was sent after this number, in that order; ``page.cursor`` is the next one.
-            order: asc or desc, by (created_at, id); None is desc, or relevance for a search.
-            limit: 0 to 500; 0 gives the total alone.
-            offset: how many to skip.
 
         Returns:
             The page with its total, and how many unread messages the agent has in all.
@@ -126,32 +104,10 @@ class Messages:
         Raises:
             InvalidInput: a filter is empty, unknown or out of range, or it is not said whose messages.
         """
-        work = self._workplace
-        name = names.acting_agent(work, agent, "reading messages")
-        chosen = queries.check_filter(
-            work,
-            unread=unread,
-            types=types,
-            priority=priority,
-            sender=sender,
-            thread=thread,
-            search=query,
-            since=since,
-            after_seq=after_seq,
-            order=order,
-            limit=limit,
-            offset=offset,
-        )
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
-            if project is None:
-                empty = (projects.NOTHING_YET,)
-                return MessagePage((), 0, offset, limit, 0, chosen.order_name, empty, after_seq, name)
-            reader, name = visibility.find_reader(transaction, project.id, name, work.clock())
-            messages, total, all_unread, notes = queries.read(transaction, reader, chosen)
-        return MessagePage(
-            messages, total, offset, limit, project.seq, chosen.order_name, notes, after_seq, name, all_unread
-        )
+        from satchel.keep import listing
+
+        name = names.acting_agent(self._workplace, agent, "reading messages")
+        return listing.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
 
     def mark_read(
         self, refs: Sequence[str | int] | None = None, *, everything: bool = False, agent: str | None = None

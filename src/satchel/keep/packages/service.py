@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, unknown_name
-from satchel.base.paging import DEFAULT_LIMIT, check_whole
+from satchel.base.paging import check_whole
 from satchel.base.vocabulary import PRIORITIES, priority_number
 from satchel.find.kind import Kind
 from satchel.keep import projects, runs
@@ -25,6 +25,7 @@ from satchel.keep.packages.records import (
 from satchel.keep.projects import Workplace
 
 if TYPE_CHECKING:
+    from satchel.keep.packages.queries import PackageFilters
     from satchel.store.transaction import Transaction
 
 MAX_READ = 100
@@ -98,42 +99,10 @@ class Packages:
                 updates.set_superseded(transaction, project.id, [old], number, now)
             return _loaded(transaction, project.id, number, (*new.notes, *run.notes))
 
-    def find(
-        self,
-        *,
-        query: str | None = None,
-        types: Sequence[str] | None = None,
-        priority: str | None = None,
-        task_id: str | None = None,
-        role: str | None = None,
-        author: str | None = None,
-        status: str = "live",
-        since: str | int | None = None,
-        after_seq: int | None = None,
-        order: str | None = None,
-        limit: int = DEFAULT_LIMIT,
-        offset: int = 0,
-        run_id: str | None = None,
-    ) -> PackagePage:
-        """List packages of one run, without what they hold.
+    def find(self, **filters: Unpack[PackageFilters]) -> PackagePage:
+        """List packages of one run, without what they hold, the most urgent first.
 
-        Args:
-            query: words in any form, looked for in summaries and stored texts, not in files; without ``order`` the
-                best matches come first.
-            types: only these types; at least one.
-            priority: only this or a higher one.
-            task_id: only what belongs to this task, or to the whole run.
-            role: only what is meant for this role, or for any role.
-            author: only what this agent produced.
-            status: live, superseded or all.
-            since: only what was saved or changed at or after this time: ISO 8601, an age such as ``90m``, or
-                milliseconds UTC.
-            after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
-            order: desc or asc, by (created_at, id); None is the highest priority first and of equals the newest, or
-                relevance for a search.
-            limit: 0 to 500; 0 gives the totals alone.
-            offset: how many to skip.
-            run_id: the run; None takes the default, else the only active run.
+        A query looks into summaries and stored texts, not into files.
 
         Returns:
             The page with its total and how many there are of each priority. Without a run it is empty and its notes
@@ -143,45 +112,11 @@ class Packages:
             InvalidInput: a filter is empty, unknown or out of range.
             NotFound, Conflict: the run does not exist, or several are active and none was chosen.
         """
-        # the search behind it is left alone by whoever only writes
-        from satchel.keep.packages import queries
+        # a caller that only writes leaves the lists alone
+        from satchel.keep import listing
+        from satchel.keep.packages.queries import LISTING
 
-        work = self._workplace
-        chosen = queries.check_filter(
-            work,
-            search=query,
-            types=types,
-            priority=priority,
-            task_id=task_id,
-            role=role,
-            agent=author,
-            status=status,
-            since=since,
-            after_seq=after_seq,
-            order=order,
-            limit=limit,
-            offset=offset,
-        )
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
-            run = runs.choose_for_reading(transaction, work, project.id if project else None, run_id)
-            if project is None or run is None:
-                note = runs.none_active(transaction, project.id if project else None)
-                seq = project.seq if project else 0
-                return PackagePage((), 0, offset, limit, seq, chosen.order_name, (note,), after_seq)
-            found = queries.read(transaction, project.id, run.id, chosen)
-        return PackagePage(
-            found.packages,
-            found.total,
-            offset,
-            limit,
-            project.seq,
-            chosen.order_name,
-            found.notes,
-            after_seq,
-            run.run_id,
-            found.by_priority,
-        )
+        return listing.find(self._workplace, LISTING, PackagePage, filters)
 
     def read(self, ref: str | int, max_bytes: int | None = None) -> PackageContent:
         """Return what a package holds: the stored text, or that of its file as it is now, secrets redacted.

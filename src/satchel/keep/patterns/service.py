@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, NotFound
-from satchel.base.paging import DEFAULT_LIMIT
 from satchel.find.kind import Kind
 from satchel.keep import expiry, projects, runs
 from satchel.keep.names import check_identifier, ensure_agent
@@ -17,6 +17,10 @@ from satchel.keep.patterns.preparing import prepare
 from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution, solution_number
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content
+
+if TYPE_CHECKING:
+    from satchel.keep.patterns.queries import ErrorFilters
+
 
 _HASH = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
 
@@ -192,33 +196,8 @@ class Patterns:
             raise _no_pattern(key)
         return found
 
-    def find(
-        self,
-        *,
-        query: str | None = None,
-        lang: str | None = None,
-        error_type: str | None = None,
-        state: str | None = None,
-        status: str = "offered",
-        since: str | int | None = None,
-        after_seq: int | None = None,
-        order: str | None = None,
-        limit: int = DEFAULT_LIMIT,
-        offset: int = 0,
-    ) -> ErrorPatternPage:
-        """Read errors with their solutions.
-
-        Args:
-            query: words in any form, of the error or its solutions; without ``order`` the best matches come first.
-            lang: only errors of this language, and those of any.
-            error_type: only errors of this type, compared exactly.
-            state: only errors with a solution in this state (active, confirmed or demoted), or unsolved.
-            status: offered leaves solutions out of account that are only observed; all shows them too.
-            since: only what was seen at or after this time: ISO 8601, an age such as ``90m``, or milliseconds UTC.
-            after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
-            order: desc or asc, by (created_at, id); None is desc, or relevance for a search.
-            limit: 0 to 500; 0 gives the total alone.
-            offset: how many to skip.
+    def find(self, **filters: Unpack[ErrorFilters]) -> ErrorPatternPage:
+        """List errors with their solutions, the newest first; a query looks into both.
 
         Returns:
             The page with its total. A type that nobody reported makes it empty, and a note says so.
@@ -226,29 +205,11 @@ class Patterns:
         Raises:
             InvalidInput: a filter is empty, unknown or out of range.
         """
-        # the search behind it is left alone by whoever only writes
-        from satchel.keep.patterns import queries
+        # a caller that only writes leaves the lists alone
+        from satchel.keep import listing
+        from satchel.keep.patterns.queries import LISTING
 
-        work = self._workplace
-        chosen = queries.check_filter(
-            work,
-            search=query,
-            lang=lang,
-            error_type=error_type,
-            state=state,
-            status=status,
-            since=since,
-            after_seq=after_seq,
-            order=order,
-            limit=limit,
-            offset=offset,
-        )
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
-            if project is None:
-                return ErrorPatternPage((), 0, offset, limit, 0, chosen.order_name, (projects.NOTHING_YET,), after_seq)
-            found, total, notes = queries.read(transaction, project.id, chosen)
-        return ErrorPatternPage(found, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
+        return listing.find(self._workplace, LISTING, ErrorPatternPage, filters)
 
     def _check_agent(self, agent: str | None) -> str | None:
         agent = self._workplace.agent if agent is None else agent

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Unpack
+
 from satchel.base.errors import InvalidInput, NotFound
-from satchel.base.paging import DEFAULT_LIMIT
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.names import check_identifier, ensure_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.strategies import updates
 from satchel.keep.strategies.records import Strategy, StrategyPage
+
+if TYPE_CHECKING:
+    from satchel.keep.strategies.queries import StrategyFilters
 
 
 class Strategies:
@@ -57,65 +61,20 @@ class Strategies:
         assert saved is not None
         return saved
 
-    def find(
-        self,
-        *,
-        query: str | None = None,
-        topic: str | None = None,
-        lang: str | None = None,
-        framework: str | None = None,
-        author: str | None = None,
-        since: str | int | None = None,
-        after_seq: int | None = None,
-        order: str | None = None,
-        limit: int = DEFAULT_LIMIT,
-        offset: int = 0,
-    ) -> StrategyPage:
-        """Find strategies.
-
-        Args:
-            query: words in any form; without ``order`` the best matches come first.
-            topic: only this one, compared as it is kept.
-            lang: only those for this language, or for any.
-            framework: only those for this framework, or for any.
-            author: only what this agent saved.
-            since: only what was saved or tried at or after this time: ISO 8601, an age such as ``90m``, or
-                milliseconds UTC.
-            after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
-            order: desc or asc, by (created_at, id); None is what helped most often, less what did not, and of equals
-                the newest, or relevance for a search.
-            limit: 0 to 500; 0 gives the total alone.
-            offset: how many to skip.
+    def find(self, **filters: Unpack[StrategyFilters]) -> StrategyPage:
+        """List strategies, those that helped most often, less what did not, first.
 
         Returns:
-            The page with its total. A topic or agent that there is none of makes it empty, and a note says so.
+            The page with its total. A topic or agent that is unknown makes it empty, and a note says so.
 
         Raises:
             InvalidInput: a filter is empty or out of range.
         """
-        # the search behind it is left alone by whoever only writes
-        from satchel.keep.strategies import queries
+        # a caller that only writes leaves the lists alone
+        from satchel.keep import listing
+        from satchel.keep.strategies.queries import LISTING
 
-        work = self._workplace
-        chosen = queries.check_filter(
-            work,
-            search=query,
-            topic=topic,
-            lang=lang,
-            framework=framework,
-            agent=author,
-            since=since,
-            after_seq=after_seq,
-            order=order,
-            limit=limit,
-            offset=offset,
-        )
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
-            if project is None:
-                return StrategyPage((), 0, offset, limit, 0, chosen.order_name, (projects.NOTHING_YET,), after_seq)
-            found, total, notes = queries.read(transaction, project.id, chosen)
-        return StrategyPage(found, total, offset, limit, project.seq, chosen.order_name, notes, after_seq)
+        return listing.find(self._workplace, LISTING, StrategyPage, filters)
 
     def outcome(self, ref: str | int, helped: bool) -> Strategy:
         """Say whether a strategy helped; no count is lost among those who say so at once.

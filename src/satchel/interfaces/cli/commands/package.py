@@ -185,7 +185,7 @@ def _show(page: PackagePage) -> None:
 
 @command.command()
 @click.argument("refs", nargs=-1, required=True, metavar="ID...")
-@click.option("--most-bytes", type=int, metavar="N", help="The largest to show. Default: context.max_content_kib.")
+@click.option("--max-bytes", type=int, metavar="N", help="The largest to show. Default: context.max_content_kib.")
 @store_options
 @json_option
 def show(

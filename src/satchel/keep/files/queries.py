@@ -1,0 +1,61 @@
+"""How recorded edits are listed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from satchel.find.kind import Kind
+from satchel.keep import filters
+from satchel.keep.files import paths
+from satchel.keep.files.changes import COLUMNS, SOURCE, change_number, change_of, is_about
+from satchel.keep.files.records import FileChange
+from satchel.keep.listing import Filter, ListFilters, Listing, View
+from satchel.store.transaction import Row
+
+
+class ChangeFilters(ListFilters, total=False):
+    """What recorded edits are listed by.
+
+    Keys:
+        file: only this file, or what is in a folder (``src/auth/`` or ``src/auth/**``).
+        change: created, modified or deleted.
+        author, layer: only edits of this agent, in this layer.
+    """
+
+    file: str | None
+    change: str | None
+    author: str | None
+    layer: str | None
+
+
+def _make(view: View, rows: Sequence[Row]) -> tuple[FileChange, ...]:
+    return tuple(change_of(row, view.scores.get(row[0])) for row in rows)
+
+
+def _about(view: View, file: str) -> None:
+    view.base, bounds = is_about(file)
+    view.values |= bounds
+    if paths.is_folder(file):
+        view.unsearchable.append(view.base)
+    else:
+        view.scope["file"] = file
+
+
+def _by_change(view: View, change: int) -> None:
+    view.where(f"c.change = {change}", types=((Kind.FILE_CHANGE, change),))
+
+
+LISTING = Listing(
+    kind=Kind.FILE_CHANGE,
+    table="file_changes c",
+    columns=COLUMNS,
+    source=SOURCE,
+    make=_make,
+    filters=(
+        Filter("file", lambda value, work: paths.check_path(value, work.files_root, "file"), _about),
+        Filter("change", lambda value, _: change_number(value), _by_change),
+        filters.author("c.agent_id"),
+        filters.layer("c.layer_id"),
+    ),
+    expires=True,
+)

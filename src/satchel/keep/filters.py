@@ -1,0 +1,169 @@
+"""Filters that several kinds' lists have, each written once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from satchel.base.errors import InvalidInput, unknown_name
+from satchel.base.paging import MATCHES
+from satchel.base.project_paths import canonical_path
+from satchel.base.text import check_name
+from satchel.base.vocabulary import LIVENESS, priority_number
+from satchel.find.kind import Kind
+from satchel.keep import names
+from satchel.keep.listing import Filter, View
+from satchel.keep.projects import Workplace
+
+Check = Callable[[Any, Workplace], Any]
+
+
+def name_check(field: str) -> Check:
+    """Return what checks a name."""
+    return lambda value, _: check_name(value, field)
+
+
+def choice_check(field: str, choices: Sequence[str]) -> Check:
+    """Return what checks one of a few names."""
+
+    def check(value: object, _: Workplace) -> object:
+        if value not in choices:
+            raise unknown_name(field, value, choices)
+        return value
+
+    return check
+
+
+def check_path(value: object, workplace: Workplace) -> str:
+    """Return a file's canonical path."""
+    return canonical_path(value, workplace.files_root)
+
+
+def compared(field: str, condition: str, check: Check | None = None, *, scope: str | None = None) -> Filter:
+    """Return a filter that compares one value.
+
+    Args:
+        condition: SQL with ``{}`` for the value.
+        check: None checks a name.
+        scope: the field of a search's scope that says the same.
+    """
+
+    def apply(view: View, value: object) -> None:
+        view.where(condition, value, **({} if scope is None else {scope: value}))
+
+    return Filter(field, check or name_check(field), apply)
+
+
+def author(column: str, field: str = "author") -> Filter:
+    """Return the filter by the agent who wrote something.
+
+    Args:
+        column: that holds the agent's number.
+    """
+
+    def apply(view: View, name: str) -> None:
+        number = view.number("agents", "agent", name)
+        if number is not None:
+            view.where(f"{column} = {{}}", number, agent_id=number)
+
+    return Filter(field, name_check(field), apply)
+
+
+def named(field: str, table: str, column: str) -> Filter:
+    """Return a filter by a registered name, such as a category."""
+
+    def apply(view: View, name: str) -> None:
+        number = view.number(table, field, name)
+        if number is not None:
+            view.where(f"{column} = {{}}", number)
+
+    return Filter(field, name_check(field), apply)
+
+
+def layer(column: str) -> Filter:
+    """Return the filter by layer; an unknown one is an error, since the project's layers are fixed."""
+
+    def apply(view: View, name: str) -> None:
+        number = names.find_layer(view.transaction, view.project_id, name)
+        assert number is not None
+        view.numbers["layer"] = (number,)
+        view.where(f"{column} = {{}}", number)
+
+    return Filter("layer", name_check("layer"), apply)
+
+
+def types(column: str, kind: Kind, what: str, example: str, number: Callable[[object], int]) -> Filter:
+    """Return the filter by several of a kind's types.
+
+    Args:
+        what: what the types are of, for the error.
+        example: a type.
+        number: turns a type's name into its number.
+    """
+
+    def check(value: Sequence[str], _: Workplace) -> tuple[int, ...]:
+        if isinstance(value, str) or not value:
+            raise InvalidInput(
+                f"types is no list of {what} types", f'Give at least one, as in ["{example}"], or leave it out'
+            )
+        return tuple(dict.fromkeys(map(number, value)))
+
+    def apply(view: View, numbers: tuple[int, ...]) -> None:
+        # numbers from our own table, so they may stand in the text
+        listed = ", ".join(map(str, numbers))
+        view.where(f"{column} IN ({listed})", types=tuple((kind, one) for one in numbers))
+
+    return Filter("types", check, apply)
+
+
+def least_priority(column: str) -> Filter:
+    """Return the filter by a priority or a higher one."""
+    return compared("priority", f"{column} >= {{}}", lambda value, _: priority_number(value))
+
+
+def liveness(column: str) -> Filter:
+    """Return the filter by whether something was superseded.
+
+    Args:
+        column: that holds what superseded it.
+    """
+
+    def apply(view: View, status: str) -> None:
+        if status != "all":
+            view.where(f"{column} IS {'NULL' if status == 'live' else 'NOT NULL'}", status=status)
+
+    return Filter("status", choice_check("status", LIVENESS), apply, "live")
+
+
+def tags(field: str, table: str, of_item: str, link: str) -> Filter:
+    """Return a filter by several names that an item may have many of.
+
+    Args:
+        table: of the names.
+        of_item: the column with the item's number.
+        link: the table that links both, its column with the item and its column with the name, as in
+            ``constraint_tags constraint_id tag_id``.
+    """
+    links, item, name_of = link.split()
+
+    def check(value: object, _: Workplace) -> tuple[str, ...]:
+        checked = names.check_names(value, field)
+        if not checked:
+            raise InvalidInput(f"{field} is empty", f"Give at least one, or leave {field} out")
+        return checked
+
+    def apply(view: View, wanted: tuple[str, ...]) -> None:
+        needs_all = field == "tags" and view.asked.chosen["match"] == "all"
+        was_empty = view.is_empty
+        numbers = {number for name in wanted if (number := view.number(table, table[:-1], name)) is not None}
+        view.is_empty = was_empty or not numbers or (needs_all and len(numbers) < len(wanted))
+        if numbers:
+            every = f" GROUP BY {item} HAVING count(*) = {len(numbers)}" if needs_all else ""
+            listed = ", ".join(map(str, sorted(numbers)))
+            view.where(f"{of_item} IN (SELECT {item} FROM {links} WHERE {name_of} IN ({listed}){every})")
+
+    return Filter(field, check, apply)
+
+
+MATCH = Filter("match", choice_check("match", MATCHES), None, "any")
+"""Whether an item needs any or all of the tags; the filter by tags asks for it."""
