@@ -180,6 +180,8 @@ class Finding:
                     note = f"no other item holds a telling word of {(like or '').strip()}"
                 return FoundPage((), 0, offset, limit, (note,))
             writer = names.find_agent(transaction, project.id, author)
+            if author is not None and writer == -1:
+                return FoundPage((), 0, offset, limit, (names.unknown_agent(transaction, project.id, author),))
             scope = Scope(project.id, run, chosen, wanted, writer, task_id, loop_id, file, moment, status, work.clock())
             ranking = search.rank(transaction, query, scope)
             return _page(transaction, ranking, itself, offset, limit, explain=explain)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
 from satchel.base.clock import check_since
-from satchel.base.errors import InvalidInput, nearest, unknown_name
+from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, ORDERS, KeptPage, check_page, check_whole
 from satchel.base.text import check_query
 from satchel.find.kind import Kind
@@ -231,8 +231,7 @@ class View:
         )
         known_names = [row[0] for row in rows]
         if name not in known_names:
-            close = nearest(name, known_names)
-            self.notes.append(f"there is no {what} {name!r} yet" + (f"; did you mean {close!r}?" if close else ""))
+            self.notes.append(names.unknown_note(what, name, known_names))
 
     @property
     def all_conditions(self) -> str:

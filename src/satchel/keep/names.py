@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from satchel.base.errors import InvalidInput, unknown_name
+from satchel.base.errors import InvalidInput, nearest, unknown_name
 from satchel.base.project_paths import canonical_path
 from satchel.base.redaction import finds_secret
 from satchel.base.text import check_name, fold
@@ -283,6 +283,18 @@ def find_name(transaction: Transaction, table: str, project_id: int | None, name
         {"project": project_id, "folded": fold(name)},
     )
     return int(row[0]) if row else None
+
+
+def unknown_note(what: str, name: str, known: Sequence[str]) -> str:
+    """Return the sentence that says that a name is unknown, and which known one is the nearest."""
+    close = nearest(name, known)
+    return f"there is no {what} {name!r} yet" + (f"; did you mean {close!r}?" if close else "")
+
+
+def unknown_agent(transaction: Transaction, project_id: int, name: str) -> str:
+    """Return the sentence that says that no agent has a name, and whose name is the nearest."""
+    rows = transaction.all("SELECT name FROM agents WHERE project_id = :project", {"project": project_id})
+    return unknown_note("agent", name, [row[0] for row in rows])
 
 
 def ensure_file(transaction: Transaction, project_id: int, path: str, now: int) -> int:

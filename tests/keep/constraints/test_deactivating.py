@@ -95,9 +95,7 @@ def test_what_is_no_id_of_a_constraint_is_refused(satchel: Satchel, ref: str) ->
         satchel.constraints.deactivate(ref)
 
 
-@pytest.mark.parametrize(
-    ("reason", "agent", "problem"), [(" ", None, "reason is empty"), (None, "", "author is empty")]
-)
+@pytest.mark.parametrize(("reason", "agent", "problem"), [(" ", None, "reason is empty"), (None, "", "agent is empty")])
 def test_an_empty_reason_or_agent_is_refused(
     satchel: Satchel, reason: str | None, agent: str | None, problem: str
 ) -> None:

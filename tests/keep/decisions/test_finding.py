@@ -84,7 +84,7 @@ def test_every_combination_of_filters_lets_through_what_passes_all_of_them(grid:
             assert len(expected) < len(others), f"{name} makes no difference in {chosen}"
 
 
-@pytest.mark.parametrize("name", [name for name in FILTERS if name != "search"])
+@pytest.mark.parametrize("name", [name for name in FILTERS if name != "query"])
 def test_a_cursor_goes_together_with_every_other_filter(grid: Decisions, name: str) -> None:
     everything = sorted(grid.find(limit=500), key=lambda one: one.seq)
     middle = everything[100].seq

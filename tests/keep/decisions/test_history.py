@@ -220,7 +220,7 @@ class TestTwoProjects:
             {"status": "active"},
             {"minimum": 0},
             {"maximum": 100},
-            {"agent": "Ann"},
+            {"author": "Ann"},
             {"since": 0},
             {"after_seq": 0},
         ],

@@ -91,7 +91,7 @@ def test_a_secret_in_a_description_is_redacted_and_said(satchel: Satchel) -> Non
         ({"layer": "busines"}, "Did you mean 'business'"),
         ({"layer": " "}, "layer is empty"),
         ({"agent": "{{agent}}"}, "unresolved placeholder"),
-        ({"agent": ""}, "author is empty"),
+        ({"agent": ""}, "agent is empty"),
         ({"description": " "}, "description is empty"),
         ({"description": 5}, "description must be text"),
     ],

@@ -45,10 +45,10 @@ def test_every_filter_counts_alone_and_with_every_other(grid: Satchel, chosen: s
     for change in page:
         assert "file" not in chosen or change.file == "src/a.py"
         assert "change" not in chosen or change.change == "created"
-        assert "agent" not in chosen or change.agent == "Ann"
+        assert "author" not in chosen or change.agent == "Ann"
         assert "layer" not in chosen or change.layer == "data"
-        assert "search" not in chosen or "needle" in str(change.description)
-        assert (change.score is not None) == ("search" in chosen)
+        assert "query" not in chosen or "needle" in str(change.description)
+        assert (change.score is not None) == ("query" in chosen)
 
 
 @pytest.mark.parametrize("search", [None, "note"])
@@ -207,7 +207,7 @@ def test_a_filter_that_is_not_acceptable_is_refused(
 def test_an_agent_that_nobody_is_makes_the_page_empty_and_is_said(satchel: Satchel) -> None:
     satchel.files.record("a.py", "created", agent="ann")
     page = satchel.files.changes(author="anna")
-    assert (page.total, page.notes) == (0, ("no agent is called 'anna' here",))
+    assert (page.total, page.notes) == (0, ("there is no agent 'anna' yet; did you mean 'ann'?",))
 
 
 def test_reading_before_the_first_write_makes_nothing(satchel: Satchel, project: Path) -> None:

@@ -159,7 +159,7 @@ def test_a_folder_is_locked_by_what_is_in_it(satchel: Satchel) -> None:
         ({"window_seconds": 86_401}, "window_seconds 86401 is out of range"),
         ({"window_seconds": math.nan}, "window_seconds nan is not a whole number"),
         ({"window_seconds": True}, "window_seconds True is not a whole number"),
-        ({"agent": ""}, "author is empty"),
+        ({"agent": ""}, "agent is empty"),
     ],
 )
 def test_what_is_not_acceptable_is_refused(satchel: Satchel, arguments: dict[str, Any], problem: str) -> None:

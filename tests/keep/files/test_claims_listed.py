@@ -31,22 +31,22 @@ def test_claims_are_listed_newest_first_and_paged_with_a_total(satchel: Satchel)
 def test_claims_can_be_limited_to_an_agent_and_to_what_covers_a_path(satchel: Satchel) -> None:
     satchel.files.claim(["src/", "lib/x"], exclusive=False, agent="ann")
     satchel.files.claim(["src/a", "lib/"], exclusive=False, agent="bob")
-    assert held(satchel, agent="BOB") == [("bob", "src/a"), ("bob", "lib/**")]
+    assert held(satchel, author="BOB") == [("bob", "src/a"), ("bob", "lib/**")]
     assert held(satchel, path="./src/a") == [("ann", "src/**"), ("bob", "src/a")]
     assert held(satchel, path="src/b") == [("ann", "src/**")]
     assert held(satchel, path="lib/") == [("ann", "lib/x"), ("bob", "lib/**")]
-    assert held(satchel, path="lib/", agent="ann") == [("ann", "lib/x")]
+    assert held(satchel, path="lib/", author="ann") == [("ann", "lib/x")]
     assert held(satchel, path="other") == []
 
 
 def test_claims_of_an_agent_that_nobody_is_are_none_and_it_is_said(satchel: Satchel) -> None:
     satchel.files.claim(["a"], agent="ann")
     page = satchel.files.claims(author="bob")
-    assert (page.total, page.notes) == (0, ("no agent is called 'bob' here",))
+    assert (page.total, page.notes) == (0, ("there is no agent 'bob' yet",))
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"agent": ""}, {"path": "../x"}, {"path": "*.py"}, {"limit": 501}, {"limit": -1}, {"offset": -1}]
+    "arguments", [{"author": ""}, {"path": "../x"}, {"path": "*.py"}, {"limit": 501}, {"limit": -1}, {"offset": -1}]
 )
 def test_a_filter_of_claims_that_is_not_acceptable_is_refused(satchel: Satchel, arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match=f"^{next(iter(arguments))} "):

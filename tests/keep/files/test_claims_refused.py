@@ -101,7 +101,7 @@ def test_without_an_agent_it_is_refused_and_said_how_to_give_one(satchel: Satche
         ({"reason": ""}, "reason is empty"),
         ({"reason": "x" * 301}, "reason has 301 characters"),
         ({"reason": 5}, "reason must be text"),
-        ({"agent": ""}, "author is empty"),
+        ({"agent": ""}, "agent is empty"),
         ({"agent": SECRET}, "agent looks like a secret"),
     ],
 )

@@ -35,7 +35,7 @@ from satchel.find.query import MAX_TERMS
         ({"text": "a", "since": -1}, "since -1 is out of range", "Give 0 to"),
         ({"text": "a", "since": 2**63}, f"since {2**63} is out of range", "Give 0 to"),
         ({"text": "a", "since": "yesterday-ish"}, "'yesterday-ish'", ""),
-        ({"text": "a", "agent": ""}, "agent", ""),
+        ({"text": "a", "author": ""}, "author", ""),
         ({"text": "a", "task_id": " "}, "task_id", ""),
         ({"text": "a", "loop_id": ""}, "loop_id", ""),
         ({"text": "a", "file": ""}, "file", ""),

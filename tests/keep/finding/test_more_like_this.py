@@ -47,7 +47,7 @@ def test_more_like_this_works_without_spaces_between_words(satchel: Satchel) -> 
 def test_more_like_this_keeps_to_the_filters(story: Story) -> None:
     ref = next(ref for ref, key in story.keys.items() if key == "author")
     assert story.found(like=ref)[0] == "author-too"
-    assert "author-too" not in story.found(like=ref, agent="Ann")
+    assert "author-too" not in story.found(like=ref, author="Ann")
     assert story.found(like=f" {ref} ", run_id="r1", types=["error"]) == story.found(
         like=ref, run_id="r1", types=["error"]
     )

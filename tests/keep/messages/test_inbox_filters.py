@@ -115,9 +115,9 @@ def test_a_page_says_how_it_is_ordered_and_limited(filled: Satchel) -> None:
     def order(**options: Any) -> str:
         return filled.messages.inbox(agent="Ann", **options).order
 
-    assert order() == order(order="desc") == order(search="cat", order="desc") == "newest"
+    assert order() == order(order="desc") == order(query="cat", order="desc") == "newest"
     assert order(order="asc") == "oldest"
-    assert order(search="cat") == "relevance"
+    assert order(query="cat") == "relevance"
     assert order(after_seq=1) == "seq"
     page = filled.messages.inbox(agent="Ann", limit=2, offset=1)
     assert (page.limit, page.offset, page.next_offset, page.after_seq) == (2, 1, 3, None)
@@ -165,7 +165,7 @@ def test_a_sender_that_nobody_is_gives_an_empty_page_and_says_so(filled: Satchel
     for options in ways:
         page = filled.messages.inbox(agent="Ann", sender="Bobb", **options)
         assert (page.messages, page.total, page.unread) == ((), 0, 3)
-        assert page.notes == ("there is no agent 'Bobb'; did you mean 'Bob'?",)
+        assert page.notes == ("there is no agent 'Bobb' yet; did you mean 'Bob'?",)
 
 
 class TestFollowing:
@@ -210,7 +210,7 @@ class TestFollowing:
         ({"priority": "urgent"}, "unknown priority 'urgent'. Valid: low, medium, high, critical"),
         ({"priority": ""}, "unknown priority ''"),
         ({"sender": " "}, "sender is empty"),
-        ({"agent": ""}, "author is empty"),
+        ({"agent": ""}, "agent is empty"),
         ({"thread": "x"}, "'x' is no id of a message"),
         ({"query": " "}, "query is empty"),
         ({"since": "yesterday"}, "since 'yesterday' is not a time"),

@@ -116,7 +116,7 @@ def test_ids_of_another_project_are_unknown(sent: Satchel, open_in: Callable[...
         ({"refs": ["m1", "e5"]}, "'e5' is no id of a message"),
         ({"refs": ["m1", None]}, "None is no id of a message"),
         ({"everything": "yes"}, "everything 'yes' is neither true nor false"),
-        ({"refs": ["m1"], "agent": ""}, "author is empty"),
+        ({"refs": ["m1"], "agent": ""}, "agent is empty"),
         ({"refs": ["m1"], "agent": None}, "needs an agent"),
     ],
 )

@@ -141,7 +141,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"to": "{{agent}}"}, "is an unresolved placeholder"),
     ({"to": "x" * 201}, "to has 201 characters"),
     ({"to": TOKEN}, "to looks like a secret"),
-    ({"agent": ""}, "author is empty"),
+    ({"agent": ""}, "agent is empty"),
     ({"agent": "a\nb"}, "control character"),
     ({"reply_to": "e5"}, "is no id of a message"),
     ({"reply_to": "latest"}, "is no id of a message"),

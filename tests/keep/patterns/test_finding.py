@@ -226,8 +226,8 @@ def test_a_page_knows_its_total_and_what_comes_next(satchel: Satchel) -> None:
 @pytest.mark.parametrize(
     ("error_type", "notes"),
     [
-        ("ValueErro", ("no 'ValueErro' was reported yet; did you mean 'ValueError'?",)),
-        ("Nothing", ("no 'Nothing' was reported yet",)),
+        ("ValueErro", ("there is no error_type 'ValueErro' yet; did you mean 'ValueError'?",)),
+        ("Nothing", ("there is no error_type 'Nothing' yet",)),
         ("ValueError", ()),
     ],
 )
@@ -279,7 +279,7 @@ class TestExpiry:
         clock.advance(1)
         assert satchel.patterns.find().total == satchel.patterns.find(after_seq=0).total == 0
         assert satchel.patterns.find(query="cat").total == satchel.finding.search("cat dog").total == 0
-        assert satchel.patterns.find(error_type="E").notes == ("no 'E' was reported yet",)
+        assert satchel.patterns.find(error_type="E").notes == ("there is no error_type 'E' yet",)
         for call in (
             lambda: satchel.patterns.get(pattern.ref),
             lambda: satchel.patterns.get(pattern.hash),

@@ -262,7 +262,7 @@ class TestHintsAndStack:
         ({"stack": ""}, "stack is empty"),
         ({"solution": "\n"}, "solution is empty"),
         ({"lang": ""}, "lang is empty"),
-        ({"agent": ""}, "author is empty"),
+        ({"agent": ""}, "agent is empty"),
     ],
 )
 def test_what_is_not_acceptable_is_refused_and_nothing_written(

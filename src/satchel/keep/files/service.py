@@ -217,7 +217,8 @@ class Files:
                 return KeptPage((), 0, offset, limit, notes=(projects.NOTHING_YET,))
             number = names.find_agent(transaction, project.id, author)
             if number == -1:
-                return KeptPage((), 0, offset, limit, project.seq, notes=(f"no agent is called {author!r} here",))
+                note = names.unknown_agent(transaction, project.id, author or "")
+                return KeptPage((), 0, offset, limit, project.seq, notes=(note,))
             return claims.listed(transaction, project, number, path, limit, offset, work.clock())
 
     def check_lock(self, file: str, *, window_seconds: int = 300, agent: str | None = None) -> FileLock:

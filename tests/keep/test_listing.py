@@ -1,0 +1,127 @@
+"""What every list has in common, asked of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+import pytest
+
+from satchel import Satchel
+from satchel.base.errors import InvalidInput, TooLarge
+from satchel.base.paging import KeptPage
+from satchel.find import search
+from satchel.keep import listing
+from satchel.keep.constraints import queries as constraints
+from satchel.keep.decisions import queries as decisions
+from satchel.keep.entries import queries as entries
+from satchel.keep.files import queries as files
+from satchel.keep.messages import queries as messages
+from satchel.keep.packages import queries as packages
+from satchel.keep.patterns import queries as patterns
+from satchel.keep.strategies import queries as strategies
+
+Find = Callable[..., KeptPage[Any]]
+
+LISTS: dict[str, Callable[[Satchel], Find]] = {
+    "constraints": lambda satchel: satchel.constraints.find,
+    "decisions": lambda satchel: satchel.decisions.find,
+    "entries": lambda satchel: satchel.entries.read,
+    "errors": lambda satchel: satchel.patterns.find,
+    "file changes": lambda satchel: satchel.files.changes,
+    "messages": lambda satchel: lambda **given: satchel.messages.inbox(agent="reader", **given),
+    "packages": lambda satchel: satchel.packages.find,
+    "strategies": lambda satchel: satchel.strategies.find,
+}
+BY_AUTHOR = {kind: "sender" if kind == "messages" else "author" for kind in LISTS if kind != "errors"}
+DECLARED = (
+    (constraints.LISTING, constraints.ConstraintFilters),
+    (decisions.LISTING, decisions.DecisionFilters),
+    (entries.LISTING, entries.EntryFilters),
+    (files.LISTING, files.ChangeFilters),
+    (messages.LISTING, messages.MessageFilters),
+    (packages.LISTING, packages.PackageFilters),
+    (patterns.LISTING, patterns.ErrorFilters),
+    (strategies.LISTING, strategies.StrategyFilters),
+)
+
+
+def fill(satchel: Satchel, number: int, **given: Any) -> None:
+    """Keep one thing of every kind."""
+    words = f"needle {number} common words"
+    agent = given.get("agent", "ann")
+    satchel.constraints.add(words, agent=agent)
+    satchel.decisions.set(f"key{number}", words, agent=agent)
+    satchel.entries.write("discovery", words, agent=agent)
+    satchel.patterns.report("ValueError" if agent == "ann" else "OldError", f"{words} of {'x' * number}")
+    satchel.files.record(f"src/{number}.py", "modified", description=words, agent=agent)
+    satchel.messages.send(words, agent=agent)
+    satchel.packages.save(words, content=words, agent=agent)
+    satchel.strategies.save(f"topic {number}", words, agent=agent)
+
+
+@pytest.fixture
+def kept(satchel: Satchel) -> Satchel:
+    """One thing of every kind by old, then ten more of every kind by ann."""
+    fill(satchel, 0, agent="old")
+    for number in range(1, 11):
+        fill(satchel, number)
+    return satchel
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_filter_acts_before_the_ranking_cuts_its_candidates(
+    kept: Satchel, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "SMALL", 4)
+    monkeypatch.setattr(search, "CANDIDATES", 4)
+    narrowed = {"error_type": "OldError", "status": "all"} if kind == "errors" else {BY_AUTHOR[kind]: "old"}
+    page = LISTS[kind](kept)(query="needle common", **narrowed)
+    assert (page.total, len(page)) == (1, 1)
+
+
+@pytest.mark.parametrize("kind", BY_AUTHOR)
+@pytest.mark.parametrize("query", [None, "needle"])
+def test_an_unknown_agent_is_said_with_the_nearest_name(kept: Satchel, kind: str, query: str | None) -> None:
+    page = LISTS[kind](kept)(**{BY_AUTHOR[kind]: "anna"}, query=query)
+    assert (page.total, page.notes) == (0, ("there is no agent 'anna' yet; did you mean 'ann'?",))
+
+
+@pytest.mark.parametrize("kind", LISTS)
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"order": "newest"}, "unknown order 'newest'. Valid: desc, asc"),
+        ({"query": " "}, "query is empty"),
+        ({"after_seq": -1}, "after_seq -1 is out of range"),
+        ({"after_seq": 1.0}, "after_seq 1.0 is not a whole number"),
+        ({"after_seq": 1, "order": "asc"}, "after_seq reads changes in their order"),
+        ({"after_seq": 1, "query": "x"}, "after_seq reads changes in their order"),
+        ({"limit": 501}, "limit 501 is out of range"),
+        ({"offset": -1}, "offset -1 is out of range"),
+        ({"since": "soon"}, "since 'soon' is not a time"),
+    ],
+)
+def test_what_contradicts_or_is_out_of_range_is_refused(
+    satchel: Satchel, kind: str, given: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(InvalidInput, match=problem):
+        LISTS[kind](satchel)(**given)
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_query_of_more_than_64_kib_is_refused(satchel: Satchel, kind: str) -> None:
+    with pytest.raises(TooLarge, match=r"^query has 65,537 bytes"):
+        LISTS[kind](satchel)(query="x" * 65_537)
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_filter_that_a_kind_does_not_have_is_a_mistake_of_the_caller(satchel: Satchel, kind: str) -> None:
+    with pytest.raises(TypeError, match="takes no colour"):
+        LISTS[kind](satchel)(colour="red")
+
+
+@pytest.mark.parametrize(("declared", "typed"), DECLARED, ids=lambda value: getattr(value, "__name__", ""))
+def test_what_is_declared_of_a_kind_is_what_its_list_takes(declared: listing.Listing[Any], typed: type) -> None:
+    common = listing.RunFilters if declared.in_run else listing.ListFilters
+    assert get_type_hints(typed).keys() - get_type_hints(common).keys() == {one.name for one in declared.filters}
