@@ -170,9 +170,9 @@ def test_old_automatic_backups_are_removed_and_the_users_own_are_kept(
     _know(monkeypatch, *steps)
     add(open_engine(backups_keep=keep), "new")
     automatic = [name for name in _backups(store_file) if name.startswith("before-")]
-    assert [name.rsplit("-", 1)[0] for name in automatic] == [
+    assert {name.rsplit("-", 1)[0] for name in automatic} == {
         f"before-v{_LATEST + n}-to-v{_LATEST + n + 1}" for n in range(5 - keep, 5)
-    ]
+    }
     assert "backup-mine.db" in _backups(store_file)
 
 

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import islice
 
-from satchel.base.invisible import INVISIBLE
+from satchel.base.invisible import ANY_INVISIBLE, INVISIBLE
+
+_NAMED = 3
 
 _VARIANTS_MONGOLIAN = "\u180b-\u180d\u180f"
 _JOINERS = "\u200c\u200d"
@@ -99,3 +102,26 @@ def _is_letter(character: str) -> bool:
     import unicodedata
 
     return unicodedata.category(character)[0] in "LM"
+
+
+def without_hidden(text: str) -> tuple[str, str | None]:
+    """Remove what shows nothing and shapes nothing.
+
+    Whether a run stays depends on the visible characters beside it alone, so what stayed once stays again.
+
+    Returns:
+        The text, and a note on what was removed, or None.
+    """
+    kept = keep_shaping(text)
+    number = len(text) - len(kept)
+    if not number:
+        return text, None
+    return kept, f"{number} invisible character{'s' * (number > 1)} removed ({_kinds(text, kept)})"
+
+
+def _kinds(text: str, kept: str) -> str:
+    """Return the code points of what was removed, the first three kinds of them."""
+    kinds = dict.fromkeys(ANY_INVISIBLE.findall(text))
+    removed = list(islice((one for one in kinds if text.count(one) > kept.count(one)), _NAMED + 1))
+    named = ", ".join(f"U+{ord(character):04X}" for character in removed[:_NAMED])
+    return f"{named}, ..." if len(removed) > _NAMED else named

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput, TooLarge
-from satchel.base.invisible import INVISIBLE, first_invisible, visible, without_hidden
+from satchel.base.invisible import INVISIBLE, first_invisible, visible
 
 MAX_NAME_CHARS = 200
 MAX_QUERY_BYTES = 64 * 1024
@@ -31,7 +31,7 @@ class CleanText:
 def clean_content(text: str) -> CleanText:
     """Make content storable: drop controls and what is invisible, replace lone surrogates by U+FFFD.
 
-    Tabs and newlines stay, and what :func:`satchel.base.invisible.without_hidden` keeps; CRLF and CR become newlines
+    Tabs and newlines stay, and what :func:`satchel.base.shaping.without_hidden` keeps; CRLF and CR become newlines
     without a note.
 
     Args:
@@ -57,7 +57,12 @@ def clean_content(text: str) -> CleanText:
     text, replaced = _SURROGATE.subn("\ufffd", text)
     if replaced:
         notes.append(f"{replaced} lone surrogate{'s' * (replaced > 1)} replaced by U+FFFD")
-    text, hidden = without_hidden(text)
+    hidden = None
+    if first_invisible(text) is not None:
+        # compiling its patterns takes 5 ms
+        from satchel.base.shaping import without_hidden
+
+        text, hidden = without_hidden(text)
     if hidden is not None:
         notes.append(hidden)
     return CleanText(text, tuple(notes))

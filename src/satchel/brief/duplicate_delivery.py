@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from satchel.brief.learning import LEAST_CHARS, MAX_CHARS, may_duplicate
 from satchel.find.kind import Kind
-from satchel.keep.deliveries import NOBODY
+from satchel.keep.deliveries import LEAST_CHARS, MAX_CHARS, NOBODY
 from satchel.keep.entries.records import ERROR, DuplicateDelivery, Prepared, Writer
 from satchel.store.transaction import Transaction
 
@@ -55,7 +54,7 @@ class _Told:
         return self.kind.ref(self.item)
 
 
-def find(transaction: Transaction, writer: Writer, entries: Sequence[Prepared]) -> Mapping[int, DuplicateDelivery]:
+def find(transaction: Transaction, writer: Writer, entries: Mapping[int, Prepared]) -> Mapping[int, DuplicateDelivery]:
     """Return which of several new entries repeat what a briefing delivered to their writer, by their places.
 
     Compared are notes (discovery, error, decision) of 40 to 4,000 characters with the newest 200 items that were
@@ -63,12 +62,11 @@ def find(transaction: Transaction, writer: Writer, entries: Sequence[Prepared]) 
     note that says the same as a live entry of the run and of its type is not to be written; but an error that was met
     in another loop, and a note on another file or line, are news.
     """
-    places = [place for place, entry in enumerate(entries) if may_duplicate(entry)]
-    told = _delivered(transaction, writer) if places else []
+    told = _delivered(transaction, writer)
     if not told:
         return {}
-    found = ((place, _echo(transaction, writer, entries[place], told)) for place in places)
-    return {place: echo for place, echo in found if echo is not None}
+    found = ((place, _duplicate_of(transaction, writer, entry, told)) for place, entry in entries.items())
+    return {place: one for place, one in found if one is not None}
 
 
 def _delivered(transaction: Transaction, writer: Writer) -> list[_Told]:
@@ -92,7 +90,9 @@ def _delivered(transaction: Transaction, writer: Writer) -> list[_Told]:
     return sorted(told, key=lambda one: (one.kind.number, one.item))
 
 
-def _echo(transaction: Transaction, writer: Writer, entry: Prepared, told: Sequence[_Told]) -> DuplicateDelivery | None:
+def _duplicate_of(
+    transaction: Transaction, writer: Writer, entry: Prepared, told: Sequence[_Told]
+) -> DuplicateDelivery | None:
     said = _said(entry.content)
     beginning = said.removesuffix("…").removesuffix("...").rstrip()
     is_cut = len(beginning) < len(said) and len(beginning) >= LEAST_CHARS

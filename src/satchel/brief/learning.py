@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from satchel.keep.deliveries import NOBODY
+from satchel.keep.deliveries import LEAST_CHARS, MAX_CHARS, NOBODY
 from satchel.keep.entries.records import (
     ENTRY_TYPES,
     REVIEW_VERDICT,
@@ -21,9 +21,6 @@ from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.brief.extraction import StrategyProposal
-
-LEAST_CHARS, MAX_CHARS = 40, 4_000
-"""Shorter texts are said by many and mean little; longer ones no briefing shows."""
 
 _PLAIN = frozenset(ENTRY_TYPES.index(name) + 1 for name in ("discovery", "error", "decision"))
 
@@ -90,13 +87,14 @@ def _settle_packages(transaction: Transaction, writer: Writer, entry: Prepared) 
 
 
 def duplicate_finder() -> FindDuplicates:
-    """Return what finds entries that repeat what a briefing delivered to their writer
+    """Return what finds entries that repeat what a briefing delivered to their writer.
 
     It costs one look-up where nothing was delivered.
     """
 
     def find(transaction: Transaction, writer: Writer, entries: Sequence[Prepared]) -> Mapping[int, DuplicateDelivery]:
-        if not any(map(may_duplicate, entries)):
+        places = [place for place, entry in enumerate(entries) if _is_compared(entry)]
+        if not places:
             return {}
         values = {"run": writer.run, "agent": NOBODY if writer.agent is None else writer.agent}
         if (
@@ -106,11 +104,11 @@ def duplicate_finder() -> FindDuplicates:
             return {}
         from satchel.brief import duplicate_delivery
 
-        return duplicate_delivery.find(transaction, writer, entries)
+        return duplicate_delivery.find(transaction, writer, {place: entries[place] for place in places})
 
     return find
 
 
-def may_duplicate(entry: Prepared) -> bool:
+def _is_compared(entry: Prepared) -> bool:
     """Whether an entry is a note of such a length that it is compared with what was delivered."""
     return entry.type in _PLAIN and LEAST_CHARS <= len(entry.content) <= MAX_CHARS

@@ -64,16 +64,25 @@ _RENEW = """
 """
 
 
+_COUNT = "UPDATE projects SET documents = documents + :n WHERE id = :project"
+
+
 def add(transaction: Transaction, document: Document) -> None:
     """Make an item findable. Its text must not be there already: a new version is a remove and an add."""
-    _index(transaction, transaction.insert(_INSERT, _values(document)), document)
+    _index(transaction, _insert(transaction, _values(document)), document)
 
 
 def renew(transaction: Transaction, document: Document) -> None:
     """Make the documents and the index say of an item what the item says, whatever they said before."""
     values = _values(document)
     row = transaction.one(_RENEW, values)
-    _index(transaction, row[0] if row else transaction.insert(_INSERT, values), document)
+    _index(transaction, row[0] if row else _insert(transaction, values), document)
+
+
+def _insert(transaction: Transaction, values: dict[str, object]) -> int:
+    number = transaction.insert(_INSERT, values)
+    transaction.execute(_COUNT, {"n": 1, "project": values["project"]})
+    return number
 
 
 def _index(transaction: Transaction, number: int, document: Document) -> None:
@@ -111,11 +120,12 @@ def remove(transaction: Transaction, kind: Kind, item_ids: Iterable[int]) -> Non
     """Make items unfindable: their rows and their texts leave the index in the same transaction."""
     for item in item_ids:
         removed = transaction.all(
-            "DELETE FROM documents WHERE kind = :kind AND item_id = :item RETURNING id",
+            "DELETE FROM documents WHERE kind = :kind AND item_id = :item RETURNING id, project_id",
             {"kind": kind.number, "item": item},
         )
-        for (document,) in removed:
+        for document, project in removed:
             index.delete(transaction, document)
+            transaction.execute(_COUNT, {"n": -1, "project": project})
 
 
 def remove_leftovers(transaction: Transaction, kind: Kind) -> int:
@@ -128,6 +138,20 @@ def remove_leftovers(transaction: Transaction, kind: Kind) -> int:
     for document in {*(row[0] for row in gone), *unknown}:
         index.delete(transaction, document)
     return len(gone) + len(unknown)
+
+
+_COUNTED = "SELECT count(*) FROM documents d WHERE d.project_id = projects.id"
+
+
+def recount(transaction: Transaction) -> None:
+    """Count the documents of every project anew."""
+    transaction.execute(f"UPDATE projects SET documents = ({_COUNTED})")
+
+
+def count_problems(transaction: Transaction) -> list[str]:
+    """Return which projects have another number of documents than is recorded."""
+    rows = transaction.all(f"SELECT name, documents, ({_COUNTED}) FROM projects WHERE documents <> ({_COUNTED})")
+    return [f"project {name!r} has {actual} documents, not {recorded}" for name, recorded, actual in rows]
 
 
 def set_status(transaction: Transaction, kind: Kind, items: Sequence[tuple[int, int]], status: int) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from satchel.base.errors import InvalidInput
-from satchel.base.invisible import without_hidden
+from satchel.base.invisible import first_invisible
 from satchel.base.text import check_query
 from satchel.find.words import (
     STOP_WORDS,
@@ -98,7 +98,10 @@ def parse(text: str, syntax: str = "natural") -> Query:
         TooLarge: the text is longer than 64 KiB.
     """
     check_query(text)
-    text, _ = without_hidden(text)
+    if first_invisible(text) is not None:
+        from satchel.base.shaping import without_hidden
+
+        text, _ = without_hidden(text)
     return _Operators(text).parse() if syntax == "operators" else _natural(text)
 
 

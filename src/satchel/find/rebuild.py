@@ -1,4 +1,4 @@
-"""Making the index anew from what is kept, in small steps, while others write."""
+"""Rebuilding the index from what is kept, in small steps, while others write."""
 
 from __future__ import annotations
 
@@ -59,6 +59,8 @@ def _rebuild(engine: SqliteEngine, loaders: Iterable[tuple[Kind, Load]], progres
             progress(done, max(total, done))
         with engine.write() as transaction:
             documents.remove_leftovers(transaction, kind)
+    with engine.write() as transaction:
+        documents.recount(transaction)
     return done
 
 

@@ -278,7 +278,7 @@ def _condition(scope: Scope, asked: Sequence[str] = ()) -> tuple[str, dict[str, 
 
 
 def _population(transaction: Transaction, scope: Scope) -> int:
-    """Return how many documents there are to choose from: those of a run where they are few, else the store's."""
+    """Return how many documents there are to choose from: those of a run where they are few, else the project's."""
     if scope.run_id is not None:
         row = transaction.one(
             "SELECT count(*) FROM (SELECT 1 FROM documents WHERE run_id = :run LIMIT :most) AS counted",
@@ -286,8 +286,8 @@ def _population(transaction: Transaction, scope: Scope) -> int:
         )
         if row is not None and row[0] <= SMALL:
             return int(row[0])
-    row = transaction.one("SELECT max(id) FROM documents")
-    return int(row[0] or 0) if row else 0
+    row = transaction.one("SELECT documents FROM projects WHERE id = :project", {"project": scope.project_id})
+    return int(row[0]) if row else 0
 
 
 def _not_live(transaction: Transaction, scope: Scope) -> frozenset[int]:

@@ -11,9 +11,9 @@ from satchel.base.paging import DEFAULT_LIMIT, check_page, next_offset
 from satchel.base.project_paths import canonical_path
 from satchel.base.text import check_name
 from satchel.base.vocabulary import LIVENESS
+from satchel.find import documents, search
 from satchel.find import index_sqlite as index
 from satchel.find import rebuild as rebuilding
-from satchel.find import search
 from satchel.find.kind import Kind
 from satchel.find.like import query_like
 from satchel.find.query import SYNTAXES, Query, parse
@@ -204,7 +204,7 @@ def index_problems(transaction: Transaction) -> list[str]:
 
     Above 100,000 items the texts of a sample are compared.
     """
-    found = index.problems(transaction)
+    found = [*index.problems(transaction), *documents.count_problems(transaction)]
     for kind, thing in KINDS.items():
         for text, sql in (
             ("not in the documents", f"SELECT count(*) FROM ({_kept(kind)}) AS k WHERE id NOT IN ({_ITEMS})"),

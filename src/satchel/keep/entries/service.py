@@ -109,11 +109,11 @@ class Entries:
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             author, author_name = (None, None) if agent is None else ensure_agent(transaction, project.id, agent, now)
             writer = Writer(project.id, run.id, author, now)
-            echoes = {} if self._find_duplicates is None else self._find_duplicates(transaction, writer, prepared)
+            duplicates = {} if self._find_duplicates is None else self._find_duplicates(transaction, writer, prepared)
             kept = {
-                place: _load(transaction, run, echo.entry, (echo.note,))
-                for place, echo in echoes.items()
-                if echo.entry is not None
+                place: _load(transaction, run, one.entry, (one.note,))
+                for place, one in duplicates.items()
+                if one.entry is not None
             }
             places = [place for place in range(len(prepared)) if place not in kept]
             fresh = [prepared[place] for place in places]
@@ -125,7 +125,7 @@ class Entries:
             self._keep_to_limit(transaction, project.id, run.id, fresh)
         for place, (number, uid, seq) in zip(places, written, strict=True):
             entry = prepared[place]
-            said = (echoes[place].note,) if place in echoes else ()
+            said = (duplicates[place].note,) if place in duplicates else ()
             kept[place] = Entry(
                 number,
                 uid.hex(),
