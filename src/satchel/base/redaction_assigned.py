@@ -25,7 +25,7 @@ from satchel.base.redaction_values import (
 Span = tuple[int, int, str]
 """Where a secret stands and what kind it is: start, end, kind."""
 
-_ROOTS = ("pass", "pw", "secret", "token", "key", "auth", "credential", "pat")
+ROOTS = ("pass", "pw", "secret", "token", "key", "auth", "credential", "pat")
 _JOINTS = ("", "_", "-", " ", ".")
 _KEY_OWNERS = ("api", "access", "secret", "private", "signing", "encryption", "auth", "account", "master")
 _OWNED_KEY = tuple(owner + joint for owner in _KEY_OWNERS for joint in _JOINTS)
@@ -47,6 +47,8 @@ _HARMLESS = {
 }
 _MAX_QUOTED = 2_048
 _NAME_SPACE = 40
+_SENTENCE = 320
+"""The most characters up to the end of what ``said`` looks at; it takes a value with a digit only."""
 
 Manner = Literal["assigned", "element", "called", "login", "beside", "said"]
 
@@ -87,6 +89,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "flag": re.compile(r"(?:\A|[\s\"'`])--?[a-z0-9-]{0,30}\Z"),
         "sshpass": re.compile(rf"[ \t]{{1,4}}-p[ \t]{{0,4}}{quote}?"),
         "htpasswd": re.compile(r"[ \t]{1,4}-[a-z]{0,6}b[a-z]{0,6}[ \t]{1,4}(?:\S{1,200}[ \t]{1,4}){1,2}"),
+        "digit": re.compile(r"[0-9]"),
         "name": re.compile(r"[A-Za-z0-9_.-]*\Z"),
         "bare": re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\]+"),
         "word": re.compile(r"[^\s\"'`;<>(){}\[\]|\\]+"),
@@ -101,7 +104,7 @@ def assignments(text: str, lowered: str, places: Places) -> Iterator[Span]:
         lowered: the same in lower case, every character in its place.
         places: where the root words begin.
     """
-    for root in _ROOTS:
+    for root in ROOTS:
         after = 0
         for at in places.get(root, ()):
             if at >= after and (span := _assigned(text, lowered, root, at)) is not None:
@@ -187,12 +190,14 @@ def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[M
             yield "assigned", match
     if following not in {" ", "\t"}:
         return
+    has_digit = patterns["digit"].search(lowered, after, after + _SENTENCE) is not None
     command = "sshpass" if before.endswith("ssh") else "htpasswd" if before.endswith("ht") else None
     if command is not None and (match := patterns[command].match(lowered, after)) is not None:
         yield "beside", match
-    for manner in ("said", "beside"):
-        if (match := patterns[manner].match(lowered, after)) is not None:
-            yield manner, match
+    if has_digit and (match := patterns["said"].match(lowered, after)) is not None:
+        yield "said", match
+    if (match := patterns["beside"].match(lowered, after)) is not None:
+        yield "beside", match
 
 
 def _judged(
@@ -224,16 +229,14 @@ def _judged(
         bare = bare_value.match(text, start, start + JUDGED_CHARS)
         value = bare[0].rstrip(".:,!?*_" if manner == "said" else ".:,") if bare is not None else ""
         end = start + len(value)
-        following = text[end : end + 1]
         if manner == "element" and not text.startswith(("</", "]]>"), end):
             return None
-        if is_reference(value, following, loud=loud and manner == "assigned"):
-            return None
-    spared = is_placeholder(value) or not _is_secret(
-        value, root, before, manner, quoted=quote is not None, loud=loud, names_password=names_password
-    )
-    plain = names_password and quote is None and _is_set_word(text, at, sign, value, loud=loud)
-    if spared and not plain:
+    found = _is_secret(value, root, before, manner, quoted=quote is not None, loud=loud, names_password=names_password)
+    if not (found and not is_placeholder(value)) and not (
+        names_password and quote is None and _is_set_word(text, at, sign, value, loud=loud)
+    ):
+        return None
+    if quote is None and is_reference(value, text[end : end + 1], loud=loud and manner == "assigned"):
         return None
     if quote is None and len(value) == JUDGED_CHARS and (whole := bare_value.match(text, start)) is not None:
         end = whole.end()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 
 from satchel.base.redaction_formats import TOKEN_FORMATS as PROVIDERS
@@ -25,52 +26,70 @@ LITERALS: tuple[tuple[str, TokenFormat], ...] = tuple(
 """Every literal with its format, in the order of the table."""
 
 _Placed = tuple[str, int]
-_HEAD = 3
+_HEADS = (3, 4)
 _head_of = re.compile(r"[A-Za-z0-9_]*").match
-_split = re.compile("[^A-Za-z0-9_]+").split
-_has_digit = re.compile("[0-9]").search
+_JOINT = 3
+_joint_in = re.compile(r"(?:[A-Za-z0-9]{3}|(?<=[-_])[A-Za-z0-9]{1,2})(?=[-_])").search
+_NAMING = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+_NAMES = bytes(byte if byte in _NAMING else 0x20 for byte in range(256))
+_RARE_SIGNS = "$~}=:./"
+
+
+@dataclass(frozen=True, slots=True)
+class _Gates:
+    """The literals, each with its place in the table, by what a text that holds them has.
+
+    There are more than 250 literals. One look at how words begin, and one at what stands before hyphens and
+    underscores, replace most of the searches.
+
+    Args:
+        heads: by the first three or four characters of a word that such a token begins.
+        joints: by the three characters before a hyphen or an underscore, for those that count within a word too.
+        signs: by a character that few words have.
+        others: the rest.
+    """
+
+    heads: dict[bytes, list[_Placed]]
+    joints: dict[bytes, list[_Placed]]
+    signs: dict[str, list[_Placed]]
+    others: list[_Placed]
 
 
 @cache
-def _by_head() -> tuple[dict[str, list[_Placed]], list[_Placed], list[_Placed]]:
-    """Return the literals by their first characters, those that count within a word, and the rest.
-
-    There are more than 200 literals, and words of the length of a token begin with few of them: one look at the
-    words replaces most of the searches.
-    """
-    heads: dict[str, list[_Placed]] = defaultdict(list)
-    within: list[_Placed] = []
-    anywhere: list[_Placed] = []
+def _gates() -> _Gates:
+    gates = _Gates(defaultdict(list), defaultdict(list), defaultdict(list), [])
     for place, (literal, entry) in enumerate(LITERALS):
         head = found[0] if (found := _head_of(literal)) else ""
-        if entry.before is None:
-            anywhere.append((literal, place))
-        elif not head or entry.before != (0, 0) or (len(head) < _HEAD and head == literal):
-            within.append((literal, place))
+        joint = _joint_in(literal)
+        sign = next((sign for sign in _RARE_SIGNS if sign in literal), None)
+        if head and entry.before == (0, 0) and not entry.anywhere and (head != literal or len(head) >= _HEADS[0]):
+            # the n, r or t of an escaped line break stands before the word that it ends
+            for before in ("", "n", "r", "t"):
+                gates.heads[(before + head)[: _HEADS[-1]].encode()].append((literal, place))
+        elif entry.before is not None and joint is not None:
+            gates.joints[joint[0].encode()].append((literal, place))
+        elif sign is not None:
+            gates.signs[sign].append((literal, place))
         else:
-            heads[head[:_HEAD]].append((literal, place))
-            if entry.anywhere:
-                within.append((literal, place))
-    return dict(heads), within, anywhere
+            gates.others.append((literal, place))
+    return gates
 
 
 def literals_in(words: str) -> list[tuple[str, TokenFormat]]:
     """Return which literals, in the order of the table, may be part of a match in the long words of a text."""
-    if not words:
-        return []
-    heads, within, anywhere = _by_head()
-    parts = _split(words)
-    begun = {part[:_HEAD] for part in parts}
-    # the n, r or t of an escaped line break stands before the word that it ends
-    begun.update([part[1 : _HEAD + 1] for part in parts if part[:1] in {"n", "r", "t"}])
-    found = {place for literal, place in anywhere if literal in words}
-    for head in begun & heads.keys():
-        found.update([place for literal, place in heads[head] if literal in words])
-    # of a hundred tokens at most three have no digit, and those are found where they begin a word
-    numbered = "\n".join([word for word in words.split("\n") if _has_digit(word)])
-    if numbered:
-        found.update([place for literal, place in within if literal in numbered])
-    return [LITERALS[place] for place in sorted(found)]
+    gates = _gates()
+    data = words.encode()
+    names = data.translate(_NAMES).split()
+    near = [*gates.others]
+    for length in _HEADS:
+        for key in {name[:length] for name in names} & gates.heads.keys():
+            near += gates.heads[key]
+    for key in {part[-_JOINT:] for part in data.replace(b"-", b"_").split(b"_")} & gates.joints.keys():
+        near += gates.joints[key]
+    for sign, placed in gates.signs.items():
+        if sign in words:
+            near += placed
+    return [LITERALS[place] for place in sorted({place for literal, place in near if literal in words})]
 
 
 @cache
@@ -132,6 +151,8 @@ def long_words(text: str) -> str:
     data = text.encode("utf-8", "replace")
     shape = data.translate(_WORDS)
     at = shape.find(_SHORTEST)
+    if at < 0:
+        return ""
     words: set[bytes] = set()
     while at >= 0:
         end = shape.find(b" ", at)

@@ -31,7 +31,7 @@ def _pem() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], re.Patter
     )
 
 
-def private_keys(text: str, places: Places) -> Iterator[Span]:
+def private_keys(text: str, _: str, places: Places) -> Iterator[Span]:
     """Yield private keys: PEM, OpenPGP, SSH2 and those of PuTTY."""
     keys = places.get("key", ())
     if any(text.startswith("-Key-File-", at - 1) for at in keys) and "Private-Lines: " in text:
@@ -82,8 +82,6 @@ def _url() -> re.Pattern[str]:
 
 def url_passwords(text: str) -> Iterator[Span]:
     """Yield the passwords in addresses, and tokens that stand in the place of a user, as in a DSN of Sentry."""
-    if "://" not in text or "@" not in text:
-        return
     for match in _url().finditer(text):
         user = 3 if match[2] is None else 1
         if looks_random(match[user], 20) and not is_placeholder(match[user]):
@@ -213,13 +211,13 @@ def _stated() -> tuple[tuple[str, int, re.Pattern[str]], ...]:
     return (
         # https://learn.microsoft.com/powershell/module/microsoft.powershell.security/convertto-securestring
         ("securestring", 12, re.compile(r"(?:[ \t]{1,4}-string)?" + quoted, re.IGNORECASE)),
-        ("by", 2, re.compile(r"(?<=identified by)(?:[ \t]{1,4}password)?" + quoted, re.IGNORECASE)),
+        ("identified by", 13, re.compile(r"(?:[ \t]{1,4}password)?" + quoted, re.IGNORECASE)),
         ("mnemonic", 8, words),
         ("phrase", 6, words),
     )
 
 
-def stated(text: str, places: Places) -> Iterator[Span]:
+def stated(text: str, _: str, places: Places) -> Iterator[Span]:
     """Yield what one statement alone takes: passwords of SQL and PowerShell, and the words of a seed phrase."""
     for word, length, pattern in _stated():
         after = 0
@@ -243,10 +241,8 @@ def _manifest() -> tuple[re.Pattern[str], ...]:
     )
 
 
-def manifests(text: str, places: Places) -> Iterator[Span]:
+def manifests(text: str, _: str, __: Places) -> Iterator[Span]:
     """Yield the values of Secrets of Kubernetes, whatever their names are."""
-    if "secret" not in places:
-        return
     block, line, map_, item = _manifest()
     at = text.find("kind: Secret\n")
     while at >= 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 
 Places = dict[str, list[int]]
@@ -14,40 +15,52 @@ def _pivots() -> tuple[tuple[re.Pattern[str], dict[str, tuple[str, int]]], ...]:
     """Return patterns that begin with one letter, and which word what follows it belongs to, and how far before.
 
     The library looks for a first letter with memchr: one pass for a letter that is not frequent costs less than the
-    search for one word, and finds all words with that letter. Words share five letters so.
+    search for one word, and finds all words with that letter.
     """
     return (
-        (re.compile(r"k(?=(ey|en))"), {"ey": ("key", 0), "en": ("token", 2)}),
+        (re.compile(r"k(?=(ey|en|ie))"), {"ey": ("key", 0), "en": ("token", 2), "ie": ("cookie", 3)}),
         (
-            re.compile(r"p(?=(ass|at|wd?|hrase))"),
+            # paths, patches and patterns are no tokens
+            re.compile(r"p(?=(ass|at(?![cht])|wd?|hrase))"),
             {"ass": ("pass", 0), "at": ("pat", 0), "w": ("pw", 0), "wd": ("pw", 0), "hrase": ("phrase", 0)},
         ),
-        (
-            re.compile(r"c(?:(?=(ret|redential|ookie|urestring))|(?<=mnemonic))"),
-            {
-                "ret": ("secret", 2),
-                "redential": ("credential", 0),
-                "ookie": ("cookie", 0),
-                "urestring": ("securestring", 2),
-                "": ("mnemonic", 7),
-            },
-        ),
-        (re.compile(r"b(?=(earer|y[ \t]))"), {"earer": ("bearer", 0), "y ": ("by", 0), "y\t": ("by", 0)}),
-        (re.compile(r"-(?=[apwP]|[a-zA-Z]{0,3}[uU]|-user)(?<=[ \t]-)()"), {"": ("option", 0)}),
     )
 
 
+_SOUGHT = ("secret", "auth", "bearer", "credential", "identified by", "mnemonic", "securestring")
+
+
 def places_of_words(lowered: str) -> Places:
-    """Return where the words of ``_pivots``, and ``auth``, begin in a text in lower case."""
+    """Return where the words of ``_pivots`` and ``_SOUGHT`` begin in a text in lower case, and where options do."""
     places: Places = {}
     for pattern, words in _pivots():
         for match in pattern.finditer(lowered):
-            word, back = words[match[1] or ""]
+            word, back = words[match[1]]
             at = match.start() - back
             if back == 0 or lowered.startswith(word, at):
                 places.setdefault(word, []).append(at)
-    at = lowered.find("auth")
-    while at >= 0:
-        places.setdefault("auth", []).append(at)
-        at = lowered.find("auth", at + 4)
+    for word in _SOUGHT:
+        if word in lowered:
+            places[word] = list(_all(word, lowered))
+    if "auth" in places:
+        places["auth"] = [at for at in places["auth"] if not _is_other(lowered, at + len("auth"))]
+    if " -" in lowered or "\t-" in lowered:
+        places["option"] = [match.start() for match in _option().finditer(lowered)]
     return places
+
+
+def _all(word: str, lowered: str) -> Iterator[int]:
+    at = lowered.find(word)
+    while at >= 0:
+        yield at
+        at = lowered.find(word, at + len(word))
+
+
+def _is_other(lowered: str, at: int) -> bool:
+    """Say whether what goes on after ``auth`` is about authors, or says that somebody authenticates."""
+    return lowered.startswith(("e", "or"), at) and not lowered.startswith("orization", at)
+
+
+@cache
+def _option() -> re.Pattern[str]:
+    return re.compile(r"-(?=[apw]|[a-z]{0,3}u|-user)(?<=[ \t]-)")

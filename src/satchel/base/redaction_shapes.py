@@ -80,7 +80,7 @@ SHAPES: tuple[TokenFormat, ...] = (
     ),
     TokenFormat(
         "private-key",
-        ("LS0tLS1CRUdJTiB", "LS0tLS1CRUdJTi"),
+        ("LS0tLS1CRUdJTiB",),
         r"LS0tLS1CRUdJTiB(?:QUklWQVRF|SU0EgUFJJVk|FQyBQUklW|PUEVOU1NI|EU0EgUFJJVk|FTkNSWVBURUQg|QR1AgUFJJVk)[A-Za-z0-9+/_-]{40,}={0,2}",
         anywhere=True,
     ),
