@@ -39,18 +39,31 @@ _HARMLESS_KEYS = (
 # Paging, cancellation and vocabulary tokens name a place, a task or a word, not a right.
 _HARMLESS_TOKENS = (
     *("next", "page", "continuation", "sync", "cancellation", "cancel", "eos", "bos", "pad", "public", "sep", "cls"),
-    *("mask", "unk", "stop", "special", "cursor", "scroll", "paging", "pagination", "resume", "end", "start"),
+    *(
+        "publickey",
+        "mask",
+        "unk",
+        "stop",
+        "special",
+        "cursor",
+        "scroll",
+        "paging",
+        "pagination",
+        "resume",
+        "end",
+        "start",
+    ),
 )
 _HARMLESS = {
     "key": tuple(word + joint for word in _HARMLESS_KEYS for joint in ("", "_", "-", " ")),
     "token": tuple(word + joint for word in _HARMLESS_TOKENS for joint in ("", "_", "-", " ")),
 }
 _MAX_QUOTED = 2_048
-_NAME_SPACE = 40
+_NAME_SPACE = 100
 _SENTENCE = 320
 """The most characters up to the end of what ``said`` looks at; it takes a value with a digit only."""
 
-Manner = Literal["assigned", "element", "called", "login", "beside", "said"]
+Manner = Literal["assigned", "element", "called", "login", "given", "beside", "said"]
 
 
 @cache
@@ -80,16 +93,26 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "login": re.compile(
             rf"[ \t]{{0,4}}[=:]?[ \t]{{0,4}}\([ \t]{{0,4}}[\"'][^\"'\s]{{1,64}}[\"'][ \t]{{0,4}},[ \t]{{0,4}}{quote}"
         ),
+        "typed": re.compile(r"[ \t]{1,16}(?:as[ \t]|str|char|text|varchar|value|default|content|[^a-z])"),
         "beside": re.compile(rf"[ \t]{{1,16}}(?:[0-9][ \t])?{quote}?"),
+        "beside with a digit": re.compile(rf"[ \t]{{1,16}}(?:[0-9][ \t])?(?:{quote}|(?=\S{{0,{JUDGED_CHARS}}}[0-9]))"),
         "said": re.compile(
             rf"[ \t]{{1,4}}(?:[a-z'()/-]{{1,16}}[ \t]{{1,4}}){{0,6}}?"
             r"(?:(?:is|was|are|to|be|becomes)(?: now| still| set to)?:?|[a-z]{1,16}[:=]|:|=|\|)"
             rf"[ \t]{{1,4}}(?:[a-z]{{1,16}}[ \t]{{1,4}}){{0,3}}?{quote}?(?=\S{{0,99}}[0-9])"
         ),
-        "flag": re.compile(r"(?:\A|[\s\"'`])--?[a-z0-9-]{0,30}\Z"),
+        # an option of a command, a line of .netrc or of redis.conf: what follows is a password, even if it is a word
+        "given": re.compile(
+            r"(?:(?:\A|[\s\"'`])--|[^\s-][ \t]{1,4}[\"'`]?-)[a-z0-9-]{0,30}\Z|(?:\A|\n|set[ \t])require\Z"
+            r"|(?:(?:machine\s{1,4}\S{1,60}|default)\s{1,8}|\n[ \t]{1,8})login\s{1,4}\S{1,60}\s{1,8}\Z"
+        ),
         "sshpass": re.compile(rf"[ \t]{{1,4}}-p[ \t]{{0,4}}{quote}?"),
         "htpasswd": re.compile(r"[ \t]{1,4}-[a-z]{0,6}b[a-z]{0,6}[ \t]{1,4}(?:\S{1,200}[ \t]{1,4}){1,2}"),
         "digit": re.compile(r"[0-9]"),
+        "digest": re.compile(
+            r"\b(?:sha(?:-?\d{1,3})?|commit|hash|digest|checksum|revision|fingerprint|script)[ \t:=]*\Z"
+        ),
+        "file": re.compile(r"[\w-]+\.[a-z]{1,3}"),
         "name": re.compile(r"[A-Za-z0-9_.-]*\Z"),
         "bare": re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\]+"),
         "word": re.compile(r"[^\s\"'`;<>(){}\[\]|\\]+"),
@@ -129,15 +152,15 @@ def _assigned(text: str, lowered: str, root: str, at: int) -> Span | None:
     if suffix is None or (after := suffix.end()) >= len(lowered) or lowered[after] not in _PLAIN_NEXT:
         return None
     before = lowered[max(0, at - _NAME_SPACE) : at]
-    if before.endswith(":") and lowered[after] == ":":
-        return None  # a step of a name, as in arn:aws:secretsmanager:eu-west-1:1234:secret:notes
-    if before.endswith(_HARMLESS.get(root, ())) or not _begins_word(text, before, root, at, whole=longer is not None):
+    if lowered[after] == ":" and (before.endswith(":") or lowered.startswith(":", after + 1)):
+        return None  # a step of a name, as in arn:aws:secretsmanager:eu-west-1:1234:secret:notes and in Password::min
+    if not _begins_word(text, before, root, at, whole=longer is not None):
         return None
     names_password = _names_password(root, before, lowered[after], longer=longer is not None)
     for manner, sign in _signs(lowered, before, after, root):
         span = _judged(text, lowered, root, at, before, manner, sign, names_password=names_password)
         if span is not None:
-            return span
+            return None if before.endswith(_HARMLESS.get(root, ())) else span
     return None
 
 
@@ -159,19 +182,18 @@ def _names_password(root: str, before: str, following: str, *, longer: bool) -> 
         return True
     if root != "pass":
         return False
-    return (
-        longer
-        or before[-1:] in {"_", "-", "."}
-        or following in {"=", '"', "'"}
-        or before.endswith(("ssh", "require", "in ", "out "))
-    )
+    return longer or before[-1:] in {"_", "-", "."} or following in {"=", '"', "'"} or before.endswith(_BEFORE_PASS)
+
+
+_BEFORE_PASS = ("ssh", "require", "-passin ", "-passout ")
 
 
 def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[Manner, re.Match[str]]]:
     """Yield how a value may be joined to the name that ends at a place, the most telling manner first."""
     patterns = _patterns()
     following = lowered[after]
-    match = patterns["assigned"].match(lowered, after)
+    is_prose = following in {" ", "\t"} and patterns["typed"].match(lowered, after) is None
+    match = None if is_prose else patterns["assigned"].match(lowered, after)
     if match is not None:
         yield "assigned", match
         if root != "auth":
@@ -184,7 +206,7 @@ def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[M
         yield "called", match
     if root in {"auth", "credential"} and (match := patterns["login"].match(lowered, after)) is not None:
         yield "login", match
-    if following in {" ", "\t", '"', "'", "\\"} or lowered[after : after + 1].isspace():
+    if not is_prose and (following in {'"', "'", "\\"} or following.isspace()):
         match = patterns["pair"].match(lowered, after)
         if match is not None:
             yield "assigned", match
@@ -193,11 +215,15 @@ def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[M
     has_digit = patterns["digit"].search(lowered, after, after + _SENTENCE) is not None
     command = "sshpass" if before.endswith("ssh") else "htpasswd" if before.endswith("ht") else None
     if command is not None and (match := patterns[command].match(lowered, after)) is not None:
-        yield "beside", match
+        yield "given", match
     if has_digit and (match := patterns["said"].match(lowered, after)) is not None:
         yield "said", match
-    if (match := patterns["beside"].match(lowered, after)) is not None:
-        yield "beside", match
+    if root not in {"pass", "pw"}:
+        # what is not quoted and has no digit is no token
+        if (match := patterns["beside with a digit"].match(lowered, after)) is not None:
+            yield "beside", match
+    elif (match := patterns["beside"].match(lowered, after)) is not None:
+        yield "given" if patterns["given"].search(before) else "beside", match
 
 
 def _judged(
@@ -217,7 +243,7 @@ def _judged(
         return None  # lower case stands ? for them, which is a sign too
     loud = text[at].isupper() and text[at + 1 : at + 2].isupper()
     # in a sentence and in an environment file & and , may belong to a password, in code and in a query they end it
-    open_ended = manner in {"said", "beside"} or (
+    open_ended = manner in {"said", "beside", "given"} or (
         names_password and loud and sign[0].endswith("=") and text[_name_begins(text, at) - 1 :][:1].isspace()
     )
     bare_value = _patterns()["word" if open_ended else "bare"]
@@ -231,6 +257,8 @@ def _judged(
         end = start + len(value)
         if manner == "element" and not text.startswith(("</", "]]>"), end):
             return None
+    if manner in {"said", "beside"} and (_patterns()["digest"].search(sign[0]) or _patterns()["file"].fullmatch(value)):
+        return None
     found = _is_secret(value, root, before, manner, quoted=quote is not None, loud=loud, names_password=names_password)
     if not (found and not is_placeholder(value)) and not (
         names_password and quote is None and _is_set_word(text, at, sign, value, loud=loud)
@@ -263,7 +291,7 @@ def _is_secret(
     least = 12 if names_password or root == "secret" else 16
     if root == "key" and not loud and not before.endswith(_OWNED_KEY):
         least = 20
-    if manner in {"beside", "called"} and root not in {"pass", "pw"}:
+    if manner in {"beside", "given", "called"} and root not in {"pass", "pw"}:
         least = max(least, 16)
     if looks_random(value, least) and (direct or quoted or any(map(str.isdigit, value))):
         return True
@@ -271,10 +299,8 @@ def _is_secret(
         return direct and holds_pair(value)
     if not names_password:
         return False
-    flagged = _patterns()["flag"].search(before) is not None
-    netrc = "login " in before or before.endswith(("ssh", "ht", "require", "in ", "out "))
-    if direct or (manner == "called" and quoted) or (manner == "beside" and (flagged or netrc)):
-        return is_password(value) or (direct and holds_text(value)) or (manner == "beside" and is_plain_word(value))
+    if direct or manner == "given" or (manner == "called" and quoted):
+        return is_password(value) or (direct and holds_text(value)) or (manner == "given" and is_plain_word(value))
     return is_strong_password(value)
 
 

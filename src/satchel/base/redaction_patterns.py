@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
 from satchel.base.redaction_formats import TOKEN_FORMATS as PROVIDERS
 from satchel.base.redaction_formats import TokenFormat
@@ -26,9 +27,7 @@ LITERALS: tuple[tuple[str, TokenFormat], ...] = tuple(
 """Every literal with its format, in the order of the table."""
 
 _Placed = tuple[str, int]
-_HEADS = (3, 4)
 _head_of = re.compile(r"[A-Za-z0-9_]*").match
-_JOINT = 3
 _joint_in = re.compile(r"(?:[A-Za-z0-9]{3}|(?<=[-_])[A-Za-z0-9]{1,2})(?=[-_])").search
 _NAMING = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 _NAMES = bytes(byte if byte in _NAMING else 0x20 for byte in range(256))
@@ -62,10 +61,10 @@ def _gates() -> _Gates:
         head = found[0] if (found := _head_of(literal)) else ""
         joint = _joint_in(literal)
         sign = next((sign for sign in _RARE_SIGNS if sign in literal), None)
-        if head and entry.before == (0, 0) and not entry.anywhere and (head != literal or len(head) >= _HEADS[0]):
+        if head and entry.before == (0, 0) and not entry.anywhere and (head != literal or len(head) >= 3):
             # the n, r or t of an escaped line break stands before the word that it ends
             for before in ("", "n", "r", "t"):
-                gates.heads[(before + head)[: _HEADS[-1]].encode()].append((literal, place))
+                gates.heads[(before + head)[:4].encode()].append((literal, place))
         elif entry.before is not None and joint is not None:
             gates.joints[joint[0].encode()].append((literal, place))
         elif sign is not None:
@@ -81,11 +80,14 @@ def literals_in(words: str) -> list[tuple[str, TokenFormat]]:
     data = words.encode()
     names = data.translate(_NAMES).split()
     near = [*gates.others]
-    for length in _HEADS:
-        for key in {name[:length] for name in names} & gates.heads.keys():
-            near += gates.heads[key]
-    for key in {part[-_JOINT:] for part in data.replace(b"-", b"_").split(b"_")} & gates.joints.keys():
-        near += gates.joints[key]
+    for by, present in (
+        (gates.heads, {name[:3] for name in names}),
+        (gates.heads, {name[:4] for name in names}),
+        (gates.joints, {part[-3:] for part in data.replace(b"-", b"_").split(b"_")}),
+    ):
+        if not by.keys().isdisjoint(present):
+            for key in present & by.keys():
+                near += by[key]
     for sign, placed in gates.signs.items():
         if sign in words:
             near += placed
@@ -116,12 +118,17 @@ def matches(entry: TokenFormat, literals: list[str], text: str) -> Iterator[re.M
         text: where to look.
     """
     pattern = compiled(entry)
-    if entry.before is None or sum(map(text.count, literals)) > len(text) // _DENSE:
+    if entry.before is None:
+        yield from pattern.finditer(text)
+        return
+    most_places = len(text) // _DENSE
+    places = [at for literal in literals for at in islice(_places(literal, text), most_places + 1)]
+    if len(places) > most_places:
         yield from pattern.finditer(text)
         return
     fewest, most = entry.before
     after = 0
-    for place in sorted([at for literal in literals for at in _places(literal, text)]):
+    for place in sorted(places):
         for start in range(max(after, place - most), place - fewest + 1):
             match = pattern.match(text, start)
             if match is not None:

@@ -33,11 +33,17 @@ def _pem() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], re.Patter
 
 def private_keys(text: str, _: str, places: Places) -> Iterator[Span]:
     """Yield private keys: PEM, OpenPGP, SSH2 and those of PuTTY."""
-    keys = places.get("key", ())
-    if any(text.startswith("-Key-File-", at - 1) for at in keys) and "Private-Lines: " in text:
-        yield from _putty_keys(text)
-    if not any(text.startswith("PRIVATE KEY", at - 8) for at in keys):
-        return
+    for at in places["key"]:
+        if text.startswith("-Key-File-", at - 1):
+            yield from _putty_keys(text)
+            break
+    for at in places["key"]:
+        if text.startswith("PRIVATE KEY", at - 8):
+            yield from _armoured_keys(text)
+            break
+
+
+def _armoured_keys(text: str) -> Iterator[Span]:
     first, last, line, body = _pem()
     heads = [match.span() for match in first.finditer(text)]
     limits = [*(at for at, _ in heads), len(text)][1:]
@@ -178,7 +184,7 @@ def _options() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
         (("mongo", " login "), re.compile(r"-p[ =]?[ \t]*" + quoted)),
         (("ldap",), re.compile(r"-w[ \t]+" + quoted)),
         (("zip ", "7z "), re.compile(r"-[pP][ \t]?" + quoted)),
-        (("redis-cli",), re.compile(r"-a[ \t]+" + quoted)),
+        (("redis-cli ",), re.compile(r"-a[ \t]+" + quoted)),
         (("securestring",), re.compile(r"-[a-zA-Z]{0,20}[ \t]+" + quoted)),
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 
 Places = dict[str, list[int]]
@@ -24,43 +23,50 @@ def _pivots() -> tuple[tuple[re.Pattern[str], dict[str, tuple[str, int]]], ...]:
             re.compile(r"p(?=(ass|at(?![cht])|wd?|hrase))"),
             {"ass": ("pass", 0), "at": ("pat", 0), "w": ("pw", 0), "wd": ("pw", 0), "hrase": ("phrase", 0)},
         ),
+        (
+            re.compile(r"c(?=(ret|redential|urestring)|(?<=mnemonic))"),
+            {
+                "ret": ("secret", 2),
+                "redential": ("credential", 0),
+                "urestring": ("securestring", 2),
+                "": ("mnemonic", 7),
+            },
+        ),
+        (
+            re.compile(r"b(?=(earer)|(?<=identified b)y[ \t])"),
+            {"earer": ("bearer", 0), "": ("identified by", 11)},
+        ),
+        (re.compile(r"-(?<=[ \t]-)(?=[apw]|[a-z]{0,3}u|-user)()"), {"": ("option", 0)}),
     )
 
 
-_SOUGHT = ("secret", "auth", "bearer", "credential", "identified by", "mnemonic", "securestring")
+_SHORT = 600
+"""Characters under which looking for the words themselves costs less than the patterns; most notes have none."""
+_WORDS = (
+    *("key", "token", "auth", "pass", "pat", "secret", "pw", "credential", "cookie", "bearer", "phrase", " -", "\t-"),
+    *("mnemonic", "identified by", "securestring"),
+)
 
 
 def places_of_words(lowered: str) -> Places:
-    """Return where the words of ``_pivots`` and ``_SOUGHT`` begin in a text in lower case, and where options do."""
+    """Return where the words of ``_pivots`` and ``auth`` begin in a text in lower case, and where options do."""
     places: Places = {}
+    if len(lowered) < _SHORT:
+        for word in _WORDS:
+            if word in lowered:
+                break
+        else:
+            return places
     for pattern, words in _pivots():
         for match in pattern.finditer(lowered):
-            word, back = words[match[1]]
+            word, back = words[match[1] or ""]
             at = match.start() - back
             if back == 0 or lowered.startswith(word, at):
                 places.setdefault(word, []).append(at)
-    for word in _SOUGHT:
-        if word in lowered:
-            places[word] = list(_all(word, lowered))
-    if "auth" in places:
-        places["auth"] = [at for at in places["auth"] if not _is_other(lowered, at + len("auth"))]
-    if " -" in lowered or "\t-" in lowered:
-        places["option"] = [match.start() for match in _option().finditer(lowered)]
-    return places
-
-
-def _all(word: str, lowered: str) -> Iterator[int]:
-    at = lowered.find(word)
+    at = lowered.find("auth")
     while at >= 0:
-        yield at
-        at = lowered.find(word, at + len(word))
-
-
-def _is_other(lowered: str, at: int) -> bool:
-    """Say whether what goes on after ``auth`` is about authors, or says that somebody authenticates."""
-    return lowered.startswith(("e", "or"), at) and not lowered.startswith("orization", at)
-
-
-@cache
-def _option() -> re.Pattern[str]:
-    return re.compile(r"-(?=[apw]|[a-z]{0,3}u|-user)(?<=[ \t]-)")
+        # authors and what is authenticated are given no secret
+        if not lowered.startswith(("e", "or"), at + 4) or lowered.startswith("orization", at + 4):
+            places.setdefault("auth", []).append(at)
+        at = lowered.find("auth", at + 4)
+    return places
