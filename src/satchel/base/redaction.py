@@ -88,6 +88,8 @@ def _spans(text: str) -> list[Span]:
         stages.append(url_passwords(text))
     if places := places_of_words(lowered):
         stages += [stage(text, lowered, places) for roots, stage in _STAGES if not roots.isdisjoint(places)]
+    if not stages:
+        return []
     spans = [(start, end, order, kind) for order, stage in enumerate(stages) for start, end, kind in stage]
     if not spans:
         return []

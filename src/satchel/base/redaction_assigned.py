@@ -112,6 +112,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "digest": re.compile(
             r"\b(?:sha(?:-?\d{1,3})?|commit|hash|digest|checksum|revision|fingerprint|script)[ \t:=]*\Z"
         ),
+        "sha1": re.compile(r"[0-9a-f]{40}|[0-9A-F]{40}"),
+        "option": re.compile(r"(?:\A|[\s\"'`])--?[a-z0-9-]{0,30}\Z"),
         "file": re.compile(r"[\w-]+\.[a-z]{1,3}"),
         "name": re.compile(r"[A-Za-z0-9_.-]*\Z"),
         "bare": re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\]+"),
@@ -257,7 +259,7 @@ def _judged(
         end = start + len(value)
         if manner == "element" and not text.startswith(("</", "]]>"), end):
             return None
-    if manner in {"said", "beside"} and (_patterns()["digest"].search(sign[0]) or _patterns()["file"].fullmatch(value)):
+    if manner in {"said", "beside"} and _is_other(value, sign[0], before):
         return None
     found = _is_secret(value, root, before, manner, quoted=quote is not None, loud=loud, names_password=names_password)
     if not (found and not is_placeholder(value)) and not (
@@ -274,6 +276,19 @@ def _judged(
         start,
         end,
         "aws-secret-key" if is_aws_key else "password" if names_password or manner == "login" else "secret",
+    )
+
+
+def _is_other(value: str, sign: str, before: str) -> bool:
+    """Say whether a value in running text is a digest, the fingerprint of a key or the name of a file."""
+    patterns = _patterns()
+    if patterns["digest"].search(sign) or patterns["file"].fullmatch(value):
+        return True
+    # commits and keys of GnuPG are named by 40 digits
+    return (
+        patterns["sha1"].fullmatch(value) is not None
+        and not sign.rstrip().endswith(("is", "to", "be", ":", "=", "|"))
+        and patterns["option"].search(before) is None
     )
 
 

@@ -10,7 +10,7 @@ from satchel.base.redaction_assigned import Span
 from satchel.base.redaction_roots import Places
 from satchel.base.redaction_values import holds_pair, is_placeholder, is_reference, looks_random
 
-_PASSWORD_NAMES = frozenset(("password", "passwd", "passphrase", "pwd", "pass", "token", "secret"))
+_PASSWORD_NAMES = frozenset(("password", "passwd", "passphrase", "pwd", "pass", "token", "secret", "x-oauth-basic"))
 
 
 @cache

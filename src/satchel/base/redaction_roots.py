@@ -10,18 +10,25 @@ Places = dict[str, list[int]]
 
 
 @cache
-def _pivots() -> tuple[tuple[re.Pattern[str], dict[str, tuple[str, int]]], ...]:
-    """Return patterns that begin with one letter, and which word what follows it belongs to, and how far before.
+def _pivots() -> tuple[tuple[re.Pattern[str], dict[str, tuple[str, int]], tuple[str, ...]], ...]:
+    """Return patterns that begin with one letter, which word what follows it belongs to and how far before, and texts.
+
+    A text without all of the texts has nothing that the pattern finds.
 
     The library looks for a first letter with memchr: one pass for a letter that is not frequent costs less than the
     search for one word, and finds all words with that letter.
     """
     return (
-        (re.compile(r"k(?=(ey|en|ie))"), {"ey": ("key", 0), "en": ("token", 2), "ie": ("cookie", 3)}),
+        (
+            re.compile(r"k(?=(ey|en|ie))"),
+            {"ey": ("key", 0), "en": ("token", 2), "ie": ("cookie", 3)},
+            ("key", "token", "cookie"),
+        ),
         (
             # paths, patches and patterns are no tokens
             re.compile(r"p(?=(ass|at(?![cht])|wd?|hrase))"),
             {"ass": ("pass", 0), "at": ("pat", 0), "w": ("pw", 0), "wd": ("pw", 0), "hrase": ("phrase", 0)},
+            ("pass", "pat", "pw", "phrase"),
         ),
         (
             re.compile(r"c(?=(ret|redential|urestring)|(?<=mnemonic))"),
@@ -31,33 +38,32 @@ def _pivots() -> tuple[tuple[re.Pattern[str], dict[str, tuple[str, int]]], ...]:
                 "urestring": ("securestring", 2),
                 "": ("mnemonic", 7),
             },
+            ("secret", "credential", "mnemonic", "securestring"),
         ),
         (
             re.compile(r"b(?=(earer)|(?<=identified b)y[ \t])"),
             {"earer": ("bearer", 0), "": ("identified by", 11)},
+            ("bearer", "identified by"),
         ),
-        (re.compile(r"-(?<=[ \t]-)(?=[apw]|[a-z]{0,3}u|-user)()"), {"": ("option", 0)}),
+        (re.compile(r"-(?<=[ \t]-)(?=[apw]|[a-z]{0,3}u|-user)()"), {"": ("option", 0)}, (" -", "\t-")),
     )
 
 
 _SHORT = 600
-"""Characters under which looking for the words themselves costs less than the patterns; most notes have none."""
-_WORDS = (
-    *("key", "token", "auth", "pass", "pat", "secret", "pw", "credential", "cookie", "bearer", "phrase", " -", "\t-"),
-    *("mnemonic", "identified by", "securestring"),
-)
+"""Characters under which a search for each word costs less than a pattern that finds nothing, as in most notes."""
 
 
 def places_of_words(lowered: str) -> Places:
     """Return where the words of ``_pivots`` and ``auth`` begin in a text in lower case, and where options do."""
     places: Places = {}
-    if len(lowered) < _SHORT:
-        for word in _WORDS:
-            if word in lowered:
-                break
-        else:
-            return places
-    for pattern, words in _pivots():
+    is_short = len(lowered) < _SHORT
+    for pattern, words, texts in _pivots():
+        if is_short:
+            for word in texts:
+                if word in lowered:
+                    break
+            else:
+                continue
         for match in pattern.finditer(lowered):
             word, back = words[match[1] or ""]
             at = match.start() - back

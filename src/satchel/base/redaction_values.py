@@ -23,7 +23,8 @@ _WORDS_FOR_NONE = frozenset(
     none null nil undefined true false yes no on off empty blank optional required prompt hidden string text number
     password passwd passphrase pwd pass secret token key auth credential credentials default enabled disabled
     invalid missing unset unknown any file env vault manual auto basic bearer plain plaintext encrypted hashed
-    option options flag flags argument arguments parameter parameters switch setting settings field fields
+    access api my your option options flag flags argument arguments parameter parameters switch setting settings
+    field fields
     """.split()
 )
 
