@@ -16,7 +16,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from satchel.base.redaction_assigned import ROOTS, Span, assignments
-from satchel.base.redaction_patterns import literals_in, long_words, matches
+from satchel.base.redaction_patterns import BROKEN, literals_in, long_words, matches
 from satchel.base.redaction_places import headers, manifests, options, private_keys, stated, url_passwords
 from satchel.base.redaction_roots import Places, places_of_words
 from satchel.base.redaction_values import is_sample
@@ -55,13 +55,16 @@ def redact(text: str) -> Redacted:
     Returns:
         The text with its secrets replaced, and the kinds found.
     """
+    spans = _spans(text)
+    if not spans:
+        return Redacted(text, ())
     marks: list[Span] = []
     # Replacing a secret can uncover another beside it, hardly ever twice; the bound keeps the time linear.
     for _ in range(_PASSES):
+        text, marks = _replaced(text, spans, marks)
         spans = _spans(text)
         if not spans:
             break
-        text, marks = _replaced(text, spans, marks)
     return Redacted(text, tuple(kind for _, _, kind in marks))
 
 
@@ -87,10 +90,13 @@ def _spans(text: str) -> list[Span]:
     if "://" in text and "@" in text:
         stages.append(url_passwords(text))
     if places := places_of_words(lowered):
-        stages += [stage(text, lowered, places) for roots, stage in _STAGES if not roots.isdisjoint(places)]
-    if not stages:
-        return []
-    spans = [(start, end, order, kind) for order, stage in enumerate(stages) for start, end, kind in stage]
+        for roots, stage in _STAGES:
+            if not roots.isdisjoint(places):
+                stages.append(stage(text, lowered, places))
+    spans: list[tuple[int, int, int, str]] = []
+    for order, found in enumerate(stages):
+        for start, end, kind in found:
+            spans.append((start, end, order, kind))
     if not spans:
         return []
     spans.sort()
@@ -126,7 +132,11 @@ def _replaced(text: str, spans: list[Span], marks: list[Span]) -> tuple[str, lis
 
 def _tokens(text: str, words: str) -> Iterator[Span]:
     for entry, pairs in groupby(literals_in(words), itemgetter(1)):
-        for match in matches(entry, [literal for literal, _ in pairs], text):
+        literals = [literal for literal, _ in pairs]
+        # the long words are a small part of a text, and hardly ever hold more than a literal
+        if entry.kind not in BROKEN and not any(matches(entry, literals, words)):
+            continue
+        for match in matches(entry, literals, text):
             start, end = match.span(match.lastindex or 0)
             if not is_sample(text[start:end]):
                 yield start, end, entry.kind

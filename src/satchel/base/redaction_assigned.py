@@ -85,7 +85,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         ),
         "element": re.compile(r"[\"']?[ \t]{0,4}>[ \t]{0,4}(?:<!\[cdata\[)?|</key>\s{0,40}<string>"),
         "pair": re.compile(
-            r"(?:[\"'`]?[ \t]{0,4}[,;]?\s{1,60}|[\"'`],)[\"']?(?:value|default|content|defaultvalue)[\"']?"
+            r"(?:[\"'`]?[ \t]{0,4}[,;]?\s{1,60}+|[\"'`],)[\"']?(?:value|default|content|defaultvalue)[\"']?"
             rf"[ \t]{{0,4}}[:=][ \t]{{0,8}}{quote}?"
             rf"|\"\s{{0,4}}\{{[^{{}}]{{0,200}}?\bdefault[ \t]{{0,8}}=[ \t]{{0,8}}(\")"
         ),
@@ -150,15 +150,19 @@ def _assigned(text: str, lowered: str, root: str, at: int) -> Span | None:
         after = longer.end() if longer else after
     elif root == "pw" and lowered.startswith("d", after):
         after += 1
-    suffix = patterns["suffix"].match(lowered, after)
-    if suffix is None or (after := suffix.end()) >= len(lowered) or lowered[after] not in _PLAIN_NEXT:
-        return None
+    following = lowered[after : after + 1]
+    if following not in _PLAIN_NEXT or following == "-":
+        suffix = patterns["suffix"].match(lowered, after)
+        if suffix is None or (following := lowered[(after := suffix.end()) : after + 1]) not in _PLAIN_NEXT:
+            return None
     before = lowered[max(0, at - _NAME_SPACE) : at]
-    if lowered[after] == ":" and (before.endswith(":") or lowered.startswith(":", after + 1)):
+    if following == ":" and (before.endswith(":") or lowered.startswith(":", after + 1)):
         return None  # a step of a name, as in arn:aws:secretsmanager:eu-west-1:1234:secret:notes and in Password::min
     if not _begins_word(text, before, root, at, whole=longer is not None):
         return None
-    names_password = _names_password(root, before, lowered[after], longer=longer is not None)
+    names_password = _names_password(root, before, following, longer=longer is not None)
+    if root == "pass" and following == "\n" and not names_password:
+        return None  # a statement of Python
     for manner, sign in _signs(lowered, before, after, root):
         span = _judged(text, lowered, root, at, before, manner, sign, names_password=names_password)
         if span is not None:
@@ -222,7 +226,7 @@ def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[M
         yield "said", match
     if root not in {"pass", "pw"}:
         # what is not quoted and has no digit is no token
-        if (match := patterns["beside with a digit"].match(lowered, after)) is not None:
+        if (has_digit or not is_prose) and (match := patterns["beside with a digit"].match(lowered, after)):
             yield "beside", match
     elif (match := patterns["beside"].match(lowered, after)) is not None:
         yield "given" if patterns["given"].search(before) else "beside", match

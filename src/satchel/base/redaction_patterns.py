@@ -13,13 +13,17 @@ from satchel.base.redaction_formats import TOKEN_FORMATS as PROVIDERS
 from satchel.base.redaction_formats import TokenFormat
 from satchel.base.redaction_shapes import SHAPES
 
-# A token starts where a word starts; an escaped line break (backslash, n) ends a word too.
-_START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt]))"
+# A token starts where a word starts; an escaped line break (backslash, n) ends a word too, and of that the letter
+# alone is left in the long words.
+_START = r"(?:(?<![A-Za-z0-9_])|(?<=[\\\n][nrt]))"
 # The rest of the run belongs to the token: nothing stays behind, and no second token can touch the first.
 _REST = r"[A-Za-z0-9_-]*+"
 
 TOKEN_FORMATS: tuple[TokenFormat, ...] = (*PROVIDERS, *SHAPES)
 """Every format: the more telling ones of providers first."""
+
+BROKEN = frozenset(entry.kind for entry in SHAPES) | {"bitbucket-token"}
+"""The kinds that hold other characters than ``long_words`` takes for parts of a word."""
 
 LITERALS: tuple[tuple[str, TokenFormat], ...] = tuple(
     (literal, entry) for entry in TOKEN_FORMATS for literal in entry.literals
@@ -150,7 +154,7 @@ _SHORTEST = b"x" * 18
 
 
 def long_words(text: str) -> str:
-    """Return the words of a text that are long enough to hold a token (18 bytes), one a line, once each.
+    """Return the words of a text that are long enough to hold a token (18 bytes), each after a line break, once.
 
     Every format is one unbroken word, so its literal need only be looked for in here. Two passes at the speed
     of memory replace a hundred searches of the whole text.
@@ -167,4 +171,4 @@ def long_words(text: str) -> str:
             end = len(shape)
         words.add(data[at:end])
         at = shape.find(_SHORTEST, end)
-    return b"\n".join(words).decode()
+    return b"\n".join((b"", *words)).decode()
