@@ -179,7 +179,7 @@ def _begins_word(text: str, before: str, root: str, at: int, *, whole: bool) -> 
     return (
         (text[at].isupper() and text[at - 1].islower())
         or (root == "pw" and text[at + 2 : at + 3] in {"d", "D"})
-        or (root == "pass" and before.endswith(("require", "ssh")))
+        or (root == "pass" and before.endswith(_BEFORE_PASS))
     )
 
 
@@ -191,7 +191,7 @@ def _names_password(root: str, before: str, following: str, *, longer: bool) -> 
     return longer or before[-1:] in {"_", "-", "."} or following in {"=", '"', "'"} or before.endswith(_BEFORE_PASS)
 
 
-_BEFORE_PASS = ("ssh", "require", "-passin ", "-passout ")
+_BEFORE_PASS = ("ssh", "require", "-store", "-key", "-passin ", "-passout ")
 
 
 def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[Manner, re.Match[str]]]:
