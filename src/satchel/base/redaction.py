@@ -10,19 +10,29 @@ Callers redact each string and serialise afterwards; a marker holds no quote, ba
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from satchel.base.redaction_assigned import Span, assignments
-from satchel.base.redaction_patterns import literals_in, long_words, matches
+from satchel.base.redaction_assigned import ROOTS, Span, assignments
+from satchel.base.redaction_patterns import BROKEN, literals_in, long_words, matches
 from satchel.base.redaction_places import headers, manifests, options, private_keys, stated, url_passwords
-from satchel.base.redaction_roots import places_of_words
+from satchel.base.redaction_roots import Places, places_of_words
 from satchel.base.redaction_values import is_sample
 
 _MARK = "[redacted:"
 _PASSES = 4
+
+_STAGES: tuple[tuple[frozenset[str], Callable[[str, str, Places], Iterator[Span]]], ...] = (
+    (frozenset(("key",)), private_keys),
+    (frozenset(("auth", "bearer", "cookie")), headers),
+    (frozenset(("option",)), options),
+    (frozenset(("securestring", "identified by", "mnemonic", "phrase")), stated),
+    (frozenset(ROOTS), assignments),
+    (frozenset(("secret",)), manifests),
+)
+"""What looks around words for secrets, the more specific kinds first, and around which words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +55,16 @@ def redact(text: str) -> Redacted:
     Returns:
         The text with its secrets replaced, and the kinds found.
     """
+    spans = _spans(text)
+    if not spans:
+        return Redacted(text, ())
     marks: list[Span] = []
     # Replacing a secret can uncover another beside it, hardly ever twice; the bound keeps the time linear.
     for _ in range(_PASSES):
+        text, marks = _replaced(text, spans, marks)
         spans = _spans(text)
         if not spans:
             break
-        text, marks = _replaced(text, spans, marks)
     return Redacted(text, tuple(kind for _, _, kind in marks))
 
 
@@ -70,18 +83,20 @@ def first_secret(text: str) -> Span | None:
 def _spans(text: str) -> list[Span]:
     """Return where the secrets stand, sorted; of two that overlap the more specific kind names both."""
     lowered = _lower(text)
-    places = places_of_words(lowered)
-    stages = [_tokens(text), url_passwords(text)]
-    if places:
-        stages += [
-            private_keys(text, places),
-            headers(text, lowered, places),
-            options(text, lowered, places),
-            stated(text, places),
-            assignments(text, lowered, places),
-            manifests(text, places),
-        ]
-    spans = [(start, end, order, kind) for order, stage in enumerate(stages) for start, end, kind in stage]
+    stages: list[Iterator[Span]] = []
+    # most notes need no stage at all, and few need more than three
+    if words := long_words(text):
+        stages.append(_tokens(text, words))
+    if "://" in text and "@" in text:
+        stages.append(url_passwords(text))
+    if places := places_of_words(lowered):
+        for roots, stage in _STAGES:
+            if not roots.isdisjoint(places):
+                stages.append(stage(text, lowered, places))
+    spans: list[tuple[int, int, int, str]] = []
+    for order, found in enumerate(stages):
+        for start, end, kind in found:
+            spans.append((start, end, order, kind))
     if not spans:
         return []
     spans.sort()
@@ -115,12 +130,13 @@ def _replaced(text: str, spans: list[Span], marks: list[Span]) -> tuple[str, lis
     return "".join(pieces), moved
 
 
-def _tokens(text: str) -> Iterator[Span]:
-    words = long_words(text)
-    if not words:
-        return
+def _tokens(text: str, words: str) -> Iterator[Span]:
     for entry, pairs in groupby(literals_in(words), itemgetter(1)):
-        for match in matches(entry, [literal for literal, _ in pairs], text):
+        literals = [literal for literal, _ in pairs]
+        # the long words are a small part of a text, and hardly ever hold more than a literal
+        if entry.kind not in BROKEN and not any(matches(entry, literals, words)):
+            continue
+        for match in matches(entry, literals, text):
             start, end = match.span(match.lastindex or 0)
             if not is_sample(text[start:end]):
                 yield start, end, entry.kind

@@ -25,7 +25,7 @@ from satchel.base.redaction_values import (
 Span = tuple[int, int, str]
 """Where a secret stands and what kind it is: start, end, kind."""
 
-_ROOTS = ("pass", "pw", "secret", "token", "key", "auth", "credential", "pat")
+ROOTS = ("pass", "pw", "secret", "token", "key", "auth", "credential", "pat")
 _JOINTS = ("", "_", "-", " ", ".")
 _KEY_OWNERS = ("api", "access", "secret", "private", "signing", "encryption", "auth", "account", "master")
 _OWNED_KEY = tuple(owner + joint for owner in _KEY_OWNERS for joint in _JOINTS)
@@ -39,16 +39,31 @@ _HARMLESS_KEYS = (
 # Paging, cancellation and vocabulary tokens name a place, a task or a word, not a right.
 _HARMLESS_TOKENS = (
     *("next", "page", "continuation", "sync", "cancellation", "cancel", "eos", "bos", "pad", "public", "sep", "cls"),
-    *("mask", "unk", "stop", "special", "cursor", "scroll", "paging", "pagination", "resume", "end", "start"),
+    *(
+        "publickey",
+        "mask",
+        "unk",
+        "stop",
+        "special",
+        "cursor",
+        "scroll",
+        "paging",
+        "pagination",
+        "resume",
+        "end",
+        "start",
+    ),
 )
 _HARMLESS = {
     "key": tuple(word + joint for word in _HARMLESS_KEYS for joint in ("", "_", "-", " ")),
     "token": tuple(word + joint for word in _HARMLESS_TOKENS for joint in ("", "_", "-", " ")),
 }
 _MAX_QUOTED = 2_048
-_NAME_SPACE = 40
+_NAME_SPACE = 100
+_SENTENCE = 320
+"""The most characters up to the end of what ``said`` looks at; it takes a value with a digit only."""
 
-Manner = Literal["assigned", "element", "called", "login", "beside", "said"]
+Manner = Literal["assigned", "element", "called", "login", "given", "beside", "said"]
 
 
 @cache
@@ -70,7 +85,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         ),
         "element": re.compile(r"[\"']?[ \t]{0,4}>[ \t]{0,4}(?:<!\[cdata\[)?|</key>\s{0,40}<string>"),
         "pair": re.compile(
-            r"(?:[\"'`]?[ \t]{0,4}[,;]?\s{1,60}|[\"'`],)[\"']?(?:value|default|content|defaultvalue)[\"']?"
+            r"(?:[\"'`]?[ \t]{0,4}[,;]?\s{1,60}+|[\"'`],)[\"']?(?:value|default|content|defaultvalue)[\"']?"
             rf"[ \t]{{0,4}}[:=][ \t]{{0,8}}{quote}?"
             rf"|\"\s{{0,4}}\{{[^{{}}]{{0,200}}?\bdefault[ \t]{{0,8}}=[ \t]{{0,8}}(\")"
         ),
@@ -78,15 +93,28 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "login": re.compile(
             rf"[ \t]{{0,4}}[=:]?[ \t]{{0,4}}\([ \t]{{0,4}}[\"'][^\"'\s]{{1,64}}[\"'][ \t]{{0,4}},[ \t]{{0,4}}{quote}"
         ),
+        "typed": re.compile(r"[ \t]{1,16}(?:as[ \t]|str|char|text|varchar|value|default|content|[^a-z])"),
         "beside": re.compile(rf"[ \t]{{1,16}}(?:[0-9][ \t])?{quote}?"),
+        "beside with a digit": re.compile(rf"[ \t]{{1,16}}(?:[0-9][ \t])?(?:{quote}|(?=\S{{0,{JUDGED_CHARS}}}[0-9]))"),
         "said": re.compile(
             rf"[ \t]{{1,4}}(?:[a-z'()/-]{{1,16}}[ \t]{{1,4}}){{0,6}}?"
             r"(?:(?:is|was|are|to|be|becomes)(?: now| still| set to)?:?|[a-z]{1,16}[:=]|:|=|\|)"
             rf"[ \t]{{1,4}}(?:[a-z]{{1,16}}[ \t]{{1,4}}){{0,3}}?{quote}?(?=\S{{0,99}}[0-9])"
         ),
-        "flag": re.compile(r"(?:\A|[\s\"'`])--?[a-z0-9-]{0,30}\Z"),
+        # an option of a command, a line of .netrc or of redis.conf: what follows is a password, even if it is a word
+        "given": re.compile(
+            r"(?:(?:\A|[\s\"'`])--|[^\s-][ \t]{1,4}[\"'`]?-)[a-z0-9-]{0,30}\Z|(?:\A|\n|set[ \t])require\Z"
+            r"|(?:(?:machine\s{1,4}\S{1,60}|default)\s{1,8}|\n[ \t]{1,8})login\s{1,4}\S{1,60}\s{1,8}\Z"
+        ),
         "sshpass": re.compile(rf"[ \t]{{1,4}}-p[ \t]{{0,4}}{quote}?"),
         "htpasswd": re.compile(r"[ \t]{1,4}-[a-z]{0,6}b[a-z]{0,6}[ \t]{1,4}(?:\S{1,200}[ \t]{1,4}){1,2}"),
+        "digit": re.compile(r"[0-9]"),
+        "digest": re.compile(
+            r"\b(?:sha(?:-?\d{1,3})?|commit|hash|digest|checksum|revision|fingerprint|script)[ \t:=]*\Z"
+        ),
+        "sha1": re.compile(r"[0-9a-f]{40}|[0-9A-F]{40}"),
+        "option": re.compile(r"(?:\A|[\s\"'`])--?[a-z0-9-]{0,30}\Z"),
+        "file": re.compile(r"[\w-]+\.[a-z]{1,3}"),
         "name": re.compile(r"[A-Za-z0-9_.-]*\Z"),
         "bare": re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\]+"),
         "word": re.compile(r"[^\s\"'`;<>(){}\[\]|\\]+"),
@@ -101,7 +129,7 @@ def assignments(text: str, lowered: str, places: Places) -> Iterator[Span]:
         lowered: the same in lower case, every character in its place.
         places: where the root words begin.
     """
-    for root in _ROOTS:
+    for root in ROOTS:
         after = 0
         for at in places.get(root, ()):
             if at >= after and (span := _assigned(text, lowered, root, at)) is not None:
@@ -122,19 +150,23 @@ def _assigned(text: str, lowered: str, root: str, at: int) -> Span | None:
         after = longer.end() if longer else after
     elif root == "pw" and lowered.startswith("d", after):
         after += 1
-    suffix = patterns["suffix"].match(lowered, after)
-    if suffix is None or (after := suffix.end()) >= len(lowered) or lowered[after] not in _PLAIN_NEXT:
-        return None
+    following = lowered[after : after + 1]
+    if following not in _PLAIN_NEXT or following == "-":
+        suffix = patterns["suffix"].match(lowered, after)
+        if suffix is None or (following := lowered[(after := suffix.end()) : after + 1]) not in _PLAIN_NEXT:
+            return None
     before = lowered[max(0, at - _NAME_SPACE) : at]
-    if before.endswith(":") and lowered[after] == ":":
-        return None  # a step of a name, as in arn:aws:secretsmanager:eu-west-1:1234:secret:notes
-    if before.endswith(_HARMLESS.get(root, ())) or not _begins_word(text, before, root, at, whole=longer is not None):
+    if following == ":" and (before.endswith(":") or lowered.startswith(":", after + 1)):
+        return None  # a step of a name, as in arn:aws:secretsmanager:eu-west-1:1234:secret:notes and in Password::min
+    if not _begins_word(text, before, root, at, whole=longer is not None):
         return None
-    names_password = _names_password(root, before, lowered[after], longer=longer is not None)
+    names_password = _names_password(root, before, following, longer=longer is not None)
+    if root == "pass" and following == "\n" and not names_password:
+        return None  # a statement of Python
     for manner, sign in _signs(lowered, before, after, root):
         span = _judged(text, lowered, root, at, before, manner, sign, names_password=names_password)
         if span is not None:
-            return span
+            return None if before.endswith(_HARMLESS.get(root, ())) else span
     return None
 
 
@@ -147,7 +179,7 @@ def _begins_word(text: str, before: str, root: str, at: int, *, whole: bool) -> 
     return (
         (text[at].isupper() and text[at - 1].islower())
         or (root == "pw" and text[at + 2 : at + 3] in {"d", "D"})
-        or (root == "pass" and before.endswith(("require", "ssh")))
+        or (root == "pass" and before.endswith(_BEFORE_PASS))
     )
 
 
@@ -156,19 +188,18 @@ def _names_password(root: str, before: str, following: str, *, longer: bool) -> 
         return True
     if root != "pass":
         return False
-    return (
-        longer
-        or before[-1:] in {"_", "-", "."}
-        or following in {"=", '"', "'"}
-        or before.endswith(("ssh", "require", "in ", "out "))
-    )
+    return longer or before[-1:] in {"_", "-", "."} or following in {"=", '"', "'"} or before.endswith(_BEFORE_PASS)
+
+
+_BEFORE_PASS = ("ssh", "require", "-store", "-key", "-passin ", "-passout ")
 
 
 def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[Manner, re.Match[str]]]:
     """Yield how a value may be joined to the name that ends at a place, the most telling manner first."""
     patterns = _patterns()
     following = lowered[after]
-    match = patterns["assigned"].match(lowered, after)
+    is_prose = following in {" ", "\t"} and patterns["typed"].match(lowered, after) is None
+    match = None if is_prose else patterns["assigned"].match(lowered, after)
     if match is not None:
         yield "assigned", match
         if root != "auth":
@@ -181,18 +212,24 @@ def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[M
         yield "called", match
     if root in {"auth", "credential"} and (match := patterns["login"].match(lowered, after)) is not None:
         yield "login", match
-    if following in {" ", "\t", '"', "'", "\\"} or lowered[after : after + 1].isspace():
+    if not is_prose and (following in {'"', "'", "\\"} or following.isspace()):
         match = patterns["pair"].match(lowered, after)
         if match is not None:
             yield "assigned", match
     if following not in {" ", "\t"}:
         return
+    has_digit = patterns["digit"].search(lowered, after, after + _SENTENCE) is not None
     command = "sshpass" if before.endswith("ssh") else "htpasswd" if before.endswith("ht") else None
     if command is not None and (match := patterns[command].match(lowered, after)) is not None:
-        yield "beside", match
-    for manner in ("said", "beside"):
-        if (match := patterns[manner].match(lowered, after)) is not None:
-            yield manner, match
+        yield "given", match
+    if has_digit and (match := patterns["said"].match(lowered, after)) is not None:
+        yield "said", match
+    if root not in {"pass", "pw"}:
+        # what is not quoted and has no digit is no token
+        if (has_digit or not is_prose) and (match := patterns["beside with a digit"].match(lowered, after)):
+            yield "beside", match
+    elif (match := patterns["beside"].match(lowered, after)) is not None:
+        yield "given" if patterns["given"].search(before) else "beside", match
 
 
 def _judged(
@@ -212,7 +249,7 @@ def _judged(
         return None  # lower case stands ? for them, which is a sign too
     loud = text[at].isupper() and text[at + 1 : at + 2].isupper()
     # in a sentence and in an environment file & and , may belong to a password, in code and in a query they end it
-    open_ended = manner in {"said", "beside"} or (
+    open_ended = manner in {"said", "beside", "given"} or (
         names_password and loud and sign[0].endswith("=") and text[_name_begins(text, at) - 1 :][:1].isspace()
     )
     bare_value = _patterns()["word" if open_ended else "bare"]
@@ -224,16 +261,16 @@ def _judged(
         bare = bare_value.match(text, start, start + JUDGED_CHARS)
         value = bare[0].rstrip(".:,!?*_" if manner == "said" else ".:,") if bare is not None else ""
         end = start + len(value)
-        following = text[end : end + 1]
         if manner == "element" and not text.startswith(("</", "]]>"), end):
             return None
-        if is_reference(value, following, loud=loud and manner == "assigned"):
-            return None
-    spared = is_placeholder(value) or not _is_secret(
-        value, root, before, manner, quoted=quote is not None, loud=loud, names_password=names_password
-    )
-    plain = names_password and quote is None and _is_set_word(text, at, sign, value, loud=loud)
-    if spared and not plain:
+    if manner in {"said", "beside"} and _is_other(value, sign[0], before):
+        return None
+    found = _is_secret(value, root, before, manner, quoted=quote is not None, loud=loud, names_password=names_password)
+    if not (found and not is_placeholder(value)) and not (
+        names_password and quote is None and _is_set_word(text, at, sign, value, loud=loud)
+    ):
+        return None
+    if quote is None and is_reference(value, text[end : end + 1], loud=loud and manner == "assigned"):
         return None
     if quote is None and len(value) == JUDGED_CHARS and (whole := bare_value.match(text, start)) is not None:
         end = whole.end()
@@ -243,6 +280,19 @@ def _judged(
         start,
         end,
         "aws-secret-key" if is_aws_key else "password" if names_password or manner == "login" else "secret",
+    )
+
+
+def _is_other(value: str, sign: str, before: str) -> bool:
+    """Say whether a value in running text is a digest, the fingerprint of a key or the name of a file."""
+    patterns = _patterns()
+    if patterns["digest"].search(sign) or patterns["file"].fullmatch(value):
+        return True
+    # commits and keys of GnuPG are named by 40 digits
+    return (
+        patterns["sha1"].fullmatch(value) is not None
+        and not sign.rstrip().endswith(("is", "to", "be", ":", "=", "|"))
+        and patterns["option"].search(before) is None
     )
 
 
@@ -260,7 +310,7 @@ def _is_secret(
     least = 12 if names_password or root == "secret" else 16
     if root == "key" and not loud and not before.endswith(_OWNED_KEY):
         least = 20
-    if manner in {"beside", "called"} and root not in {"pass", "pw"}:
+    if manner in {"beside", "given", "called"} and root not in {"pass", "pw"}:
         least = max(least, 16)
     if looks_random(value, least) and (direct or quoted or any(map(str.isdigit, value))):
         return True
@@ -268,10 +318,8 @@ def _is_secret(
         return direct and holds_pair(value)
     if not names_password:
         return False
-    flagged = _patterns()["flag"].search(before) is not None
-    netrc = "login " in before or before.endswith(("ssh", "ht", "require", "in ", "out "))
-    if direct or (manner == "called" and quoted) or (manner == "beside" and (flagged or netrc)):
-        return is_password(value) or (direct and holds_text(value)) or (manner == "beside" and is_plain_word(value))
+    if direct or manner == "given" or (manner == "called" and quoted):
+        return is_password(value) or (direct and holds_text(value)) or (manner == "given" and is_plain_word(value))
     return is_strong_password(value)
 
 

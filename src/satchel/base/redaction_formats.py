@@ -161,23 +161,23 @@ TOKEN_FORMATS: tuple[TokenFormat, ...] = (
     TokenFormat(
         "tailscale-key", ("tskey-",), r"tskey-(?:[a-z]{2,10}-)?[A-Za-z0-9]{6,}-[A-Za-z0-9]{10,}", anywhere=True
     ),
-    # https://developers.hubspot.com/docs/apps/legacy-apps/private-apps/overview
+    # TruffleHog 3, detectors/hubspot_apikey; GitGuardian's page on HubSpot's private applications
     TokenFormat("hubspot-token", ("pat-na", "pat-eu", "pat-ap"), rf"pat-[a-z]{{2}}\d-(?i:{_UUID})"),
-    # https://docs.sonarsource.com/sonarqube-server/user-guide/managing-tokens
+    # gitleaks 8, sonar-api-token; TruffleHog 3, detectors/sonarcloud
     TokenFormat("sonar-token", ("squ_", "sqp_", "sqa_", "sqco_"), r"(?:sq[upa]_[a-f0-9]{40}|sqco_[A-Za-z0-9]{40,})"),
-    # https://docs.tavily.com/documentation/quickstart
+    # https://docs.tavily.com/guides/quickstart
     TokenFormat("tavily-key", ("tvly-",), r"tvly-[A-Za-z0-9_-]{20,}", anywhere=True),
-    # https://jina.ai/api-dashboard/key-manager
+    # no page of Jina says the format; this is what the rules of scanners in public repositories agree on
     TokenFormat("jina-key", ("jina_",), rf"jina_{_DIGIT}[A-Za-z0-9_-]{{28,}}"),
-    # https://docs.pinecone.io/guides/projects/manage-api-keys
+    # TruffleHog 3, detectors/pinecone
     TokenFormat("pinecone-key", ("pcsk_",), r"pcsk_[A-Za-z0-9_]{40,}", anywhere=True),
     # https://langfuse.com/faq/all/lost-secret-key
     TokenFormat("langfuse-key", ("sk-lf-",), rf"sk-lf-(?i:{_UUID})", anywhere=True),
-    # https://posthog.com/docs/api/personal-api-keys
-    TokenFormat("posthog-key", ("phx_", "phs_", "phc_"), r"ph[xsc]_[A-Za-z0-9]{32,}"),
-    # https://resend.com/docs/create-an-api-key
+    # https://posthog.com/docs/api/personal-api-keys; TruffleHog 3, detectors/posthog
+    TokenFormat("posthog-key", ("phx_", "phs_", "phc_"), rf"ph[xsc]_{_DIGIT}[A-Za-z0-9_]{{32,}}"),
+    # https://resend.com/docs/api-reference/api-keys/update-api-key
     TokenFormat("resend-key", ("re_",), rf"re_{_DIGIT}[A-Za-z0-9]{{6,10}}_[A-Za-z0-9]{{20,}}"),
-    # https://developer.1password.com/docs/service-accounts/security
+    # gitleaks 8, 1password-service-account-token and 1password-secret-key
     TokenFormat("1password-token", ("ops_eyJ",), r"ops_eyJ[A-Za-z0-9+/=_-]{100,}", anywhere=True),
     TokenFormat(
         "1password-key", ("A3-",), r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"
@@ -187,14 +187,14 @@ TOKEN_FORMATS: tuple[TokenFormat, ...] = (
     TokenFormat(
         "vercel-token", ("vercel_blob_rw_",), r"vercel_blob_rw_[A-Za-z0-9]{8,}_[A-Za-z0-9]{20,}", anywhere=True
     ),
-    # https://render.com/docs/api
+    # no page of Render says the format: KeyHog, detectors/render-api-key
     TokenFormat("render-key", ("rnd_",), rf"rnd_{_DIGIT}[A-Za-z0-9]{{24,}}"),
-    # https://neon.com/docs/manage/api-keys
+    # no page of Neon says the format; this is what the rules of scanners in public repositories agree on
     TokenFormat("neon-key", ("napi_",), r"napi_[a-z0-9]{40,}"),
-    # https://grafana.com/docs/grafana/latest/administration/service-accounts (the keys before service accounts)
+    # the keys before service accounts: gitleaks 8, grafana-api-key
     TokenFormat("grafana-token", ("eyJrIjoi",), r"eyJrIjoi[A-Za-z0-9+/]{60,}={0,3}"),
-    # https://support.atlassian.com/bitbucket-cloud/docs/using-app-passwords
-    TokenFormat("bitbucket-token", ("ATBB", "BBDC-"), r"(?:ATBB[A-Za-z0-9]{24,}|BBDC-[A-Za-z0-9+/@]{40,})"),
+    # TruffleHog 3, detectors/bitbucketapppassword and detectors/atlassiandatacenter/bitbucketdatacenter
+    TokenFormat("bitbucket-token", ("ATBB", "BBDC-"), r"(?:ATBB[A-Za-z0-9]{24,}|BBDC-[A-Za-z0-9+/@_-]{40,})"),
     # From here on: gitleaks 8 and the detectors of TruffleHog 3, where no page of the provider says the format.
     TokenFormat("adobe-secret", ("p8e-",), r"p8e-[A-Za-z0-9]{32}"),
     TokenFormat("airtable-token", ("pat",), r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),

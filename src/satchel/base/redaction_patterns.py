@@ -5,19 +5,25 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
 from satchel.base.redaction_formats import TOKEN_FORMATS as PROVIDERS
 from satchel.base.redaction_formats import TokenFormat
 from satchel.base.redaction_shapes import SHAPES
 
-# A token starts where a word starts; an escaped line break (backslash, n) ends a word too.
-_START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt]))"
+# A token starts where a word starts; an escaped line break (backslash, n) ends a word too, and of that the letter
+# alone is left in the long words.
+_START = r"(?:(?<![A-Za-z0-9_])|(?<=[\\\n][nrt]))"
 # The rest of the run belongs to the token: nothing stays behind, and no second token can touch the first.
 _REST = r"[A-Za-z0-9_-]*+"
 
 TOKEN_FORMATS: tuple[TokenFormat, ...] = (*PROVIDERS, *SHAPES)
 """Every format: the more telling ones of providers first."""
+
+BROKEN = frozenset(entry.kind for entry in SHAPES) | {"bitbucket-token"}
+"""The kinds that hold other characters than ``long_words`` takes for parts of a word."""
 
 LITERALS: tuple[tuple[str, TokenFormat], ...] = tuple(
     (literal, entry) for entry in TOKEN_FORMATS for literal in entry.literals
@@ -25,52 +31,71 @@ LITERALS: tuple[tuple[str, TokenFormat], ...] = tuple(
 """Every literal with its format, in the order of the table."""
 
 _Placed = tuple[str, int]
-_HEAD = 3
 _head_of = re.compile(r"[A-Za-z0-9_]*").match
-_split = re.compile("[^A-Za-z0-9_]+").split
-_has_digit = re.compile("[0-9]").search
+_joint_in = re.compile(r"(?:[A-Za-z0-9]{3}|(?<=[-_])[A-Za-z0-9]{1,2})(?=[-_])").search
+_NAMING = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+_NAMES = bytes(byte if byte in _NAMING else 0x20 for byte in range(256))
+_RARE_SIGNS = "$~}=:./"
+
+
+@dataclass(frozen=True, slots=True)
+class _Gates:
+    """The literals, each with its place in the table, by what a text that holds them has.
+
+    There are more than 250 literals. One look at how words begin, and one at what stands before hyphens and
+    underscores, replace most of the searches.
+
+    Args:
+        heads: by the first three or four characters of a word that such a token begins.
+        joints: by the three characters before a hyphen or an underscore, for those that count within a word too.
+        signs: by a character that few words have.
+        others: the rest.
+    """
+
+    heads: dict[bytes, list[_Placed]]
+    joints: dict[bytes, list[_Placed]]
+    signs: dict[str, list[_Placed]]
+    others: list[_Placed]
 
 
 @cache
-def _by_head() -> tuple[dict[str, list[_Placed]], list[_Placed], list[_Placed]]:
-    """Return the literals by their first characters, those that count within a word, and the rest.
-
-    There are more than 200 literals, and words of the length of a token begin with few of them: one look at the
-    words replaces most of the searches.
-    """
-    heads: dict[str, list[_Placed]] = defaultdict(list)
-    within: list[_Placed] = []
-    anywhere: list[_Placed] = []
+def _gates() -> _Gates:
+    gates = _Gates(defaultdict(list), defaultdict(list), defaultdict(list), [])
     for place, (literal, entry) in enumerate(LITERALS):
         head = found[0] if (found := _head_of(literal)) else ""
-        if entry.before is None:
-            anywhere.append((literal, place))
-        elif not head or entry.before != (0, 0) or (len(head) < _HEAD and head == literal):
-            within.append((literal, place))
+        joint = _joint_in(literal)
+        sign = next((sign for sign in _RARE_SIGNS if sign in literal), None)
+        if head and entry.before == (0, 0) and not entry.anywhere and (head != literal or len(head) >= 3):
+            # the n, r or t of an escaped line break stands before the word that it ends
+            for before in ("", "n", "r", "t"):
+                gates.heads[(before + head)[:4].encode()].append((literal, place))
+        elif entry.before is not None and joint is not None:
+            gates.joints[joint[0].encode()].append((literal, place))
+        elif sign is not None:
+            gates.signs[sign].append((literal, place))
         else:
-            heads[head[:_HEAD]].append((literal, place))
-            if entry.anywhere:
-                within.append((literal, place))
-    return dict(heads), within, anywhere
+            gates.others.append((literal, place))
+    return gates
 
 
 def literals_in(words: str) -> list[tuple[str, TokenFormat]]:
     """Return which literals, in the order of the table, may be part of a match in the long words of a text."""
-    if not words:
-        return []
-    heads, within, anywhere = _by_head()
-    parts = _split(words)
-    begun = {part[:_HEAD] for part in parts}
-    # the n, r or t of an escaped line break stands before the word that it ends
-    begun.update([part[1 : _HEAD + 1] for part in parts if part[:1] in {"n", "r", "t"}])
-    found = {place for literal, place in anywhere if literal in words}
-    for head in begun & heads.keys():
-        found.update([place for literal, place in heads[head] if literal in words])
-    # of a hundred tokens at most three have no digit, and those are found where they begin a word
-    numbered = "\n".join([word for word in words.split("\n") if _has_digit(word)])
-    if numbered:
-        found.update([place for literal, place in within if literal in numbered])
-    return [LITERALS[place] for place in sorted(found)]
+    gates = _gates()
+    data = words.encode()
+    names = data.translate(_NAMES).split()
+    near = [*gates.others]
+    for by, present in (
+        (gates.heads, {name[:3] for name in names}),
+        (gates.heads, {name[:4] for name in names}),
+        (gates.joints, {part[-3:] for part in data.replace(b"-", b"_").split(b"_")}),
+    ):
+        if not by.keys().isdisjoint(present):
+            for key in present & by.keys():
+                near += by[key]
+    for sign, placed in gates.signs.items():
+        if sign in words:
+            near += placed
+    return [LITERALS[place] for place in sorted({place for literal, place in near if literal in words})]
 
 
 @cache
@@ -97,12 +122,17 @@ def matches(entry: TokenFormat, literals: list[str], text: str) -> Iterator[re.M
         text: where to look.
     """
     pattern = compiled(entry)
-    if entry.before is None or sum(map(text.count, literals)) > len(text) // _DENSE:
+    if entry.before is None:
+        yield from pattern.finditer(text)
+        return
+    most_places = len(text) // _DENSE
+    places = [at for literal in literals for at in islice(_places(literal, text), most_places + 1)]
+    if len(places) > most_places:
         yield from pattern.finditer(text)
         return
     fewest, most = entry.before
     after = 0
-    for place in sorted([at for literal in literals for at in _places(literal, text)]):
+    for place in sorted(places):
         for start in range(max(after, place - most), place - fewest + 1):
             match = pattern.match(text, start)
             if match is not None:
@@ -124,7 +154,7 @@ _SHORTEST = b"x" * 18
 
 
 def long_words(text: str) -> str:
-    """Return the words of a text that are long enough to hold a token (18 bytes), one a line, once each.
+    """Return the words of a text that are long enough to hold a token (18 bytes), each after a line break, once.
 
     Every format is one unbroken word, so its literal need only be looked for in here. Two passes at the speed
     of memory replace a hundred searches of the whole text.
@@ -132,6 +162,8 @@ def long_words(text: str) -> str:
     data = text.encode("utf-8", "replace")
     shape = data.translate(_WORDS)
     at = shape.find(_SHORTEST)
+    if at < 0:
+        return ""
     words: set[bytes] = set()
     while at >= 0:
         end = shape.find(b" ", at)
@@ -139,4 +171,4 @@ def long_words(text: str) -> str:
             end = len(shape)
         words.add(data[at:end])
         at = shape.find(_SHORTEST, end)
-    return b"\n".join(words).decode()
+    return b"\n".join((b"", *words)).decode()

@@ -10,7 +10,7 @@ from satchel.base.redaction_assigned import Span
 from satchel.base.redaction_roots import Places
 from satchel.base.redaction_values import holds_pair, is_placeholder, is_reference, looks_random
 
-_PASSWORD_NAMES = frozenset(("password", "passwd", "passphrase", "pwd", "pass", "token", "secret"))
+_PASSWORD_NAMES = frozenset(("password", "passwd", "passphrase", "pwd", "pass", "token", "secret", "x-oauth-basic"))
 
 
 @cache
@@ -31,13 +31,19 @@ def _pem() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], re.Patter
     )
 
 
-def private_keys(text: str, places: Places) -> Iterator[Span]:
+def private_keys(text: str, _: str, places: Places) -> Iterator[Span]:
     """Yield private keys: PEM, OpenPGP, SSH2 and those of PuTTY."""
-    keys = places.get("key", ())
-    if any(text.startswith("-Key-File-", at - 1) for at in keys) and "Private-Lines: " in text:
-        yield from _putty_keys(text)
-    if not any(text.startswith("PRIVATE KEY", at - 8) for at in keys):
-        return
+    for at in places["key"]:
+        if text.startswith("-Key-File-", at - 1):
+            yield from _putty_keys(text)
+            break
+    for at in places["key"]:
+        if text.startswith("PRIVATE KEY", at - 8):
+            yield from _armoured_keys(text)
+            break
+
+
+def _armoured_keys(text: str) -> Iterator[Span]:
     first, last, line, body = _pem()
     heads = [match.span() for match in first.finditer(text)]
     limits = [*(at for at, _ in heads), len(text)][1:]
@@ -82,8 +88,6 @@ def _url() -> re.Pattern[str]:
 
 def url_passwords(text: str) -> Iterator[Span]:
     """Yield the passwords in addresses, and tokens that stand in the place of a user, as in a DSN of Sentry."""
-    if "://" not in text or "@" not in text:
-        return
     for match in _url().finditer(text):
         user = 3 if match[2] is None else 1
         if looks_random(match[user], 20) and not is_placeholder(match[user]):
@@ -180,7 +184,7 @@ def _options() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
         (("mongo", " login "), re.compile(r"-p[ =]?[ \t]*" + quoted)),
         (("ldap",), re.compile(r"-w[ \t]+" + quoted)),
         (("zip ", "7z "), re.compile(r"-[pP][ \t]?" + quoted)),
-        (("redis-cli",), re.compile(r"-a[ \t]+" + quoted)),
+        (("redis-cli ",), re.compile(r"-a[ \t]+" + quoted)),
         (("securestring",), re.compile(r"-[a-zA-Z]{0,20}[ \t]+" + quoted)),
     )
 
@@ -213,13 +217,13 @@ def _stated() -> tuple[tuple[str, int, re.Pattern[str]], ...]:
     return (
         # https://learn.microsoft.com/powershell/module/microsoft.powershell.security/convertto-securestring
         ("securestring", 12, re.compile(r"(?:[ \t]{1,4}-string)?" + quoted, re.IGNORECASE)),
-        ("by", 2, re.compile(r"(?<=identified by)(?:[ \t]{1,4}password)?" + quoted, re.IGNORECASE)),
+        ("identified by", 13, re.compile(r"(?:[ \t]{1,4}password)?" + quoted, re.IGNORECASE)),
         ("mnemonic", 8, words),
         ("phrase", 6, words),
     )
 
 
-def stated(text: str, places: Places) -> Iterator[Span]:
+def stated(text: str, _: str, places: Places) -> Iterator[Span]:
     """Yield what one statement alone takes: passwords of SQL and PowerShell, and the words of a seed phrase."""
     for word, length, pattern in _stated():
         after = 0
@@ -243,10 +247,8 @@ def _manifest() -> tuple[re.Pattern[str], ...]:
     )
 
 
-def manifests(text: str, places: Places) -> Iterator[Span]:
+def manifests(text: str, _: str, __: Places) -> Iterator[Span]:
     """Yield the values of Secrets of Kubernetes, whatever their names are."""
-    if "secret" not in places:
-        return
     block, line, map_, item = _manifest()
     at = text.find("kind: Secret\n")
     while at >= 0:

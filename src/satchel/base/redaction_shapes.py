@@ -50,25 +50,25 @@ SHAPES: tuple[TokenFormat, ...] = (
         "aws-session-token", ("X-Amz-Security-Token=",), r"X-Amz-Security-Token=" + _SIGNATURE.replace("512", "4096")
     ),
     TokenFormat("aws-secret-key", ("AKIA",), r"AKIA[A-Z0-9]{16},([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"),
-    # https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/add-incoming-webhook
+    # gitleaks 8, microsoft-teams-webhook
     TokenFormat(
         "teams-webhook",
         ("/webhookb2/",),
         rf"/webhookb2/({_UUID}@{_UUID}/IncomingWebhook/[A-Za-z0-9]{{32}}/{_UUID}(?:/[A-Za-z0-9_-]{{20,}})?)",
         anywhere=True,
     ),
-    # https://docs.oracle.com/en/database/oracle/oracle-database/19/jjdbc/data-sources-and-URLs.html
+    # https://docs.oracle.com/en/database/oracle/oracle-database/23/jjdbc/data-sources-and-URLs.html
     TokenFormat(
         "url-password",
         ("jdbc:oracle:",),
         r"jdbc:oracle:(?:thin|oci8):\w{1,128}/([^\s\"'/@]{3,128})@",
         anywhere=True,
     ),
-    # https://open.feishu.cn/document/client-docs/bot-v3/add-custom-bot
+    # Feishu, guide to custom bots (its page could not be opened; copies of it agree)
     TokenFormat("feishu-webhook", ("/bot/v2/hook/",), rf"/bot/v2/hook/({_UUID})", anywhere=True),
     # https://developers.mattermost.com/integrate/webhooks/incoming
     TokenFormat("webhook", ("/hooks/",), r"/hooks/([a-z0-9]{26})(?![A-Za-z0-9])", anywhere=True),
-    # https://ifttt.com/maker_webhooks
+    # IFTTT shows the address on https://ifttt.com/maker_webhooks to people who are logged in
     TokenFormat("ifttt-webhook", ("/with/key/",), r"/with/key/([A-Za-z0-9_-]{20,})", anywhere=True),
     # https://healthchecks.io/docs/http_api
     TokenFormat("healthchecks-url", ("hc-ping.com/",), rf"hc-ping\.com/({_UUID})", anywhere=True),
@@ -80,7 +80,7 @@ SHAPES: tuple[TokenFormat, ...] = (
     ),
     TokenFormat(
         "private-key",
-        ("LS0tLS1CRUdJTiB", "LS0tLS1CRUdJTi"),
+        ("LS0tLS1CRUdJTiB",),
         r"LS0tLS1CRUdJTiB(?:QUklWQVRF|SU0EgUFJJVk|FQyBQUklW|PUEVOU1NI|EU0EgUFJJVk|FTkNSWVBURUQg|QR1AgUFJJVk)[A-Za-z0-9+/_-]{40,}={0,2}",
         anywhere=True,
     ),

@@ -23,6 +23,8 @@ _WORDS_FOR_NONE = frozenset(
     none null nil undefined true false yes no on off empty blank optional required prompt hidden string text number
     password passwd passphrase pwd pass secret token key auth credential credentials default enabled disabled
     invalid missing unset unknown any file env vault manual auto basic bearer plain plaintext encrypted hashed
+    access api my your option options flag flags argument arguments parameter parameters switch setting settings
+    field fields
     """.split()
 )
 
@@ -71,7 +73,7 @@ def is_placeholder(value: str) -> bool:
     lowered = value.lower()
     return (
         len(set(lowered)) < 4
-        or lowered in _WORDS_FOR_NONE
+        or _WORDS_FOR_NONE.issuperset(lowered.replace("-", "_").split("_"))
         or any(sign in lowered for sign in _SAMPLE_SIGNS)
         or "://" in value
         or _patterns()[0].fullmatch(value) is not None

@@ -193,6 +193,17 @@ def test_a_hostile_megabyte_ends(piece: str) -> None:
     assert isinstance(mask(piece * (1_000_000 // len(piece))), str)
 
 
+def test_what_stands_in_the_middle_of_a_very_long_message_does_not_count() -> None:
+    begins, ends = "connection refused " * 2_000, " disk is full" * 3_000
+    assert mask(f"{begins}one{'1e+' * 20_000}{ends}") == mask(f"{begins}other{'a-1 ' * 90_000}{ends}")
+    assert mask(f"{begins}{ends}") != mask(f"x {begins}{ends}")
+    assert mask(f"{begins}{ends}") != mask(f"{begins}{ends} x")
+
+
+def test_a_long_message_counts_whole() -> None:
+    assert mask(f"{'connection refused ' * 1_500}one{' disk is full' * 2_000}").count("one") == 1
+
+
 def test_outputs_of_five_languages_are_matched_by_their_cause() -> None:
     judged = Counter(
         (pair.is_same, signature(*pair.first) == signature(*pair.second)) for pair in pairs("masking", of_each=12)

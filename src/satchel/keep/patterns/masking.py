@@ -19,6 +19,9 @@ _MARK = "#"
 _WIDTHS = frozenset(("16", "32", "64", "128", "256", "384", "512"))
 """Numbers that are part of a name: int32, sha256, base64."""
 
+_MOST = 64_000
+"""How many characters are masked: a megabyte took up to 4 s, and no error needs more to be told from another."""
+
 _BESIDE_NAMES = "'\"`.[]"
 """A word beside one of these is quoted, or part of a longer name."""
 
@@ -42,7 +45,8 @@ def signature(error_type: str, message: str) -> str:
 def mask(message: str) -> str:
     """Return a message without its secrets, its stack, and whatever is volatile in it.
 
-    Takes time linear in the length.
+    Takes time linear in the length. Of a message that is longer than 64,000 characters without its stack, the first
+    and the last 32,000 are masked, and what stands between them is left out: it tells no errors apart.
 
     Args:
         message: an error's message, or the whole output of a program that failed.
@@ -52,6 +56,8 @@ def mask(message: str) -> str:
     """
     scanner, escapes, lists = _patterns()
     text = without_stacks(escapes.sub("", redact(message).text))
+    if len(text) > _MOST:
+        text = f"{text[: _MOST // 2]}\n{text[-_MOST // 2 :]}"
     return lists.sub(_MARK, " ".join(scanner.sub(_masked, text).split()))
 
 
