@@ -96,11 +96,13 @@ class Trust:
         if owner is None and store is not None:
             owner = store.owner
         vouched = Vouched(owner, self.vouches_for_place)
+        names = None
         if self._own_folder is not None:
-            file_checks.refuse_unsafe_folder(self._own_folder, vouched)
+            found = file_checks.refuse_unsafe_folder(self._own_folder, vouched)
+            names = found if self._own_folder == self.file.parent else None
         else:
             file_checks.refuse_unsafe_place(self.file.parent, vouched)
-        file_checks.refuse_unsafe_file(self.file, vouched)
+        file_checks.refuse_unsafe_file(self.file, vouched, names)
 
     def expects_store(self) -> bool:
         """Whether the list knows a store here, so that a file that is gone or empty is a loss."""
