@@ -54,7 +54,7 @@ def run(bench: Bench) -> Section:
             f"Small stores hold up to 60 records of every kind, a quarter of them critical, in prose, code, Chinese, "
             f"emoji and letters without spaces; {_PACKS_PER_STORE} briefings of each, {_LEAST_BUDGET} to "
             f"{_MAX_BUDGET:,} tokens, at least one of the least, in any role and zone, with and without a query. "
-            "Tokens are counted anew. A critical item is dropped silently if neither the text shows it nor the count "
+            "Tokens are counted again. A critical item is dropped silently if neither the text shows it nor the count "
             "of what was left out and the text tell of it.",
         ),
     )

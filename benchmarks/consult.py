@@ -77,7 +77,7 @@ def run(bench: Bench) -> Section:
             f"answer takes {ANSWER_TOKENS} tokens. Without diffs, what changed is sent whole. The baseline sends every "
             "file of the prompt again in every turn. Tokens are counted "
             f"{'exactly' if counter.exact else 'by an estimate'}.",
-            "On the wire, a provider that keeps the thread gets the new prompt and, for each turn anew, the contents "
+            "On the wire, a provider that keeps the thread gets the new prompt and, for each turn again, the contents "
             "to search. One that keeps none gets all that was said with every turn and searches on this machine; its "
             "baseline gets the files as they are, and what was asked and answered before. The first saves the wire as "
             "the window; the second does not, which is what prompt caches are for: all but the new part stays the "

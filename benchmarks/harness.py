@@ -49,7 +49,7 @@ class Samples:
 def interleave(candidates: Mapping[str, Callable[[int], object]], rounds: int, warm_up: int = 0) -> dict[str, Samples]:
     """Time several things in turn, so that whatever else the machine does strikes all of them alike.
 
-    Within a round their order is drawn anew: whoever always follows the same neighbour inherits its cold caches.
+    Within a round their order is drawn again: a candidate that always follows the same neighbour inherits its caches.
 
     Args:
         candidates: what to time, by name; each is called with the number of the round.

@@ -19,7 +19,7 @@ from satchel.find.index_sqlite import scope_tokens
 from satchel.find.kind import Kind
 from satchel.find.words import parts_text
 from satchel.keep.decisions import NewDecision
-from satchel.keep.decisions.tables import marks_of
+from satchel.keep.decisions.tables import bands_of
 
 _AGENTS = 20
 _TAGS = ("api", "security", "database", "performance", "caching", "logging", "validation", "testing")
@@ -69,7 +69,7 @@ def run(bench: Bench) -> Section:
         (
             "A decision has three tags, two scopes and mostly a layer. The same bare transaction writes every row that "
             "`set` writes: the decision, five rows of tags and scopes, the row and text for searching, the change "
-            "counter, the counts by tag, scope and layer, and the marks of near-duplicates, into the same tables with "
+            "counter, the counts by tag, scope and layer, and the bands of near-duplicates, into the same tables with "
             "the same indexes and foreign keys, worked out beforehand. What only Satchel keeps beside the decision, "
             "its tags and scopes, and its text is left out in the second line, the text too in the third. `set` also "
             "finds secrets, resolves names, and looks for near-duplicates.",
@@ -133,7 +133,7 @@ class _Bare:
         }
         self._scope = scope_tokens(1, None, Kind.DECISION.number)
         self._seq = 1_000_000
-        self._marks = {one.key: marks_of(1, f"{one.key}_same", one.value).recorded for one in made}
+        self._marks = {one.key: bands_of(1, f"{one.key}_same", one.value).recorded for one in made}
 
     def set(self, made: Made, how: str) -> None:
         """Set a decision under a key of its own: all that ``set`` writes, its rows and text, or its rows."""

@@ -46,9 +46,9 @@ def run(bench: Bench) -> Section:
             "Values are shares unless they have a unit. GA: lines whose group holds exactly the lines of their true "
             "template. FGA: F1 over groups. The baseline is exact text after twelve general regular expressions. "
             "Signatures keep what loghub's templates leave out (a failed request's status, a file's own name, names "
-            "after `name=`), because it tells errors apart. Pairs: outputs of five languages, filled anew (paths, "
-            "lines, ids, times, addresses, frames) with the same cause, or with one word of the cause changed; "
-            "written by those who wrote the rules, so they show regressions rather than prove the rules.",
+            "after `name=`), because it tells errors apart. Pairs: outputs of five languages, filled with other "
+            "values (paths, lines, ids, times, addresses, frames) with the same cause, or with one word of the "
+            "cause changed; written by those who wrote the rules, so they show regressions and prove no rule.",
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Satchel, opened: finds the store, settles who acts where, and hands out the rooms."""
+"""Satchel, opened: finds the store, settles who acts where, and holds the services."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 class Satchel:
     """One opened store, working for one project, with defaults for the run and the agent.
 
-    Its rooms: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
+    Its services: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
     ``patterns``, ``runs``, ``agents``, ``finding``, ``briefings``, ``learning``, ``consulting``, ``notices``,
     ``housekeeping``, ``importing``. Nothing is opened or made before it is used. Safe to share between threads. Use it
     as a context manager, or call :meth:`close`.

@@ -135,7 +135,7 @@ def test_a_change_that_cannot_be_told_is_not_made(satchel: Satchel) -> None:
 
 
 def test_the_message_is_there_as_soon_as_the_change_is(satchel: Satchel) -> None:
-    """Whoever follows by cursor sees both or neither: they lie between the same two numbers."""
+    """A reader who follows by cursor sees both or neither: they lie between the same two numbers."""
     before = satchel.decisions.set("cache", "redis", agent="Ann").seq
     after = satchel.decisions.set("cache", "memcached", agent="Bob").seq
     (message,) = told(satchel, "Ann")

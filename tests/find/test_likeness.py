@@ -11,14 +11,14 @@ from find.likeness_fixture import DECISIONS, KEYS, VALUES
 from satchel.find.kind import Kind
 from satchel.find.likeness import (
     THRESHOLD,
-    Marks,
+    Bands,
     candidates,
     forget,
+    key_bands,
     key_likeness,
-    key_marks,
     remember,
+    text_bands,
     text_likeness,
-    text_marks,
     words_of,
 )
 from satchel.keep.decisions import Decisions, NewDecision
@@ -105,20 +105,20 @@ def test_any_texts_can_be_compared_and_nothing_depends_on_which_comes_first(one:
 @given(st.text(max_size=60))
 def test_what_has_marks_finds_itself_under_any_text(text: str) -> None:
     words = words_of(text)
-    for marks in (key_marks(1, words), text_marks(1, words)):
+    for marks in (key_bands(1, words), text_bands(1, words)):
         assert bool(marks.recorded) == bool(marks.sought) == bool(set(marks.recorded) & set(marks.sought))
         assert all(-(2**63) <= mark < 2**63 for mark in marks.recorded + marks.sought)
 
 
 def test_the_marks_of_a_very_long_key_and_text_are_few() -> None:
     words = [f"word{number}" for number in range(150)]
-    assert len(key_marks(1, words).recorded) <= 9
-    assert len(text_marks(1, words).recorded) == 5
+    assert len(key_bands(1, words).recorded) <= 9
+    assert len(text_bands(1, words).recorded) == 5
 
 
 def test_marks_of_two_projects_have_nothing_in_common() -> None:
     words = words_of("redis in cluster mode")
-    for marks in (key_marks, text_marks):
+    for marks in (key_bands, text_bands):
         assert set(marks(1, words).recorded).isdisjoint(marks(2, words).sought)
 
 
@@ -128,33 +128,33 @@ class TestCandidates:
             remember(transaction, Kind.DECISION, 1, [10, 11])
             remember(transaction, Kind.DECISION, 2, [12])
             remember(transaction, Kind.CONSTRAINT, 3, [10])
-            assert candidates(transaction, Kind.DECISION, Marks((), (10, 99))) == [1]
-            assert candidates(transaction, Kind.DECISION, Marks((10,), (99,))) == []
-            assert candidates(transaction, Kind.DECISION, Marks((10,), ())) == []
+            assert candidates(transaction, Kind.DECISION, Bands((), (10, 99))) == [1]
+            assert candidates(transaction, Kind.DECISION, Bands((10,), (99,))) == []
+            assert candidates(transaction, Kind.DECISION, Bands((10,), ())) == []
 
     def test_come_each_once_and_the_newest_first(self, satchel: Satchel) -> None:
         with satchel.workplace.engine.write() as transaction:
             for item, marks in ((1, [10, 11]), (3, [10]), (2, [11, 12]), (4, [99])):
                 remember(transaction, Kind.DECISION, item, marks)
-            assert candidates(transaction, Kind.DECISION, Marks((), (10, 11, 12))) == [3, 2, 1]
+            assert candidates(transaction, Kind.DECISION, Bands((), (10, 11, 12))) == [3, 2, 1]
 
     @pytest.mark.parametrize("sought", range(1, 17))
     def test_are_found_by_any_of_so_many_marks(self, satchel: Satchel, sought: int) -> None:
         with satchel.workplace.engine.write() as transaction:
             for item in range(sought):
                 remember(transaction, Kind.DECISION, item, [item])
-            found = candidates(transaction, Kind.DECISION, Marks((), tuple(range(sought))))
+            found = candidates(transaction, Kind.DECISION, Bands((), tuple(range(sought))))
         assert found == list(range(sought))[::-1]
 
     def test_are_few_however_many_share_a_mark(self, satchel: Satchel) -> None:
         with satchel.workplace.engine.write() as transaction:
             for item in range(100):
                 remember(transaction, Kind.DECISION, item, [10])
-            assert candidates(transaction, Kind.DECISION, Marks((), (10,))) == list(range(99, 83, -1))
+            assert candidates(transaction, Kind.DECISION, Bands((), (10,))) == list(range(99, 83, -1))
 
     def test_a_key_and_a_text_of_many_words_are_looked_up_by_all_of_their_marks(self, satchel: Satchel) -> None:
         words = [f"{letter}{letter}word" for letter in "bcdfghjklmnp"]
-        marks = key_marks(1, words) + text_marks(1, words)
+        marks = key_bands(1, words) + text_bands(1, words)
         with satchel.workplace.engine.write() as transaction:
             for item, mark in enumerate(marks.sought):
                 remember(transaction, Kind.DECISION, item, [mark])
@@ -165,8 +165,8 @@ class TestCandidates:
             remember(transaction, Kind.DECISION, 1, [10, 11])
             remember(transaction, Kind.DECISION, 1, [10])
             forget(transaction, Kind.DECISION, 1, [10])
-            assert candidates(transaction, Kind.DECISION, Marks((), (10,))) == []
-            assert candidates(transaction, Kind.DECISION, Marks((), (11,))) == [1]
+            assert candidates(transaction, Kind.DECISION, Bands((), (10,))) == []
+            assert candidates(transaction, Kind.DECISION, Bands((), (11,))) == [1]
 
 
 def test_of_all_pairs_of_different_things_hardly_any_is_called_alike() -> None:
@@ -235,7 +235,7 @@ def test_whichever_of_two_like_keys_comes_first_the_second_is_pointed_to_it(satc
         for variant, meant in variants.items():
             if keys_alike(variant, meant) < THRESHOLD:
                 continue
-            one, other = (key_marks(1, words_of(key)) for key in (variant, meant))
+            one, other = (key_bands(1, words_of(key)) for key in (variant, meant))
             assert bool(set(one.sought) & set(other.recorded)) == bool(set(other.sought) & set(one.recorded)), variant
     decisions.set("user_session_ttl", 1)
     assert [one.key for one in decisions.set("session_ttl", 1).similar] == ["user_session_ttl"]

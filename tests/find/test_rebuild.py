@@ -1,4 +1,4 @@
-"""Making the index anew: what it mends, what it keeps, and what others do meanwhile."""
+"""Rebuilding the index: what it mends, what it keeps, and what others do meanwhile."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_another_process_waits_until_the_turn_is_given(turnstile: Turnstile, sto
 
 
 def test_while_one_waits_the_turn_cannot_be_overtaken(turnstile: Turnstile, another: Turnstile) -> None:
-    # the first lock file is what whoever waits holds: its holder goes first, whatever the polling brings
+    # the first lock file is what a waiting process holds: its holder goes first, whatever the polling brings
     assert another.enter(0)
     assert not turnstile.enter(0)
     another.leave()

@@ -1,1 +1,1 @@
-"""The ground floor: errors, clock, text, paths, configuration, tokens, redaction. Imports nothing of satchel."""
+"""The base: errors, clock, text, paths, configuration, tokens, redaction. Imports nothing of satchel."""

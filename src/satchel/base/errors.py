@@ -1,6 +1,6 @@
 """Every error Satchel raises on purpose, each with a stable code and a remedy.
 
-One table, :data:`ERROR_KINDS`, says what a code means to each face: the exit status of the command line and the
+One table, :data:`ERROR_KINDS`, says what a code means to each interface: the exit status of the command line and the
 HTTP status; MCP tools return the same code and text as an error result.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,12 +66,15 @@ def owner_name(user: int) -> str:
     return f"user {user}"
 
 
-def refuse_unsafe_folder(folder: Path, vouched: Vouched) -> None:
+def refuse_unsafe_folder(folder: Path, vouched: Vouched) -> set[str] | None:
     """Refuse a project's own folder unless all of it is what this user made.
 
     Args:
         folder: the ``.satchel``; one that does not exist is accepted where its parent is.
         vouched: what the user has vouched for.
+
+    Returns:
+        The names of what lies directly in it; None where they cannot be listed.
 
     Raises:
         Refused: it or something in it is a link or neither file nor folder, or others can write there.
@@ -79,31 +82,36 @@ def refuse_unsafe_folder(folder: Path, vouched: Vouched) -> None:
     _refuse_sticky(folder.parent, vouched)
     status = _look_at(folder)
     if status is None:
-        return
+        return set()
     if not stat.S_ISDIR(status.st_mode):
         raise Refused(f"{folder} is {_kind(status.st_mode)}, not a folder", "Remove it, or name a store with --db PATH")
     _refuse_others(folder, status, vouched)
-    for path in _odd_entries(folder):
-        odd = _look_at(path)
-        if odd is not None:
+    odd, names = _look_through(str(folder))
+    for path in odd:
+        status = _look_at(path)
+        if status is not None:
             raise Refused(
-                f"{path} is {_kind(odd.st_mode)}; in {folder} only regular files and folders are accepted",
+                f"{path} is {_kind(status.st_mode)}; in {folder} only regular files and folders are accepted",
                 "See where it comes from and remove it",
             )
+    return names
 
 
-def refuse_unsafe_file(file: Path, vouched: Vouched) -> None:
+def refuse_unsafe_file(file: Path, vouched: Vouched, names: Container[str] | None = None) -> None:
     """Refuse a database file, or what stands beside it under its name, unless it is a regular file of this user's.
 
     Args:
         file: the database; one that does not exist is accepted.
         vouched: what the user has vouched for.
+        names: what lies in its folder, where that is known; it saves looking for what is not there.
 
     Raises:
         Refused: it is a link or no regular file, belongs to another user, or others can write it.
     """
-    name = str(file)
+    name, own = str(file), file.name
     for suffix in _COMPANIONS:
+        if suffix and names is not None and own + suffix not in names:
+            continue
         status = _look_at(name + suffix)
         if status is None:
             continue
@@ -165,24 +173,35 @@ def _is_private_group(group: int, user: int) -> bool:
     return owner.pw_gid == group and set(members) <= {owner.pw_name}
 
 
-def _odd_entries(folder: Path) -> Iterator[Path]:
-    """Return what lies in a folder, at any depth, and is neither a regular file nor a folder."""
-    waiting = [str(folder)]
+def _look_through(folder: str) -> tuple[list[str], set[str] | None]:
+    """Return what lies in a folder, at any depth, and is neither a regular file nor a folder.
+
+    Returns:
+        That, and the names of all that lies directly in the folder; None where they cannot be listed.
+    """
+    odd: list[str] = []
+    names: set[str] | None = None
+    waiting = [folder]
     while waiting:
         current = waiting.pop()
         try:
-            with os.scandir(current) as entries:
-                for entry in entries:
-                    # what the folder's listing says of each costs no further look at it
-                    if entry.is_dir(follow_symlinks=False):
-                        if entry.name != SHARED_FOLDER or current != str(folder):
-                            waiting.append(entry.path)
-                    elif not entry.is_file(follow_symlinks=False):
-                        yield Path(entry.path)
+            with os.scandir(current) as listing:
+                entries = list(listing)
         except FileNotFoundError:
             continue  # removed meanwhile
         except PermissionError:
             continue  # what this process may not list, it cannot use either
+        if current == folder:
+            names = {entry.name for entry in entries}
+        for entry in entries:
+            # what the folder's listing says of each costs no further look at it
+            if entry.is_file(follow_symlinks=False):
+                continue
+            if not entry.is_dir(follow_symlinks=False):
+                odd.append(entry.path)
+            elif entry.name != SHARED_FOLDER or current != folder:
+                waiting.append(entry.path)
+    return odd, names
 
 
 def _look_at(path: str | Path) -> os.stat_result | None:

@@ -1,4 +1,4 @@
-"""Whoever set a decision learns that another has changed it: a message, in the transaction of the change."""
+"""The agent who set a decision learns that another has changed it: a message, in the transaction of the change."""
 
 from __future__ import annotations
 

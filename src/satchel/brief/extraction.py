@@ -49,7 +49,7 @@ svelte symfony vue vue.js=vue
 """What can be named in a stack, with what it is called here where that is another name."""
 
 _CONTAINED = {"typescript": "javascript", "next.js": "react", "remix": "react", "react-native": "react", "nuxt": "vue"}
-"""What brings the other with it: whoever names both means the first."""
+"""What brings the other with it: a note that names both means the first."""
 
 
 @dataclass(frozen=True, slots=True)

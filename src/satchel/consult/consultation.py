@@ -1,4 +1,4 @@
-"""The record of one consultation, as every face shows it."""
+"""The record of one consultation, as every interface shows it."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class TurnResult:
         answer: the whole answer.
         answer_tokens: what the answer adds to the conversation.
         provider_ref: the provider's new name for the thread, or None.
-        starts_over: whether the thread began anew with this turn, since the provider had lost the earlier ones.
+        starts_over: whether the thread started over with this turn, since the provider had lost the earlier ones.
     """
 
     plan: TurnPlan

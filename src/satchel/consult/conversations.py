@@ -54,7 +54,7 @@ class Conversations:
 
         Args:
             lease_ms: for how long, unless renewed; 1 to 3,600,000.
-            holder: who calls, for whoever is kept out; None names the default agent and this process.
+            holder: who calls, for those who are kept out; None names the default agent and this process.
 
         Raises:
             Conflict: another call holds it; who, since when and until when is said.
@@ -296,10 +296,10 @@ class Conversations:
     def reset(self, key: ConversationKey) -> ForgottenConversation:
         """Forget a conversation: its turns, the placements of its files, and the contents that nothing else needs.
 
-        The next call of that name begins anew. Vector stores that are still to be deleted stay recorded.
+        The next call of that name starts over. Vector stores that are still to be deleted stay recorded.
 
         Raises:
-            NotFound: there is none of this name.
+            NotFound: the conversation is unknown.
             Conflict: a call holds it.
         """
         key, work = _checked(key), self._workplace

@@ -90,7 +90,7 @@ def gather(
         walk.take_named(path)
     return Gathering(
         tuple([walk.files[path] for path in sorted(walk.files)]),
-        # what could be looked at once may be gone at the second look: whoever reads it says so
+        # what could be looked at once may be gone at the second look: the reader of the file says so
         tuple([walk.held[path] for path in sorted(walk.held.keys() - walk.files.keys())]),
     )
 
@@ -216,7 +216,7 @@ class _Walk:
             try:
                 is_folder = entry.is_dir(follow_symlinks=False)
             except OSError:
-                # the file system names no kinds, and whoever looks at it is told why not
+                # the file system names no kinds, and the caller that looks at it is told why not
                 is_folder = False
             is_plain = name in plain.known
             if not is_plain:

@@ -58,7 +58,7 @@ def _is_gone(process: str | None) -> bool:
 
 
 def grant(transaction: Transaction, conversation_id: int, holder: str, now: int, lease_ms: int) -> Lease:
-    """Give a conversation to a call, whoever had it before."""
+    """Give a conversation to a call, even if another had it."""
     lease = Lease(os.urandom(16), holder, now, now + lease_ms)
     transaction.execute(
         """

@@ -134,7 +134,7 @@ def plan_turn(
 def forgotten(state: ConversationState) -> ConversationState:
     """Return what a conversation still knows once the provider has lost its thread: where each file belongs.
 
-    A turn planned from it opens the conversation anew and sends every file of its context whole, each in its place.
+    A turn planned from it opens the conversation again and sends every file of its context whole, each in its place.
     """
     files = {path: _let_go(known) for path, known in state.files.items()}
     return replace(state, files=files, held_tokens=0, provider_ref=None)

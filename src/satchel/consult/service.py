@@ -80,7 +80,7 @@ class Consulting:
         keeper: Callable[[], AnswerKeeper],
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        """Take what consultations need of the rest of the house.
+        """Take what consultations need of the other services.
 
         Args:
             brief: makes briefings: :meth:`satchel.brief.briefing.Briefings.brief`.
@@ -234,7 +234,7 @@ class Consulting:
             if answered is None:
                 answered = self.counter.times(model.window.token_factor).count(reply.text)
             result = TurnResult(plan, reply.text, answered, reply.provider_ref, starts_over)
-            # whoever cancelled while a store was being deleted gets no answer, and must find all as it was
+            # a caller who cancelled while a store was being deleted gets no answer, and must find all as it was
             raise_if_cancelled(is_cancelled)
             committed = self.conversations.commit(conversation, result)
         lost = (_THREAD_LOST,) if starts_over else ()

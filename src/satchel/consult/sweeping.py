@@ -130,7 +130,7 @@ class VectorStores:
     def made(self, store: VectorStore, external_id: str, life_ms: int = LIFE_MS) -> VectorStore:
         """Record the provider's name for a store, once known; again, to say that it is still in use.
 
-        A store that was swept in the meantime, before it was there, is recorded anew.
+        A store that was swept in the meantime, before it was there, is recorded again.
 
         Args:
             store: as it was announced.

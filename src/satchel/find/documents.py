@@ -144,7 +144,7 @@ _COUNTED = "SELECT count(*) FROM documents d WHERE d.project_id = projects.id"
 
 
 def recount(transaction: Transaction) -> None:
-    """Count the documents of every project anew."""
+    """Recount the documents of every project."""
     transaction.execute(f"UPDATE projects SET documents = ({_COUNTED})")
 
 

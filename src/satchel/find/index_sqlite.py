@@ -206,7 +206,7 @@ def fingerprint(transaction: Transaction, text: str, scope: str) -> int:
 
 
 def empty(transaction: Transaction) -> None:
-    """Take every text out of the index, as before it is made anew."""
+    """Take every text out of the index, as before it is rebuilt."""
     transaction.execute("INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')")
 
 

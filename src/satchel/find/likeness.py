@@ -1,9 +1,9 @@
 """Near-duplicates: what is about the same thing under another name, or says the same in other words.
 
-Candidates share a mark, so that one indexed statement finds them however much is kept; whether they are alike is then
-decided on the words themselves. A key is marked by all of its words, and by all but each single one, which is what a
+Candidates share a band, so that one indexed statement finds them however much is kept; whether they are alike is then
+decided on the words themselves. A key has a band for all of its words and for all but each single one, which is what a
 key of one word less looks for; a word counts there by two letters that its misspellings and abbreviations have too. A
-text gets five marks, each of three minima of hashes over its words (locality-sensitive hashing by MinHash: Broder 1997,
+text gets five bands, each of three minima of hashes over its words (locality-sensitive hashing by MinHash: Broder 1997,
 "On the resemblance and containment of documents"): texts alike to 80 % share one with a probability of 83 %, to 90 %
 with one of 98 %, to 20 % with one of 0.7 %.
 """
@@ -103,61 +103,61 @@ def text_likeness(one: Collection[str], other: Collection[str]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class Bands:
     """What is recorded of an item, and what to look for to find those like it."""
 
     recorded: tuple[int, ...]
     sought: tuple[int, ...]
 
-    def __add__(self, other: Marks) -> Marks:
-        return Marks(self.recorded + other.recorded, self.sought + other.sought)
+    def __add__(self, other: Bands) -> Bands:
+        return Bands(self.recorded + other.recorded, self.sought + other.sought)
 
 
-NO_MARKS = Marks((), ())
+NO_BANDS = Bands((), ())
 
 
-def key_marks(project_id: int, words: Sequence[str]) -> Marks:
-    """Return the marks of a key."""
+def key_bands(project_id: int, words: Sequence[str]) -> Bands:
+    """Return the bands of a key."""
     hashes = [_hash(_beginning(word)) for word in words[:_MAX_KEY_WORDS]]
     if not hashes:
-        return NO_MARKS
+        return NO_BANDS
     # a sum is the same in whatever order the words stand, and loses one word by a subtraction
     every, whole, part = sum(hashes), _seed("whole", project_id), _seed("part", project_id)
     shorter = {every - one for one in hashes} if len(hashes) > 2 else ()
     recorded = (_signed(every + whole), *(_signed(rest + part) for rest in shorter))
     sought = (recorded[0], _signed(every + part), *(_signed(rest + whole) for rest in shorter))
-    return Marks(recorded, sought)
+    return Bands(recorded, sought)
 
 
-def text_marks(project_id: int, words: Collection[str]) -> Marks:
-    """Return the marks of a text; none for a text of few words."""
+def text_bands(project_id: int, words: Collection[str]) -> Bands:
+    """Return the bands of a text; none for a text of few words."""
     if len(words) < MIN_WORDS:
-        return NO_MARKS
+        return NO_BANDS
     least = [min(column) for column in zip(*map(_hashes, words), strict=True)]
-    marks = tuple(
+    bands = tuple(
         _signed(sum(map(mul, least[_ROWS * band : _ROWS * (band + 1)], _MIXERS)) + _seed(f"text {band}", project_id))
         for band in range(_BANDS)
     )
-    return Marks(marks, marks)
+    return Bands(bands, bands)
 
 
-def remember(transaction: Transaction, kind: Kind, item: int, marks: Iterable[int]) -> None:
-    """Record the marks of an item."""
+def remember(transaction: Transaction, kind: Kind, item: int, bands: Iterable[int]) -> None:
+    """Record the bands of an item."""
     transaction.many(
-        "INSERT INTO likenesses (mark, kind, item_id) VALUES (:mark, :kind, :item) ON CONFLICT DO NOTHING",
-        [{"mark": mark, "kind": kind.number, "item": item} for mark in marks],
+        "INSERT INTO likenesses (mark, kind, item_id) VALUES (:band, :kind, :item) ON CONFLICT DO NOTHING",
+        [{"band": band, "kind": kind.number, "item": item} for band in bands],
     )
 
 
-def forget(transaction: Transaction, kind: Kind, item: int, marks: Iterable[int]) -> None:
-    """Remove the marks of an item."""
+def forget(transaction: Transaction, kind: Kind, item: int, bands: Iterable[int]) -> None:
+    """Remove the bands of an item."""
     transaction.many(
-        "DELETE FROM likenesses WHERE mark = :mark AND kind = :kind AND item_id = :item",
-        [{"mark": mark, "kind": kind.number, "item": item} for mark in marks],
+        "DELETE FROM likenesses WHERE mark = :band AND kind = :kind AND item_id = :item",
+        [{"band": band, "kind": kind.number, "item": item} for band in bands],
     )
 
 
-# few texts of SQL for any number of marks: a new one costs more to prepare than to run
+# few texts of SQL for any number of bands: a new one costs more to prepare than to run
 _LOOK_UP = {
     size: f"""
     SELECT DISTINCT item_id FROM likenesses
@@ -168,12 +168,12 @@ _LOOK_UP = {
 }
 
 
-def candidates(transaction: Transaction, kind: Kind, marks: Marks) -> list[int]:
-    """Return items that share a mark, a dozen or so at most, the newest first."""
-    if not marks.sought:
+def candidates(transaction: Transaction, kind: Kind, bands: Bands) -> list[int]:
+    """Return items that share a band, a dozen or so at most, the newest first."""
+    if not bands.sought:
         return []
-    size = next((size for size in _LOOKED_UP if size >= len(marks.sought)), _LOOKED_UP[-1])
-    sought: dict[str, int] = {f"m{place}": mark for place, mark in zip(range(size), cycle(marks.sought), strict=False)}
+    size = next((size for size in _LOOKED_UP if size >= len(bands.sought)), _LOOKED_UP[-1])
+    sought: dict[str, int] = {f"m{place}": band for place, band in zip(range(size), cycle(bands.sought), strict=False)}
     return [row[0] for row in transaction.all(_LOOK_UP[size], {**sought, "kind": kind.number})]
 
 

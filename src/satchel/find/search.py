@@ -176,7 +176,7 @@ def rank(
 
 def disagreement() -> StoreDamaged:
     """Return the error for a result that the index names and the documents or the tables do not have."""
-    return StoreDamaged("the search index names what is not kept", "`satchel rebuild` makes it anew")
+    return StoreDamaged("the search index names what is not kept", "`satchel rebuild` rebuilds it")
 
 
 def _ordered(totals: Mapping[int, float], old: frozenset[int]) -> list[int]:

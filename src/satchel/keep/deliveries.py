@@ -1,4 +1,4 @@
-"""Deliveries: what was handed to whom, so that a briefing repeats nothing within one iteration."""
+"""Deliveries: what was delivered to whom, so that a briefing repeats nothing within one iteration."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def delivered(transaction: Transaction, receiver: Receiver) -> dict[int, dict[in
 
 
 def record(transaction: Transaction, receiver: Receiver, items: Iterable[tuple[int, int, int]], now: int) -> None:
-    """Record that items were handed over.
+    """Record that items were delivered.
 
     Args:
         items: the number of the kind, of the item, and the item's seq when it was shown.

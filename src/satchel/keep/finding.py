@@ -187,7 +187,7 @@ class Finding:
             return _page(transaction, ranking, itself, offset, limit, explain=explain)
 
     def rebuild(self, progress: rebuilding.Progress) -> int:
-        """Make the search index anew from what is kept, while others write.
+        """Rebuild the search index from what is kept, while others write.
 
         Args:
             progress: told how many items are done, of about how many.

@@ -48,7 +48,7 @@ class RunChoice:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What whoever writes in it should know: that it was started just now, or has ended."""
+        """What a writer in it should know: that it was started just now, or has ended."""
         if self.started:
             return (f"run {self.run_id} was started, since none was active",)
         if self.status != "active":
@@ -282,7 +282,7 @@ def latest_ended(transaction: Transaction, project_id: int) -> Run | None:
 
 
 def none_active(transaction: Transaction, project_id: int | None) -> str:
-    """Say, to whoever reads without naming a run, that none is active, and which one is the newest."""
+    """Say, to a reader who names no run, that none is active, and which one is the newest."""
     newest = None if project_id is None else latest(transaction, project_id)
     if newest is None:
         return "No run yet: nothing was written for this project. The first write starts one"

@@ -1,4 +1,4 @@
-"""Content on its way into the store: cleaned, redacted and measured, with notes for whoever gave it."""
+"""Content on its way into the store: cleaned, redacted and measured, with notes for its author."""
 
 from __future__ import annotations
 

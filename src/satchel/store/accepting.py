@@ -8,12 +8,15 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from satchel.base.errors import InvalidInput, NotFound, Refused, StoreForeign
+import apsw
+
+from satchel.base.errors import InvalidInput, NotFound, Refused, SatchelError, StoreForeign
 from satchel.base.file_checks import my_users, owner_name
-from satchel.store import migrations, opening
+from satchel.store import backups, migrations, opening
 from satchel.store.failures import explained
 from satchel.store.known_stores import KnownStore
 from satchel.store.sqlite import SqliteEngine
+from satchel.store.trust import open_untouched
 
 _FIRST_LOOK = """
     SELECT (SELECT count(*) FROM projects), (SELECT count(*) FROM documents), (SELECT count(*) FROM agents)
@@ -84,10 +87,7 @@ def _own_uid(engine: SqliteEngine) -> tuple[bytes, Path | None]:
     file, access = engine.file, engine.access
     assert engine.trust is not None
     with closing(opening.open_reader(access, writable=opening.is_writable(file))) as connection:
-        if not opening.check_ours(connection, file):
-            raise StoreForeign(f"{file} holds no store", "Begin one with `satchel init --new`")
-        migrations.check_readable(connection, file)
-        uid: bytes = connection.execute("SELECT uid FROM store").get
+        uid = _checked_uid(connection, file)
     other = engine.trust.known.of(uid)
     if other is None or other.file == file or not other.file.exists():
         return uid, None
@@ -96,6 +96,33 @@ def _own_uid(engine: SqliteEngine) -> tuple[bytes, Path | None]:
         connection.execute("UPDATE store SET uid = ?", (fresh,))
         connection.execute("UPDATE projects SET root = ? WHERE root = ?", roots)
     return fresh, other.file
+
+
+def _checked_uid(connection: apsw.Connection, file: Path) -> bytes:
+    uid = migrations.check_readable(connection, file)
+    if uid is None:
+        raise StoreForeign(f"{file} holds no store", "Begin one with `satchel init --new`")
+    return uid
+
+
+def is_acceptable(engine: SqliteEngine) -> bool:
+    """Whether :func:`accept` would list the store as it is and a full check of the file finds nothing.
+
+    Nothing is changed; beside a store that was closed cleanly nothing is made either.
+    """
+    file = engine.file
+    try:
+        engine.check_files()
+        opening.check_header(file)
+        # a file alone is not whole while a WAL holds pages of it
+        has_wal = opening.wal_bytes(file) > 0
+        with closing(
+            opening.open_reader(engine.access, writable=False) if has_wal else open_untouched(file)
+        ) as connection:
+            _checked_uid(connection, file)
+            return not backups.integrity_problems(connection)
+    except (SatchelError, apsw.Error):
+        return False
 
 
 def _user_number(owner: str) -> int:

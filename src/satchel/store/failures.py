@@ -30,7 +30,7 @@ _FILES_OF_A_CONNECTION = 4
 
 _MISSING = ("no such table:", "no such column:", "no such index:")
 
-_RESTORE = (
+RESTORE = (
     "Run `satchel doctor` to see the damage and what to do; `satchel restore` goes back to a backup, if there is one"
 )
 
@@ -84,13 +84,13 @@ def explain(error: apsw.Error, store: Path, connection: apsw.Connection | None =
         case apsw.NotADBError():
             return StoreForeign(
                 f"{store} is not a SQLite database",
-                f"It was left untouched; name another file, or {_RESTORE[0].lower()}{_RESTORE[1:]}",
+                f"It was left untouched; name another file, or {RESTORE[0].lower()}{RESTORE[1:]}",
             )
         case apsw.CorruptError() | apsw.FormatError():
             read_error = 0 if connection is None else _read_error(connection)
             if read_error:
                 return _device_failed(f"reading {store}", read_error)
-            return StoreDamaged(f"{store} is damaged ({one_line(error)})", _RESTORE)
+            return StoreDamaged(f"{store} is damaged ({one_line(error)})", RESTORE)
         case apsw.FullError():
             return StoreFull(
                 f"the disk that holds {store} is full", "Nothing was written; free some space and try again"
@@ -113,16 +113,14 @@ def explain(error: apsw.Error, store: Path, connection: apsw.Connection | None =
         case apsw.InterruptError():
             return Interrupted("the call was interrupted", "Nothing of it was written")
         case apsw.IOError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ:
-            return StoreDamaged(f"{store} is shorter than it should be", _RESTORE)
+            return StoreDamaged(f"{store} is shorter than it should be", RESTORE)
         case apsw.IOError():
             return _device_failed(f"reading or writing {store}", errno.EIO, str(error))
         case apsw.NoMemError():
             return _device_failed(f"using {store}", errno.ENOMEM)
         case apsw.SQLError() if str(error).startswith(_MISSING) and connection is not None:
             return (
-                StoreDamaged(f"{store} is damaged ({one_line(error)})", _RESTORE)
-                if _lacks_objects(connection)
-                else None
+                StoreDamaged(f"{store} is damaged ({one_line(error)})", RESTORE) if _lacks_objects(connection) else None
             )
         case _:
             return None

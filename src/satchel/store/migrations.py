@@ -9,11 +9,12 @@ import apsw
 
 from satchel import __version__
 from satchel.base.clock import Clock
-from satchel.base.errors import ReadOnly, StoreNewer
+from satchel.base.errors import ReadOnly, StoreDamaged, StoreNewer
 from satchel.store import backups, opening
+from satchel.store.failures import RESTORE
 from satchel.store.opening import Access
 from satchel.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, STORE_TABLES
-from satchel.store.trust import Trust
+from satchel.store.trust import Trust, uid_in
 from satchel.store.turnstile import Turnstile
 
 
@@ -72,7 +73,7 @@ def _open_and_check(access: Access, writable: bool, trust: Trust | None) -> tupl
         reader.execute("BEGIN")
         version, uid = 0, None
         if opening.check_ours(reader, access.file):
-            version, uid = _version(reader, access.file), reader.execute("SELECT uid FROM store").get
+            uid, version = _uid_and_version(reader, access.file)
         reader.execute("COMMIT")
         if trust is not None and uid is not None:
             trust.admit(uid, opening.identity_of(access.file))
@@ -93,14 +94,16 @@ def check_writable(connection: apsw.Connection, file: Path) -> None:
             raise _newer(file, needed, "written")
 
 
-def check_readable(connection: apsw.Connection, file: Path) -> None:
-    """Refuse to serve a store that needs a newer program, or is none.
+def check_readable(connection: apsw.Connection, file: Path) -> bytes | None:
+    """Refuse to serve a store that needs a newer program, or is none; return its uid, None for an empty database.
 
     Raises:
         StoreNewer, StoreForeign: it needs a newer program; it belongs to another.
+        StoreDamaged: it does not say which store it is.
     """
-    if opening.check_ours(connection, file):
-        _version(connection, file)
+    if not opening.check_ours(connection, file):
+        return None
+    return _uid_and_version(connection, file)[0]
 
 
 def empty_store() -> apsw.Connection:
@@ -122,8 +125,8 @@ def finish_copy(connection: apsw.Connection, file: Path, now: int, trust: Trust 
     Returns:
         The uid that the store has now.
     """
-    _apply_all(connection, _version(connection, file), now)
-    uid: bytes = connection.execute("SELECT uid FROM store").get
+    uid, version = _uid_and_version(connection, file)
+    _apply_all(connection, version, now)
     if trust is not None:
         uid = trust.expect_copy(uid)
         connection.execute("UPDATE store SET uid = ?", (uid,))
@@ -137,12 +140,15 @@ def _apply_all(connection: apsw.Connection, version: int, now: int) -> None:
     connection.execute("COMMIT")
 
 
-def _version(connection: apsw.Connection, file: Path) -> int:
-    """Return the store's schema version, after checking that this program may read it."""
-    needed = connection.execute("SELECT min_reader FROM store").get
+def _uid_and_version(connection: apsw.Connection, file: Path) -> tuple[bytes, int]:
+    """Return the store's uid and its schema version, after checking that this program may read it."""
+    uid = uid_in(connection)
+    needed, version = connection.execute("SELECT (SELECT min_reader FROM store), max(version) FROM migrations").get
+    if uid is None or not isinstance(version, int):
+        raise StoreDamaged(f"{file} is damaged: it does not say which store it is", RESTORE)
     if needed > SCHEMA_VERSION:
         raise _newer(file, needed, "read")
-    return int(connection.execute("SELECT max(version) FROM migrations").get)
+    return uid, version
 
 
 def _newer(file: Path, needed: int, action: str) -> StoreNewer:
@@ -160,7 +166,7 @@ def _apply_missing(
     while True:
         connection.execute("BEGIN IMMEDIATE")
         try:
-            version = _version(connection, file) if opening.check_ours(connection, file) else 0
+            version = _uid_and_version(connection, file)[1] if opening.check_ours(connection, file) else 0
             # a new store holds nothing to back up between its steps, so they are one
             following = min(version + 1, SCHEMA_VERSION) if version else SCHEMA_VERSION
             if 0 < version < following:

@@ -30,7 +30,7 @@ class Migration:
     min_writer: int = 1
 
 
-_GROUND_FLOOR = (
+_BASE = (
     """
     CREATE TABLE projects (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -142,20 +142,20 @@ _GROUND_FLOOR = (
     "INSERT INTO documents_fts (documents_fts, rank) VALUES ('automerge', 0)",
 )
 
-DOCUMENT_COUNTS = (
+_DOCUMENT_COUNTS = (
     "ALTER TABLE projects ADD COLUMN documents BIGINT NOT NULL DEFAULT 0",
     "UPDATE projects SET documents = (SELECT count(*) FROM documents d WHERE d.project_id = projects.id)",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (
-    Migration("the ground floor: projects, runs, agents, context, search", _GROUND_FLOOR),
+    Migration("the base: projects, runs, agents, context, search", _BASE),
     Migration(
         "the ledger: decisions, constraints, messages, file changes and claims", LEDGER, min_reader=2, min_writer=2
     ),
     Migration("packages, error patterns, strategies and deliveries", PACK, min_reader=3, min_writer=3),
     Migration("learning: where errors were met, who confirmed a fix, what a delivery showed", LEARNING, 3, 3),
     Migration("consultations: conversations, their contents, and vector stores to sweep", CONSULT, 3, 3),
-    Migration("documents are counted for each project", DOCUMENT_COUNTS, 3, 6),
+    Migration("documents are counted for each project", _DOCUMENT_COUNTS, 3, 6),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -128,7 +128,7 @@ _TABLES = (
         CHECK ((value_text IS NULL) <> (value_number IS NULL))
     )
     """,
-    # marks that near-duplicates share: see satchel.find.likeness
+    # the MinHash bands that near-duplicates share: see satchel.find.likeness
     """
     CREATE TABLE likenesses (
         mark BIGINT NOT NULL,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import quote
 
 import apsw
 
@@ -18,6 +17,13 @@ from satchel.base.file_checks import Vouched
 from satchel.base.paths import FOLDER_NAME
 from satchel.store import tracked_files
 from satchel.store.known_stores import Identity, KnownStore, KnownStores
+
+# page by page damage may put the rows of another table in this one's place: a uid of theirs says nothing
+_OWN_ROW = """
+    SELECT uid FROM store
+    WHERE id = 1 AND length(uid) = 16 AND (SELECT count(*) FROM store) = 1
+        AND typeof(uid) || typeof(min_reader) || typeof(min_writer) || typeof(created_at) = 'blobintegerintegerinteger'
+"""
 
 
 class Trust:
@@ -60,6 +66,11 @@ class Trust:
         return self._everywhere or self._folder is not None
 
     @property
+    def knows_place(self) -> bool:
+        """Whether what lies beside the store, such as backups, is the user's own or vouched for."""
+        return not self.is_listed or self.vouches_for_place or self._look_up() is not None
+
+    @property
     def backup_folder(self) -> Path | None:
         """Where backups of this store are kept in the state folder; None where they stay beside it."""
         store = self._look_up()
@@ -85,11 +96,13 @@ class Trust:
         if owner is None and store is not None:
             owner = store.owner
         vouched = Vouched(owner, self.vouches_for_place)
+        names = None
         if self._own_folder is not None:
-            file_checks.refuse_unsafe_folder(self._own_folder, vouched)
+            found = file_checks.refuse_unsafe_folder(self._own_folder, vouched)
+            names = found if self._own_folder == self.file.parent else None
         else:
             file_checks.refuse_unsafe_place(self.file.parent, vouched)
-        file_checks.refuse_unsafe_file(self.file, vouched)
+        file_checks.refuse_unsafe_file(self.file, vouched, names)
 
     def expects_store(self) -> bool:
         """Whether the list knows a store here, so that a file that is gone or empty is a loss."""
@@ -142,6 +155,13 @@ class Trust:
 
     def _moved(self, uid: bytes) -> KnownStore:
         store = self.known.of(uid)
+        if store is None and self._here is not None:
+            raise Untrusted(
+                f"{self.file} is another store than the one that is listed here, and was neither made nor trusted by "
+                "you",
+                f"This is for a person to decide: `satchel restore` goes back to a backup of yours, `satchel trust "
+                f"{self._project}` accepts this one if you put it there",
+            )
         if store is None:
             raise Untrusted(
                 f"{self.file} was neither made nor trusted by you (your list of stores is in {self.known.folder}): "
@@ -239,12 +259,28 @@ def peek(file: Path) -> bytes | None:
     Returns:
         None where the file alone, without its WAL, holds no store.
     """
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:
-        with closing(apsw.Connection(f"file:{quote(str(file))}?immutable=1", flags=flags)) as connection:
-            connection.pragma("trusted_schema", False)
-            is_table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'store'"
-            uid = connection.execute("SELECT uid FROM store").get if connection.execute(is_table).get else None
+        with closing(open_untouched(file)) as connection:
+            return uid_in(connection)
     except apsw.Error:
         return None
-    return uid if isinstance(uid, bytes) else None
+
+
+def open_untouched(file: Path) -> apsw.Connection:
+    """Open a database file alone, without its WAL, so that SQLite makes nothing beside it."""
+    from urllib.parse import quote
+
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(f"file:{quote(str(file))}?immutable=1", flags=flags)
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    return connection
+
+
+def uid_in(connection: apsw.Connection) -> bytes | None:
+    """Return the uid that a store states; None where its row is not as Satchel writes it, so that nothing is known.
+
+    Raises:
+        apsw.Error: the file is damaged there, or has no such table.
+    """
+    uid: bytes | None = connection.execute(_OWN_ROW).get
+    return uid

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,8 +137,12 @@ def restore(engine: SqliteEngine, source: Path, progress: Progress | None = None
         return Restored(source, previous, was_damaged)
 
 
-def make_room(engine: SqliteEngine) -> Path | None:
+def make_room(engine: SqliteEngine, is_usable: Callable[[SqliteEngine], bool]) -> Path | None:
     """Let the next write make a new store, after setting aside a file that cannot be used as one.
+
+    Args:
+        engine: the store's.
+        is_usable: decides about a file that opens as a store.
 
     Returns:
         Where that file is now, or None where there was none, or an empty one.
@@ -150,11 +155,13 @@ def make_room(engine: SqliteEngine) -> Path | None:
     if stored_bytes(engine.file):
         try:
             with engine.read():
-                backups.verify(engine.file)
+                pass
+            usable = is_usable(engine)
         except (SatchelError, apsw.Error) as error:
             if isinstance(error, _NOT_ABOUT_THE_FILE) and not isinstance(error, Untrusted):
                 raise
-        else:
+            usable = False
+        if usable:
             raise Conflict(
                 f"{engine.file} can be used as it is",
                 "`satchel doctor` examines it; move it away first to begin with an empty one",

@@ -173,7 +173,7 @@ def test_a_rebuild_mends_what_doctor_complains_of(cli: Cli) -> None:
         transaction.execute("DELETE FROM documents WHERE id > 2")
     status, out, _ = cli("doctor")
     assert status != 0
-    assert "`satchel rebuild` makes it anew" in out
+    assert "`satchel rebuild` rebuilds it" in out
     status, _, err = cli("search", "cookies")
     assert (status, err.count("satchel rebuild")) == (9, 1)
     assert cli("rebuild")[0] == 0

@@ -13,7 +13,7 @@ from tool_asking import Asker
 
 @pytest.fixture
 def new_asker(open_in: Callable[..., Satchel], tmp_path: Path) -> Callable[..., Asker]:
-    """Open an empty store in a project of its own, each time anew."""
+    """Open an empty store in a project of its own, a new one each time."""
     made = 0
 
     def make(**options: object) -> Asker:

@@ -15,7 +15,7 @@ Dump = Callable[[], dict[str, list[Row]]]
 
 @pytest.fixture
 def decisions(satchel: Satchel) -> Decisions:
-    """The decisions of a project in which nothing is written yet, without messages to whoever is overtaken."""
+    """The decisions of a project in which nothing is written yet, without messages about changes."""
     return Decisions(satchel.workplace)
 
 

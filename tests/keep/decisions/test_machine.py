@@ -270,8 +270,8 @@ class Ledger(RuleBasedStateMachine):
                     places += [(dimension, one) for (one,) in transaction.all(linked)]
                 for place in places:
                     counts[*place, status] = counts.get((*place, status), 0) + 1
-                found = likeness.key_marks(project, likeness.words_of(key)).recorded
-                found += likeness.text_marks(project, likeness.words_of(text or "")).recorded
+                found = likeness.key_bands(project, likeness.words_of(key)).recorded
+                found += likeness.text_bands(project, likeness.words_of(text or "")).recorded
                 marks |= {(mark, number) for mark in found}
             counted = transaction.all("SELECT dimension, name_id, status, decisions FROM decision_counts")
             assert {row[:3]: row[3] for row in counted if row[3]} == counts

@@ -113,7 +113,7 @@ def test_changes_after_a_cursor_come_in_their_order(decisions: Decisions, clock:
 
 
 def test_a_cursor_loses_nothing_while_others_change_what_it_passes(decisions: Decisions) -> None:
-    """Whoever follows by pages of two has, in the end, the last state of everything."""
+    """A reader who follows by pages of two has, in the end, the last state of everything."""
     for number in range(8):
         decisions.set(f"key {number}", 0)
     seen: dict[str, object] = {}

@@ -120,7 +120,7 @@ def test_a_decision_of_another_project_cannot_be_deleted(decisions: Decisions, s
 def test_a_value_less_alike_than_the_threshold_is_not_pointed_out_though_it_was_looked_at(decisions: Decisions) -> None:
     texts = "alpha beta gamma delta epsilon zeta eta theta", "alpha beta gamma delta epsilon eta one two"
     first, second = (likeness.words_of(text) for text in texts)
-    assert set(likeness.text_marks(1, first).recorded) & set(likeness.text_marks(1, second).sought)
+    assert set(likeness.text_bands(1, first).recorded) & set(likeness.text_bands(1, second).sought)
     assert likeness.text_likeness(first, second) == 75
     decisions.set("one", texts[0])
     assert similar(decisions, "two", texts[1]) == []

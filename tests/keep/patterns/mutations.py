@@ -1,4 +1,4 @@
-"""A seeded mutator of what failing programs print: the same cause anew, or another cause."""
+"""A seeded mutator of what failing programs print: the same cause again, or another cause."""
 
 from __future__ import annotations
 

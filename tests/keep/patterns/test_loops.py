@@ -100,7 +100,7 @@ def test_a_task_or_run_without_the_loop_is_refused(satchel: Satchel, given: dict
 
 
 class TestSettling:
-    """Whoever says what fixed an error settles it in every loop where they had met it."""
+    """An agent that says what fixed an error settles it in every loop where they had met it."""
 
     def test_a_report_that_brings_its_solution_waits_for_none(self, satchel: Satchel) -> None:
         satchel.patterns.report(*ERROR, loop_id="L1", solution="call it by name")

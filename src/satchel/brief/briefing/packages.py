@@ -276,7 +276,7 @@ def _load_messages(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
 
 
 def joined(*parts: str | None) -> str:
-    """Return what stands before an item's text, without what there is none of."""
+    """Return what stands before an item's text, without the parts that are empty."""
     return " ".join(part for part in parts if part)
 
 

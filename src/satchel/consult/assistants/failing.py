@@ -125,7 +125,7 @@ def untrusted(name: str, why: str) -> AssistantFailed:
     """Return the error for a provider whose certificate is not trusted."""
     return AssistantFailed(
         f"the certificate of {name} is not trusted: {shown(why)}",
-        "Set SSL_CERT_FILE to a file with the certificates of whoever signed it, if that is known to be right",
+        "Set SSL_CERT_FILE to a file with the certificates of its signer, if that is known to be right",
         reason="untrusted",
     )
 

@@ -38,7 +38,7 @@ _LEAST_LINES = 20_000
 """Beside the lines for tokens; enough for a keep-alive of two lines each second for more than two hours."""
 
 _ARGUMENT_CHARS = 65_536
-"""The one tool takes a few words. An SDK reads arguments anew with each piece of them: 1 MiB took minutes."""
+"""The one tool takes a few words. An SDK parses all arguments again with each piece of them: 1 MiB took minutes."""
 
 _BLANKS = (b"\n\n", b"\r\r", b"\r\n\r\n")
 _LONGEST_BLANK = 4

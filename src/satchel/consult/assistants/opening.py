@@ -96,7 +96,7 @@ def open_assistant(
 def _key(environ: Mapping[str, str], adapter: type[SdkAssistant[Any]]) -> str:
     key = environ.get(adapter.variable, "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise InvalidInput(f"{adapter.variable} holds characters that no key has", "Set it anew, to one line of ASCII")
+        raise InvalidInput(f"{adapter.variable} holds characters that no key has", "Set it again, to one line of ASCII")
     return key
 
 

@@ -1,4 +1,4 @@
-"""What every assistant takes and gives, whoever answers."""
+"""What every assistant takes and gives."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Ask:
             off before anybody saw it, with all of it once more.
         on_progress: called with what is being done, in a few words, in the thread of the call.
         is_cancelled: asked several times a second, from another thread too.
-        stores: where hosted vector stores are recorded; needed by whoever makes them.
+        stores: where hosted vector stores are recorded; needed by adapters that make them.
         on_sign: called, in the thread of the call, before each request and whenever the provider sends something, be
             it no word of the answer: a model may think for longer than a lease lasts.
         is_shown: whether ``on_text`` shows the text to anybody: what was shown is not asked for again.

@@ -1,7 +1,7 @@
 """One call's connections: cut at once when the call is cancelled or its time is up, from outside a blocking read.
 
 A vendor's SDK blocks in connecting, sending and reading. A watcher beside it shuts the sockets down, which wakes the
-read with an error; whoever catches that error asks :meth:`Wire.check` what really happened. The sockets become known
+read with an error; the caller that catches it asks :meth:`Wire.check` what really happened. The sockets become known
 through httpcore's trace extension: https://www.encode.io/httpcore/extensions/#trace
 
 What no socket is known of cannot be cut: looking up a name, and one attempt to connect, which ends by itself in time.

@@ -210,7 +210,7 @@ class HostedStore:
             self._paths[number] = path
             return None
 
-        # closed before anything is cleaned up, whoever raises: no upload outlives the store
+        # closed before anything is cleaned up, whatever raises: no upload outlives the store
         with closing(several_at_once(upload, files)) as results:
             for done, dropped in enumerate(results, before + 1):
                 if dropped is not None:
@@ -281,7 +281,7 @@ class HostedStore:
 
     def _clean_up(self, store: VectorStore) -> None:
         is_all_known = not self._is_uncertain.is_set()
-        # whoever cancelled the call wants nothing left of it
+        # a caller who cancelled wants nothing left of the call
         with cleaning(self._open_client, self._timing, self._patience, len(self._paths), lambda: False) as cleaner:
             stores = [] if self._external_id is None else [self._external_id]
             if not is_all_known:

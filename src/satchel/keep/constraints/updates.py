@@ -100,7 +100,7 @@ def insert(
         "INSERT INTO constraint_tags (tag_id, constraint_id) VALUES (:tag, :constraint)",
         [{"tag": tag, "constraint": number} for tag, _ in tags],
     )
-    likeness.remember(transaction, Kind.CONSTRAINT, number, marks_of(project_id, new.text).recorded)
+    likeness.remember(transaction, Kind.CONSTRAINT, number, bands_of(project_id, new.text).recorded)
     shown = tuple(sorted((name for _, name in tags), key=fold))
     text = _searchable(new.text, category_name, layer[1], shown)
     documents.add(
@@ -110,16 +110,16 @@ def insert(
     return number
 
 
-def marks_of(project_id: int, text: str) -> likeness.Marks:
-    """Return the marks by which near-duplicates of a constraint are found."""
-    return likeness.text_marks(project_id, likeness.words_of(text))
+def bands_of(project_id: int, text: str) -> likeness.Bands:
+    """Return the bands by which near-duplicates of a constraint are found."""
+    return likeness.text_bands(project_id, likeness.words_of(text))
 
 
 def notes_on_similar(transaction: Transaction, project_id: int, text: str) -> tuple[str, ...]:
     """Say which constraints that hold say nearly the same as a new one, the most alike first."""
     words = likeness.words_of(text)
     found: list[tuple[int, int, str]] = []
-    for number in likeness.candidates(transaction, Kind.CONSTRAINT, marks_of(project_id, text)):
+    for number in likeness.candidates(transaction, Kind.CONSTRAINT, bands_of(project_id, text)):
         row = transaction.one("SELECT text FROM constraints WHERE id = :id AND active = 1", {"id": number})
         if row is not None:
             alike = likeness.text_likeness(words, likeness.words_of(row[0]))
@@ -167,13 +167,13 @@ def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Remove constraints with their tags, marks and documents."""
+    """Remove constraints with their tags, bands and documents."""
     rows = transaction.all(
         f"SELECT id, text FROM constraints WHERE project_id = :project AND id IN ({', '.join(map(str, numbers))})",
         {"project": project_id},
     )
     for number, text in rows:
-        likeness.forget(transaction, Kind.CONSTRAINT, number, marks_of(project_id, text).recorded)
+        likeness.forget(transaction, Kind.CONSTRAINT, number, bands_of(project_id, text).recorded)
     transaction.many(
         "DELETE FROM constraints WHERE project_id = :project AND id = :id",
         [{"project": project_id, "id": number} for number in numbers],

@@ -1,4 +1,4 @@
-"""Bringing what a decision says into its tables: the row, its history, its names, counts, marks and document."""
+"""Bringing what a decision says into its tables: the row, its history, its names, counts, bands and document."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def create(
     agent: Named | None,
     at: int,
     uid: bytes | None = None,
-    marks: likeness.Marks | None = None,
+    bands: likeness.Bands | None = None,
 ) -> Current:
     """Make a decision whose key is not there yet.
 
     Args:
         at: when it was made, in milliseconds UTC.
         uid: 16 bytes; None takes random ones.
-        marks: what :func:`marks_of` gives, where it is known already.
+        bands: what :func:`bands_of` gives, where it is known already.
     """
     uid = uid or os.urandom(16)
     seq = next_seq(transaction, project_id)
@@ -60,8 +60,8 @@ def create(
     made = Current(number, uid, seq, key, 1, state, agent, at, at)
     _link(transaction, number, at, state)
     _count(transaction, project_id, [(state, 1)])
-    marks = marks_of(project_id, key, state.value) if marks is None else marks
-    likeness.remember(transaction, Kind.DECISION, number, marks.recorded)
+    bands = bands_of(project_id, key, state.value) if bands is None else bands
+    likeness.remember(transaction, Kind.DECISION, number, bands.recorded)
     documents.add(transaction, _document(project_id, made))
     return made
 
@@ -129,7 +129,7 @@ def change(
         _link(transaction, before.id, before.created_at, state)
     _count(transaction, project_id, [(old, -1), (state, 1)])
     if old.value != state.value:
-        gone, come = (set(value_marks(project_id, value).recorded) for value in (old.value, state.value))
+        gone, come = (set(value_bands(project_id, value).recorded) for value in (old.value, state.value))
         likeness.forget(transaction, Kind.DECISION, before.id, gone - come)
         likeness.remember(transaction, Kind.DECISION, before.id, come - gone)
     documents.remove(transaction, Kind.DECISION, [before.id])
@@ -145,7 +145,7 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
     )
     for number, current in currents(transaction, rows).items():
         _count(transaction, project_id, [(current.state, -1)])
-        gone = marks_of(project_id, current.key, current.state.value)
+        gone = bands_of(project_id, current.key, current.state.value)
         likeness.forget(transaction, Kind.DECISION, number, gone.recorded)
         transaction.execute("DELETE FROM decisions WHERE id = :id", {"id": number})
         documents.remove(transaction, Kind.DECISION, [number])
@@ -260,11 +260,11 @@ def _count(transaction: Transaction, project_id: int, changes: Sequence[tuple[St
     )
 
 
-def marks_of(project_id: int, key: str, value: Value) -> likeness.Marks:
-    """Return the marks of a decision's key and value."""
-    return likeness.key_marks(project_id, likeness.words_of(key)) + value_marks(project_id, value)
+def bands_of(project_id: int, key: str, value: Value) -> likeness.Bands:
+    """Return the bands of a decision's key and value."""
+    return likeness.key_bands(project_id, likeness.words_of(key)) + value_bands(project_id, value)
 
 
-def value_marks(project_id: int, value: Value) -> likeness.Marks:
-    """Return the marks of a decision's value; a number has none."""
-    return likeness.text_marks(project_id, likeness.words_of(value)) if isinstance(value, str) else likeness.NO_MARKS
+def value_bands(project_id: int, value: Value) -> likeness.Bands:
+    """Return the bands of a decision's value; a number has none."""
+    return likeness.text_bands(project_id, likeness.words_of(value)) if isinstance(value, str) else likeness.NO_BANDS

@@ -157,8 +157,8 @@ def upsert(
         return Done(decision(before, notes=(*given.notes, "nothing was changed")), None)
     after = tables.change(transaction, project_id, before, wanted, agent, now)
     value_is_new = wanted.value != before.state.value
-    marks = tables.value_marks(project_id, wanted.value)
-    similar = _similar(transaction, None, wanted.value, marks, before.id) if value_is_new else ()
+    bands = tables.value_bands(project_id, wanted.value)
+    similar = _similar(transaction, None, wanted.value, bands, before.id) if value_is_new else ()
     replaced = _replaced(before, now)
     result = decision(after, notes=given.notes, replaced=replaced, similar=similar)
     previous, by = before.agent, None if agent is None else agent[0]
@@ -175,9 +175,9 @@ def _create(
             f"there is no decision {given.key!r} yet, so it needs a value", "Give value, or check the key"
         )
     wanted = _resolve(transaction, workplace, project_id, given, State(given.value), now)
-    marks = tables.marks_of(project_id, given.key, wanted.value)
-    similar = _similar(transaction, given.key, wanted.value, marks)
-    made = tables.create(transaction, project_id, given.key, wanted, agent, now, marks=marks)
+    bands = tables.bands_of(project_id, given.key, wanted.value)
+    similar = _similar(transaction, given.key, wanted.value, bands)
+    made = tables.create(transaction, project_id, given.key, wanted, agent, now, bands=bands)
     return Done(decision(made, notes=given.notes, similar=similar), None)
 
 
@@ -231,16 +231,16 @@ _CANDIDATE = f"SELECT id, key, value_text, value_number FROM decisions WHERE id 
 
 
 def _similar(
-    transaction: Transaction, key: str | None, value: Value, marks: likeness.Marks, itself: int | None = None
+    transaction: Transaction, key: str | None, value: Value, bands: likeness.Bands, itself: int | None = None
 ) -> tuple[Similar, ...]:
     """Return other decisions that one looks like, the most alike first; deprecated ones are no contradiction.
 
     Args:
         key: the key of a new decision; None looks at the value alone.
-        marks: of the key and the value.
+        bands: of the key and the value.
         itself: the decision's number, if it is there already.
     """
-    numbers = [number for number in likeness.candidates(transaction, Kind.DECISION, marks) if number != itself]
+    numbers = [number for number in likeness.candidates(transaction, Kind.DECISION, bands) if number != itself]
     if not numbers:
         return ()
     key_words = () if key is None else likeness.words_of(key)

@@ -160,7 +160,7 @@ def _keep(
 
 
 def remove_expired(transaction: Transaction, now: int) -> None:
-    """Remove every claim that has ended, so that what is claimed again begins anew."""
+    """Remove every claim that has ended, so that what is claimed again starts as a new claim."""
     transaction.execute("DELETE FROM file_claims WHERE expires_at <= :now", {"now": now})
 
 

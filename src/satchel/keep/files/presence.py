@@ -1,4 +1,4 @@
-"""Whether anything is claimed at all: mostly nothing is, and whoever asks need not load what claims are."""
+"""Whether anything is claimed at all: mostly nothing is, and then callers need not load what claims are."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import apsw
 
-from satchel.base.errors import SatchelError, StoreDamaged, StoreForeign
+from satchel.base.errors import SatchelError, StoreDamaged, StoreForeign, StoreMissing, Untrusted
 from satchel.base.paths import filesystem_kind
 from satchel.find import index_sqlite as index
 from satchel.keep.finding import index_problems
@@ -19,7 +19,7 @@ from satchel.keep.housekeeping import leftovers
 from satchel.keep.housekeeping.counts import count_problems
 from satchel.keep.housekeeping.packages import count_deliveries
 from satchel.keep.projects import Workplace
-from satchel.store import backups, upkeep
+from satchel.store import accepting, backups, upkeep
 from satchel.store.failures import one_line
 from satchel.store.opening import ENGINE
 from satchel.store.schema import SCHEMA_VERSION
@@ -40,6 +40,11 @@ class Check:
     name: str
     status: str
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class BeyondRepair(Check):
+    """A check that failed so that only a backup or an empty store helps: `init --new` sets such a file aside."""
 
 
 Examination = tuple[str, Callable[[SqliteEngine], Check]]
@@ -135,10 +140,11 @@ def _check_version(engine: SqliteEngine) -> Check:
 def _check_file(engine: SqliteEngine) -> Check:
     found = upkeep.file_problems(engine)
     if found:
+        problem = f"{one_line(found[0])} ({len(found)} in all)"
         # the index can be made anew from what is kept, so its damage is no reason to go back to a backup
-        is_index = all(index.is_about_index(problem) for problem in found)
-        remedy = "`satchel rebuild` makes the index anew" if is_index else _way_back(engine)
-        return Check("file", "failed", f"{one_line(found[0])} ({len(found)} in all); {remedy}")
+        if all(index.is_about_index(problem) for problem in found):
+            return Check("file", "failed", f"{problem}; `satchel rebuild` makes the index anew")
+        return _beyond_repair("file", problem, engine)
     return Check("file", "ok", "the full integrity check passed")
 
 
@@ -146,7 +152,7 @@ def _check_index(engine: SqliteEngine) -> Check:
     with engine.read() as transaction:
         found = index_problems(transaction)
     if found:
-        return Check("index", "failed", f"{'; '.join(found)}; `satchel rebuild` makes it anew")
+        return Check("index", "failed", f"{'; '.join(found)}; `satchel rebuild` rebuilds it")
     return Check("index", "ok", "index, documents and tables agree")
 
 
@@ -162,11 +168,10 @@ def _check_deliveries(engine: SqliteEngine) -> Check:
     with engine.read() as transaction:
         recorded, gone, of_others = count_deliveries(transaction)
     if of_others:
-        return Check(
+        return _beyond_repair(
             "deliveries",
-            "failed",
-            f"{of_others} of {recorded} are of another project's items than their run is: somebody changed the file; "
-            f"{_way_back(engine)}",
+            f"{of_others} of {recorded} are of another project's items than their run is: somebody changed the file",
+            engine,
         )
     left = f", {gone} of items that are gone; `satchel compact` removes those" if gone else ""
     return Check("deliveries", "ok", f"{recorded} recorded{left}")
@@ -199,20 +204,38 @@ def _guarded(name: str, examination: Callable[[SqliteEngine], Check], engine: Sq
     try:
         with engine.without_deadline():
             return examination(engine)
-    except StoreDamaged as error:
-        return Check(name, "failed", f"{error.problem}; {_way_back(engine)}")
+    except (StoreDamaged, StoreForeign) as error:
+        return _beyond_repair(name, error.problem, engine)
+    except StoreMissing as error:
+        if backups.newest_usable(engine.file, engine.trust) is not None:
+            return BeyondRepair(name, "failed", f"{error.problem}; {error.remedy}")
+        return BeyondRepair(
+            name,
+            "failed",
+            f"{error.problem}; there is no usable backup: `satchel init --new` begins with an empty store",
+        )
+    except Untrusted as error:
+        if accepting.is_acceptable(engine):
+            return Check(name, "failed", f"{error.problem}; {error.remedy}")
+        return _beyond_repair(name, error.problem, engine)
     except SatchelError as error:
-        way = _way_back(engine) if isinstance(error, StoreForeign) else error.remedy
-        return Check(name, "failed", f"{error.problem}; {way}")
+        return Check(name, "failed", f"{error.problem}; {error.remedy}")
     except (LookupError, TypeError, ValueError, AssertionError, apsw.Error) as error:
         # a value that no column of ours can hold: the row was changed below all rules
-        return Check(
-            name, "failed", f"the rows are not as Satchel writes them ({one_line(error)}); {_way_back(engine)}"
-        )
+        return _beyond_repair(name, f"the rows are not as Satchel writes them ({one_line(error)})", engine)
+
+
+def _beyond_repair(name: str, problem: str, engine: SqliteEngine) -> BeyondRepair:
+    return BeyondRepair(name, "failed", f"{problem}; {_way_back(engine)}")
 
 
 def _way_back(engine: SqliteEngine) -> str:
     """Say how to go on from a store that cannot be used as it is; what is said can be done."""
+    if engine.trust is not None and not engine.trust.knows_place:
+        return (
+            "neither it nor a backup beside it is known to be yours: `satchel init --new` sets the file aside and "
+            "begins with an empty store"
+        )
     newest = backups.newest_usable(engine.file, engine.trust)
     if newest is not None:
         return f"`satchel restore` goes back to the newest backup, {newest.file.name}"
@@ -225,15 +248,15 @@ def _way_back(engine: SqliteEngine) -> str:
 def _check_schema(engine: SqliteEngine) -> Check:
     found = leftovers.schema_problems(engine)
     if found:
-        return Check("schema", "failed", f"{one_line(leftovers.listed(found))}; {_way_back(engine)}")
+        return _beyond_repair("schema", one_line(leftovers.listed(found)), engine)
     return Check("schema", "ok", "no object that Satchel did not make")
 
 
 def _check_texts(engine: SqliteEngine) -> Check:
     found = leftovers.text_problems(engine)
     if found:
-        remedy = f"`satchel forget` removes an item by its id; {_way_back(engine)}"
-        return Check("texts", "failed", f"{leftovers.listed(found)}; these rows are left out of answers; {remedy}")
+        problem = f"{leftovers.listed(found)}; these rows are left out of answers"
+        return _beyond_repair("texts", f"{problem}; `satchel forget` removes an item by its id", engine)
     return Check("texts", "ok", "every text was read")
 
 

@@ -10,7 +10,7 @@ from satchel.base.text import check_encodable
 from satchel.find import index_sqlite as index
 from satchel.keep import past_conversations, projects
 from satchel.keep.housekeeping import checks, clearing, counts, forgetting, packages, statistics, summaries
-from satchel.keep.housekeeping.checks import Check, Examination
+from satchel.keep.housekeeping.checks import BeyondRepair, Check, Examination
 from satchel.keep.housekeeping.clearing import Cleared
 from satchel.keep.housekeeping.forgetting import Forgotten
 from satchel.keep.housekeeping.statistics import Statistics
@@ -19,6 +19,7 @@ from satchel.keep.projects import Workplace
 from satchel.store import accepting, backups, upkeep
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
+from satchel.store.sqlite import SqliteEngine
 from satchel.store.upkeep import Restored, Shrunk
 
 
@@ -29,7 +30,7 @@ class Housekeeping:
         """Keep the store of a workplace in order.
 
         Args:
-            examinations: what the doctor looks at besides, for floors above this one.
+            examinations: what the doctor looks at besides, for layers above this one.
         """
         self._workplace = workplace
         self._engine = workplace.engine
@@ -47,10 +48,13 @@ class Housekeeping:
         Raises:
             Conflict: ``new`` was asked for, and there is a store that can be used.
         """
-        aside = upkeep.make_room(self._engine) if new else None
+        aside = upkeep.make_room(self._engine, self._is_usable) if new else None
         with self._engine.write() as transaction:
             projects.ensure(transaction, self._workplace, self._workplace.clock())
         return aside
+
+    def _is_usable(self, engine: SqliteEngine) -> bool:
+        return not any(isinstance(check, BeyondRepair) for check in checks.examine(engine, (), self._examinations))
 
     def statistics(self) -> Statistics:
         """Count what the project holds."""
@@ -89,14 +93,16 @@ class Housekeeping:
         """Return the newest backup of the store that passes its check.
 
         Raises:
-            NotFound: there is none.
+            NotFound: there is none, or the store is not listed, so that what lies beside it may be anyone's.
         """
         self._engine.check_files()
-        newest = backups.newest_usable(self._engine.file, self._engine.trust)
+        trust = self._engine.trust
+        is_mine = trust is None or trust.knows_place
+        newest = backups.newest_usable(self._engine.file, trust) if is_mine else None
         if newest is not None:
             return newest
         raise NotFound(
-            f"there is no usable backup of {self._engine.file}",
+            f"there is no usable backup of {self._engine.file}{'' if is_mine else ' that is known to be yours'}",
             "Name a copy that you have: `satchel restore PATH`, or begin anew: `satchel init --new`",
         )
 

@@ -27,7 +27,7 @@ class Statistics:
         messages: how many that have not expired; so for ``file_changes``, ``claims`` and ``error_patterns``.
         packages: pairs of status and how many.
         solutions: how many of error patterns that have not expired.
-        deliveries: how often an item was handed to an agent.
+        deliveries: how often an item was delivered to an agent.
         conversations: how many with other models had a turn and go on.
         turns: how many those had.
         turn_bytes: what questions, prompts and answers of those take.

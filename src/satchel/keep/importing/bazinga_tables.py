@@ -104,7 +104,7 @@ class BazingaTables:
         """Read only one project's error patterns and strategies from now on.
 
         Args:
-            wanted: its ``project_id``; None takes the only one. Where no row names a project, all belong to whoever
+            wanted: its ``project_id``; None takes the only one. Where no row names a project, all belong to the one who
                 takes them.
 
         Raises:

@@ -51,7 +51,7 @@ class Messages:
         Args:
             message: at most ``context.max_content_kib``.
             to: the agent it is for, who need not have acted yet; ``all`` is everyone but the sender. None is everyone
-                too, and for a reply whoever sent what it answers, or that message's addressee where one answers
+                too, and for a reply the sender of what it answers, or that message's addressee where one answers
                 oneself.
             type: decision, warning, request or info.
             priority: low, medium, high or critical.

@@ -274,7 +274,7 @@ def _searchable(message: str, payload: str | None) -> str:
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Remove messages with their documents and whoever's reads of them; replies to them stay."""
+    """Remove messages with their documents and all reads of them; replies to them stay."""
     listed = ", ".join(map(str, numbers))
     transaction.execute(
         f"DELETE FROM agent_messages WHERE project_id = :project AND id IN ({listed})", {"project": project_id}

@@ -127,7 +127,7 @@ def find_unread(transaction: Transaction, reader: Reader, numbers: Sequence[int]
     Args:
         numbers: only these; None takes all that is unread.
     """
-    # whoever only counts leaves writing alone
+    # a caller that only counts leaves updates alone
     from satchel.keep.messages.updates import Unread
 
     columns = f"m.id, m.to_agent_id IS NULL, m.expires_at, m.read_expires_at, EXISTS ({_READ})"

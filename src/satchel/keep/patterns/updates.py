@@ -123,7 +123,7 @@ def solve(
         now: milliseconds UTC.
 
     Returns:
-        The solution's number, whether it is new, and notes for whoever gave it.
+        The solution's number, whether it is new, and notes for its author.
     """
     rows = transaction.all(
         "SELECT id, solution, agent_id FROM error_solutions WHERE project_id = :project AND pattern_id = :pattern",

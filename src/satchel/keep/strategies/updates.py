@@ -80,7 +80,7 @@ def insert(
     now: int,
     uid: bytes | None = None,
 ) -> int:
-    """Store a strategy with its marks and its document.
+    """Store a strategy with its bands and its document.
 
     Args:
         now: when it was saved, in milliseconds UTC.
@@ -107,25 +107,25 @@ def insert(
             "now": now,
         },
     )
-    likeness.remember(transaction, Kind.STRATEGY, number, marks_of(project_id, new.insight).recorded)
+    likeness.remember(transaction, Kind.STRATEGY, number, bands_of(project_id, new.insight).recorded)
     text = _searchable(new.topic, new.insight, new.lang, new.framework)
     documents.add(transaction, Document(Kind.STRATEGY, number, seq, project_id, None, text, now, agent_id=agent))
     return number
 
 
-def marks_of(project_id: int, insight: str) -> likeness.Marks:
-    """Return the marks by which near-duplicates of an insight are found; one of few words is compared as keys are."""
+def bands_of(project_id: int, insight: str) -> likeness.Bands:
+    """Return the bands by which near-duplicates of an insight are found; one of few words is compared as keys are."""
     words = likeness.words_of(insight)
     if len(words) < likeness.MIN_WORDS:
-        return likeness.key_marks(project_id, words)
-    return likeness.text_marks(project_id, words)
+        return likeness.key_bands(project_id, words)
+    return likeness.text_bands(project_id, words)
 
 
 def notes_on_similar(transaction: Transaction, project_id: int, insight: str) -> tuple[str, ...]:
     """Say which strategies say nearly the same as a new one, the most alike first; they are never merged."""
     words = likeness.words_of(insight)
     found: list[tuple[int, int, str]] = []
-    for number in likeness.candidates(transaction, Kind.STRATEGY, marks_of(project_id, insight)):
+    for number in likeness.candidates(transaction, Kind.STRATEGY, bands_of(project_id, insight)):
         row = transaction.one(
             "SELECT topic, insight FROM strategies WHERE project_id = :project AND id = :id",
             {"project": project_id, "id": number},
@@ -208,13 +208,13 @@ def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Remove strategies with their marks and documents."""
+    """Remove strategies with their bands and documents."""
     rows = transaction.all(
         f"SELECT id, insight FROM strategies WHERE project_id = :project AND id IN ({', '.join(map(str, numbers))})",
         {"project": project_id},
     )
     for number, insight in rows:
-        likeness.forget(transaction, Kind.STRATEGY, number, marks_of(project_id, insight).recorded)
+        likeness.forget(transaction, Kind.STRATEGY, number, bands_of(project_id, insight).recorded)
     transaction.many(
         "DELETE FROM strategies WHERE project_id = :project AND id = :id",
         [{"project": project_id, "id": number} for number, _ in rows],
