@@ -1,10 +1,9 @@
-"""Results of a search as compact text and as JSON."""
+"""Results of a search as compact text."""
 
 from __future__ import annotations
 
 import time
 
-from satchel.base.clock import iso
 from satchel.interfaces.text_parts import content_lines, place_text, value_text
 from satchel.keep.finding import Explanation, Found, FoundPage
 from satchel.keep.kinds import KINDS
@@ -68,42 +67,3 @@ def explanation_text(explanation: Explanation) -> str:
     lines += [f"loop or task: {explanation.segment:g}"] if explanation.segment else []
     lines += [f"author named: {explanation.author:g}"] if explanation.author else []
     return "\n".join(lines)
-
-
-def found_fields(page: FoundPage) -> dict[str, object]:
-    """Return results as JSON fields; what is not set is left out."""
-    return {
-        "results": [_fields(result) for result in page.results],
-        "total": page.total,
-        "next_offset": page.next_offset,
-        "notes": list(page.notes),
-    }
-
-
-def _fields(result: Found) -> dict[str, object]:
-    fields: dict[str, object] = {
-        "id": result.ref,
-        "kind": result.kind,
-        "type": result.type,
-        "snippet": result.snippet.text,
-        "marks": [list(mark) for mark in result.snippet.marks],
-        "score": result.score,
-        "by_surroundings": result.by_surroundings,
-        "agent": result.agent,
-        "run_id": result.run_id,
-        "task_id": result.task_id,
-        "loop_id": result.loop_id,
-        "file": result.file,
-        "status": result.status,
-        "created_at": iso(result.created_at),
-    }
-    if result.explanation is not None:
-        fields["explanation"] = {
-            "terms": [
-                {"term": share.term, "idf": share.idf, "own": share.own, "around": share.around}
-                for share in result.explanation.shares
-            ],
-            "segment": result.explanation.segment,
-            "author": result.explanation.author,
-        }
-    return {name: value for name, value in fields.items() if value is not None}

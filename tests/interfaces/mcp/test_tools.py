@@ -33,7 +33,7 @@ READING = {
     "search": ["search"],
     "decisions": ["get_decision", "find_decisions"],
     "constraints": ["get_constraints"],
-    "get_briefing": [],
+    "briefing": [],
     "errors": [],
     "packages": ["get_packages"],
     "messages": ["get_messages"],

@@ -45,6 +45,11 @@ def _before(before: DecisionState, now: Decision) -> list[str]:
     return [f"{_INDENT}before, as {before.agent or 'somebody unnamed'} set it {local_time(before.set_at)}:", *changed]
 
 
+def constraint_added(constraint: Constraint) -> str:
+    """Say that a rule was added."""
+    return f"added {constraint.ref} ({constraint.category}, {constraint.priority})"
+
+
 def deactivated(constraint: Constraint) -> str:
     """Say since when, by whom and why a rule does not hold, and what it was."""
     since = "" if constraint.deactivated_at is None else f" since {local_time(constraint.deactivated_at)}"

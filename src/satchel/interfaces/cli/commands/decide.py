@@ -56,7 +56,7 @@ def command(
     """
     from satchel.interfaces.cli.confirmations import decided
     from satchel.interfaces.cli.values import typed_value
-    from satchel.interfaces.ledger.to_json import decision_fields
+    from satchel.interfaces.to_json import fields_of
 
     if is_text and value is None:
         raise click.UsageError("--text is about VALUE; give that too")
@@ -77,7 +77,7 @@ def command(
             expected_revision=expected_revision,
         )
         if as_json:
-            show_json(decision_fields(decision))
+            show_json(fields_of(decision))
         else:
             click.echo(decided(decision))
             warn_notes(decision.notes)

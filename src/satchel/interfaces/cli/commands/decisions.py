@@ -66,7 +66,7 @@ def command(
       satchel decisions how long do sessions live
       satchel decisions --key session_ttl
     """
-    from satchel.interfaces.ledger.to_json import decision_page_fields, history_fields
+    from satchel.interfaces.to_json import fields_of
 
     if key is not None:
         _refuse_filters()
@@ -74,7 +74,7 @@ def command(
         if key is not None:
             history = satchel.decisions.get(key, limit=limit, offset=offset)
             if as_json:
-                show_json(history_fields(history))
+                show_json(fields_of(history))
             else:
                 _show_history(history)
             tell(satchel)
@@ -96,7 +96,7 @@ def command(
             offset=offset,
         )
         if as_json:
-            show_json(decision_page_fields(page))
+            show_json(fields_of(page, "decisions"))
         else:
             _show(page)
         tell(satchel)

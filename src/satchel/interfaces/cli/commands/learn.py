@@ -75,7 +75,7 @@ def error(
       satchel learn error TS2307 "Cannot find module 'zod'" --lang typescript --stack-file build.log
     """
     from satchel.interfaces.briefing.errors_text import reported_text
-    from satchel.interfaces.briefing.to_json import reported_fields
+    from satchel.interfaces.to_json import fields_of
 
     message = given_or_read(message, "message")
     trace = None if stack is None else stack.read()
@@ -93,7 +93,7 @@ def error(
             ttl_days=ttl_days,
         )
         if as_json:
-            show_json(reported_fields(reported))
+            show_json(fields_of(reported))
         else:
             click.echo(reported_text(reported))
         tell(satchel)
@@ -135,7 +135,7 @@ def errors(
     Example:
       satchel learn errors --lang python --state unsolved
     """
-    from satchel.interfaces.briefing.to_json import error_page_fields
+    from satchel.interfaces.to_json import fields_of
 
     with opened(db, project, read_only=True) as satchel:
         page = satchel.patterns.find(
@@ -151,7 +151,7 @@ def errors(
             offset=offset,
         )
         if as_json:
-            show_json(error_page_fields(page))
+            show_json(fields_of(page, "patterns"))
         else:
             _show(page)
         tell(satchel)
@@ -224,7 +224,7 @@ def outcome(
     """
     from satchel.interfaces.briefing.errors_text import solution_text
     from satchel.interfaces.briefing.outcomes import judge, outcome_text
-    from satchel.interfaces.briefing.to_json import outcome_fields
+    from satchel.interfaces.to_json import fields_of
 
     if solution is not None and not helped:
         raise InvalidInput("--solution says what fixed an error, --failed that nothing was", "Leave one of them out")
@@ -232,10 +232,10 @@ def outcome(
         if solution is None:
             otherwise = "Give one such as y7 or s3; an error needs --solution"
             judged = judge(satchel, ref, helped, agent=None, otherwise=otherwise)
-            fields, text = outcome_fields(judged), outcome_text(judged)
+            fields, text = fields_of(judged), outcome_text(judged)
         else:
             recorded = satchel.patterns.solve(ref, solution)
-            fields, text = outcome_fields(recorded), solution_text(recorded, is_recorded=True)
+            fields, text = fields_of(recorded), solution_text(recorded, is_recorded=True)
         if as_json:
             show_json(fields)
         else:

@@ -51,12 +51,12 @@ def strategy(
       satchel learn strategy token-refresh "Refresh before expiry, not on 401: no request fails" --lang python
     """
     from satchel.interfaces.briefing.strategies_text import saved_text
-    from satchel.interfaces.briefing.to_json import strategy_fields
+    from satchel.interfaces.to_json import fields_of
 
     with opened(db, project, agent=agent) as satchel:
         saved = satchel.strategies.save(topic, insight, lang=lang, framework=framework)
         if as_json:
-            show_json(strategy_fields(saved))
+            show_json(fields_of(saved))
         else:
             click.echo(saved_text(saved))
         tell(satchel)
@@ -99,7 +99,7 @@ def strategies(
       satchel learn strategies --lang python --framework django
       satchel learn strategies --from-run r1
     """
-    from satchel.interfaces.briefing.to_json import strategy_page_fields
+    from satchel.interfaces.to_json import fields_of
 
     if from_run is not None:
         _refuse_list_options(context)
@@ -119,7 +119,7 @@ def strategies(
             offset=offset,
         )
         if as_json:
-            show_json(strategy_page_fields(page))
+            show_json(fields_of(page, "strategies"))
         else:
             _show(page)
         tell(satchel)
@@ -135,12 +135,12 @@ def _refuse_list_options(context: click.Context) -> None:
 
 
 def _propose(run_id: str, db: str | None, project: str | None, as_json: bool) -> None:
-    from satchel.interfaces.briefing.to_json import proposal_fields
+    from satchel.interfaces.to_json import fields_of
 
     with opened(db, project, read_only=True) as satchel:
         proposals = satchel.learning.strategies(run_id)
         if as_json:
-            shown = [proposal_fields(one) | {"command": _saving(one, db, project)} for one in proposals]
+            shown = [fields_of(one) | {"command": _saving(one, db, project)} for one in proposals]
             show_json({"run_id": run_id, "proposals": shown})
         else:
             for one in proposals:

@@ -45,7 +45,7 @@ def command(
       satchel read where do sessions live --type discovery
     """
     from satchel.interfaces.compact import page_text
-    from satchel.interfaces.to_json import page_fields
+    from satchel.interfaces.to_json import fields_of
 
     with opened(db, project, run_id=run_id, read_only=True) as satchel:
         page = satchel.entries.read(
@@ -70,7 +70,7 @@ def command(
 
         count = token_counter(encoding).measure(text)
     if as_json:
-        show_json(page_fields(page) | ({"answer_tokens": count} if count else {}))
+        show_json(fields_of(page, "entries") | ({"answer_tokens": count} if count else {}))
         return
     click.echo(text)
     if count is not None:

@@ -46,7 +46,8 @@ def command(
     Example:
       satchel search where do sessions expire
     """
-    from satchel.interfaces.found_text import explanation_text, found_fields, result_line
+    from satchel.interfaces.found_text import explanation_text, result_line
+    from satchel.interfaces.to_json import fields_of
 
     with opened(db, project, read_only=True) as satchel:
         page = satchel.finding.search(
@@ -67,7 +68,7 @@ def command(
             explain=explain,
         )
     if as_json:
-        show_json(found_fields(page))
+        show_json(fields_of(page, "results"))
         return
     rest = f"; --offset {page.next_offset} shows more" if page.next_offset is not None else ""
     click.echo(f"{len(page.results)} of {page.total} results{rest}")

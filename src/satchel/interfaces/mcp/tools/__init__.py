@@ -7,7 +7,6 @@ from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.mcp.tools import (
     admin,
     briefing,
-    constraints,
     consult,
     context,
     decisions,
@@ -17,12 +16,14 @@ from satchel.interfaces.mcp.tools import (
     packages,
     search,
 )
+from satchel.interfaces.operations import constraints
+from satchel.interfaces.operations.as_tool import tools_of
 
 ALL_TOOLS: tuple[Tool[Satchel], ...] = (
     *context.TOOLS,
     *search.TOOLS,
     *decisions.TOOLS,
-    *constraints.TOOLS,
+    *tools_of(constraints.OPERATIONS),
     *briefing.TOOLS,
     *errors.TOOLS,
     *packages.TOOLS,

@@ -24,7 +24,7 @@ from satchel.interfaces.mcp.parameters import (
 )
 from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.mcp.schema import Schema, check_arguments
-from satchel.interfaces.to_json import entry_fields, page_fields
+from satchel.interfaces.to_json import fields_of
 from satchel.keep.entries import ENTRY_TYPES, NewEntry
 
 _NOTE: Mapping[str, Schema] = {
@@ -78,7 +78,7 @@ def write_context(
     notes = [_ONLY_A_NOTE] if any(entry.type == "decision" for entry in kept) else []
 
     def fields() -> dict[str, object]:
-        return {"entries": [entry_fields(entry) for entry in kept], **({"notes": notes} if notes else {})}
+        return {"entries": [fields_of(entry) for entry in kept], **({"notes": notes} if notes else {})}
 
     return answer(
         call,
@@ -126,7 +126,11 @@ def read_context(
             run_id=run_id,
         )
     return answer(
-        call, format, lambda: page_text(page), lambda: page_fields(page), files=[entry.file for entry in page.entries]
+        call,
+        format,
+        lambda: page_text(page),
+        lambda: fields_of(page, "entries"),
+        files=[entry.file for entry in page.entries],
     )
 
 

@@ -53,7 +53,7 @@ def set_decision(
 ) -> str:
     """Set one decision, or several in one transaction. What is not given is not passed on, so that it stays."""
     from satchel.interfaces.ledger.decisions_text import set_text
-    from satchel.interfaces.ledger.to_json import decision_fields
+    from satchel.interfaces.to_json import fields_of
     from satchel.keep.decisions import NewDecision
 
     if decisions is not None and given:
@@ -73,7 +73,7 @@ def set_decision(
         call,
         format,
         lambda: set_text(done),
-        lambda: {"decisions": [decision_fields(decision) for decision in done]},
+        lambda: {"decisions": [fields_of(decision) for decision in done]},
         agent=agent,
     )
 
@@ -89,11 +89,11 @@ def get_decision(
 ) -> str:
     """Show one decision with what it was before."""
     from satchel.interfaces.ledger.decisions_text import history_text
-    from satchel.interfaces.ledger.to_json import history_fields
+    from satchel.interfaces.to_json import fields_of
 
     with call.on_cancel(call.service.interrupter()):
         history = call.service.decisions.get(key, limit=limit, offset=offset)
-    return answer(call, format, lambda: history_text(history), lambda: history_fields(history))
+    return answer(call, format, lambda: history_text(history), lambda: fields_of(history))
 
 
 def find_decisions(
@@ -118,7 +118,7 @@ def find_decisions(
 ) -> str:
     """Find decisions."""
     from satchel.interfaces.ledger.decisions_text import decisions_text
-    from satchel.interfaces.ledger.to_json import decision_page_fields
+    from satchel.interfaces.to_json import fields_of
 
     with call.on_cancel(call.service.interrupter()):
         page = call.service.decisions.find(
@@ -137,7 +137,7 @@ def find_decisions(
             limit=limit,
             offset=offset,
         )
-    return answer(call, format, lambda: decisions_text(page), lambda: decision_page_fields(page))
+    return answer(call, format, lambda: decisions_text(page), lambda: fields_of(page, "decisions"))
 
 
 TOOLS: tuple[Tool[Satchel], ...] = (

@@ -30,7 +30,7 @@ def report_error(
 ) -> str:
     """Report an error; the answer says what fixed it before."""
     from satchel.interfaces.briefing.errors_text import reported_text
-    from satchel.interfaces.briefing.to_json import reported_fields
+    from satchel.interfaces.to_json import fields_of
 
     with call.on_cancel(call.service.interrupter()):
         reported = call.service.patterns.report(
@@ -45,7 +45,7 @@ def report_error(
             run_id=run_id,
             agent=agent,
         )
-    return answer(call, format, lambda: reported_text(reported), lambda: reported_fields(reported), agent=agent)
+    return answer(call, format, lambda: reported_text(reported), lambda: fields_of(reported), agent=agent)
 
 
 def report_outcome(
@@ -61,7 +61,7 @@ def report_outcome(
     """Say whether a solution or a strategy helped, or with an error what fixed it."""
     from satchel.interfaces.briefing.errors_text import solution_text
     from satchel.interfaces.briefing.outcomes import is_judged, judge, outcome_text
-    from satchel.interfaces.briefing.to_json import outcome_fields
+    from satchel.interfaces.to_json import fields_of
 
     if error is None:
         with call.on_cancel(call.service.interrupter()):
@@ -72,7 +72,7 @@ def report_outcome(
                 agent=agent,
                 otherwise="Give one such as y7 or s3; a text needs error beside it, such as x4: what it fixed",
             )
-        return answer(call, format, lambda: outcome_text(judged), lambda: outcome_fields(judged), agent=agent)
+        return answer(call, format, lambda: outcome_text(judged), lambda: fields_of(judged), agent=agent)
     if is_judged(solution):
         raise InvalidInput(
             f"error was given beside solution {solution.strip()!r}, which is there already",
@@ -89,7 +89,7 @@ def report_outcome(
         call,
         format,
         lambda: solution_text(recorded, is_recorded=True),
-        lambda: outcome_fields(recorded),
+        lambda: fields_of(recorded),
         agent=agent,
     )
 

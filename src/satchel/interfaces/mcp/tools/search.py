@@ -34,7 +34,8 @@ def search(
 ) -> str:
     """Search everything the project keeps."""
     # an agent that never searches does not pay for it at start
-    from satchel.interfaces.found_text import found_fields, found_text
+    from satchel.interfaces.found_text import found_text
+    from satchel.interfaces.to_json import fields_of
 
     with call.on_cancel(call.service.interrupter()):
         page = call.service.finding.search(
@@ -58,7 +59,7 @@ def search(
         call,
         format,
         lambda: found_text(page),
-        lambda: found_fields(page),
+        lambda: fields_of(page, "results"),
         files=[result.file for result in page.results],
     )
 

@@ -1,0 +1,8 @@
+"""Every operation, in the order in which agents see the tools."""
+
+from __future__ import annotations
+
+from satchel.interfaces.operations import constraints
+from satchel.interfaces.operations.declaration import Operation
+
+OPERATIONS: tuple[Operation, ...] = (*constraints.OPERATIONS,)

@@ -1,0 +1,71 @@
+"""What holds for every declared operation: what it names exists, and is taken by what runs it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from typing import Any, get_type_hints
+
+import pytest
+
+from satchel.client import Satchel
+from satchel.interfaces.operations.all import OPERATIONS
+from satchel.interfaces.operations.declaration import Operation, Table, load
+
+EVERY = [*OPERATIONS, *(other for one in OPERATIONS for other in one.instead.values())]
+
+
+def name_of(operation: Operation) -> str:
+    return operation.tool or " ".join(operation.command) or str(operation.run)
+
+
+def names_taken(operation: Operation) -> set[str]:
+    """Return the parameters of what runs an operation; of filters as a TypedDict, its keys."""
+    function: Any = operation.run
+    if isinstance(function, str):
+        service, _, method = function.partition(".")
+        if not method:
+            function = getattr(Satchel, service)
+        else:
+            hints = inspect.get_annotations(getattr(Satchel, service).func)
+            modules = [module for name, module in sys.modules.items() if name.startswith("satchel.")]
+            (owner,) = {getattr(module, hints["return"]) for module in modules if hasattr(module, hints["return"])}
+            function = getattr(owner, method)
+    return set(_names(function))
+
+
+def _names(function: Any) -> Iterator[str]:
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+            yield parameter.name
+            continue
+        filters = str(parameter.annotation).removeprefix("Unpack[").removesuffix("]")
+        owners = [module for name, module in sys.modules.items() if name.startswith("satchel.")]
+        for typed in {getattr(module, filters) for module in owners if hasattr(module, filters)}:
+            yield from get_type_hints(typed)
+
+
+@pytest.mark.parametrize("operation", EVERY, ids=name_of)
+def test_every_parameter_is_one_of_what_runs_it(operation: Operation) -> None:
+    declared = {one.passed_as or one.name for one in operation.parameters if not one.for_people}
+    assert declared - names_taken(operation) - operation.instead.keys() == set()
+
+
+@pytest.mark.parametrize("operation", EVERY, ids=name_of)
+def test_what_shows_an_answer_exists(operation: Operation) -> None:
+    places = [operation.text, operation.fields, operation.asks]
+    places += [] if isinstance(operation.shown, Table) else [operation.shown]
+    assert all(callable(load(place)) for place in places if place)
+
+
+@pytest.mark.parametrize("operation", EVERY, ids=name_of)
+def test_an_operation_has_a_text_for_agents_and_help_for_people(operation: Operation) -> None:
+    assert not operation.tool or (operation.text and operation.about and operation.toolset)
+    assert not operation.command or (operation.help and operation.examples)
+
+
+@pytest.mark.parametrize("operation", EVERY, ids=name_of)
+def test_a_parameter_is_declared_once_in_an_operation(operation: Operation) -> None:
+    names = [one.name for one in operation.parameters]
+    assert len(names) == len(set(names))
