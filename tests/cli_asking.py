@@ -30,8 +30,8 @@ def options_of(groups: Collection[str]) -> set[tuple[str, str]]:
 
 
 def asked(cli: Cli, command: tuple[str, ...], *more: str) -> dict[str, Any]:
-    """Run a command with ``--json``; return its answer, which is empty where it was refused."""
+    """Run a command with ``--json``; return its answer, of ``decide`` its one decision; empty where it was refused."""
     name, *arguments = command
     _, out, _ = cli(*name.split(), *arguments, *more, "--json")
     answer: dict[str, Any] = json.loads(out) if out else {}
-    return answer
+    return answer["decisions"][0] if name == "decide" and answer else answer

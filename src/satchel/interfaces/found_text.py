@@ -9,7 +9,7 @@ from satchel.keep.finding import Explanation, Found, FoundPage
 from satchel.keep.kinds import KINDS
 
 _USUAL_KIND = "entry"
-_USUAL_STATES = frozenset(thing.statuses[0] for thing in KINDS.values())
+USUAL_STATES = frozenset(thing.statuses[0] for thing in KINDS.values())
 _KIND_NAMES = frozenset(thing.name for thing in KINDS.values())
 
 
@@ -30,7 +30,7 @@ def found_text(page: FoundPage) -> str:
 
 def result_line(result: Found) -> str:
     """Return the line that names a result: id, kind and type, author, place, time, and score."""
-    parts = [result.ref, *_what(result)]
+    parts = [result.ref, *kind_and_type(result)]
     if result.agent is not None:
         parts.append(f"by {value_text(result.agent)}")
     for label, value in (("run", result.run_id), ("task", result.task_id), ("loop", result.loop_id)):
@@ -38,7 +38,7 @@ def result_line(result: Found) -> str:
             parts.append(f"{label}:{value_text(value)}")
     if result.file is not None:
         parts.append(place_text(result.file, None))
-    if result.status not in _USUAL_STATES:
+    if result.status not in USUAL_STATES:
         parts.append(result.status)
     if result.by_surroundings:
         parts.append("beside-a-match")
@@ -46,7 +46,7 @@ def result_line(result: Found) -> str:
     return " ".join(parts)
 
 
-def _what(result: Found) -> tuple[str, ...]:
+def kind_and_type(result: Found) -> tuple[str, ...]:
     """Say what a result is: the type alone of an entry, unless a kind is called so too, as a decision is."""
     if result.type is None:
         return (result.kind,)

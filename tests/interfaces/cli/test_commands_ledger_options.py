@@ -27,7 +27,7 @@ FILTERS: list[tuple[tuple[str, ...], str, tuple[str, ...], list[str]]] = [
     (("decisions",), "--scope", ("--scope", "s1", "--scope", "s2"), ["d2", "d1"]),
     (("decisions",), "--min", ("--min", "11"), ["d3"]),
     (("decisions",), "--max", ("--max", "19.5"), ["d1"]),
-    (("decisions",), "--by", ("--by", "builder"), ["d2"]),
+    (("decisions",), "--author", ("--author", "builder"), ["d2"]),
     (("decisions",), "--since", ("--since", "2999-01-01"), []),
     (("decisions",), "--after-seq", ("--after-seq", "0"), ["d1", "d2", "d3"]),
     (("decisions",), "--order", ("--order", "asc"), ["d1", "d2", "d3"]),

@@ -5,13 +5,18 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any, get_type_hints
 
 import pytest
 
+from satchel import open_satchel
 from satchel.client import Satchel
 from satchel.interfaces.operations.all import OPERATIONS
 from satchel.interfaces.operations.declaration import Operation, Table, load
+from satchel.keep.decisions import NewDecision
+from satchel.keep.entries import NewEntry
+from satchel.keep.finding import Finding
 
 EVERY = [*OPERATIONS, *(other for one in OPERATIONS for other in one.instead.values())]
 
@@ -20,25 +25,24 @@ def name_of(operation: Operation) -> str:
     return operation.tool or " ".join(operation.command) or str(operation.run)
 
 
-def names_taken(operation: Operation) -> set[str]:
-    """Return the parameters of what runs an operation; of filters as a TypedDict, its keys."""
-    function: Any = operation.run
-    if isinstance(function, str):
-        service, _, method = function.partition(".")
-        if not method:
-            function = getattr(Satchel, service)
-        else:
-            hints = inspect.get_annotations(getattr(Satchel, service).func)
-            modules = [module for name, module in sys.modules.items() if name.startswith("satchel.")]
-            (owner,) = {getattr(module, hints["return"]) for module in modules if hasattr(module, hints["return"])}
-            function = getattr(owner, method)
-    return set(_names(function))
+@pytest.fixture(scope="module")
+def satchel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
+    with open_satchel(tmp_path_factory.mktemp("store") / "satchel.db", environ={}) as opened:
+        yield opened
 
 
-def _names(function: Any) -> Iterator[str]:
+PASSED_ON: dict[str, Any] = {"_write": NewEntry, "_set": NewDecision, "_search": Finding.search}
+"""What functions that pass arguments on pass them to."""
+
+
+def names_taken(function: Any) -> Iterator[str]:
+    """Yield the parameters of what runs an operation; of filters as a TypedDict, its keys."""
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
             yield parameter.name
+            continue
+        if function.__name__ in PASSED_ON:
+            yield from inspect.signature(PASSED_ON[function.__name__]).parameters
             continue
         filters = str(parameter.annotation).removeprefix("Unpack[").removesuffix("]")
         owners = [module for name, module in sys.modules.items() if name.startswith("satchel.")]
@@ -47,9 +51,10 @@ def _names(function: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("operation", EVERY, ids=name_of)
-def test_every_parameter_is_one_of_what_runs_it(operation: Operation) -> None:
+def test_every_parameter_is_one_of_what_runs_it(satchel: Satchel, operation: Operation) -> None:
+    function = operation.run if callable(operation.run) else attrgetter(operation.run)(satchel)
     declared = {one.passed_as or one.name for one in operation.parameters if not one.for_people}
-    assert declared - names_taken(operation) - operation.instead.keys() == set()
+    assert declared - set(names_taken(function)) - operation.instead.keys() == set()
 
 
 @pytest.mark.parametrize("operation", EVERY, ids=name_of)

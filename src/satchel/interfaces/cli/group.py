@@ -57,7 +57,14 @@ COMMANDS: dict[str, str] = {name: text for commands in _PURPOSES.values() for na
 """Every command with its one line of help, in the order shown."""
 
 _OPERATIONS: dict[str, tuple[str, ...]] = {
+    "write": ("entries",),
+    "read": ("entries",),
+    "prune": ("entries",),
+    "search": ("search",),
+    "decide": ("decisions",),
+    "decisions": ("decisions",),
     "constraint": ("constraints",),
+    "learn": ("errors", "strategies"),
 }
 """The modules of operations that declare a command; any other command has a module of its own name."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -79,9 +79,11 @@ def show_list(page: Page[Any], what: str, table: Table) -> None:
     click.echo(rest_text(len(page), page.total, what, page.next_offset), err=True)
 
 
-def _shown(item: object, what: str | Callable[[Any], object]) -> object:
-    if not isinstance(what, str):
-        return what(item)
+def _shown(item: object, what: str) -> object:
+    if ":" in what:
+        from satchel.interfaces.operations.declaration import load
+
+        return load(what)(item)
     value = getattr(item, what)
     if isinstance(value, tuple):
         return ", ".join(value)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from satchel.interfaces.operations import constraints
+from satchel.interfaces.operations import constraints, decisions, entries, errors, search, strategies
 from satchel.interfaces.operations.declaration import Operation
 
-OPERATIONS: tuple[Operation, ...] = (*constraints.OPERATIONS,)
+OPERATIONS: tuple[Operation, ...] = (
+    *entries.OPERATIONS,
+    *search.OPERATIONS,
+    *decisions.OPERATIONS,
+    *constraints.OPERATIONS,
+    *errors.OPERATIONS,
+    *strategies.OPERATIONS,
+)

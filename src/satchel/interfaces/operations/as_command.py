@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -23,6 +23,10 @@ from satchel.interfaces.cli.common import (
 )
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table, help_text, load
 from satchel.interfaces.operations.parameters import AGENT
+
+if TYPE_CHECKING:
+    from satchel.base.tokens import TokenCount
+    from satchel.client import Satchel
 
 _METAVARS = {"author": "AGENT", "file": "PATH", "path": "PATH"}
 _ALWAYS_TAKEN = {"db", "project", "as_json"}
@@ -95,19 +99,24 @@ def _run(
     chosen = next((name for name in operation.instead if values[name]), None)
     if chosen is not None:
         operation = operation.instead[chosen]
-        taken = {name: one for name, one in taken.items() if one in operation.parameters}
+        names = {one.name for one in operation.parameters}
+        taken = {name: one for name, one in taken.items() if one.name in names}
         _refuse_others(chosen, taken)
     read = {one.name: _read(one, values[name]) for name, one in taken.items() if name not in {*operation.instead}}
-    arguments = {name: value for name, value in read.items() if value not in (None, ())}
+    arguments = {name: value for name, value in read.items() if value is not None}
+    with_tokens = arguments.pop("tokens", False)
     if operation.prepare is not None:
         arguments = operation.prepare(arguments)
     with opened(db, project, agent=agent, read_only=not operation.writes) as satchel:
         act = partial(operation.bound(satchel), **operation.renamed(arguments))
         answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, preview=preview) if operation.asks else act()
+        cost = _cost(satchel, operation, answer) if with_tokens else None
         if as_json:
-            show_json(operation.as_json(answer))
+            show_json({**operation.as_json(answer), **({} if cost is None else {"answer_tokens": cost})})
         else:
             _show(operation, answer)
+            if cost is not None:
+                warn_notes([f"{cost.tokens} tokens ({cost.counter}{'' if cost.exact else ', not exact'})"])
         tell(satchel, operation.files(answer))
 
 
@@ -134,6 +143,13 @@ def _act_as_agreed(operation: Operation, act: Callable[..., Any], *, as_json: bo
         return act(preview=False, **named, **({"progress": told} if operation.reports else {}))
 
 
+def _cost(satchel: Satchel, operation: Operation, answer: Any) -> TokenCount:
+    """Return what an answer costs an agent."""
+    from satchel.base.tokens import token_counter
+
+    return token_counter(satchel.config.tokens_encoding).measure(load(operation.text)(answer))
+
+
 def _show(operation: Operation, answer: Any) -> None:
     if isinstance(operation.shown, Table):
         from satchel.interfaces.cli.tables import show_list
@@ -141,12 +157,14 @@ def _show(operation: Operation, answer: Any) -> None:
         show_list(answer, operation.items, operation.shown)
     elif operation.shown:
         lines = load(operation.shown)(answer)
-        if lines is not None:
-            click.echo(lines)
+        if lines is None:
+            return
+        click.echo(lines)
     else:
         click.echo(load(operation.text)(answer))
         return
-    warn_notes(getattr(answer, "notes", ()))
+    for one in answer if isinstance(answer, tuple) else (answer,):
+        warn_notes(getattr(one, "notes", ()))
 
 
 def _read(parameter: Parameter, value: Any) -> Any:
@@ -155,8 +173,8 @@ def _read(parameter: Parameter, value: Any) -> Any:
         return given_or_read(value, parameter.name)
     if parameter.reads == "file":
         return None if value is None else value.read()
-    if isinstance(value, tuple) and not parameter.takes_list:
-        return " ".join(value) or None
+    if isinstance(value, tuple):
+        return (list(value) if parameter.takes_list else " ".join(value)) or None
     return value
 
 
@@ -169,9 +187,11 @@ def _click_parameter(name: str, parameter: Parameter) -> click.Parameter:
     option = parameter.option or ""
     kind = _click_type(parameter)
     if option.isupper():
-        several = option.endswith("...")
         return click.Argument(
-            [name], nargs=-1 if several else 1, required=parameter.required and not parameter.reads, type=kind
+            [name],
+            nargs=-1 if option.endswith("...") else 1,
+            required=parameter.required and not parameter.reads,
+            type=click.STRING if parameter.metavar else kind,
         )
     derived = parameter.name.removesuffix("_id")
     derived = derived.removesuffix("s") if parameter.takes_list else derived
@@ -180,7 +200,7 @@ def _click_parameter(name: str, parameter: Parameter) -> click.Parameter:
         type=kind,
         is_flag=parameter.type is bool,
         multiple=parameter.takes_list,
-        default=parameter.default,
+        default=bool(parameter.default) if parameter.type is bool else parameter.default,
         show_default=parameter.default is not None and parameter.type is not bool,
         required=parameter.required,
         metavar=parameter.metavar or _metavar(parameter),

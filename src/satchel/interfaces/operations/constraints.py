@@ -76,7 +76,7 @@ OPERATIONS = (
                 "tags": "tags",
                 "by": "agent",
                 "added": "created_at",
-                "status": lambda one: "active" if one.active else "inactive",
+                "status": "cli.shown:state_of",
                 "ended": "deactivated_at",
                 "ended by": "deactivated_by",
                 "reason": "reason",

@@ -12,6 +12,8 @@ from typing import Any, get_args, get_origin
 
 from satchel.client import Satchel
 
+Object = dict[str, Any]
+
 _TYPE_NAMES = {
     str: "string",
     int: "integer",
@@ -38,7 +40,8 @@ class Parameter:
         default: what the service does without it, where people are shown that.
         option: where it stands on the command line if that is not derived from the name: ``--why``; an argument's
             ``KEY``, or ``WORDS...`` for several, which are joined unless the type is a list; None for nowhere.
-        metavar: what people give as the value of its option; derived where left out.
+        metavar: what people give as the value of its option; derived where left out. An argument that has one does not
+            list its choices in the usage line, and leaves their check to the service.
         passed_as: its name in the service, where that is another.
         reads: ``stdin`` where an argument left out, or a dash, is read from there, ``file`` where the option names one.
         for_people: agents cannot give it.
@@ -68,7 +71,7 @@ class Parameter:
         schema: dict[str, Any] = {"type": names if len(names) > 1 else names[0]}
         choices = {"enum": list(self.choices)} if self.choices else {}
         items = [item for kind in self._types() if get_origin(kind) is list for item in get_args(kind)]
-        schema |= {"items": {"type": _TYPE_NAMES[items[0]]} | choices} if items else choices
+        schema |= {"items": {"type": _TYPE_NAMES[get_origin(items[0]) or items[0]]} | choices} if items else choices
         return schema | ({"description": self.about} if self.about else {})
 
     def _types(self) -> tuple[Any, ...]:
@@ -80,11 +83,12 @@ class Table:
     """How people are shown a list.
 
     Attributes:
-        columns: by its heading, a field of an item, or what a cell is made by. Times are local, names joined.
+        columns: by its heading, a field of an item, or the place of what makes a cell of it. Times are local, names are
+            joined.
         usual: by its heading, what a column holds where there is nothing special to say.
     """
 
-    columns: Mapping[str, str | Callable[[Any], object]]
+    columns: Mapping[str, str]
     usual: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -107,8 +111,8 @@ class Operation:
         read_only: whether hosts are told that it only reads; None where that is what ``writes`` says.
         destructive: it may delete or overwrite.
         text: renders its answer for agents.
-        shown: for people its answer is this table, or the lines that this function returns, above the notes; or as for
-            agents where nothing is given.
+        shown: for people its answer is this table, or the lines that this function returns, above the notes; it returns
+            None where it has printed all itself. Left out, people are told what agents are.
         items: the name of the items, where it answers a list.
         fields: makes JSON of its answer where that is not its record.
         prepare: makes arguments of what people gave, where that is not the same.

@@ -23,6 +23,8 @@ LOOP = Parameter("loop_id", help="Only this loop.")
 AUTHOR = Parameter("author", help="Only what this agent wrote.")
 NEW_TAGS = Parameter("tags", list[str], help="May be repeated.")
 TAGS = Parameter("tags", list[str], help="Only with this tag; may be repeated.")
+FILE = Parameter("file", help="Only this file.")
+TYPES = Parameter("types", list[str], help="Only this type; may be repeated.", metavar="TYPE")
 LAYER = Parameter("layer", help="Only this layer.")
 NEW_LAYER = Parameter("layer", help="Such as business or data.")
 

@@ -177,26 +177,6 @@ def _contents(call: Call[Satchel], packages: Sequence[str], max_bytes: int | Non
     return answer(call, form, lambda: contents_text(contents), lambda: contents_fields(contents), files=files)
 
 
-def save_strategy(
-    call: Call[Satchel],
-    /,
-    *,
-    topic: str,
-    insight: str,
-    lang: str | None = None,
-    framework: str | None = None,
-    agent: str | None = None,
-    format: str = "text",  # noqa: A002 -- the field's own name
-) -> str:
-    """Save an approach that worked."""
-    from satchel.interfaces.briefing.strategies_text import saved_text
-    from satchel.interfaces.to_json import fields_of
-
-    with call.on_cancel(call.service.interrupter()):
-        saved = call.service.strategies.save(topic, insight, lang=lang, framework=framework, agent=agent)
-    return answer(call, format, lambda: saved_text(saved), lambda: fields_of(saved), agent=agent)
-
-
 def _refuse_beside(name: str, others: Mapping[str, object], remedy: str) -> None:
     given = [other for other, value in others.items() if value is not None]
     if given:
@@ -249,24 +229,5 @@ TOOLS: tuple[Tool[Satchel], ...] = (
         ),
         handler=get_packages,
         read_only=True,
-    ),
-    Tool(
-        name="save_strategy",
-        toolset="packages",
-        description="Save an approach that worked, for all runs.",
-        parameters=takes(
-            {
-                "topic": TEXT,
-                "insight": said(TEXT, "What to do and why it works"),
-                "lang": TEXT,
-                "framework": TEXT,
-                "agent": TEXT,
-                "format": FORMAT,
-            },
-            "topic",
-            "insight",
-        ),
-        handler=save_strategy,
-        read_only=False,
     ),
 )
