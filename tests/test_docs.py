@@ -40,7 +40,7 @@ _TOOL_LIKE = re.compile(
 
 def subcommands(name: str) -> list[str]:
     command = satchel_command.get_command(click.Context(satchel_command), name)
-    return list(command.commands) if isinstance(command, click.Group) else []
+    return command.list_commands(click.Context(command)) if isinstance(command, click.Group) else []
 
 
 def every_command() -> list[str]:

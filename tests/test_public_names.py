@@ -64,7 +64,7 @@ from pathlib import Path
 (Path({str(tmp_path)!r}) / ".git").mkdir()
 with open_satchel(cwd={str(tmp_path)!r}, environ={{}}) as satchel:
     satchel.entries.write("discovery", "x")
-    satchel.entries.read(search="x")
+    satchel.entries.read(query="x")
 """
     loaded = loaded_after(code)
     assert "apsw" in loaded

@@ -144,7 +144,7 @@ def test_what_content_cannot_hold_is_cleaned_and_said(server: RawClient, escaped
 def test_a_search_for_anything_is_no_error(server: RawClient) -> None:
     still_serves(server)
     for search in ("\0", "\ud800", '"half', "foo-bar AND (", "?", "NEAR(", "*", "{{x}}", "a" * 65_536):
-        assert not server.call("read_context", search=search).startswith("error"), search[:20]
+        assert not server.call("read_context", query=search).startswith("error"), search[:20]
 
 
 def test_a_line_longer_than_the_limit_is_refused_and_the_server_goes_on(server: RawClient) -> None:

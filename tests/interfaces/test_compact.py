@@ -21,7 +21,7 @@ from satchel.base.text import check_name, clean_content
 from satchel.base.tokens import token_counter
 from satchel.interfaces.compact import page_text, written_text
 from satchel.interfaces.text_parts import value_text
-from satchel.interfaces.to_json import page_fields
+from satchel.interfaces.to_json import fields_of
 from satchel.keep.entries import ENTRY_TYPES, Entry, EntryPage
 
 VALUE = r'(?:"(?:[^"\\]|\\.)*"|[^\s"]+?)'
@@ -361,7 +361,7 @@ def typical_page() -> EntryPage:
 
 
 def test_compact_text_costs_less_than_half_of_pretty_json_that_says_the_same() -> None:
-    said = page_fields(typical_page())
+    said = fields_of(typical_page(), "entries")
     assert isinstance(said["entries"], list)
     said["entries"] = [
         {name: value for name, value in fields.items() if name not in {"uid", "seq"}} for fields in said["entries"]

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from satchel.find.snippets import Snippet
-from satchel.interfaces.found_text import explanation_text, found_fields, found_text, result_line
+from satchel.interfaces.found_text import explanation_text, found_text, result_line
+from satchel.interfaces.to_json import fields_of
 from satchel.keep.finding import Explanation, Found, FoundPage, TermShare
 
 BARE = Found(
@@ -120,7 +121,7 @@ def test_a_value_cannot_pass_for_another_field(field: str, value: str) -> None:
 
 
 def test_the_fields_are_json_without_what_is_not_set() -> None:
-    assert found_fields(page(BARE, total=3, notes=("a note",))) == {
+    assert fields_of(page(BARE, total=3, notes=("a note",)), "results") == {
         "results": [
             {
                 "id": "e7",
@@ -141,7 +142,7 @@ def test_the_fields_are_json_without_what_is_not_set() -> None:
 
 
 def test_every_field_that_is_set_is_in_the_json() -> None:
-    results: Any = found_fields(page(replace(FULL, explanation=EXPLAINED)))["results"]
+    results: Any = fields_of(page(replace(FULL, explanation=EXPLAINED)), "results")["results"]
     assert {
         "agent": "Ann Lee",
         "run_id": "r1",

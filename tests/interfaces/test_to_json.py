@@ -10,7 +10,7 @@ import pytest
 
 from satchel import open_satchel
 from satchel.client import Satchel
-from satchel.interfaces.to_json import entry_fields, fields_of, page_fields
+from satchel.interfaces.to_json import fields_of
 
 
 @pytest.fixture
@@ -22,34 +22,34 @@ def opened(tmp_path: Path) -> Iterator[Satchel]:
 
 def test_an_entry_leaves_out_what_is_not_set(opened: Satchel) -> None:
     kept = opened.entries.write("discovery", "x")
-    assert entry_fields(kept).keys() == {"id", "uid", "seq", "run_id", "type", "content", "created_at", "notes"}
+    assert fields_of(kept).keys() == {"id", "uid", "seq", "run_id", "type", "content", "created_at", "notes"}
 
 
 def test_structured_content_is_an_object(opened: Satchel) -> None:
-    assert entry_fields(opened.entries.write("scratchpad", '{"iteration": 1}'))["content"] == {"iteration": 1}
+    assert fields_of(opened.entries.write("scratchpad", '{"iteration": 1}'))["content"] == {"iteration": 1}
 
 
 def test_json_written_as_plain_text_stays_text(opened: Satchel) -> None:
-    assert entry_fields(opened.entries.write("discovery", '{"iteration": 1}'))["content"] == '{"iteration": 1}'
+    assert fields_of(opened.entries.write("discovery", '{"iteration": 1}'))["content"] == '{"iteration": 1}'
 
 
 def test_what_was_superseded_names_its_successor(opened: Satchel) -> None:
     opened.entries.write("codebase_analysis", {"summary": "old"})
     opened.entries.write("codebase_analysis", {"summary": "new"})
     (old,) = opened.entries.read(status="superseded").entries
-    assert entry_fields(old)["superseded_by"] == "e2"
+    assert fields_of(old)["superseded_by"] == "e2"
 
 
 def test_a_search_shows_its_scores(opened: Satchel) -> None:
     opened.entries.write("discovery", "salt")
     (found,) = opened.entries.read(query="salt").entries
-    assert entry_fields(found)["score"] == found.score is not None
+    assert fields_of(found)["score"] == found.score is not None
 
 
 def test_a_page_says_what_comes_next(opened: Satchel) -> None:
     for text in ("one", "two"):
         opened.entries.write("discovery", text)
-    fields = page_fields(opened.entries.read(limit=1))
+    fields = fields_of(opened.entries.read(limit=1), "entries")
     assert (fields["total"], fields["next_offset"], fields["notes"]) == (2, 1, [])
 
 

@@ -49,6 +49,24 @@ def written_text(entries: Sequence[Entry]) -> str:
     return "\n".join(lines)
 
 
+def kept_text(entries: Sequence[Entry]) -> str:
+    """Say to an agent what was kept."""
+    return "\n".join([written_text(entries), *_notes_on(entries)])
+
+
+def kept_fields(entries: Sequence[Entry]) -> dict[str, object]:
+    """Return what was kept as JSON fields."""
+    from satchel.interfaces.to_json import fields_of
+
+    notes = _notes_on(entries)
+    return {"entries": fields_of(list(entries))} | ({"notes": notes} if notes else {})
+
+
+def _notes_on(entries: Sequence[Entry]) -> list[str]:
+    is_decided = any(entry.type == "decision" for entry in entries)
+    return ["a decision here is a note of this run; set_decision sets what binds the project"] if is_decided else []
+
+
 class _Common:
     """What most entries of a page share."""
 

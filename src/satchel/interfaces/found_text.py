@@ -1,16 +1,15 @@
-"""Results of a search as compact text and as JSON."""
+"""Results of a search as compact text."""
 
 from __future__ import annotations
 
 import time
 
-from satchel.base.clock import iso
 from satchel.interfaces.text_parts import content_lines, place_text, value_text
 from satchel.keep.finding import Explanation, Found, FoundPage
 from satchel.keep.kinds import KINDS
 
 _USUAL_KIND = "entry"
-_USUAL_STATES = frozenset(thing.statuses[0] for thing in KINDS.values())
+USUAL_STATES = frozenset(thing.statuses[0] for thing in KINDS.values())
 _KIND_NAMES = frozenset(thing.name for thing in KINDS.values())
 
 
@@ -31,7 +30,7 @@ def found_text(page: FoundPage) -> str:
 
 def result_line(result: Found) -> str:
     """Return the line that names a result: id, kind and type, author, place, time, and score."""
-    parts = [result.ref, *_what(result)]
+    parts = [result.ref, *kind_and_type(result)]
     if result.agent is not None:
         parts.append(f"by {value_text(result.agent)}")
     for label, value in (("run", result.run_id), ("task", result.task_id), ("loop", result.loop_id)):
@@ -39,7 +38,7 @@ def result_line(result: Found) -> str:
             parts.append(f"{label}:{value_text(value)}")
     if result.file is not None:
         parts.append(place_text(result.file, None))
-    if result.status not in _USUAL_STATES:
+    if result.status not in USUAL_STATES:
         parts.append(result.status)
     if result.by_surroundings:
         parts.append("beside-a-match")
@@ -47,7 +46,7 @@ def result_line(result: Found) -> str:
     return " ".join(parts)
 
 
-def _what(result: Found) -> tuple[str, ...]:
+def kind_and_type(result: Found) -> tuple[str, ...]:
     """Say what a result is: the type alone of an entry, unless a kind is called so too, as a decision is."""
     if result.type is None:
         return (result.kind,)
@@ -68,42 +67,3 @@ def explanation_text(explanation: Explanation) -> str:
     lines += [f"loop or task: {explanation.segment:g}"] if explanation.segment else []
     lines += [f"author named: {explanation.author:g}"] if explanation.author else []
     return "\n".join(lines)
-
-
-def found_fields(page: FoundPage) -> dict[str, object]:
-    """Return results as JSON fields; what is not set is left out."""
-    return {
-        "results": [_fields(result) for result in page.results],
-        "total": page.total,
-        "next_offset": page.next_offset,
-        "notes": list(page.notes),
-    }
-
-
-def _fields(result: Found) -> dict[str, object]:
-    fields: dict[str, object] = {
-        "id": result.ref,
-        "kind": result.kind,
-        "type": result.type,
-        "snippet": result.snippet.text,
-        "marks": [list(mark) for mark in result.snippet.marks],
-        "score": result.score,
-        "by_surroundings": result.by_surroundings,
-        "agent": result.agent,
-        "run_id": result.run_id,
-        "task_id": result.task_id,
-        "loop_id": result.loop_id,
-        "file": result.file,
-        "status": result.status,
-        "created_at": iso(result.created_at),
-    }
-    if result.explanation is not None:
-        fields["explanation"] = {
-            "terms": [
-                {"term": share.term, "idf": share.idf, "own": share.own, "around": share.around}
-                for share in result.explanation.shares
-            ],
-            "segment": result.explanation.segment,
-            "author": result.explanation.author,
-        }
-    return {name: value for name, value in fields.items() if value is not None}

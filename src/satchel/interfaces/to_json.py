@@ -1,80 +1,138 @@
-"""Records as plain JSON, for ``format="json"`` and ``--json``: times in ISO 8601, items with their short ids."""
+"""Records as plain JSON, for ``format="json"`` and ``--json``: times in ISO 8601, items with their short ids.
+
+The fields are those of the record. An item, which has a uid, leaves out what is not set; any other record says all.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from satchel.base.clock import iso
-from satchel.keep.entries import Entry, EntryPage
-from satchel.keep.entries.records import entry_ref
-from satchel.keep.entries.structured import STRUCTURED_TYPES
 
-_TIMES = frozenset({"created_at", "ended_at"})
+Fields = dict[str, object]
 
+_TIMES = ("_at", "last_seen", "until")
+_OWN_KIND = frozenset({"superseded_by", "reply_to", "thread"})
+"""Fields that are the number of another item of the record's own kind."""
 
-def entry_fields(entry: Entry) -> dict[str, object]:
-    """Return an entry as JSON fields; what is not set is left out, structured content is an object."""
-    content: object = entry.content
-    if entry.type in STRUCTURED_TYPES:
-        import json
+_NAMES = {"sender": "from", "shares": "terms"}
+_KNOWN_BY_REF = frozenset({"Similar", "Found", "Briefed", "PackageContent"})
+"""Records whose field ``ref`` is the id of an item."""
 
-        try:
-            content = json.loads(entry.content)
-        except ValueError:
-            content = entry.content
-    fields: dict[str, object] = {
-        "id": entry.ref,
-        "uid": entry.uid,
-        "seq": entry.seq,
-        "run_id": entry.run_id,
-        "type": entry.type,
-        "content": content,
-        "task_id": entry.task_id,
-        "loop_id": entry.loop_id,
-        "file": entry.file,
-        "line": entry.line,
-        "agent": entry.agent,
-        "superseded_by": None if entry.superseded_by is None else entry_ref(entry.superseded_by),
-        "created_at": iso(entry.created_at),
-        "score": entry.score,
-        "notes": list(entry.notes),
-    }
-    return {name: value for name, value in fields.items() if value is not None and value != []}
+_HIDDEN = {"Claim": {"id"}, "Solution": {"pattern_id"}}
+_ADDED = {"Solution": ("pattern", "standing"), "Package": ("status",), "Found": ("marks",)}
+_LEAN = frozenset({"DecisionState", "StrategyProposal", "Found", "Briefed", "Briefing", "FileLock", "PackageContent"})
+"""Records without a uid that leave out what is not set."""
+
+_ALWAYS = {
+    "Message": {"to"},
+    "ErrorPattern": {"solutions"},
+    "FileLock": {"claims", "elsewhere", "own", "recent"},
+    "Briefing": {"items", "left_out", "notes"},
+    "Found": {"marks"},
+}
+"""What even these show when it is not set."""
+
+_PAGE = frozenset({"items", "total", "offset", "limit", "seq", "order", "notes", "after_seq"})
 
 
-def page_fields(page: EntryPage) -> dict[str, object]:
-    """Return a page of entries as JSON fields."""
-    return {
-        "run_id": page.run_id,
-        "entries": [entry_fields(entry) for entry in page.entries],
-        "total": page.total,
-        "next_offset": page.next_offset,
-        "seq": page.cursor,
-        "notes": list(page.notes),
-    }
+def fields_of(value: Any, items: str = "") -> Any:
+    """Return any record as JSON: dataclasses as objects, pairs of a name and a count as members.
 
-
-def fields_of(value: object) -> object:
-    """Return any record as JSON: dataclasses as objects, pairs of a name and a count as members, times as ISO 8601."""
-    if isinstance(value, Entry):
-        return entry_fields(value)
+    Args:
+        items: what the items are called where the value is a page or a tuple of them.
+    """
+    if hasattr(value, "next_offset"):
+        return _page(value, items)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _field(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return _record(value)
+    if items and isinstance(value, tuple):
+        return {items: fields_of(list(value))}
     if isinstance(value, Mapping):
         return {str(key): fields_of(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        if value and all(_is_count(item) for item in value):
-            return dict(value)
-        return [fields_of(item) for item in value]
+        return dict(value) if value and all(map(_is_count, value)) else [fields_of(item) for item in value]
     return str(value) if isinstance(value, Path) else value
 
 
-def _field(name: str, value: object) -> object:
-    if name in _TIMES and isinstance(value, int):
-        return iso(value)
-    return fields_of(value)
+def _page(page: Any, items: str) -> Fields:
+    """Return a page with what it says beside its items."""
+    own = [one.name for one in dataclasses.fields(page) if one.name not in {*_PAGE, items}]
+    fields = {name: fields_of(getattr(page, name)) for name in own}
+    fields[items] = [fields_of(one) for one in getattr(page, items if hasattr(page, items) else "items")]
+    return fields | rest_fields(page)
+
+
+def rest_fields(page: Any) -> Fields:
+    """Return what a page says beside its items."""
+    fields: Fields = {"total": page.total, "next_offset": page.next_offset}
+    if hasattr(page, "cursor"):
+        fields["seq"] = page.cursor
+    return fields | ({"notes": list(page.notes)} if hasattr(page, "notes") else {})
+
+
+def _record(record: Any) -> Fields:
+    kind: Any = type(record)
+    names, shown_always = _plan(kind)
+    fields: Fields = {}
+    for shown_as, name in names:
+        value = _value(record, name)
+        if hasattr(value, "next_offset"):
+            fields |= {shown_as: [fields_of(one) for one in value], **rest_fields(value)}
+            continue
+        shown = fields_of(value)
+        # an empty list is a payload too
+        if shown_always is None or name in shown_always or not (shown is None or (shown == [] and name != "payload")):
+            fields[shown_as] = shown
+    return fields
+
+
+@lru_cache(maxsize=128)
+def _plan(kind: Any) -> tuple[tuple[tuple[str, str], ...], frozenset[str] | None]:
+    """Return what a record shows and from what, and what of it even if not set; None is all."""
+    names = [one.name for one in dataclasses.fields(kind) if one.name not in _HIDDEN.get(kind.__name__, ())]
+    leaves_out = "uid" in names or kind.__name__ in _LEAN
+    taken = {"id": "ref"} if hasattr(kind, "ref") and "ref" not in names else {}
+    renamed = _NAMES | ({"ref": "id"} if kind.__name__ in _KNOWN_BY_REF else {})
+    shown = [(renamed.get(name, name), taken.get(name, name)) for name in (*names, *_ADDED.get(kind.__name__, ()))]
+    return tuple(shown), frozenset(_ALWAYS.get(kind.__name__, ())) if leaves_out else None
+
+
+def _value(record: Any, name: str) -> Any:
+    made = _MADE.get((type(record).__name__, name))
+    if made is not None:
+        return made(record)
+    value = getattr(record, name)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return value
+    if name in _OWN_KIND:
+        return f"{record.ref[0]}{value}"
+    return iso(value) if name.endswith(_TIMES) else value
+
+
+def _content(entry: Any) -> object:
+    """Return an entry's content: of a structured type as the object that it is."""
+    from satchel.keep.entries.structured import STRUCTURED_TYPES
+
+    if entry.type not in STRUCTURED_TYPES:
+        return entry.content
+    import json
+
+    try:
+        return json.loads(entry.content)
+    except ValueError:
+        return entry.content
+
+
+_MADE: Mapping[tuple[str, str], Callable[[Any], object]] = {
+    ("Entry", "content"): _content,
+    ("Found", "snippet"): lambda found: found.snippet.text,
+    ("Found", "marks"): lambda found: found.snippet.marks,
+}
 
 
 def _is_count(item: object) -> bool:

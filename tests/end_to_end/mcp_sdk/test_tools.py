@@ -27,7 +27,7 @@ def test_one_note_is_kept_and_read(session: Callable[..., None]) -> None:
     async def conversation(client: Client) -> None:
         note = {"type": "discovery", "content": "Sessions live in src/auth.py", "agent": "planner"}
         assert (await call(client, "write_context", note)).startswith("kept e1 discovery in run ")
-        found = await call(client, "read_context", {"search": "where do sessions live?"})
+        found = await call(client, "read_context", {"query": "where do sessions live?"})
         assert found.endswith("\n Sessions live in src/auth.py")
 
     session(conversation)
@@ -66,9 +66,9 @@ def test_every_filter_reaches_the_store(session: Callable[..., None]) -> None:
         await call(client, "write_context", {"entries": [wanted, *others], "agent": "planner"})
         await call(client, "write_context", {**wanted, "agent": "builder"})
         every: dict[str, Any] = {
-            "search": "token",
+            "query": "token",
             "types": ["error"],
-            "agent": "planner",
+            "author": "planner",
             "task_id": "T1",
             "loop_id": "L1",
             "file": "./a.py",

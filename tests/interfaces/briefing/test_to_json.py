@@ -8,7 +8,8 @@ import pytest
 
 from satchel.brief.briefing import Briefed, Briefing, LeftOut
 from satchel.brief.extraction import StrategyProposal
-from satchel.interfaces.briefing import to_json
+from satchel.interfaces.briefing.packages_text import contents_fields
+from satchel.interfaces.to_json import fields_of
 from satchel.keep.packages import Package, PackageContent, PackagePage
 from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution
 from satchel.keep.strategies import Strategy, StrategyPage
@@ -127,33 +128,33 @@ PAGE = {"total": 3, "next_offset": 1, "seq": 8, "notes": ["n"]}
 
 
 def test_a_solution_has_all_its_fields() -> None:
-    assert to_json.solution_fields(SOLUTION) == SOLUTION_FIELDS
+    assert fields_of(SOLUTION) == SOLUTION_FIELDS
 
 
 def test_an_error_has_all_its_fields_and_its_solutions() -> None:
-    assert to_json.error_pattern_fields(PATTERN) == PATTERN_FIELDS
+    assert fields_of(PATTERN) == PATTERN_FIELDS
 
 
 def test_an_error_without_a_solution_says_so() -> None:
-    assert to_json.error_pattern_fields(replace(PATTERN, solutions=()))["solutions"] == []
+    assert fields_of(replace(PATTERN, solutions=()))["solutions"] == []
 
 
 def test_a_report_has_all_its_fields() -> None:
-    assert to_json.reported_fields(Reported(PATTERN, False, SOLUTION, ("n",))) == {
+    assert fields_of(Reported(PATTERN, False, SOLUTION, ("n",))) == {
         "pattern": PATTERN_FIELDS,
         "is_new": False,
         "recorded": SOLUTION_FIELDS,
         "notes": ["n"],
     }
-    assert to_json.reported_fields(Reported(PATTERN, True))["recorded"] is None
+    assert fields_of(Reported(PATTERN, True))["recorded"] is None
 
 
 def test_a_strategy_has_all_its_fields() -> None:
-    assert to_json.strategy_fields(STRATEGY) == STRATEGY_FIELDS
+    assert fields_of(STRATEGY) == STRATEGY_FIELDS
 
 
 def test_counts_of_nothing_are_kept() -> None:
-    assert to_json.strategy_fields(replace(STRATEGY, helped=0, not_helped=0)).items() >= {
+    assert fields_of(replace(STRATEGY, helped=0, not_helped=0)).items() >= {
         ("helped", 0),
         ("not_helped", 0),
     }
@@ -161,12 +162,12 @@ def test_counts_of_nothing_are_kept() -> None:
 
 @pytest.mark.parametrize(("judged", "fields"), [(SOLUTION, SOLUTION_FIELDS), (STRATEGY, STRATEGY_FIELDS)])
 def test_an_outcome_has_the_fields_of_what_was_judged(judged: Solution | Strategy, fields: dict[str, object]) -> None:
-    assert to_json.outcome_fields(judged) == fields
+    assert fields_of(judged) == fields
 
 
 def test_a_proposal_has_what_saving_it_takes_and_its_evidence() -> None:
     proposal = StrategyProposal("token-refresh", "early", ("e1", "e2"), "go", "gin", "r1", "T1", "L1")
-    assert to_json.proposal_fields(proposal) == {
+    assert fields_of(proposal) == {
         "topic": "token-refresh",
         "insight": "early",
         "lang": "go",
@@ -179,11 +180,11 @@ def test_a_proposal_has_what_saving_it_takes_and_its_evidence() -> None:
 
 
 def test_a_package_has_all_its_fields() -> None:
-    assert to_json.package_fields(PACKAGE) == PACKAGE_FIELDS
+    assert fields_of(PACKAGE) == PACKAGE_FIELDS
 
 
 def test_a_stored_text_has_its_size() -> None:
-    fields = to_json.package_fields(replace(PACKAGE, path=None, content_bytes=12, superseded_by=None))
+    fields = fields_of(replace(PACKAGE, path=None, content_bytes=12, superseded_by=None))
     assert (fields["content_bytes"], fields["status"], "path" in fields) == (12, "live", False)
 
 
@@ -192,7 +193,7 @@ def test_contents_have_their_package_and_text_or_the_reason_for_none() -> None:
         PackageContent("p7", PACKAGE, "", None, ("redacted",)),
         PackageContent("p9", None, None, "there is no package p9"),
     )
-    assert to_json.contents_fields(some) == {
+    assert contents_fields(some) == {
         "packages": [
             PACKAGE_FIELDS | {"text": "", "notes": ["redacted"]},
             {"id": "p9", "reason": "there is no package p9"},
@@ -203,9 +204,9 @@ def test_contents_have_their_package_and_text_or_the_reason_for_none() -> None:
 @pytest.mark.parametrize(
     ("fields", "name", "items"),
     [
-        (to_json.error_page_fields(ErrorPatternPage((PATTERN,), 3, 0, 1, 8, notes=("n",))), "patterns", PATTERN_FIELDS),
+        (fields_of(ErrorPatternPage((PATTERN,), 3, 0, 1, 8, notes=("n",)), "patterns"), "patterns", PATTERN_FIELDS),
         (
-            to_json.strategy_page_fields(StrategyPage((STRATEGY,), 3, 0, 1, 8, notes=("n",))),
+            fields_of(StrategyPage((STRATEGY,), 3, 0, 1, 8, notes=("n",)), "strategies"),
             "strategies",
             STRATEGY_FIELDS,
         ),
@@ -217,7 +218,7 @@ def test_a_page_says_what_comes_next(fields: dict[str, object], name: str, items
 
 def test_a_page_of_packages_says_of_which_run_and_how_many_of_each_priority() -> None:
     page = PackagePage((PACKAGE,), 3, 0, 1, 8, notes=("n",), run_id="r1", by_priority=(("high", 2), ("low", 1)))
-    assert to_json.package_page_fields(page) == {
+    assert fields_of(page, "packages") == {
         "run_id": "r1",
         "packages": [PACKAGE_FIELDS],
         "by_priority": {"high": 2, "low": 1},
@@ -247,7 +248,7 @@ def test_a_briefing_has_all_its_fields() -> None:
         is_recorded=True,
     )
     told = {"section": "rules", "priority": "high", "is_shortened": False}
-    assert to_json.briefing_fields(briefing) == {
+    assert fields_of(briefing) == {
         "text": "e1: water",
         "tokens": 4,
         "counter": "o200k_base",
@@ -277,8 +278,6 @@ def test_a_briefing_has_all_its_fields() -> None:
 
 
 def test_a_briefing_of_nothing_has_its_lists() -> None:
-    fields = to_json.briefing_fields(
-        Briefing("", 0, "estimate", 0, "normal", None, None, None, None, 0, (), (), (), False, False)
-    )
+    fields = fields_of(Briefing("", 0, "estimate", 0, "normal", None, None, None, None, 0, (), (), (), False, False))
     assert (fields["text"], fields["items"], fields["left_out"], fields["notes"]) == ("", [], [], [])
     assert "role" not in fields

@@ -18,6 +18,11 @@ def asked(cli: Cli, *arguments: str) -> Any:
     return json.loads(out)
 
 
+def decided(cli: Cli, *arguments: str) -> Any:
+    (decision,) = asked(cli, "decide", *arguments)["decisions"]
+    return decision
+
+
 @pytest.mark.parametrize(
     ("typed", "kept"),
     [
@@ -39,14 +44,14 @@ def asked(cli: Cli, *arguments: str) -> Any:
     ],
 )
 def test_a_value_is_a_number_where_it_is_written_as_one(cli: Cli, typed: str, kept: object) -> None:
-    value = asked(cli, "decide", "key", typed)["value"]
+    value = decided(cli, "key", typed)["value"]
     assert (value, type(value)) == (kept, type(kept))
 
 
 @pytest.mark.parametrize(("typed", "kept"), [("-1", -1), ("-2.5", -2.5), ("--verbose", "--verbose"), ("-", "-")])
 def test_a_value_that_begins_with_a_dash_stands_behind_two(cli: Cli, typed: str, kept: object) -> None:
     status, out, _ = cli("decide", "key", "--json", "--", typed)
-    assert (status, json.loads(out)["value"]) == (0, kept)
+    assert (status, json.loads(out)["decisions"][0]["value"]) == (0, kept)
 
 
 def test_a_negative_number_without_the_dashes_is_refused_and_the_help_says_how(cli: Cli) -> None:
@@ -79,8 +84,8 @@ def test_a_text_of_digits_is_told_from_the_number(cli: Cli) -> None:
 )
 def test_clear_empties_one_field_and_leaves_the_others(cli: Cli, field: str, cleared: str | None) -> None:
     full = ("--tag", "a", "--scope", "s", "--layer", "data", "--why", "w", "--version", "2.0.0")
-    before = asked(cli, "decide", "key", "1", *full)
-    after = asked(cli, "decide", "key", "--clear", field)
+    before = decided(cli, "key", "1", *full)
+    after = decided(cli, "key", "--clear", field)
     names = ("tags", "scopes", "layer", "rationale", "version")
     assert {name: after.get(name) for name in names} == {name: before[name] for name in names} | {field: cleared}
 
@@ -155,7 +160,7 @@ def test_a_stale_revision_is_a_conflict_that_says_what_stands(cli: Cli) -> None:
     status, out, err = cli("decide", "ttl", "900", "--expect", "1")
     assert (status, out) == (4, "")
     assert "ttl has revision 2, not 1: builder set it to 600" in err
-    assert asked(cli, "decide", "ttl", "900", "--expect", "2")["revision"] == 3
+    assert decided(cli, "ttl", "900", "--expect", "2")["revision"] == 3
 
 
 def test_zero_is_expected_of_a_new_decision(cli: Cli) -> None:
@@ -175,7 +180,7 @@ def test_a_decision_that_looks_like_another_is_pointed_out(cli: Cli) -> None:
     cli("decide", "session_timeout_seconds", "300")
     out = cli("decide", "session_timeout_second", "600")[1]
     assert "like d1 session_timeout_seconds = 300 (its key, " in out
-    similar = asked(cli, "decide", "seconds_session_timeout", "600")["similar"]
+    similar = decided(cli, "seconds_session_timeout", "600")["similar"]
     assert similar[0].keys() == {"id", "key", "value", "by", "likeness"}
 
 

@@ -87,7 +87,9 @@ def satchel(folder: Path) -> Iterator[Satchel]:
 
 def decide(cli: Cli, value: str) -> Any:
     full = ("--tag", "a", "--scope", "s", "--layer", "data", "--version", "2.0.0", "--why", "because")
-    return asked(cli, "decide", "session_timeout", value, *full, "--status", "draft", "--agent", "planner")
+    answer = asked(cli, "decide", "session_timeout", value, *full, "--status", "draft", "--agent", "planner")
+    (decision,) = answer["decisions"]
+    return decision
 
 
 def test_a_decision_that_was_found(cli: Cli, satchel: Satchel) -> None:
@@ -99,7 +101,7 @@ def test_a_decision_that_was_found(cli: Cli, satchel: Satchel) -> None:
 
 def test_a_decision_that_was_set(cli: Cli, satchel: Satchel) -> None:
     made = decide(cli, "first")
-    other = asked(cli, "decide", "session_timeouts", "2")
+    (other,) = asked(cli, "decide", "session_timeouts", "2")["decisions"]
     made = decide(cli, SECRET)
     history = satchel.decisions.get("session_timeout")
     now, (before,) = expected(history.decision), history.history

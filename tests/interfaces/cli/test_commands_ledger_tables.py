@@ -73,7 +73,7 @@ def test_a_list_says_how_to_see_more(cli: Cli, command: str) -> None:
 
 @pytest.mark.usefixtures("ledger")
 def test_a_note_about_an_answer_goes_to_stderr(cli: Cli) -> None:
-    _, out, err = cli("decisions", "--by", "nobody")
+    _, out, err = cli("decisions", "--author", "nobody")
     assert (out, "'nobody'" in err) == ("", True)
 
 

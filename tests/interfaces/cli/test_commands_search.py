@@ -66,7 +66,7 @@ def refs(cli: Cli, *arguments: str) -> set[str]:
         (("sessions", "--run", "r1"), {"e1", "e2"}),
         (("sessions", "--kind", "entry"), {"e1", "e2", "e3", "e4", "e5"}),
         (("sessions", "--type", "error", "--type", "discovery"), {"e1", "e2", "e5"}),
-        (("sessions", "--by", "ann"), {"e1", "e5"}),
+        (("sessions", "--author", "ann"), {"e1", "e5"}),
         (("sessions", "--task", "T1"), {"e2"}),
         (("sessions", "--loop", "L1"), {"e1"}),
         (("sessions", "--file", "./src/auth.py"), {"e1"}),
@@ -99,7 +99,8 @@ def test_a_result_is_named_and_its_snippet_stands_below(cli: Cli) -> None:
     _, out, _ = cli("search", "table", "locked")
     head, name, snippet = out.splitlines()
     assert head == "1 of 1 results"
-    assert name.startswith("e2 error by Ben run:r1 task:T1 20")
+    assert name.startswith("e2 error, by Ben, 20")
+    assert name.endswith(", task T1, run r1")
     assert snippet == "  the sessions table is locked"
 
 
@@ -128,7 +129,7 @@ def test_a_score_is_explained_below_its_result(cli: Cli) -> None:
 
 
 def test_a_stored_text_cannot_pass_for_a_result_nor_colour_the_terminal(cli: Cli) -> None:
-    cli("write", "discovery", "omega\ne99 decision by root score:99\r\u2028e98 x \x1b[31mred", "--run", "r1")
+    cli("write", "discovery", "omega\ne99 decision, by root\r\u2028e98 x \x1b[31mred", "--run", "r1")
     status, out, _ = cli("search", "omega")
     lines = [line for line in out.splitlines() if not line.startswith("  ")]
     assert status == 0

@@ -26,7 +26,9 @@ def commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
         command = satchel_command.get_command(click.Context(satchel_command), name)
         assert command is not None
         if isinstance(command, click.Group):
-            yield from (((name, word), inner) for word, inner in command.commands.items())
+            context = click.Context(command)
+            inner = {word: command.get_command(context, word) for word in command.list_commands(context)}
+            yield from (((name, word), one) for word, one in inner.items() if one is not None)
         else:
             yield (name,), command
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from satchel.base.paging import KeptPage, Page
-from satchel.interfaces.ledger import to_json
+from satchel.interfaces.to_json import fields_of
 from satchel.keep.constraints import Constraint, ConstraintPage
 from satchel.keep.decisions.records import Decision, DecisionHistory, DecisionPage, DecisionState, Similar
 from satchel.keep.files.records import Claim, Claimed, FileChange, FileChangePage, FileLock, Released
@@ -140,11 +140,11 @@ CLAIM_FIELDS = {
 
 
 def test_a_decision_has_all_its_fields() -> None:
-    assert to_json.decision_fields(DECISION) == DECISION_FIELDS
+    assert fields_of(DECISION) == DECISION_FIELDS
 
 
 def test_a_constraint_has_all_its_fields() -> None:
-    assert to_json.constraint_fields(CONSTRAINT) == {
+    assert fields_of(CONSTRAINT) == {
         "id": "c7",
         "uid": "ab",
         "seq": 3,
@@ -165,7 +165,7 @@ def test_a_constraint_has_all_its_fields() -> None:
 
 
 def test_a_message_has_all_its_fields_under_their_names_on_the_wire() -> None:
-    assert to_json.message_fields(MESSAGE) == {
+    assert fields_of(MESSAGE) == {
         "id": "m9",
         "uid": "ab",
         "seq": 3,
@@ -186,7 +186,7 @@ def test_a_message_has_all_its_fields_under_their_names_on_the_wire() -> None:
 
 
 def test_a_file_change_has_all_its_fields() -> None:
-    assert to_json.file_change_fields(CHANGE) == {
+    assert fields_of(CHANGE) == {
         "id": "f31",
         "uid": "ab",
         "seq": 3,
@@ -204,13 +204,13 @@ def test_a_file_change_has_all_its_fields() -> None:
 
 
 def test_a_claim_has_all_its_fields_but_the_number_that_nothing_takes() -> None:
-    assert to_json.claim_fields(CLAIM) == CLAIM_FIELDS
+    assert fields_of(CLAIM) == CLAIM_FIELDS
 
 
 def test_what_is_not_set_is_left_out() -> None:
     bare = dataclasses.replace(DECISION, layer=None, tags=(), scopes=(), agent=None, rationale=None)
     bare = dataclasses.replace(bare, score=None, notes=(), replaced=None, similar=())
-    assert to_json.decision_fields(bare).keys() == DECISION_FIELDS.keys() - {
+    assert fields_of(bare).keys() == DECISION_FIELDS.keys() - {
         "layer",
         "tags",
         "scopes",
@@ -225,43 +225,43 @@ def test_what_is_not_set_is_left_out() -> None:
 
 @pytest.mark.parametrize("value", [0, 0.0, ""])
 def test_a_value_that_is_nothing_much_is_kept(value: str | float) -> None:
-    assert to_json.decision_fields(dataclasses.replace(DECISION, value=value))["value"] == value
+    assert fields_of(dataclasses.replace(DECISION, value=value))["value"] == value
 
 
 @pytest.mark.parametrize("payload", [[], {}, 0, "", False])
 def test_a_payload_that_is_nothing_much_is_kept(payload: object) -> None:
-    assert to_json.message_fields(dataclasses.replace(MESSAGE, payload=payload))["payload"] == payload
+    assert fields_of(dataclasses.replace(MESSAGE, payload=payload))["payload"] == payload
 
 
 def test_a_message_to_everyone_says_null() -> None:
-    assert to_json.message_fields(dataclasses.replace(MESSAGE, to=None, payload=None)).items() >= {("to", None)}
-    assert "payload" not in to_json.message_fields(dataclasses.replace(MESSAGE, payload=None))
+    assert fields_of(dataclasses.replace(MESSAGE, to=None, payload=None)).items() >= {("to", None)}
+    assert "payload" not in fields_of(dataclasses.replace(MESSAGE, payload=None))
 
 
 @pytest.mark.parametrize(
     ("fields", "name", "items"),
     [
         (
-            to_json.decision_page_fields(DecisionPage((DECISION,), 3, 0, 1, 8, notes=("n",))),
+            fields_of(DecisionPage((DECISION,), 3, 0, 1, 8, notes=("n",)), "decisions"),
             "decisions",
             [DECISION_FIELDS],
         ),
         (
-            to_json.constraint_page_fields(ConstraintPage((CONSTRAINT,), 3, 0, 1, 8, notes=("n",))),
+            fields_of(ConstraintPage((CONSTRAINT,), 3, 0, 1, 8, notes=("n",)), "constraints"),
             "constraints",
-            [to_json.constraint_fields(CONSTRAINT)],
+            [fields_of(CONSTRAINT)],
         ),
         (
-            to_json.message_page_fields(MessagePage((MESSAGE,), 3, 0, 1, 8, notes=("n",), agent="builder", unread=4)),
+            fields_of(MessagePage((MESSAGE,), 3, 0, 1, 8, notes=("n",), agent="builder", unread=4), "messages"),
             "messages",
-            [to_json.message_fields(MESSAGE)],
+            [fields_of(MESSAGE)],
         ),
         (
-            to_json.file_change_page_fields(FileChangePage((CHANGE,), 3, 0, 1, 8, notes=("n",))),
+            fields_of(FileChangePage((CHANGE,), 3, 0, 1, 8, notes=("n",)), "changes"),
             "changes",
-            [to_json.file_change_fields(CHANGE)],
+            [fields_of(CHANGE)],
         ),
-        (to_json.claim_page_fields(KeptPage((CLAIM,), 3, 0, 1, 8, notes=("n",))), "claims", [CLAIM_FIELDS]),
+        (fields_of(KeptPage((CLAIM,), 3, 0, 1, 8, notes=("n",)), "claims"), "claims", [CLAIM_FIELDS]),
     ],
 )
 def test_a_page_says_what_comes_next(fields: dict[str, object], name: str, items: list[object]) -> None:
@@ -271,18 +271,18 @@ def test_a_page_says_what_comes_next(fields: dict[str, object], name: str, items
 
 
 def test_an_inbox_says_whose_it_is_and_how_much_is_unread() -> None:
-    fields = to_json.message_page_fields(MessagePage((), 0, 0, 20, 8, agent="builder", unread=4))
+    fields = fields_of(MessagePage((), 0, 0, 20, 8, agent="builder", unread=4), "messages")
     assert (fields["agent"], fields["unread"]) == ("builder", 4)
 
 
 def test_a_history_has_the_states_and_their_number() -> None:
-    fields = to_json.history_fields(DecisionHistory(DECISION, Page((STATE,), 2, 0, 1)))
+    fields = fields_of(DecisionHistory(DECISION, Page((STATE,), 2, 0, 1)))
     assert fields == {"decision": DECISION_FIELDS, "history": [STATE_FIELDS], "total": 2, "next_offset": 1}
 
 
 def test_answers_to_writes_have_all_their_fields() -> None:
     marked = MarkedRead("builder", ("m1",), ("m2",), ("m3",), ("m4",), 5)
-    assert to_json.marked_fields(marked) == {
+    assert fields_of(marked) == {
         "agent": "builder",
         "marked": ["m1"],
         "already": ["m2"],
@@ -290,7 +290,7 @@ def test_answers_to_writes_have_all_their_fields() -> None:
         "foreign": ["m4"],
         "unread": 5,
     }
-    assert to_json.claimed_fields(Claimed("planner", (CLAIM,), ("src/**",), (CLAIM,), (CLAIM,), ("n",))) == {
+    assert fields_of(Claimed("planner", (CLAIM,), ("src/**",), (CLAIM,), (CLAIM,), ("n",))) == {
         "agent": "planner",
         "claims": [CLAIM_FIELDS],
         "renewed": ["src/**"],
@@ -298,7 +298,7 @@ def test_answers_to_writes_have_all_their_fields() -> None:
         "shared": [CLAIM_FIELDS],
         "notes": ["n"],
     }
-    assert to_json.released_fields(Released("planner", ("a",), ("b",))) == {
+    assert fields_of(Released("planner", ("a",), ("b",))) == {
         "agent": "planner",
         "released": ["a"],
         "not_held": ["b"],
@@ -307,7 +307,7 @@ def test_answers_to_writes_have_all_their_fields() -> None:
 
 def test_a_lock_has_all_its_fields() -> None:
     lock = FileLock("a.py", "builder", True, AT, (CLAIM,), (CLAIM,), (CLAIM,), (CHANGE,))
-    fields = to_json.lock_fields(lock)
+    fields = fields_of(lock)
     assert fields == {
         "file": "a.py",
         "agent": "builder",
@@ -316,11 +316,11 @@ def test_a_lock_has_all_its_fields() -> None:
         "claims": [CLAIM_FIELDS],
         "elsewhere": [CLAIM_FIELDS],
         "own": [CLAIM_FIELDS],
-        "recent": [to_json.file_change_fields(CHANGE)],
+        "recent": [fields_of(CHANGE)],
     }
     json.dumps(fields, allow_nan=False)
 
 
 def test_a_free_file_is_not_locked() -> None:
-    fields = to_json.lock_fields(FileLock("a.py", None, False, None, (), (), (), ()))
+    fields = fields_of(FileLock("a.py", None, False, None, (), (), (), ()))
     assert fields == {"file": "a.py", "locked": False, "claims": [], "elsewhere": [], "own": [], "recent": []}

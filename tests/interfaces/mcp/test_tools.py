@@ -18,7 +18,6 @@ from satchel.interfaces.mcp.guidance import INSTRUCTIONS, PROMPTS
 from satchel.interfaces.mcp.offers import Prompt
 from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
-from satchel.interfaces.mcp.tools.context import TOOLS as CONTEXT_TOOLS
 from satchel.keep.constraints.records import STATUSES as CONSTRAINT_STATUSES
 from satchel.keep.decisions import STATUSES as DECISION_STATUSES
 from satchel.keep.files.records import CHANGES
@@ -208,7 +207,7 @@ def test_the_holder_named_in_a_call_is_told_nothing(claimed: Callable[..., Asker
 
 @pytest.mark.parametrize("tool", ["read_context", "get_file_changes"])
 def test_an_author_looked_for_is_not_the_one_who_reads(claimed: Callable[..., Asker], tool: str) -> None:
-    assert claimed(agent="ann").text(tool, agent="ben").split("\n")[-1].startswith(CLAIMED)
+    assert claimed(agent="ann").text(tool, author="ben").split("\n")[-1].startswith(CLAIMED)
 
 
 def test_an_answer_that_names_no_claimed_file_has_no_notice(claimed: Callable[..., Asker]) -> None:
@@ -317,6 +316,6 @@ def test_other_notes_point_to_nothing(empty: Asker) -> None:
 
 
 def test_the_fields_of_a_note_are_named_where_an_agent_reads_them() -> None:
-    said = CONTEXT_TOOLS[0].parameters["properties"]["content"]["description"] + INSTRUCTIONS
+    said = ALL_TOOLS[0].parameters["properties"]["content"]["description"] + INSTRUCTIONS
     named = ("description", "issue_type", "suggestion", "passed", "summary", "intent_satisfied", "iteration", "done")
     assert [name for name in (*named, "next_step", "test_status", "blockers", "attempted") if name not in said] == []

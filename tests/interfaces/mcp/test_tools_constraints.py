@@ -36,14 +36,14 @@ CASES = [
     Case("deactivate_constraint", "id", {"id": "c2"}, field("active"), False),
     Case("deactivate_constraint", "reason", {"id": "c2", "reason": "moved"}, field("reason"), "moved"),
     Case("deactivate_constraint", "agent", {"id": "c2", "agent": "ben"}, field("deactivated_by"), "ben"),
-    found("search", "what about passwords?", "c3"),
+    found("query", "what about passwords?", "c3"),
     found("category", "performance", "c2"),
     found("priority", "high", "c2"),
     found("layer", "data", "c1"),
     found("tags", ["api"], "c3", "c1"),
     found("match", "all", "c1", tags=["api", "security"]),
     found("status", "all", "c2", "c3", "c1", "c4"),
-    found("agent", "ben", "c3"),
+    found("author", "ben", "c3"),
     found("since", "150s", "c3"),
     found("after_seq", 0, "c1", "c2", "c3"),
     found("order", "asc", "c1", "c2", "c3"),
@@ -162,6 +162,6 @@ def test_a_faulty_call_is_refused(world: Callable[[], Asker], tool: str, argumen
 
 
 def test_a_filter_that_nobody_named_gives_an_empty_page_and_says_so(world: Callable[[], Asker]) -> None:
-    page = world().fields("get_constraints", agent="nobody")
+    page = world().fields("get_constraints", author="nobody")
     assert page["constraints"] == []
     assert page["notes"]

@@ -102,7 +102,7 @@ def test_a_batch_is_kept_whole_or_not_at_all(ask: Ask) -> None:
 def test_a_note_beside_entries_is_refused(ask: Ask) -> None:
     outcome = ask("write_context", entries=[{"type": "error", "content": "x"}], content="y")
     assert outcome == Outcome(
-        "error [invalid_input]: entries was given beside content. Put every note into entries, or give one", True
+        "error [invalid_input]: entries was given beside content. Put each into entries, or give one", True
     )
 
 
@@ -155,16 +155,16 @@ def three(ask: Ask, opened: Satchel, clock: HandClock) -> None:
         ({}, ["e4", "e3", "e2"]),
         ({"types": ["error"]}, ["e3"]),
         ({"types": ["error", "decision"]}, ["e4", "e3"]),
-        ({"agent": "builder"}, ["e3"]),
-        ({"agent": "PLANNER"}, ["e4", "e2"]),
-        ({"agent": "nobody"}, []),
+        ({"author": "builder"}, ["e3"]),
+        ({"author": "PLANNER"}, ["e4", "e2"]),
+        ({"author": "nobody"}, []),
         ({"task_id": "T1"}, ["e2"]),
         ({"loop_id": "L2"}, ["e3"]),
         ({"file": "./a.py"}, ["e2"]),
-        ({"search": "peppers"}, ["e3", "e4"]),
-        ({"search": "peppers", "order": "desc"}, ["e4", "e3"]),
-        ({"search": "peppers", "order": "asc"}, ["e3", "e4"]),
-        ({"search": "peppers", "types": ["decision"]}, ["e4"]),
+        ({"query": "peppers"}, ["e3", "e4"]),
+        ({"query": "peppers", "order": "desc"}, ["e4", "e3"]),
+        ({"query": "peppers", "order": "asc"}, ["e3", "e4"]),
+        ({"query": "peppers", "types": ["decision"]}, ["e4"]),
         ({"since": "90s"}, ["e4"]),
         ({"since": "2026-11-21T09:02:00Z"}, ["e4", "e3"]),
         ({"order": "asc"}, ["e2", "e3", "e4"]),
@@ -221,7 +221,7 @@ def test_an_unknown_format_names_the_valid_ones(ask: Ask, tool: str) -> None:
 
 
 def test_a_read_writes_nothing(ask: Ask, opened: Satchel) -> None:
-    ask("read_context", agent="nobody")
+    ask("read_context", author="nobody")
     assert not opened.place.file.exists()
 
 

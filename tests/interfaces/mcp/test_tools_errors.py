@@ -178,7 +178,7 @@ def test_a_faulty_report_is_refused_and_nothing_is_written(empty: Asker, argumen
     [
         ({}, "report_outcome argument 'solution' is missing"),
         ({"solution": "pip install it"}, "'pip install it' is no id of a solution or a strategy. Give one such as y7"),
-        ({"solution": "x1"}, "a text needs error beside it"),
+        ({"solution": "x1"}, "the text of a fix needs the error"),
         ({"solution": "y1", "error": "x1"}, "error was given beside solution 'y1'"),
         ({"solution": "a fix", "error": "x1", "helped": False}, "what did not help is no solution"),
         ({"solution": "y1", "helped": "maybe"}, "helped must be true or false"),

@@ -69,7 +69,7 @@ def refs(outcome: Outcome) -> list[str]:
         ({"run_id": "r1"}, {"e1", "e2"}),
         ({"kinds": ["entry"]}, {"e1", "e2", "e3", "e4", "e5"}),
         ({"types": ["error", "review_verdict"]}, {"e2", "e3", "e4"}),
-        ({"agent": "ann"}, {"e1", "e5"}),
+        ({"author": "ann"}, {"e1", "e5"}),
         ({"task_id": "T1"}, {"e2"}),
         ({"loop_id": "L1"}, {"e1"}),
         ({"file": "./src/b.py"}, {"e5"}),

@@ -3,41 +3,70 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.find.kind import Kind
 from satchel.interfaces.briefing.errors_text import solution_text
 from satchel.interfaces.briefing.strategies_text import judged_text
+from satchel.interfaces.to_json import Fields, fields_of
 from satchel.keep.patterns.records import SOLUTION_LETTER, Solution
 from satchel.keep.strategies import Strategy
 
 _JUDGED = re.compile(rf"\s*[{SOLUTION_LETTER}{Kind.STRATEGY.letter}][0-9]+\s*")
 
 
-def is_judged(ref: str) -> bool:
-    """Whether a text is the short id of what can help or not: a solution or a strategy."""
-    return _JUDGED.fullmatch(ref) is not None
+class Outcome(NamedTuple):
+    """What was judged as it stands now, and whether it was recorded just now."""
+
+    judged: Solution | Strategy
+    is_recorded: bool = False
 
 
-def judge(satchel: Satchel, ref: str, helped: bool, *, agent: str | None, otherwise: str) -> Solution | Strategy:
-    """Say whether a solution or a strategy helped.
+def report(satchel: Satchel, solution: str, *, helped: bool, error: str | None, agent: str | None) -> Outcome:
+    """Say whether a solution or a strategy helped, or what fixed an error.
 
     Args:
+        solution: the short id of what was tried, or with an error the text of its fix.
         agent: who tried it; None takes the default.
-        otherwise: what to give where it is neither.
 
     Raises:
-        InvalidInput: it is no short id of either.
+        InvalidInput: it is no short id of either, or what was given contradicts itself.
         NotFound: the project has no such one.
     """
-    if not is_judged(ref):
-        raise InvalidInput(f"{ref.strip()[:80]!r} is no id of a solution or a strategy", otherwise)
-    if ref.strip().startswith(Kind.STRATEGY.letter):
-        return satchel.strategies.outcome(ref, helped)
-    return satchel.patterns.outcome(ref, helped, agent=agent)
+    is_judged = _JUDGED.fullmatch(solution) is not None
+    if error is None and not is_judged:
+        raise InvalidInput(
+            f"{solution.strip()[:80]!r} is no id of a solution or a strategy",
+            "Give one such as y7 or s3; the text of a fix needs the error that it fixed, such as x4",
+        )
+    if error is None and solution.strip().startswith(Kind.STRATEGY.letter):
+        return Outcome(satchel.strategies.outcome(solution, helped))
+    if error is None:
+        return Outcome(satchel.patterns.outcome(solution, helped, agent=agent))
+    if is_judged:
+        raise InvalidInput(
+            f"error was given beside solution {solution.strip()!r}, which is there already",
+            "Leave error out to say whether it helped, or give as solution the text of what fixed the error",
+        )
+    if not helped:
+        raise InvalidInput(
+            "what did not help is no solution of an error",
+            "Give as solution the id of one that was offered, such as y7, without error",
+        )
+    return Outcome(satchel.patterns.solve(error, solution, agent=agent), is_recorded=True)
 
 
-def outcome_text(judged: Solution | Strategy) -> str:
+def outcome_text(outcome: Outcome) -> str:
     """Say how what was judged stands now."""
-    return solution_text(judged, is_recorded=False) if isinstance(judged, Solution) else judged_text(judged)
+    judged = outcome.judged
+    if isinstance(judged, Solution):
+        return solution_text(judged, is_recorded=outcome.is_recorded)
+    return judged_text(judged)
+
+
+def outcome_fields(outcome: Outcome) -> Fields:
+    """Return what was judged as JSON fields."""
+    fields: Fields = fields_of(outcome.judged)
+    return fields

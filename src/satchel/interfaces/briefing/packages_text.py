@@ -98,3 +98,10 @@ def _cells(package: Package) -> tuple[str | None, ...]:
 def _own(package: Package) -> tuple[str, ...]:
     where = f"bytes:{package.content_bytes}" if package.path is None else place_text(package.path, None)
     return where, *names_text("@", package.consumers)
+
+
+def contents_fields(contents: Sequence[PackageContent]) -> dict[str, object]:
+    """Return what packages hold as JSON fields; one without a text has a reason."""
+    from satchel.interfaces.to_json import fields_of
+
+    return {"packages": [{**(fields.pop("package", None) or {}), **fields} for fields in map(fields_of, contents)]}

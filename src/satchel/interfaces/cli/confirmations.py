@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import click
+
 from satchel.find.kind import Kind
 from satchel.interfaces.cli.tables import local_time
 from satchel.interfaces.cli.values import shown_value
+from satchel.interfaces.compact import written_text
 from satchel.keep.constraints import Constraint
 from satchel.keep.decisions.records import Decision, DecisionState
+from satchel.keep.entries.records import Entry, PruneResult
 from satchel.keep.files.records import Claim, Claimed, FileLock
 from satchel.keep.messages.records import Message
 
@@ -16,8 +20,12 @@ _INDENT = "  "
 _MAX_SHOWN = 200
 
 
-def decided(decision: Decision) -> str:
-    """Say what a decision is now, what of it was different before, and what looks like it."""
+def decided(decisions: Sequence[Decision]) -> str:
+    """Say what decisions are now, what of them was different before, and what looks like them."""
+    return "\n".join(_decided(decision) for decision in decisions)
+
+
+def _decided(decision: Decision) -> str:
     lines = [f"{decision.ref} {decision.key} = {_short(shown_value(decision.value))} (revision {decision.revision})"]
     if decision.replaced is not None:
         lines += _before(decision.replaced, decision)
@@ -43,6 +51,27 @@ def _before(before: DecisionState, now: Decision) -> list[str]:
     )
     changed = [f"{_INDENT * 2}{name}: {_short(old) or '(none)'}" for name, old, new in fields if old != new]
     return [f"{_INDENT}before, as {before.agent or 'somebody unnamed'} set it {local_time(before.set_at)}:", *changed]
+
+
+def kept(entries: Sequence[Entry]) -> None:
+    """Print what was kept, with what its writer should know."""
+    click.echo(written_text(entries))
+
+
+def pruned(result: PruneResult) -> str:
+    """Say which notes of a run were removed, or would be."""
+    counts = ", ".join(f"{count} {name}" for name, count in result.removed) or "nothing"
+    return f"{'removed' if result.done else 'would remove'} {counts} from run {result.run_id}"
+
+
+def prune_question(found: PruneResult) -> str | None:
+    """Ask whether to remove the notes that were found."""
+    return f"Remove {found.total} entries from run {found.run_id}?" if found.total else None
+
+
+def constraint_added(constraint: Constraint) -> str:
+    """Say that a rule was added."""
+    return f"added {constraint.ref} ({constraint.category}, {constraint.priority})"
 
 
 def deactivated(constraint: Constraint) -> str:

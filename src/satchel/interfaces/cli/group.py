@@ -9,41 +9,67 @@ import click
 from satchel import __version__
 from satchel.base.errors import nearest
 
-COMMANDS: dict[str, str] = {
-    "tour": "Watch two agents share what they know",
-    "init": "Make this folder a project",
-    "mcp": "Serve agents over stdio",
-    "run": "Start, end, list and show runs",
-    "write": "Keep a note",
-    "read": "Read or search notes",
-    "search": "Search everything the project keeps",
-    "brief": "Brief an agent inside a token budget",
-    "decide": "Set a decision",
-    "decisions": "List what was decided",
-    "constraint": "Add, list and deactivate rules",
-    "message": "Send, list and read messages",
-    "file": "Record edits, claim and check files",
-    "learn": "Report errors and what fixed them, save strategies",
-    "package": "Save, list and show packages",
-    "consult": "Ask another model, with files that are sent once",
-    "conversations": "List and reset conversations with other models",
-    "stats": "Count what is kept",
-    "clear": "Remove old messages and file changes",
-    "prune": "Remove the oldest notes of a run",
-    "forget": "Remove one item for good",
-    "doctor": "Examine the store",
-    "trust": "Trust a store that you did not make here",
-    "backup": "Copy the store, verified",
-    "restore": "Go back to a backup",
-    "compact": "Reclaim space",
-    "rebuild": "Make the search index anew",
-    "import": "Take over a store of another tool",
-    "config": "Show the configuration",
+_PURPOSES: dict[str, dict[str, str]] = {
+    "Begin": {
+        "tour": "Watch two agents share what they know",
+        "init": "Make this folder a project",
+        "mcp": "Serve agents over stdio",
+        "config": "Show the configuration",
+    },
+    "Notes and search": {
+        "write": "Keep a note",
+        "read": "Read or search notes",
+        "search": "Search everything the project keeps",
+        "brief": "Brief an agent inside a token budget",
+    },
+    "What binds everyone": {
+        "decide": "Set a decision",
+        "decisions": "List what was decided",
+        "constraint": "Add, list and deactivate rules",
+    },
+    "Work together": {
+        "run": "Start, end, list and show runs",
+        "message": "Send, list and read messages",
+        "file": "Record edits, claim and check files",
+        "package": "Save, list and show packages",
+    },
+    "Learn and ask": {
+        "learn": "Report errors and what fixed them, save strategies",
+        "consult": "Ask another model, with files that are sent once",
+        "conversations": "List and reset conversations with other models",
+    },
+    "Look after the store": {
+        "stats": "Count what is kept",
+        "clear": "Remove old messages and file changes",
+        "prune": "Remove the oldest notes of a run",
+        "forget": "Remove one item for good",
+        "doctor": "Examine the store",
+        "trust": "Trust a store that you did not make here",
+        "backup": "Copy the store, verified",
+        "restore": "Go back to a backup",
+        "compact": "Reclaim space",
+        "rebuild": "Rebuild the search index",
+        "import": "Take over a store of another tool",
+    },
 }
+
+COMMANDS: dict[str, str] = {name: text for commands in _PURPOSES.values() for name, text in commands.items()}
 """Every command with its one line of help, in the order shown."""
 
+_OPERATIONS: dict[str, tuple[str, ...]] = {
+    "write": ("entries",),
+    "read": ("entries",),
+    "prune": ("entries",),
+    "search": ("search",),
+    "decide": ("decisions",),
+    "decisions": ("decisions",),
+    "constraint": ("constraints",),
+    "learn": ("errors", "strategies"),
+}
+"""The modules of operations that declare a command; any other command has a module of its own name."""
+
 _MODULES = {"import": "import_cmd"}
-"""The module of a command whose name cannot be one, being a word of Python; any other is called as its command."""
+"""The module of a command whose name cannot be one, being a word of Python."""
 
 
 class LazyGroup(click.Group):
@@ -55,6 +81,10 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 -- click's signature
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name in _OPERATIONS:
+            from satchel.interfaces.operations.as_command import command_named
+
+            return command_named(cmd_name, _OPERATIONS[cmd_name])
         module = importlib.import_module(f"satchel.interfaces.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
         command: click.Command = module.command
         return command
@@ -70,8 +100,10 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- click's signature
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for purpose, commands in _PURPOSES.items():
+            with formatter.section(purpose):
+                formatter.write_dl([(name.ljust(width), text) for name, text in commands.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
+
+    from satchel.base.paging import Page
+    from satchel.interfaces.operations.declaration import Table
 
 _PIPED_WIDTH = 160
 _GAP = 3
@@ -59,6 +62,32 @@ def show_table(
     console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False)
     least = sum(min(column.widest, _MAX_UNBROKEN) for column in columns) + _GAP * (len(columns) - 1)
     console.print(_table(columns, texts) if least <= console.width else _blocks(columns, texts))
+
+
+def show_list(page: Page[Any], what: str, table: Table) -> None:
+    """Print a page of a list: its items as a table, and to stderr how much of the list that is.
+
+    Args:
+        what: the name of the items.
+    """
+    import click
+
+    if len(page):
+        show_table(
+            list(table.columns), [[_shown(one, of) for of in table.columns.values()] for one in page], usual=table.usual
+        )
+    click.echo(rest_text(len(page), page.total, what, page.next_offset), err=True)
+
+
+def _shown(item: object, what: str) -> object:
+    if ":" in what:
+        from satchel.interfaces.operations.declaration import load
+
+        return load(what)(item)
+    value = getattr(item, what)
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return local_time(value) if isinstance(value, int) and what.endswith(("_at", "last_seen")) else value
 
 
 class _Column(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from satchel.base.clock import iso
-from satchel.interfaces.ledger.to_json import Fields, rest_fields, set_fields
+from satchel.interfaces.to_json import Fields, rest_fields
 
 if TYPE_CHECKING:
     from satchel.base.paging import Page
@@ -84,6 +84,11 @@ def reset_fields(one: ListedConversation, *, done: bool) -> Fields:
         "files": len(one.inline) + len(one.overflow),
         "done": done,
     }
+
+
+def set_fields(fields: Fields) -> Fields:
+    """Return the fields that are set."""
+    return {name: value for name, value in fields.items() if value is not None and value != []}
 
 
 def _file(file: ListedFile) -> Fields:

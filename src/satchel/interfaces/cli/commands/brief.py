@@ -63,7 +63,7 @@ def command(
       satchel brief fix the token refresh --role developer --task T1 --budget 2000 --agent builder
     """
     from satchel.interfaces.briefing.briefing_text import briefing_text, untold
-    from satchel.interfaces.briefing.to_json import briefing_fields
+    from satchel.interfaces.to_json import fields_of
 
     with opened(db, project, agent=agent, read_only=preview) as satchel:
         briefing = satchel.brief(
@@ -79,7 +79,7 @@ def command(
             run_id=run_id,
         )
         if as_json:
-            show_json(briefing_fields(briefing))
+            show_json(fields_of(briefing))
         elif not briefing.text:
             click.echo(briefing_text(briefing, satchel.briefings.count))
         else:

@@ -54,12 +54,12 @@ def record(
       satchel file record src/auth.py modified --description "refresh tokens" --agent builder
     """
     from satchel.interfaces.ledger.files_text import recorded_text
-    from satchel.interfaces.ledger.to_json import file_change_fields
+    from satchel.interfaces.to_json import fields_of
 
     with opened(db, project, agent=agent) as satchel:
         made = satchel.files.record(file, change, description=description, layer=layer)
         if as_json:
-            show_json(file_change_fields(made))
+            show_json(fields_of(made))
         else:
             click.echo(recorded_text(made))
         tell(satchel, [made.file])
@@ -95,7 +95,7 @@ def list_changes(
     Example:
       satchel file list --file src/auth/ --since 2h
     """
-    from satchel.interfaces.ledger.to_json import file_change_page_fields
+    from satchel.interfaces.to_json import fields_of
 
     with opened(db, project, read_only=True) as satchel:
         page = satchel.files.changes(
@@ -111,7 +111,7 @@ def list_changes(
             offset=offset,
         )
         if as_json:
-            show_json(file_change_page_fields(page))
+            show_json(fields_of(page, "changes"))
         else:
             _show_changes(page)
         tell(satchel, [one.file for one in page])
@@ -165,12 +165,12 @@ def check(
       satchel file check src/auth.py --agent builder && $EDITOR src/auth.py
     """
     from satchel.interfaces.cli.confirmations import locked
-    from satchel.interfaces.ledger.to_json import lock_fields
+    from satchel.interfaces.to_json import fields_of
 
     with opened(db, project, agent=agent, read_only=True) as satchel:
         lock = satchel.files.check_lock(file, window_seconds=window_seconds)
     if as_json:
-        show_json(lock_fields(lock))
+        show_json(fields_of(lock))
     else:
         click.echo(locked(lock))
     return ERROR_KINDS["conflict"].exit_status if lock.locked else None
@@ -201,12 +201,12 @@ def claim(
       satchel file claim src/auth.py tests/auth/ --agent builder --minutes 45
     """
     from satchel.interfaces.cli import confirmations
-    from satchel.interfaces.ledger.to_json import claimed_fields
+    from satchel.interfaces.to_json import fields_of
 
     with opened(db, project, agent=agent) as satchel:
         claimed = satchel.files.claim(paths, exclusive=not shared, minutes=minutes, reason=reason)
         if as_json:
-            show_json(claimed_fields(claimed))
+            show_json(fields_of(claimed))
         else:
             click.echo(confirmations.claimed(claimed))
             warn_notes(claimed.notes)
@@ -228,12 +228,12 @@ def claims(
     Example:
       satchel file claims --path src/auth.py
     """
-    from satchel.interfaces.ledger.to_json import claim_page_fields
+    from satchel.interfaces.to_json import fields_of
 
     with opened(db, project, read_only=True) as satchel:
         page = satchel.files.claims(author=author, path=path, limit=limit, offset=offset)
     if as_json:
-        show_json(claim_page_fields(page))
+        show_json(fields_of(page, "claims"))
         return
     from satchel.interfaces.cli.tables import local_time, rest_text, show_table
 
@@ -273,14 +273,14 @@ def release(
       satchel file release src/auth.py --agent builder
     """
     from satchel.interfaces.ledger.files_text import released_text
-    from satchel.interfaces.ledger.to_json import released_fields
+    from satchel.interfaces.to_json import fields_of
 
     if bool(paths) == everything:
         raise click.UsageError("name at least one of PATHS, or give --all")
     with opened(db, project, agent=agent) as satchel:
         released = satchel.files.release(None if everything else paths)
         if as_json:
-            show_json(released_fields(released))
+            show_json(fields_of(released))
         else:
             click.echo(released_text(released))
         tell(satchel)

@@ -59,14 +59,14 @@ def send(
       satchel message send "May I change src/auth.py?" --to builder --type request --agent planner
     """
     from satchel.interfaces.cli import confirmations
-    from satchel.interfaces.ledger.to_json import message_fields
+    from satchel.interfaces.to_json import fields_of
 
     with opened(db, project, agent=agent) as satchel:
         message = satchel.messages.send(
             text, to=to, type=message_type, priority=priority, payload=_parsed(payload), reply_to=reply_to
         )
         if as_json:
-            show_json(message_fields(message))
+            show_json(fields_of(message))
         else:
             click.echo(confirmations.sent(message))
             warn_notes(message.notes)
@@ -118,7 +118,7 @@ def list_messages(
     Example:
       satchel message list --agent builder --unread
     """
-    from satchel.interfaces.ledger.to_json import message_page_fields
+    from satchel.interfaces.to_json import fields_of
 
     with opened(db, project, agent=agent, read_only=True) as satchel:
         page = satchel.messages.inbox(
@@ -135,7 +135,7 @@ def list_messages(
             offset=offset,
         )
     if as_json:
-        show_json(message_page_fields(page))
+        show_json(fields_of(page, "messages"))
         return
     from satchel.interfaces.cli.tables import local_time, rest_text, show_table
 
@@ -196,14 +196,14 @@ def read(
       satchel message read m4 m5 --agent builder
     """
     from satchel.interfaces.ledger.messages_text import marked_text
-    from satchel.interfaces.ledger.to_json import marked_fields
+    from satchel.interfaces.to_json import fields_of
 
     if bool(refs) == everything:
         raise click.UsageError("name the ID of at least one message, or give --all")
     with opened(db, project, agent=agent) as satchel:
         marked = satchel.messages.mark_read(list(refs) or None, everything=everything)
         if as_json:
-            show_json(marked_fields(marked))
+            show_json(fields_of(marked))
         else:
             click.echo(marked_text(marked))
         tell(satchel)

@@ -69,7 +69,7 @@ def save(
       git diff | satchel package save "The state before the move" --content - --type handoff
     """
     from satchel.interfaces.briefing.packages_text import saved_text
-    from satchel.interfaces.briefing.to_json import package_fields
+    from satchel.interfaces.to_json import fields_of
 
     with opened(db, project, run_id=run_id, agent=agent) as satchel:
         saved = satchel.packages.save(
@@ -83,7 +83,7 @@ def save(
             supersedes=supersedes,
         )
         if as_json:
-            show_json(package_fields(saved))
+            show_json(fields_of(saved))
         else:
             click.echo(saved_text(saved))
         tell(satchel, [saved.path] if saved.path is not None else [])
@@ -125,7 +125,7 @@ def list_packages(
     Example:
       satchel package list --priority high --role developer
     """
-    from satchel.interfaces.briefing.to_json import package_page_fields
+    from satchel.interfaces.to_json import fields_of
 
     with opened(db, project, run_id=run_id, read_only=True) as satchel:
         page = satchel.packages.find(
@@ -143,7 +143,7 @@ def list_packages(
             offset=offset,
         )
         if as_json:
-            show_json(package_page_fields(page))
+            show_json(fields_of(page, "packages"))
         else:
             _show(page)
         tell(satchel, [one.path for one in page if one.path is not None])
@@ -197,8 +197,7 @@ def show(
     Example:
       satchel package show p7 > handoff.md
     """
-    from satchel.interfaces.briefing.packages_text import content_notes
-    from satchel.interfaces.briefing.to_json import contents_fields
+    from satchel.interfaces.briefing.packages_text import content_notes, contents_fields
 
     with opened(db, project, read_only=True) as satchel:
         contents = satchel.packages.read_many(refs, max_bytes)
@@ -241,7 +240,7 @@ def set_priority(
       satchel package priority p7 --event resolved
     """
     from satchel.interfaces.briefing.packages_text import changed_text
-    from satchel.interfaces.briefing.to_json import package_fields
+    from satchel.interfaces.to_json import fields_of
 
     with opened(db, project, agent=agent) as satchel:
         if priority is not None and event is None:
@@ -251,7 +250,7 @@ def set_priority(
         else:
             raise click.UsageError("give either PRIORITY or --event")
         if as_json:
-            show_json(package_fields(changed))
+            show_json(fields_of(changed))
         else:
             click.echo(changed_text(changed))
         tell(satchel)

@@ -178,7 +178,7 @@ def _ask(client: ToolClient, questions: Sequence[Question], say: Say) -> tuple[l
     answers: list[Answer] = []
     texts: list[str] = []
     for question in questions:
-        asked = {"search": question.text, "limit": 3}
+        asked = {"query": question.text, "limit": 3}
         texts.append(must_call(client, "read_context", asked))
         hits = json.loads(must_call(client, "read_context", {**asked, "format": "json"}))["entries"]
         contents = [str(hit["content"]) for hit in hits]

@@ -7,25 +7,23 @@ from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.mcp.tools import (
     admin,
     briefing,
-    constraints,
     consult,
-    context,
-    decisions,
-    errors,
     files,
     messages,
     packages,
-    search,
 )
+from satchel.interfaces.operations import constraints, decisions, entries, errors, search, strategies
+from satchel.interfaces.operations.as_tool import tools_of
 
 ALL_TOOLS: tuple[Tool[Satchel], ...] = (
-    *context.TOOLS,
-    *search.TOOLS,
-    *decisions.TOOLS,
-    *constraints.TOOLS,
+    *tools_of(entries.OPERATIONS),
+    *tools_of(search.OPERATIONS),
+    *tools_of(decisions.OPERATIONS),
+    *tools_of(constraints.OPERATIONS),
     *briefing.TOOLS,
-    *errors.TOOLS,
+    *tools_of(errors.OPERATIONS),
     *packages.TOOLS,
+    *tools_of(strategies.OPERATIONS),
     *messages.TOOLS,
     *files.TOOLS,
     *consult.TOOLS,

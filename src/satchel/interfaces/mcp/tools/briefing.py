@@ -28,7 +28,7 @@ def get_briefing(
 ) -> str:
     """Pack a briefing. As text the whole answer, its notice too, stays inside the budget wherever one can."""
     from satchel.interfaces.briefing.briefing_text import briefing_text, room_for
-    from satchel.interfaces.briefing.to_json import briefing_fields
+    from satchel.interfaces.to_json import fields_of
 
     is_text = format != "json"
     service, count = call.service, call.service.briefings.count
@@ -50,7 +50,7 @@ def get_briefing(
         )
     notice = notice_for(call, agent, [item.file for item in briefing.items])
     if not is_text:
-        return json_answer(briefing_fields(briefing), notice)
+        return json_answer(fields_of(briefing), notice)
     text = briefing_text(briefing, count)
     answers = (text_answer(text, line) for line in (notice, waiting) if line is not None)
     return next((whole for whole in answers if count(whole) <= asked), text)

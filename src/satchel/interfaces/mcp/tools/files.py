@@ -38,13 +38,11 @@ def record_file_change(
 ) -> str:
     """Record an edit."""
     from satchel.interfaces.ledger.files_text import recorded_text
-    from satchel.interfaces.ledger.to_json import file_change_fields
+    from satchel.interfaces.to_json import fields_of
 
     with call.on_cancel(call.service.interrupter()):
         made = call.service.files.record(file, change, description=description, layer=layer, agent=agent)
-    return answer(
-        call, format, lambda: recorded_text(made), lambda: file_change_fields(made), agent=agent, files=[made.file]
-    )
+    return answer(call, format, lambda: recorded_text(made), lambda: fields_of(made), agent=agent, files=[made.file])
 
 
 def get_file_changes(
@@ -65,7 +63,7 @@ def get_file_changes(
 ) -> str:
     """Read recorded edits."""
     from satchel.interfaces.ledger.files_text import changes_text
-    from satchel.interfaces.ledger.to_json import file_change_page_fields
+    from satchel.interfaces.to_json import fields_of
 
     with call.on_cancel(call.service.interrupter()):
         page = call.service.files.changes(
@@ -84,7 +82,7 @@ def get_file_changes(
         call,
         format,
         lambda: changes_text(page),
-        lambda: file_change_page_fields(page),
+        lambda: fields_of(page, "changes"),
         files=[made.file for made in page.changes],
     )
 
@@ -100,11 +98,11 @@ def check_files(
 ) -> str:
     """Say whether a file is another's to edit; that is the answer itself, so no notice repeats it."""
     from satchel.interfaces.ledger.files_text import lock_text
-    from satchel.interfaces.ledger.to_json import lock_fields
+    from satchel.interfaces.to_json import fields_of
 
     with call.on_cancel(call.service.interrupter()):
         lock = call.service.files.check_lock(file, window_seconds=window_seconds, agent=agent)
-    return answer(call, format, lambda: lock_text(lock), lambda: lock_fields(lock), agent=agent)
+    return answer(call, format, lambda: lock_text(lock), lambda: fields_of(lock), agent=agent)
 
 
 def claim_files(
@@ -120,11 +118,11 @@ def claim_files(
 ) -> str:
     """Claim files and folders; the answer says what others claim of them."""
     from satchel.interfaces.ledger.files_text import claimed_text
-    from satchel.interfaces.ledger.to_json import claimed_fields
+    from satchel.interfaces.to_json import fields_of
 
     with call.on_cancel(call.service.interrupter()):
         claimed = call.service.files.claim(paths, exclusive=exclusive, minutes=minutes, reason=reason, agent=agent)
-    return answer(call, format, lambda: claimed_text(claimed), lambda: claimed_fields(claimed), agent=agent)
+    return answer(call, format, lambda: claimed_text(claimed), lambda: fields_of(claimed), agent=agent)
 
 
 def release_files(
@@ -137,11 +135,11 @@ def release_files(
 ) -> str:
     """End claims of one's own."""
     from satchel.interfaces.ledger.files_text import released_text
-    from satchel.interfaces.ledger.to_json import released_fields
+    from satchel.interfaces.to_json import fields_of
 
     with call.on_cancel(call.service.interrupter()):
         released = call.service.files.release(paths, agent=agent)
-    return answer(call, format, lambda: released_text(released), lambda: released_fields(released), agent=agent)
+    return answer(call, format, lambda: released_text(released), lambda: fields_of(released), agent=agent)
 
 
 TOOLS: tuple[Tool[Satchel], ...] = (

@@ -41,13 +41,13 @@ def send_message(
 ) -> str:
     """Send a message to one agent, or to all."""
     from satchel.interfaces.ledger.messages_text import sent_text
-    from satchel.interfaces.ledger.to_json import message_fields
+    from satchel.interfaces.to_json import fields_of
 
     with call.on_cancel(call.service.interrupter()):
         sent = call.service.messages.send(
             message, to=to, type=type, priority=priority, payload=payload, reply_to=reply_to, agent=agent
         )
-    return answer(call, format, lambda: sent_text(sent), lambda: message_fields(sent), agent=agent)
+    return answer(call, format, lambda: sent_text(sent), lambda: fields_of(sent), agent=agent)
 
 
 def get_messages(
@@ -70,7 +70,7 @@ def get_messages(
 ) -> str:
     """Read an agent's messages."""
     from satchel.interfaces.ledger.messages_text import messages_text
-    from satchel.interfaces.ledger.to_json import message_page_fields
+    from satchel.interfaces.to_json import fields_of
 
     with call.on_cancel(call.service.interrupter()):
         page = call.service.messages.inbox(
@@ -87,7 +87,7 @@ def get_messages(
             limit=limit,
             offset=offset,
         )
-    return answer(call, format, lambda: messages_text(page), lambda: message_page_fields(page), agent=agent)
+    return answer(call, format, lambda: messages_text(page), lambda: fields_of(page, "messages"), agent=agent)
 
 
 def mark_read(
@@ -101,11 +101,11 @@ def mark_read(
 ) -> str:
     """Record that an agent has read messages."""
     from satchel.interfaces.ledger.messages_text import marked_text
-    from satchel.interfaces.ledger.to_json import marked_fields
+    from satchel.interfaces.to_json import fields_of
 
     with call.on_cancel(call.service.interrupter()):
         marked = call.service.messages.mark_read(ids, everything=all, agent=agent)
-    return answer(call, format, lambda: marked_text(marked), lambda: marked_fields(marked), agent=agent)
+    return answer(call, format, lambda: marked_text(marked), lambda: fields_of(marked), agent=agent)
 
 
 TOOLS: tuple[Tool[Satchel], ...] = (

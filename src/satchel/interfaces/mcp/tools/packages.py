@@ -50,7 +50,7 @@ def save_package(
 ) -> str:
     """Save a package, or say how urgent one is that was saved."""
     from satchel.interfaces.briefing.packages_text import changed_text, saved_text
-    from satchel.interfaces.briefing.to_json import package_fields
+    from satchel.interfaces.to_json import fields_of
 
     if package is not None:
         of_a_new_one = {
@@ -65,7 +65,7 @@ def save_package(
         }
         _refuse_beside("package", of_a_new_one, "It changes a priority; leave package out to save a new one")
         changed = _changed(call, package, priority, event)
-        return answer(call, format, lambda: changed_text(changed), lambda: package_fields(changed), agent=agent)
+        return answer(call, format, lambda: changed_text(changed), lambda: fields_of(changed), agent=agent)
     if event is not None:
         raise InvalidInput("event was given without package", "Say what it happened to, such as package p3")
     if summary is None:
@@ -83,9 +83,7 @@ def save_package(
             run_id=run_id,
             agent=agent,
         )
-    return answer(
-        call, format, lambda: saved_text(saved), lambda: package_fields(saved), agent=agent, files=[saved.path]
-    )
+    return answer(call, format, lambda: saved_text(saved), lambda: fields_of(saved), agent=agent, files=[saved.path])
 
 
 def _changed(call: Call[Satchel], package: str, priority: str | None, event: str | None) -> Package:
@@ -143,7 +141,7 @@ def get_packages(
             "max_bytes was given without packages", 'Say what to read, as in packages ["p3"], or leave it out'
         )
     from satchel.interfaces.briefing.packages_text import packages_text
-    from satchel.interfaces.briefing.to_json import package_page_fields
+    from satchel.interfaces.to_json import fields_of
 
     with call.on_cancel(call.service.interrupter()):
         page = call.service.packages.find(
@@ -165,39 +163,18 @@ def get_packages(
         call,
         format,
         lambda: packages_text(page),
-        lambda: package_page_fields(page),
+        lambda: fields_of(page, "packages"),
         files=[package.path for package in page],
     )
 
 
 def _contents(call: Call[Satchel], packages: Sequence[str], max_bytes: int | None, form: str) -> str:
-    from satchel.interfaces.briefing.packages_text import contents_text
-    from satchel.interfaces.briefing.to_json import contents_fields
+    from satchel.interfaces.briefing.packages_text import contents_fields, contents_text
 
     with call.on_cancel(call.service.interrupter()):
         contents = call.service.packages.read_many(packages, max_bytes)
     files = [content.package.path for content in contents if content.package is not None]
     return answer(call, form, lambda: contents_text(contents), lambda: contents_fields(contents), files=files)
-
-
-def save_strategy(
-    call: Call[Satchel],
-    /,
-    *,
-    topic: str,
-    insight: str,
-    lang: str | None = None,
-    framework: str | None = None,
-    agent: str | None = None,
-    format: str = "text",  # noqa: A002 -- the field's own name
-) -> str:
-    """Save an approach that worked."""
-    from satchel.interfaces.briefing.strategies_text import saved_text
-    from satchel.interfaces.briefing.to_json import strategy_fields
-
-    with call.on_cancel(call.service.interrupter()):
-        saved = call.service.strategies.save(topic, insight, lang=lang, framework=framework, agent=agent)
-    return answer(call, format, lambda: saved_text(saved), lambda: strategy_fields(saved), agent=agent)
 
 
 def _refuse_beside(name: str, others: Mapping[str, object], remedy: str) -> None:
@@ -252,24 +229,5 @@ TOOLS: tuple[Tool[Satchel], ...] = (
         ),
         handler=get_packages,
         read_only=True,
-    ),
-    Tool(
-        name="save_strategy",
-        toolset="packages",
-        description="Save an approach that worked, for all runs.",
-        parameters=takes(
-            {
-                "topic": TEXT,
-                "insight": said(TEXT, "What to do and why it works"),
-                "lang": TEXT,
-                "framework": TEXT,
-                "agent": TEXT,
-                "format": FORMAT,
-            },
-            "topic",
-            "insight",
-        ),
-        handler=save_strategy,
-        read_only=False,
     ),
 )

@@ -1,0 +1,232 @@
+"""Operations as commands for people."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from satchel.interfaces.cli.common import (
+    agent_option,
+    given_or_read,
+    json_option,
+    opened,
+    progress,
+    show_json,
+    store_options,
+    tell,
+    warn_notes,
+)
+from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table, help_text, load
+from satchel.interfaces.operations.parameters import AGENT
+
+if TYPE_CHECKING:
+    from satchel.base.tokens import TokenCount
+    from satchel.client import Satchel
+
+_METAVARS = {"author": "AGENT", "file": "PATH", "path": "PATH"}
+_ALWAYS_TAKEN = {"db", "project", "as_json"}
+
+
+def command_named(name: str, modules: Sequence[str]) -> click.Command:
+    """Return a command, or the group of all whose first word it is.
+
+    Args:
+        modules: the modules of operations that declare it, that of the group first.
+    """
+    loaded = [importlib.import_module(f"satchel.interfaces.operations.{module}") for module in modules]
+    declared = {one.command: one for module in loaded for one in module.OPERATIONS if one.command[:1] == (name,)}
+    if (name,) in declared:
+        return _command(declared[name,])
+    return _Group(name, loaded[0].GROUP, {words[1]: operation for words, operation in declared.items()})
+
+
+class _Group(click.Group):
+    """Commands that share their first word, each made when it is used."""
+
+    def __init__(self, name: str, group: Group, operations: Mapping[str, Operation]) -> None:
+        super().__init__(name, help=help_text(group.help, group.examples))
+        self._operations = operations
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
+        return sorted(self._operations)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 -- click's signature
+        operation = self._operations.get(cmd_name)
+        return None if operation is None else _command(operation)
+
+
+def _command(operation: Operation) -> click.Command:
+    """Return the command that an operation is."""
+    taken = {_click_name(one): one for one in operation.parameters if one.option is not None and one is not AGENT}
+    function: Callable[..., None] = store_options(json_option(partial(_run, operation, taken)))
+    if operation.asks:
+        function = _preview_options(function)
+    if AGENT in operation.parameters:
+        function = agent_option(function)
+    shared = reversed(getattr(function, "__click_params__", ()))
+    return click.Command(
+        operation.command[-1],
+        params=[*(_click_parameter(name, one) for name, one in taken.items()), *shared],
+        callback=function,
+        help=help_text(operation.help, operation.examples),
+    )
+
+
+def _preview_options(function: Callable[..., None]) -> Callable[..., None]:
+    preview = click.option("--preview", is_flag=True, help="Only say what would be removed.")
+    return click.option("--yes", is_flag=True, help="Remove without asking; --json alone only previews.")(
+        preview(function)
+    )
+
+
+def _run(
+    operation: Operation,
+    taken: Mapping[str, Parameter],
+    db: str | None,
+    project: str | None,
+    as_json: bool,
+    agent: str | None = None,
+    yes: bool = False,
+    preview: bool = False,
+    **values: Any,
+) -> None:
+    """Run an operation as its command was called."""
+    chosen = next((name for name in operation.instead if values[name]), None)
+    if chosen is not None:
+        operation = operation.instead[chosen]
+        names = {one.name for one in operation.parameters}
+        taken = {name: one for name, one in taken.items() if one.name in names}
+        _refuse_others(chosen, taken)
+    read = {one.name: _read(one, values[name]) for name, one in taken.items() if name not in {*operation.instead}}
+    arguments = {name: value for name, value in read.items() if value is not None}
+    with_tokens = arguments.pop("tokens", False)
+    if operation.prepare is not None:
+        arguments = operation.prepare(arguments)
+    with opened(db, project, agent=agent, read_only=not operation.writes) as satchel:
+        act = partial(operation.bound(satchel), **operation.renamed(arguments))
+        answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, preview=preview) if operation.asks else act()
+        cost = _cost(satchel, operation, answer) if with_tokens else None
+        if as_json:
+            show_json({**operation.as_json(answer), **({} if cost is None else {"answer_tokens": cost})})
+        else:
+            _show(operation, answer)
+            if cost is not None:
+                warn_notes([f"{cost.tokens} tokens ({cost.counter}{'' if cost.exact else ', not exact'})"])
+        tell(satchel, operation.files(answer))
+
+
+def _refuse_others(chosen: str, taken: Mapping[str, Parameter]) -> None:
+    """Refuse what would be passed over in silence because one option asks for something else."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = option.name or ""
+        given = context.get_parameter_source(name) is not ParameterSource.DEFAULT
+        if given and name not in {chosen, *taken, *_ALWAYS_TAKEN}:
+            shown = option.opts[0] if isinstance(option, click.Option) else name.upper()
+            raise click.UsageError(f"{shown} is for a list; --{chosen.replace('_', '-')} shows something else", context)
+
+
+def _act_as_agreed(operation: Operation, act: Callable[..., Any], *, as_json: bool, yes: bool, preview: bool) -> Any:
+    """Look at what would be removed, ask, then remove it; return what was, or would be."""
+    answer = act(preview=True)
+    question = load(operation.asks)(answer)
+    if preview or question is None or not (yes or (not as_json and click.confirm(question, err=True))):
+        return answer
+    # what was asked about is what is removed, whichever run is the only active one by then
+    named = {"run_id": answer.run_id} if hasattr(answer, "run_id") else {}
+    with progress(operation.command[-1], quiet=as_json) as told:
+        return act(preview=False, **named, **({"progress": told} if operation.reports else {}))
+
+
+def _cost(satchel: Satchel, operation: Operation, answer: Any) -> TokenCount:
+    """Return what an answer costs an agent."""
+    from satchel.base.tokens import token_counter
+
+    return token_counter(satchel.config.tokens_encoding).measure(load(operation.text)(answer))
+
+
+def _show(operation: Operation, answer: Any) -> None:
+    if isinstance(operation.shown, Table):
+        from satchel.interfaces.cli.tables import show_list
+
+        show_list(answer, operation.items, operation.shown)
+    elif operation.shown:
+        lines = load(operation.shown)(answer)
+        if lines is None:
+            return
+        click.echo(lines)
+    else:
+        click.echo(load(operation.text)(answer))
+        return
+    for one in answer if isinstance(answer, tuple) else (answer,):
+        warn_notes(getattr(one, "notes", ()))
+
+
+def _read(parameter: Parameter, value: Any) -> Any:
+    """Return what was given for a parameter: words as one text, and what stands in a file or on standard input."""
+    if parameter.reads == "stdin":
+        return given_or_read(value, parameter.name)
+    if parameter.reads == "file":
+        return None if value is None else value.read()
+    if isinstance(value, tuple):
+        return (list(value) if parameter.takes_list else " ".join(value)) or None
+    return value
+
+
+def _click_name(parameter: Parameter) -> str:
+    option = parameter.option or ""
+    return option.rstrip(".").lower() if option.isupper() else parameter.name
+
+
+def _click_parameter(name: str, parameter: Parameter) -> click.Parameter:
+    option = parameter.option or ""
+    kind = _click_type(parameter)
+    if option.isupper():
+        return click.Argument(
+            [name],
+            nargs=-1 if option.endswith("...") else 1,
+            required=parameter.required and not parameter.reads,
+            type=click.STRING if parameter.metavar else kind,
+        )
+    derived = parameter.name.removesuffix("_id")
+    derived = derived.removesuffix("s") if parameter.takes_list else derived
+    return click.Option(
+        [option or f"--{derived.replace('_', '-')}", name],
+        type=kind,
+        is_flag=parameter.type is bool,
+        multiple=parameter.takes_list,
+        default=bool(parameter.default) if parameter.type is bool else parameter.default,
+        show_default=parameter.default is not None and parameter.type is not bool,
+        required=parameter.required,
+        metavar=parameter.metavar or _metavar(parameter),
+        help=parameter.help,
+    )
+
+
+def _click_type(parameter: Parameter) -> click.ParamType[Any] | None:
+    if parameter.choices:
+        return click.Choice(parameter.choices)
+    if parameter.reads == "file":
+        return click.File(errors="replace")
+    if parameter.type is int:
+        return click.INT
+    if parameter.type is float:
+        from click.types import FuncParamType
+
+        from satchel.interfaces.cli.values import number
+
+        return FuncParamType(number)
+    return None if parameter.type is bool else click.STRING
+
+
+def _metavar(parameter: Parameter) -> str | None:
+    if parameter.choices or parameter.type is bool:
+        return None
+    if parameter.type in {int, float}:
+        return "N"
+    return "ID" if parameter.name.endswith("_id") else _METAVARS.get(parameter.name, "NAME")

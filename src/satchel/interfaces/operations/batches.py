@@ -1,0 +1,38 @@
+"""What agents may give one by one, or several in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from satchel.base.errors import InvalidInput
+from satchel.interfaces.mcp.schema import check_arguments
+from satchel.interfaces.operations.as_tool import schema_of
+from satchel.interfaces.operations.declaration import Parameter
+
+
+def items_of(
+    tool: str,
+    fields: Sequence[Parameter],
+    given: Mapping[str, object],
+    name: str,
+    several: Sequence[Mapping[str, object]] | None,
+) -> list[dict[str, Any]]:
+    """Return the items that a call gives, each checked: one by its fields, or several.
+
+    Args:
+        fields: what an item takes.
+        given: the fields of one.
+        name: the parameter that takes several, and ``several`` what it was given.
+
+    Raises:
+        InvalidInput: both were given, or an item is not acceptable; it is named by its place.
+    """
+    if several is None and all(one.name in given for one in fields if one.required):
+        return [dict(given)]
+    schema = schema_of(fields)
+    if several is None:
+        return [check_arguments(schema, given, tool)]
+    if given:
+        raise InvalidInput(f"{name} was given beside {', '.join(given)}", f"Put each into {name}, or give one")
+    return [check_arguments(schema, item, f"{name}[{place}]") for place, item in enumerate(several)]

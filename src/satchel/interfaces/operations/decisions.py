@@ -1,0 +1,160 @@
+"""Decisions: set, find, get with their history."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from satchel.base.errors import InvalidInput
+from satchel.client import Satchel
+from satchel.interfaces.operations.declaration import Object, Operation, Parameter, Table
+from satchel.interfaces.operations.parameters import AGENT, AUTHOR, CHANGES, LAYER, MATCH, PAGE, QUERY, TAGS
+
+if TYPE_CHECKING:
+    from satchel.keep.decisions import Decision
+
+_STATUSES = ("active", "deprecated", "draft")
+USUAL = {"status": "active", "version": "1.0.0", "rev": "1"}
+"""What people are not shown of a decision that has nothing else to say there."""
+
+_CLEARABLE = ("tags", "scopes", "layer", "rationale", "version")
+_REPLACES = "May be repeated; replaces what there is."
+
+_DECISION = (
+    Parameter("key", required=True, option="KEY"),
+    Parameter("value", str | float, option="VALUE"),
+    Parameter("tags", list[str] | None, help=_REPLACES),
+    Parameter("scopes", list[str] | None, help=_REPLACES),
+    Parameter("layer", str | None, help="Such as business or data."),
+    Parameter("version", str | None, help="A label of your own; a new decision has 1.0.0.", metavar="LABEL"),
+    Parameter("status", help="A new decision is active.", choices=_STATUSES),
+    Parameter("rationale", str | None, help="The reason.", option="--why", metavar="TEXT"),
+    Parameter(
+        "expected_revision",
+        int,
+        about="0: new",
+        help="Only if N is its revision; 0: only if new.",
+        option="--expect",
+    ),
+)
+
+
+def _set(
+    satchel: Satchel, *, decisions: list[dict[str, Any]] | None = None, agent: str | None = None, **decision: object
+) -> tuple[Decision, ...]:
+    """Set one decision, or several in one transaction. What is not given is not passed on, so that it stays."""
+    from satchel.interfaces.operations.batches import items_of
+    from satchel.keep.decisions import NewDecision
+
+    new = [NewDecision(**one) for one in items_of("set_decision", _DECISION, decision, "decisions", decisions)]
+    return satchel.decisions.set_many(new, agent=agent)
+
+
+def _prepare(given: dict[str, Any]) -> dict[str, Any]:
+    from satchel.interfaces.cli.values import typed_value
+
+    cleared, is_text = given.pop("cleared", ()), given.pop("is_text")
+    if is_text and "value" not in given:
+        raise InvalidInput("--text is about VALUE", "Give that too")
+    both = next((name for name in cleared if name in given), None)
+    if both is not None:
+        raise InvalidInput(f"{both} cannot be given and cleared at once", "Leave one of them out")
+    value = {} if is_text or "value" not in given else {"value": typed_value(given["value"])}
+    return given | dict.fromkeys(cleared) | value
+
+
+GET = Operation(
+    tool="get_decision",
+    toolset="decisions",
+    about="One decision with its history.",
+    parameters=(Parameter("key", required=True), *PAGE),
+    run="decisions.get",
+    text="ledger.decisions_text:history_text",
+    shown="cli.shown:show_history",
+)
+
+OPERATIONS = (
+    Operation(
+        tool="set_decision",
+        toolset="decisions",
+        about="Set what the project decides (key, value, ...) or several (decisions). Omitted stays, null clears.",
+        command=("decide",),
+        help="Set a decision. What is not given stays as it is; what it replaces goes into its history.\n\nVALUE is "
+        "text or a number (007 and 1_000 are text); a decision that is there already may be changed without it. Before "
+        "a VALUE that begins with a dash put --, behind all options.",
+        examples=(
+            'decide session_ttl 300 --tag security --why "matches the gateway"',
+            "decide session_ttl --status deprecated",
+            "decide --agent planner utc_offset -- -1",
+        ),
+        parameters=(
+            *_DECISION,
+            Parameter("decisions", list[Object], option=None),
+            Parameter(
+                "is_text", bool, help="Take VALUE as text even if it is a number.", option="--text", for_people=True
+            ),
+            Parameter(
+                "cleared",
+                list[str],
+                help="Empty this field.",
+                choices=_CLEARABLE,
+                option="--clear",
+                for_people=True,
+            ),
+            AGENT,
+        ),
+        run=_set,
+        prepare=_prepare,
+        writes=True,
+        items="decisions",
+        text="ledger.decisions_text:set_text",
+        shown="cli.confirmations:decided",
+    ),
+    GET,
+    Operation(
+        tool="find_decisions",
+        toolset="decisions",
+        about="Decisions, newest first or by search.",
+        command=("decisions",),
+        help="List what was decided, the newest first, or what matches WORDS best; or one decision with its history.",
+        examples=(
+            "decisions --tag security --status active",
+            "decisions how long do sessions live",
+            "decisions --key session_ttl",
+        ),
+        parameters=(
+            QUERY,
+            Parameter("key", help="Show this decision with its history instead.", metavar="KEY", for_people=True),
+            Parameter("status", help="Default: all of them.", choices=_STATUSES),
+            LAYER,
+            TAGS,
+            MATCH,
+            Parameter("scopes", list[str], help="Only with one of these scopes."),
+            Parameter("minimum", float, help="Only numbers from N.", option="--min"),
+            Parameter("maximum", float, help="Only numbers up to N.", option="--max"),
+            AUTHOR,
+            *CHANGES,
+        ),
+        run="decisions.find",
+        instead={"key": GET},
+        items="decisions",
+        text="ledger.decisions_text:decisions_text",
+        shown=Table(
+            {
+                "id": "ref",
+                "key": "key",
+                "value": "cli.shown:value_of",
+                "status": "status",
+                "layer": "layer",
+                "tags": "tags",
+                "scopes": "scopes",
+                "version": "version",
+                "rev": "revision",
+                "by": "agent",
+                "set": "updated_at",
+                "made": "cli.shown:made_at",
+                "why": "rationale",
+            },
+            usual=USUAL,
+        ),
+    ),
+)

@@ -1,0 +1,193 @@
+"""What an operation is: its names, what it takes, what runs it, and how its answer is shown."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from operator import attrgetter
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin
+
+from satchel.client import Satchel
+
+Object = dict[str, Any]
+
+_TYPE_NAMES = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    dict: "object",
+    list: "array",
+    NoneType: "null",
+}
+
+
+# without eq and repr a class takes 0.3 ms less to make, which every start pays
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Parameter:
+    """One argument of an operation.
+
+    Attributes:
+        name: its name in the service and for agents; in an option without ``_id``, and of a list in the singular.
+        type: as in an annotation: ``str``, ``int``, ``float``, ``bool``, ``list[str]``, a union of these with ``dict``,
+            or with None, which then is a value that clears a field.
+        about: what agents read where the name does not say it.
+        help: what people read of its option.
+        choices: the texts it takes, or its items.
+        default: what the service does without it, where people are shown that.
+        option: where it stands on the command line if that is not derived from the name: ``--why``; an argument's
+            ``KEY``, or ``WORDS...`` for several, which are joined unless the type is a list; None for nowhere.
+        metavar: what people give as the value of its option; derived where left out. An argument that has one does not
+            list its choices in the usage line, and leaves their check to the service.
+        passed_as: its name in the service, where that is another.
+        reads: ``stdin`` where an argument left out, or a dash, is read from there, ``file`` where the option names one.
+        for_people: agents cannot give it.
+    """
+
+    name: str
+    type: object = str
+    about: str = ""
+    help: str | None = None
+    choices: tuple[str, ...] = ()
+    default: object = None
+    required: bool = False
+    option: str | None = ""
+    metavar: str | None = None
+    passed_as: str = ""
+    reads: str = ""
+    for_people: bool = False
+
+    @property
+    def takes_list(self) -> bool:
+        """Whether it takes a list, or as an option may be repeated."""
+        return any(get_origin(kind) is list for kind in self._types())
+
+    def schema(self) -> dict[str, Any]:
+        """Return what agents may give, as a lean JSON schema."""
+        names = [_TYPE_NAMES[get_origin(kind) or kind] for kind in self._types()]
+        schema: dict[str, Any] = {"type": names if len(names) > 1 else names[0]}
+        choices = {"enum": list(self.choices)} if self.choices else {}
+        items = [item for kind in self._types() if get_origin(kind) is list for item in get_args(kind)]
+        schema |= {"items": {"type": _TYPE_NAMES[get_origin(items[0]) or items[0]]} | choices} if items else choices
+        return schema | ({"description": self.about} if self.about else {})
+
+    def _types(self) -> tuple[Any, ...]:
+        return get_args(self.type) if isinstance(self.type, UnionType) else (self.type,)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Table:
+    """How people are shown a list.
+
+    Attributes:
+        columns: by its heading, a field of an item, or the place of what makes a cell of it. Times are local, names are
+            joined.
+        usual: by its heading, what a column holds where there is nothing special to say.
+    """
+
+    columns: Mapping[str, str]
+    usual: Mapping[str, str] = field(default_factory=dict)
+
+
+Place = str
+"""Where a function stands: ``module:function`` below ``satchel.interfaces``; imported when it is needed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Operation:
+    """What can be asked of the store.
+
+    Attributes:
+        run: does it: the dotted name of a method of :class:`Satchel`, or a function of that and the arguments.
+        parameters: what it takes; one named ``agent`` says who acts.
+        tool: its name for agents, and ``toolset`` the set it is served with; None where agents do not have it.
+        about: what agents read of it.
+        command: its name for people, such as ``("constraint", "list")``; empty where they have no such command.
+        help: what people read of it, and ``examples`` what they could type after ``satchel``.
+        writes: it runs in a transaction that may write.
+        read_only: whether hosts are told that it only reads; None where that is what ``writes`` says.
+        destructive: it may delete or overwrite.
+        text: renders its answer for agents.
+        shown: for people its answer is this table, or the lines that this function returns, above the notes; it returns
+            None where it has printed all itself. Left out, people are told what agents are.
+        items: the name of the items, where it answers a list.
+        fields: makes JSON of its answer where that is not its record.
+        prepare: makes arguments of what people gave, where that is not the same.
+        asks: for what removes something, after a preview: the question to people, or None where nothing is left to do.
+        instead: by the name of a parameter for people alone, the operation that giving it chooses.
+        names_files: whether others' claims of the files that its answer names are told.
+        reports: it takes ``progress``, which is told how far it is.
+    """
+
+    run: str | Callable[..., Any]
+    parameters: tuple[Parameter, ...] = ()
+    tool: str | None = None
+    toolset: str = ""
+    about: str = ""
+    command: tuple[str, ...] = ()
+    help: str = ""
+    examples: tuple[str, ...] = ()
+    writes: bool = False
+    read_only: bool | None = None
+    destructive: bool = False
+    text: Place = ""
+    shown: Place | Table = ""
+    items: str = ""
+    fields: Place = ""
+    prepare: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    asks: Place = ""
+    instead: Mapping[str, Operation] = field(default_factory=dict)
+    names_files: bool = True
+    reports: bool = False
+
+    def bound(self, satchel: Satchel) -> Callable[..., Any]:
+        """Return what runs it in an opened store, given the arguments by name."""
+        if isinstance(self.run, str):
+            bound: Callable[..., Any] = attrgetter(self.run)(satchel)
+            return bound
+        return partial(self.run, satchel)
+
+    def renamed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments by their names in the service."""
+        others = {one.name: one.passed_as for one in self.parameters if one.passed_as}
+        return {others.get(name, name): value for name, value in arguments.items()}
+
+    def as_json(self, answer: Any) -> Mapping[str, object]:
+        """Return its answer as JSON fields."""
+        if self.fields:
+            return load(self.fields)(answer)  # type: ignore[no-any-return]
+        from satchel.interfaces.to_json import fields_of
+
+        fields: dict[str, object] = fields_of(answer, self.items)
+        return fields
+
+    def files(self, answer: Any) -> list[str]:
+        """Return the files that its answer names."""
+        if not self.names_files:
+            return []
+        items = answer if isinstance(answer, tuple) else getattr(answer, self.items or "items", (answer,))
+        return [file for file in (getattr(item, "file", None) for item in items) if file is not None]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Group:
+    """What people read of commands that share their first word."""
+
+    help: str
+    examples: tuple[str, ...]
+
+
+def load(place: Place) -> Callable[..., Any]:
+    """Import a function by its place."""
+    module, _, name = place.partition(":")
+    function: Callable[..., Any] = getattr(importlib.import_module(f"satchel.interfaces.{module}"), name)
+    return function
+
+
+def help_text(text: str, examples: tuple[str, ...]) -> str:
+    r"""Return a help text as click takes it, with its examples; ``\b`` keeps their lines apart."""
+    lines = "\n".join(f"  satchel {example}" for example in examples)
+    return f"{text}\n\n\b\nExample{'s' * (len(examples) > 1)}:\n{lines}"

@@ -1,0 +1,128 @@
+"""Errors that were met: report, list, say what helped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from satchel.base.errors import InvalidInput
+from satchel.client import Satchel
+from satchel.interfaces.operations.declaration import Group, Operation, Parameter
+from satchel.interfaces.operations.parameters import AGENT, CHANGES, QUERY, RUN
+
+if TYPE_CHECKING:
+    from satchel.interfaces.briefing.outcomes import Outcome
+
+GROUP = Group(
+    "Report errors and learn what fixed them, say whether that helped, and save strategies that worked.",
+    ("learn error ModuleNotFoundError \"No module named 'requests'\" --lang python",),
+)
+
+
+def _outcome(
+    satchel: Satchel, *, solution: str, helped: bool = True, error: str | None = None, agent: str | None = None
+) -> Outcome:
+    from satchel.interfaces.briefing.outcomes import report
+
+    return report(satchel, solution, helped=helped, error=error, agent=agent)
+
+
+def _prepare_outcome(given: dict[str, Any]) -> dict[str, Any]:
+    ref = given.pop("ref")
+    if "fix" not in given:
+        return given | {"solution": ref}
+    if not given["helped"]:
+        raise InvalidInput("--solution says what fixed an error, --failed that nothing was", "Leave one of them out")
+    return given | {"error": ref, "solution": given.pop("fix")}
+
+
+OPERATIONS = (
+    Operation(
+        tool="report_error",
+        toolset="errors",
+        about="Report an error; learn what fixed it.",
+        command=("learn", "error"),
+        help="Report an error and see what fixed it before. Without MESSAGE, or with -, it is read from standard "
+        "input.",
+        examples=("learn error TS2307 \"Cannot find module 'zod'\" --lang typescript --stack-file build.log",),
+        parameters=(
+            Parameter("error_type", required=True, option="TYPE"),
+            Parameter("message", required=True, option="MESSAGE", reads="stdin"),
+            Parameter("stack", help="The stack trace.", option="--stack-file", metavar="FILE", reads="file"),
+            Parameter("hints", list[str], help="Ranks solutions that share words; may be repeated.", metavar="TEXT"),
+            Parameter("lang", help="The programming language. Default: any."),
+            Parameter("solution", help="What fixed it, if that is known.", metavar="TEXT"),
+            Parameter("task_id", help="The task of that loop."),
+            Parameter("loop_id", help="The loop it was met in; what makes that succeed is its fix."),
+            Parameter(
+                "ttl_days",
+                int,
+                help="How long it is kept after its last report. Default: 90.",
+                metavar="DAYS",
+                for_people=True,
+            ),
+            RUN,
+            AGENT,
+        ),
+        run="patterns.report",
+        writes=True,
+        text="briefing.errors_text:reported_text",
+    ),
+    Operation(
+        command=("learn", "errors"),
+        help="List the errors that were met with their solutions, the newest first, or what matches WORDS best.",
+        examples=("learn errors --lang python --state unsolved",),
+        parameters=(
+            QUERY,
+            Parameter("lang", help="Only errors of this language, and of any."),
+            Parameter("error_type", help="Only errors of this type.", option="--type", metavar="TYPE"),
+            Parameter(
+                "state",
+                help="Only those with a solution in this state, or none.",
+                choices=("active", "confirmed", "demoted", "unsolved"),
+            ),
+            Parameter(
+                "status",
+                help="all: with solutions that are only observed.",
+                choices=("offered", "all"),
+                default="offered",
+            ),
+            *CHANGES,
+        ),
+        run="patterns.find",
+        items="patterns",
+        shown="cli.shown:show_errors",
+    ),
+    Operation(
+        tool="report_outcome",
+        toolset="errors",
+        about="Did it help?",
+        command=("learn", "outcome"),
+        help="Say whether a solution (ID as y7) or a strategy (s3) helped, or with --solution what fixed an error "
+        "(x4).",
+        examples=(
+            "learn outcome y7 --failed",
+            'learn outcome x4 --solution "Install it into the environment that runs the tests"',
+        ),
+        parameters=(
+            Parameter("ref", required=True, option="ID", for_people=True),
+            Parameter(
+                "solution", about="y7, strategy s3, or with error x4 the text of its fix", required=True, option=None
+            ),
+            Parameter(
+                "helped",
+                bool,
+                help="Whether the error was gone. Default: it helped.",
+                default=True,
+                option="--helped/--failed",
+            ),
+            Parameter("error", option=None),
+            Parameter("fix", help="For an error: what fixed it.", option="--solution", metavar="TEXT", for_people=True),
+            AGENT,
+        ),
+        run=_outcome,
+        prepare=_prepare_outcome,
+        writes=True,
+        text="briefing.outcomes:outcome_text",
+        fields="briefing.outcomes:outcome_fields",
+    ),
+)

@@ -1,0 +1,49 @@
+"""Parameters that many operations share, each declared once."""
+
+from __future__ import annotations
+
+from satchel.base import vocabulary
+from satchel.base.paging import DEFAULT_LIMIT, MATCHES, ORDERS
+from satchel.interfaces.operations.declaration import Parameter
+
+AGENT = Parameter("agent", about="Your name", help="Who acts. [env: SATCHEL_AGENT]", metavar="NAME")
+"""Who acts; the command line opens the store as that agent."""
+
+RUN = Parameter("run_id", help="The run. Default: the only active one. [env: SATCHEL_RUN]")
+FORMAT = Parameter("format", about="Every tool takes it", choices=("text", "json"), option=None)
+PRIORITY = Parameter("priority", choices=vocabulary.PRIORITIES, default="medium")
+
+QUERY = Parameter("query", option="WORDS...")
+MIN_PRIORITY = Parameter(
+    "priority", about="Or higher", help="Only this priority or a higher one.", choices=vocabulary.PRIORITIES
+)
+MATCH = Parameter("match", help="Any or all of the tags.", choices=MATCHES, default="any")
+TASK = Parameter("task_id", help="Only this task.")
+LOOP = Parameter("loop_id", help="Only this loop.")
+AUTHOR = Parameter("author", help="Only what this agent wrote.")
+NEW_TAGS = Parameter("tags", list[str], help="May be repeated.")
+TAGS = Parameter("tags", list[str], help="Only with this tag; may be repeated.")
+FILE = Parameter("file", help="Only this file.")
+TYPES = Parameter("types", list[str], help="Only this type; may be repeated.", metavar="TYPE")
+LAYER = Parameter("layer", help="Only this layer.")
+NEW_LAYER = Parameter("layer", help="Such as business or data.")
+
+SINCE = Parameter("since", about="2d or ISO 8601", help="ISO 8601, or an age such as 90m or 2d.", metavar="TIME")
+PAGE = (
+    Parameter("limit", int, help="0 to 500; 0 gives the total.", default=DEFAULT_LIMIT),
+    Parameter("offset", int, help="How many to skip."),
+)
+"""What every list takes."""
+
+CHANGES = (
+    SINCE,
+    Parameter(
+        "after_seq",
+        int,
+        about="Every list takes since, after_seq, order",
+        help="Only what changed after this number, in that order.",
+    ),
+    Parameter("order", help="By time, instead of the usual order.", choices=ORDERS),
+    *PAGE,
+)
+"""What a list of things that change takes after its own filters."""

@@ -1,0 +1,72 @@
+"""Search over everything kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from satchel.base.vocabulary import LIVENESS
+from satchel.client import Satchel
+from satchel.interfaces.operations.declaration import Operation, Parameter
+from satchel.interfaces.operations.parameters import AUTHOR, FILE, LOOP, PAGE, QUERY, SINCE, TASK, TYPES
+
+if TYPE_CHECKING:
+    from satchel.keep.finding import FoundPage
+
+_FOR_AGENTS = 10
+"""How many results an agent gets by default; people, who pay no tokens, get as many as of any list."""
+
+
+def _search(satchel: Satchel, *, query: str | None = None, limit: int = _FOR_AGENTS, **filters: Any) -> FoundPage:
+    return satchel.finding.search(query, limit=limit, **filters)
+
+
+def _prepare(given: dict[str, Any]) -> dict[str, Any]:
+    syntax = "operators" if given.pop("operators") else "natural"
+    query = {} if "like" in given else {"query": ""}
+    return query | given | {"syntax": syntax}
+
+
+OPERATIONS = (
+    Operation(
+        tool="search",
+        toolset="search",
+        about="Search all that is kept, of all runs.",
+        command=("search",),
+        help="Search everything the project keeps, in all runs. Any text is a valid search; best first.",
+        examples=("search where do sessions expire",),
+        parameters=(
+            QUERY,
+            Parameter(
+                "like", about="Instead: more like this id", help="Find more like this item instead.", metavar="ID"
+            ),
+            Parameter(
+                "syntax",
+                about="operators: AND OR NOT prefix* ( )",
+                choices=("natural", "operators"),
+                option=None,
+            ),
+            Parameter(
+                "operators",
+                bool,
+                help="WORDS use AND, OR, NOT or -, prefix*, phrases and parentheses.",
+                for_people=True,
+            ),
+            Parameter("run_id", help="Only this run. Default: all of the project."),
+            Parameter("kinds", list[str], help="Only this kind; may be repeated.", metavar="KIND"),
+            TYPES,
+            AUTHOR,
+            TASK,
+            LOOP,
+            FILE,
+            SINCE,
+            Parameter("status", choices=LIVENESS, default="all"),
+            Parameter("explain", bool, help="Say how each score came about."),
+            *PAGE,
+        ),
+        run=_search,
+        prepare=_prepare,
+        items="results",
+        text="found_text:found_text",
+        shown="cli.lines:show_found",
+    ),
+)

@@ -1,0 +1,74 @@
+"""Strategies: save, list, propose from a run."""
+
+from __future__ import annotations
+
+from satchel.interfaces.operations.declaration import Operation, Parameter, Table
+from satchel.interfaces.operations.parameters import AGENT, AUTHOR, CHANGES, QUERY
+
+_FROM_RUN = Parameter(
+    "from_run",
+    help="Instead: what could be learnt from a run, with the command that saves it.",
+    metavar="RUN",
+    passed_as="run_id",
+    for_people=True,
+)
+
+OPERATIONS = (
+    Operation(
+        tool="save_strategy",
+        toolset="packages",
+        about="Save an approach that worked, for all runs.",
+        command=("learn", "strategy"),
+        help="Save an approach that worked: what it is about, and what to do and why.",
+        examples=('learn strategy token-refresh "Refresh before expiry, not on 401: no request fails" --lang python',),
+        parameters=(
+            Parameter("topic", required=True, option="TOPIC"),
+            Parameter("insight", about="What to do and why it works", required=True, option="INSIGHT"),
+            Parameter("lang", help="The programming language. Default: any."),
+            Parameter("framework", help="The framework. Default: any."),
+            AGENT,
+        ),
+        run="strategies.save",
+        writes=True,
+        text="briefing.strategies_text:saved_text",
+    ),
+    Operation(
+        command=("learn", "strategies"),
+        help="List strategies, those that helped most often first, or what matches WORDS best.",
+        examples=("learn strategies --lang python --framework django", "learn strategies --from-run r1"),
+        parameters=(
+            QUERY,
+            Parameter("topic", help="Only this topic."),
+            Parameter("lang", help="Only those for this language, or for any."),
+            Parameter("framework", help="Only those for this framework, or for any."),
+            AUTHOR,
+            _FROM_RUN,
+            *CHANGES,
+        ),
+        run="strategies.find",
+        instead={
+            "from_run": Operation(
+                parameters=(_FROM_RUN,),
+                run="learning.strategies",
+                shown="cli.shown:show_proposals",
+                fields="cli.shown:proposals_fields",
+            )
+        },
+        items="strategies",
+        shown=Table(
+            {
+                "id": "ref",
+                "topic": "topic",
+                "insight": "insight",
+                "lang": "lang",
+                "framework": "framework",
+                "helped": "helped",
+                "did not": "not_helped",
+                "by": "agent",
+                "last": "last_seen",
+                "saved": "created_at",
+            },
+            usual={"helped": "0", "did not": "0"},
+        ),
+    ),
+)

@@ -1,0 +1,76 @@
+"""What holds for every declared operation: what it names exists, and is taken by what runs it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import Any, get_type_hints
+
+import pytest
+
+from satchel import open_satchel
+from satchel.client import Satchel
+from satchel.interfaces.operations.all import OPERATIONS
+from satchel.interfaces.operations.declaration import Operation, Table, load
+from satchel.keep.decisions import NewDecision
+from satchel.keep.entries import NewEntry
+from satchel.keep.finding import Finding
+
+EVERY = [*OPERATIONS, *(other for one in OPERATIONS for other in one.instead.values())]
+
+
+def name_of(operation: Operation) -> str:
+    return operation.tool or " ".join(operation.command) or str(operation.run)
+
+
+@pytest.fixture(scope="module")
+def satchel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
+    with open_satchel(tmp_path_factory.mktemp("store") / "satchel.db", environ={}) as opened:
+        yield opened
+
+
+PASSED_ON: dict[str, Any] = {"_write": NewEntry, "_set": NewDecision, "_search": Finding.search}
+"""What functions that pass arguments on pass them to."""
+
+
+def names_taken(function: Any) -> Iterator[str]:
+    """Yield the parameters of what runs an operation; of filters as a TypedDict, its keys."""
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+            yield parameter.name
+            continue
+        if function.__name__ in PASSED_ON:
+            yield from inspect.signature(PASSED_ON[function.__name__]).parameters
+            continue
+        filters = str(parameter.annotation).removeprefix("Unpack[").removesuffix("]")
+        owners = [module for name, module in sys.modules.items() if name.startswith("satchel.")]
+        for typed in {getattr(module, filters) for module in owners if hasattr(module, filters)}:
+            yield from get_type_hints(typed)
+
+
+@pytest.mark.parametrize("operation", EVERY, ids=name_of)
+def test_every_parameter_is_one_of_what_runs_it(satchel: Satchel, operation: Operation) -> None:
+    function = operation.run if callable(operation.run) else attrgetter(operation.run)(satchel)
+    declared = {one.passed_as or one.name for one in operation.parameters if not one.for_people}
+    assert declared - set(names_taken(function)) - operation.instead.keys() == set()
+
+
+@pytest.mark.parametrize("operation", EVERY, ids=name_of)
+def test_what_shows_an_answer_exists(operation: Operation) -> None:
+    places = [operation.text, operation.fields, operation.asks]
+    places += [] if isinstance(operation.shown, Table) else [operation.shown]
+    assert all(callable(load(place)) for place in places if place)
+
+
+@pytest.mark.parametrize("operation", EVERY, ids=name_of)
+def test_an_operation_has_a_text_for_agents_and_help_for_people(operation: Operation) -> None:
+    assert not operation.tool or (operation.text and operation.about and operation.toolset)
+    assert not operation.command or (operation.help and operation.examples)
+
+
+@pytest.mark.parametrize("operation", EVERY, ids=name_of)
+def test_a_parameter_is_declared_once_in_an_operation(operation: Operation) -> None:
+    names = [one.name for one in operation.parameters]
+    assert len(names) == len(set(names))
