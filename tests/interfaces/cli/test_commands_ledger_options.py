@@ -99,7 +99,7 @@ WRITES: list[tuple[tuple[str, ...], str, tuple[str, ...], Mapping[str, object]]]
     (SEND, "--priority", ("--priority", "critical"), {"priority": "critical"}),
     (SEND, "--payload", ("--payload", '{"n": [1, null]}'), {"payload": {"n": [1, None]}}),
     (SEND, "--reply-to", ("--reply-to", "m3"), {"reply_to": "m3", "thread": "m1", "to": "builder"}),
-    (("message read", "--agent", "builder"), "REFS", ("m1",), {"marked": ["m1"], "unread": 1}),
+    (("message read", "--agent", "builder"), "ID", ("m1",), {"marked": ["m1"], "unread": 1}),
     (("message read", "--agent", "builder"), "--all", ("--all",), {"marked": ["m1", "m4"], "unread": 0}),
     (("file record", "new.py", "created"), "--description", ("--description", "made"), {"description": "made"}),
     (("file record", "new.py", "created"), "--layer", ("--layer", "data"), {"layer": "data"}),

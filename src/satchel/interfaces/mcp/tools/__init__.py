@@ -12,11 +12,10 @@ from satchel.interfaces.mcp.tools import (
     decisions,
     errors,
     files,
-    messages,
     packages,
     search,
 )
-from satchel.interfaces.operations import constraints
+from satchel.interfaces.operations import constraints, messages
 from satchel.interfaces.operations.as_tool import tools_of
 
 ALL_TOOLS: tuple[Tool[Satchel], ...] = (
@@ -27,7 +26,7 @@ ALL_TOOLS: tuple[Tool[Satchel], ...] = (
     *briefing.TOOLS,
     *errors.TOOLS,
     *packages.TOOLS,
-    *messages.TOOLS,
+    *tools_of(messages.OPERATIONS),
     *files.TOOLS,
     *consult.TOOLS,
     *admin.TOOLS,
