@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 import sys
 from collections.abc import Iterator
 from typing import Any, get_type_hints
 
 import pytest
 
+import satchel
 from satchel.client import Satchel
 from satchel.interfaces.operations.all import OPERATIONS
 from satchel.interfaces.operations.declaration import Operation, Table, load
+
+# the annotations of services are looked up in the modules that are loaded
+for found in pkgutil.walk_packages(satchel.__path__, "satchel."):
+    if found.name.split(".")[1] in {"keep", "brief", "consult"}:
+        importlib.import_module(found.name)
 
 EVERY = [*OPERATIONS, *(other for one in OPERATIONS for other in one.instead.values())]
 

@@ -58,6 +58,7 @@ COMMANDS: dict[str, str] = {name: text for commands in _PURPOSES.values() for na
 
 _OPERATIONS: dict[str, tuple[str, ...]] = {
     "constraint": ("constraints",),
+    "file": ("files",),
     "message": ("messages",),
 }
 """The modules of operations that declare a command; any other command has a module of its own name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from satchel.interfaces.operations import constraints, messages
+from satchel.interfaces.operations import constraints, files, messages
 from satchel.interfaces.operations.declaration import Operation
 
-OPERATIONS: tuple[Operation, ...] = (*constraints.OPERATIONS, *messages.OPERATIONS)
+OPERATIONS: tuple[Operation, ...] = (*constraints.OPERATIONS, *messages.OPERATIONS, *files.OPERATIONS)

@@ -59,7 +59,7 @@ class _Group(click.Group):
 def _command(operation: Operation) -> click.Command:
     """Return the command that an operation is."""
     taken = {_click_name(one): one for one in operation.parameters if one.option is not None and one is not AGENT}
-    function: Callable[..., None] = store_options(json_option(partial(_run, operation, taken)))
+    function: Callable[..., int | None] = store_options(json_option(partial(_run, operation, taken)))
     if operation.asks:
         function = _preview_options(function)
     if AGENT in operation.parameters:
@@ -73,7 +73,7 @@ def _command(operation: Operation) -> click.Command:
     )
 
 
-def _preview_options(function: Callable[..., None]) -> Callable[..., None]:
+def _preview_options(function: Callable[..., int | None]) -> Callable[..., int | None]:
     preview = click.option("--preview", is_flag=True, help="Only say what would be removed.")
     return click.option("--yes", is_flag=True, help="Remove without asking; --json alone only previews.")(
         preview(function)
@@ -90,8 +90,8 @@ def _run(
     yes: bool = False,
     preview: bool = False,
     **values: Any,
-) -> None:
-    """Run an operation as its command was called."""
+) -> int | None:
+    """Run an operation as its command was called; return the exit status."""
     chosen = next((name for name in operation.instead if values[name]), None)
     if chosen is not None:
         operation = operation.instead[chosen]
@@ -109,6 +109,7 @@ def _run(
         else:
             _show(operation, answer)
         tell(satchel, operation.files(answer))
+    return None if operation.status is None else operation.status(answer)
 
 
 def _refuse_others(chosen: str, taken: Mapping[str, Parameter]) -> None:

@@ -115,6 +115,7 @@ class Operation:
         asks: for what removes something, after a preview: the question to people, or None where nothing is left to do.
         instead: by the name of a parameter for people alone, the operation that giving it chooses.
         names_files: whether others' claims of the files that its answer names are told.
+        status: the exit status that its answer leaves its command with, None for success.
         reports: it takes ``progress``, which is told how far it is.
     """
 
@@ -137,6 +138,7 @@ class Operation:
     asks: Place = ""
     instead: Mapping[str, Operation] = field(default_factory=dict)
     names_files: bool = True
+    status: Callable[[Any], int | None] | None = None
     reports: bool = False
 
     def bound(self, satchel: Satchel) -> Callable[..., Any]:

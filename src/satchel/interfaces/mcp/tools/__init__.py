@@ -11,11 +11,10 @@ from satchel.interfaces.mcp.tools import (
     context,
     decisions,
     errors,
-    files,
     packages,
     search,
 )
-from satchel.interfaces.operations import constraints, messages
+from satchel.interfaces.operations import constraints, files, messages
 from satchel.interfaces.operations.as_tool import tools_of
 
 ALL_TOOLS: tuple[Tool[Satchel], ...] = (
@@ -27,7 +26,7 @@ ALL_TOOLS: tuple[Tool[Satchel], ...] = (
     *errors.TOOLS,
     *packages.TOOLS,
     *tools_of(messages.OPERATIONS),
-    *files.TOOLS,
+    *tools_of(files.OPERATIONS),
     *consult.TOOLS,
     *admin.TOOLS,
 )
