@@ -60,6 +60,7 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
     "constraint": ("constraints",),
     "file": ("files",),
     "message": ("messages",),
+    "package": ("packages",),
 }
 """The modules of operations that declare a command; any other command has a module of its own name."""
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from satchel.interfaces.operations import constraints, files, messages
+from satchel.interfaces.operations import constraints, files, messages, packages
 from satchel.interfaces.operations.declaration import Operation
 
-OPERATIONS: tuple[Operation, ...] = (*constraints.OPERATIONS, *messages.OPERATIONS, *files.OPERATIONS)
+OPERATIONS: tuple[Operation, ...] = (
+    *constraints.OPERATIONS,
+    *packages.OPERATIONS,
+    *messages.OPERATIONS,
+    *files.OPERATIONS,
+)

@@ -92,7 +92,7 @@ def _run(
     **values: Any,
 ) -> int | None:
     """Run an operation as its command was called; return the exit status."""
-    chosen = next((name for name in operation.instead if values[name]), None)
+    chosen = next((name for name in operation.instead if values.get(name)), None)
     if chosen is not None:
         operation = operation.instead[chosen]
         taken = {name: one for name, one in taken.items() if one in operation.parameters}

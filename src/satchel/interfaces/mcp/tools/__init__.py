@@ -15,6 +15,7 @@ from satchel.interfaces.mcp.tools import (
     search,
 )
 from satchel.interfaces.operations import constraints, files, messages
+from satchel.interfaces.operations import packages as package_operations
 from satchel.interfaces.operations.as_tool import tools_of
 
 ALL_TOOLS: tuple[Tool[Satchel], ...] = (
@@ -24,6 +25,7 @@ ALL_TOOLS: tuple[Tool[Satchel], ...] = (
     *tools_of(constraints.OPERATIONS),
     *briefing.TOOLS,
     *errors.TOOLS,
+    *tools_of(package_operations.OPERATIONS),
     *packages.TOOLS,
     *tools_of(messages.OPERATIONS),
     *tools_of(files.OPERATIONS),
