@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from satchel.interfaces.operations import constraints, files, messages, packages
+from satchel.interfaces.operations import briefing, constraints, files, messages, packages, runs
 from satchel.interfaces.operations.declaration import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
     *constraints.OPERATIONS,
+    *briefing.OPERATIONS,
     *packages.OPERATIONS,
     *messages.OPERATIONS,
     *files.OPERATIONS,
+    *runs.OPERATIONS,
 )

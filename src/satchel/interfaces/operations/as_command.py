@@ -21,6 +21,7 @@ from satchel.interfaces.cli.common import (
     tell,
     warn_notes,
 )
+from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table, help_text, load
 from satchel.interfaces.operations.parameters import AGENT
 
@@ -41,7 +42,7 @@ def command_named(name: str, modules: Sequence[str]) -> click.Command:
     return _Group(name, loaded[0].GROUP, {words[1]: operation for words, operation in declared.items()})
 
 
-class _Group(click.Group):
+class _Group(SuggestingGroup):
     """Commands that share their first word, each made when it is used."""
 
     def __init__(self, name: str, group: Group, operations: Mapping[str, Operation]) -> None:
@@ -87,11 +88,10 @@ def _run(
     project: str | None,
     as_json: bool,
     agent: str | None = None,
-    yes: bool = False,
-    preview: bool = False,
     **values: Any,
 ) -> int | None:
     """Run an operation as its command was called; return the exit status."""
+    yes, preview = (values.pop("yes"), values.pop("preview")) if operation.asks else (False, False)
     chosen = next((name for name in operation.instead if values.get(name)), None)
     if chosen is not None:
         operation = operation.instead[chosen]
@@ -101,7 +101,8 @@ def _run(
     arguments = {name: value for name, value in read.items() if value not in (None, ())}
     if operation.prepare is not None:
         arguments = operation.prepare(arguments)
-    with opened(db, project, agent=agent, read_only=not operation.writes) as satchel:
+    reads = not operation.writes or bool(arguments.get("preview"))
+    with opened(db, project, agent=agent, read_only=reads) as satchel:
         act = partial(operation.bound(satchel), **operation.renamed(arguments))
         answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, preview=preview) if operation.asks else act()
         if as_json:
@@ -147,7 +148,8 @@ def _show(operation: Operation, answer: Any) -> None:
     else:
         click.echo(load(operation.text)(answer))
         return
-    warn_notes(getattr(answer, "notes", ()))
+    if not operation.shows_notes:
+        warn_notes(getattr(answer, "notes", ()))
 
 
 def _read(parameter: Parameter, value: Any) -> Any:

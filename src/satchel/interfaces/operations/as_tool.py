@@ -36,6 +36,8 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
     others = operation.chosen_by_agents()
 
     def handle(call: Call[Satchel], /, *, format: str = "text", **arguments: Any) -> str:  # noqa: A002 -- on the wire
+        if operation.handler:
+            return str(load(operation.handler)(call, format=format, **arguments))
         chosen = _chosen(operation, others, arguments) if others else operation
         with call.on_cancel(call.service.interrupter()):
             told = {"progress": call.progress} if chosen.reports else {}

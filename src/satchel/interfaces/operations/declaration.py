@@ -117,6 +117,8 @@ class Operation:
             then declared here, or for agents the other operation's, who get all its parameters with it.
         names_files: whether others' claims of the files that its answer names are told; or what returns those files
             where no field ``file`` names them.
+        handler: answers agents in its stead, given the running call, where more is to be done than to run it.
+        shows_notes: what shows people its answer prints the notes too.
         status: the exit status that its answer leaves its command with, None for success.
         reports: it takes ``progress``, which is told how far it is.
     """
@@ -140,6 +142,8 @@ class Operation:
     asks: Place = ""
     instead: Mapping[str, Operation] = field(default_factory=dict)
     names_files: bool | Callable[[Any], list[str | None]] = True
+    handler: Place = ""
+    shows_notes: bool = False
     status: Callable[[Any], int | None] | None = None
     reports: bool = False
 
@@ -198,5 +202,5 @@ def load(place: Place) -> Callable[..., Any]:
 
 def help_text(text: str, examples: tuple[str, ...]) -> str:
     r"""Return a help text as click takes it, with its examples; ``\b`` keeps their lines apart."""
-    lines = "\n".join(f"  satchel {example}" for example in examples)
+    lines = "\n".join(f"  {example if 'satchel ' in example else f'satchel {example}'}" for example in examples)
     return f"{text}\n\n\b\nExample{'s' * (len(examples) > 1)}:\n{lines}"

@@ -129,7 +129,7 @@ OPERATIONS = (
         help="Save a package: SUMMARY says in one line what is in it.",
         examples=(
             'package save "Why the login test fails" --path docs/login.md --type investigation --for developer',
-            'package save "The state before the move" --content - --type handoff < moved.diff',
+            'git diff | satchel package save "The state before the move" --content - --type handoff',
         ),
         parameters=(
             Parameter("summary", about="One line", required=True, option="SUMMARY"),

@@ -6,7 +6,6 @@ from satchel.client import Satchel
 from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.mcp.tools import (
     admin,
-    briefing,
     consult,
     context,
     decisions,
@@ -14,7 +13,7 @@ from satchel.interfaces.mcp.tools import (
     packages,
     search,
 )
-from satchel.interfaces.operations import constraints, files, messages
+from satchel.interfaces.operations import briefing, constraints, files, messages
 from satchel.interfaces.operations import packages as package_operations
 from satchel.interfaces.operations.as_tool import tools_of
 
@@ -23,7 +22,7 @@ ALL_TOOLS: tuple[Tool[Satchel], ...] = (
     *search.TOOLS,
     *decisions.TOOLS,
     *tools_of(constraints.OPERATIONS),
-    *briefing.TOOLS,
+    *tools_of(briefing.OPERATIONS),
     *errors.TOOLS,
     *tools_of(package_operations.OPERATIONS),
     *packages.TOOLS,
