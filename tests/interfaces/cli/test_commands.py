@@ -20,7 +20,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "init": ((), "project project: ", {"store", "project", "existed"}),
     "run start": (("r2", "--title", "More"), "started run r2", {"run_id", "title", "status", "created_at"}),
     "run end": ((), "run r1 is completed", {"run_id", "status", "ended_at"}),
-    "run list": ((), "r1  active  2", {"runs", "total", "next_offset"}),
+    "run list": ((), "r1    active   2", {"runs", "total", "next_offset"}),
     "run use": (("r1",), "export SATCHEL_RUN=r1\n", {"run_id", "line"}),
     "run state": ((), "run r1, active", {"run", "discoveries", "verdicts", "left_out"}),
     "write": (

@@ -74,7 +74,7 @@ def test_a_key_press_ends_a_command_with_its_status(cli: Cli, monkeypatch: pytes
     ("arguments", "problem"),
     [
         (("reed",), "there is no command 'reed'. Did you mean 'read'?"),
-        (("run", "strat"), "'start'"),
+        (("run", "strat"), "'strat'. Did you mean 'state'? Valid: end, list, start"),
         (("read", "--limt", "3"), "'--limit'"),
         (("read", "--limit", "x"), "'x' is not a valid integer"),
         (("read", "--limit", "501"), "limit 501 is out of range. Give 0 to 500"),

@@ -302,8 +302,8 @@ def test_without_a_run_there_are_no_packages(cli: Cli) -> None:
         (("package", "show"), "Missing argument"),
         (("package", "show", "d1"), "no id of a package"),
         (("package", "show", "p1", "--max-bytes", "0"), "max_bytes 0 is out of range"),
-        (("package", "priority", "p1"), "give either PRIORITY or --event"),
-        (("package", "priority", "p1", "low", "--event", "error"), "give either PRIORITY or --event"),
+        (("package", "priority", "p1"), "give either a priority or an event"),
+        (("package", "priority", "p1", "low", "--event", "error"), "give either a priority or an event"),
         (("package", "priority", "p1", "urgent"), "'urgent' is not one of 'low', 'medium'"),
     ],
 )

@@ -45,7 +45,7 @@ FILTERS: list[tuple[tuple[str, ...], str, tuple[str, ...], list[str]]] = [
     (PACKAGES, "--priority", ("--priority", "high"), ["p2"]),
     (PACKAGES, "--task", ("--task", "T1"), ["p1", "p4"]),
     (PACKAGES, "--role", ("--role", "qa_expert"), ["p2", "p4"]),
-    (PACKAGES, "--by", ("--by", "planner"), ["p1"]),
+    (PACKAGES, "--author", ("--author", "planner"), ["p1"]),
     (PACKAGES, "--status", ("--status", "superseded"), ["p3"]),
     (PACKAGES, "--since", ("--since", "2999-01-01"), []),
     (PACKAGES, "--after-seq", ("--after-seq", "0"), ["p1", "p2", "p4"]),
@@ -95,8 +95,8 @@ ALONE = {
     ("package save", "SUMMARY"),
     ("package save", "--supersedes"),
     ("package save", "--run"),
-    ("package show", "REFS"),
-    ("package priority", "REF"),
+    ("package show", "ID"),
+    ("package priority", "ID"),
 }
 """Those with a test of their own, here or in test_commands_packing.py."""
 

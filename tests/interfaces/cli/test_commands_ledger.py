@@ -240,7 +240,7 @@ def test_a_refused_claim_names_the_holder_and_claims_nothing(cli: Cli) -> None:
     assert (status, out) == (4, "")
     assert "src/a.py is held by planner" in err
     assert "(tokens)" in err
-    assert asked(cli, "file", "claims", "--by", "builder")["total"] == 0
+    assert asked(cli, "file", "claims", "--author", "builder")["total"] == 0
 
 
 def test_a_claim_of_ones_own_is_renewed(cli: Cli) -> None:

@@ -211,7 +211,7 @@ def test_a_recorded_change_says_who_has_claimed_the_file(cli: Cli) -> None:
 
 def test_a_notice_is_given_where_the_environment_names_the_agent(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     cli("message", "send", "stop", "--priority", "critical", "--agent", "planner")
-    cli("file", "claims", "--by", "builder")
+    cli("file", "claims", "--author", "builder")
     cli("constraint", "add", "x", "--agent", "builder")
     monkeypatch.setenv("SATCHEL_AGENT", "builder")
     for command in ("decisions", "constraint list", "file list"):

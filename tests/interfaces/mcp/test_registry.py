@@ -131,9 +131,9 @@ def test_what_is_not_shown_again_is_checked_again() -> None:
     assert outcome.text.startswith("error [invalid_input]: unknown n 'c'")
 
 
-def test_a_wire_name_that_is_a_word_of_the_language_gets_an_underscore() -> None:
-    def handler(_call: Call[int], /, from_: str, to: str) -> str:
-        return from_ + to
+def test_a_wire_name_may_be_a_word_of_the_language() -> None:
+    def handler(_call: Call[int], /, to: str, **others: str) -> str:
+        return others["from"] + to
 
     parameters = {
         "type": "object",

@@ -40,7 +40,7 @@ CASES = [
     got("priority", "high", "m2"),
     got("from", "cat", "m4"),
     got("thread", "m5", "m5", "m3"),
-    got("search", "which port?", "m5"),
+    got("query", "which port?", "m5"),
     got("since", "150s", "m5", "m4"),
     got("after_seq", 0, "m1", "m2", "m4", "m5"),
     got("order", "asc", "m1", "m2", "m4", "m5"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 import sys
 from collections.abc import Iterator
 from operator import attrgetter
@@ -10,13 +12,23 @@ from typing import Any, get_type_hints
 
 import pytest
 
+import satchel as package
 from satchel import open_satchel
 from satchel.client import Satchel
 from satchel.interfaces.operations.all import OPERATIONS
 from satchel.interfaces.operations.declaration import Operation, Table, load
 from satchel.keep.decisions import NewDecision
 from satchel.keep.entries import NewEntry
+from satchel.keep.files.records import CHANGES
 from satchel.keep.finding import Finding
+from satchel.keep.messages.records import MESSAGE_TYPES
+from satchel.keep.packages import EVENTS, TYPES
+from satchel.keep.runs import STATUSES
+
+# the annotations of services are looked up in the modules that are loaded
+for found in pkgutil.walk_packages(package.__path__, "satchel."):
+    if found.name.split(".")[1] in {"keep", "brief", "consult"}:
+        importlib.import_module(found.name)
 
 EVERY = [*OPERATIONS, *(other for one in OPERATIONS for other in one.instead.values())]
 
@@ -74,3 +86,22 @@ def test_an_operation_has_a_text_for_agents_and_help_for_people(operation: Opera
 def test_a_parameter_is_declared_once_in_an_operation(operation: Operation) -> None:
     names = [one.name for one in operation.parameters]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("command", "parameter", "choices"),
+    [
+        ("message send", "type", MESSAGE_TYPES),
+        ("message list", "types", MESSAGE_TYPES),
+        ("file record", "change", CHANGES),
+        ("package save", "type", TYPES),
+        ("package priority", "event", EVENTS),
+        ("run list", "status", STATUSES),
+        ("run end", "status", STATUSES[1:]),
+    ],
+)
+def test_choices_written_down_here_are_those_of_the_service(
+    command: str, parameter: str, choices: tuple[str, ...]
+) -> None:
+    (operation,) = (one for one in OPERATIONS if " ".join(one.command) == command)
+    assert [one.choices for one in operation.parameters if one.name == parameter] == [choices]

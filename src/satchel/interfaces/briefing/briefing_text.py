@@ -23,7 +23,7 @@ def briefing_text(briefing: Briefing, count: Count) -> str:
     One whose budget allows no text at all still says what waits.
     """
     if not briefing.text:
-        return _waiting(briefing)
+        return waiting_text(briefing)
     text = briefing.text
     for line in untold(briefing)[-_MAX_NOTES:]:
         longer = f"{text}\n{line}"
@@ -44,7 +44,8 @@ def room_for(notice: str | None, budget: int, count: Count) -> int:
     return cost if cost <= _MAX_FOR_NOTICE * budget else 0
 
 
-def _waiting(briefing: Briefing) -> str:
+def waiting_text(briefing: Briefing) -> str:
+    """Say what waits, in place of a briefing whose budget has no room for any."""
     left = ", ".join(map(str, briefing.left_out))
     told = f"left out: {left}" if left else "; ".join(briefing.notes) or "nothing waits"
     return f"a budget of {briefing.budget} tokens has no room for a briefing; {told}"

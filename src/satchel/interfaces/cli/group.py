@@ -7,7 +7,7 @@ import importlib
 import click
 
 from satchel import __version__
-from satchel.base.errors import nearest
+from satchel.interfaces.cli.suggesting import SuggestingGroup
 
 _PURPOSES: dict[str, dict[str, str]] = {
     "Begin": {
@@ -65,6 +65,11 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
     "decisions": ("decisions",),
     "constraint": ("constraints",),
     "learn": ("errors", "strategies"),
+    "brief": ("briefing",),
+    "file": ("files",),
+    "message": ("messages",),
+    "package": ("packages",),
+    "run": ("runs",),
 }
 """The modules of operations that declare a command; any other command has a module of its own name."""
 
@@ -72,7 +77,7 @@ _MODULES = {"import": "import_cmd"}
 """The module of a command whose name cannot be one, being a word of Python."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(SuggestingGroup):
     """A group whose commands are imported on use; listing them costs nothing."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
@@ -88,16 +93,6 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"satchel.interfaces.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
         command: click.Command = module.command
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
-            close = nearest(name, COMMANDS)
-            hint = f" Did you mean {close!r}?" if close else ""
-            raise click.UsageError(f"there is no command {name!r}.{hint} Valid: {', '.join(COMMANDS)}", ctx)
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- click's signature
         width = max(map(len, COMMANDS))

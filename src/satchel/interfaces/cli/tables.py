@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -79,7 +79,9 @@ def show_list(page: Page[Any], what: str, table: Table) -> None:
     click.echo(rest_text(len(page), page.total, what, page.next_offset), err=True)
 
 
-def _shown(item: object, what: str) -> object:
+def _shown(item: object, what: str | Callable[[Any], object]) -> object:
+    if callable(what):
+        return what(item)
     if ":" in what:
         from satchel.interfaces.operations.declaration import load
 

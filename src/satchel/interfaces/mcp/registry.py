@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, TypeVar
@@ -27,8 +26,7 @@ class Tool(Generic[ServiceT]):
         toolset: the set it is served with.
         description: what a model needs to choose it; every agent pays for it in every session.
         parameters: the object schema of the arguments, in the subset of :mod:`satchel.interfaces.mcp.schema`.
-        handler: called with the :class:`Call` and the checked arguments by name, ``from`` as ``from_``; returns the
-            answer's text.
+        handler: called with the :class:`Call` and the checked arguments by name; returns the answer's text.
         read_only: it changes nothing.
         destructive: it may delete or overwrite.
     """
@@ -162,7 +160,7 @@ class Registry(Generic[ServiceT]):
         try:
             call.check()
             checked = check_arguments(tool.parameters, arguments, tool.name)
-            text = tool.handler(call, **{_python_name(name): value for name, value in checked.items()})
+            text = tool.handler(call, **checked)
             if not isinstance(text, str):
                 raise TypeError(f"the handler returned {type(text).__name__}, not text")
         except Exception as error:  # noqa: BLE001 - the edge between a client and our faults
@@ -184,11 +182,6 @@ class Registry(Generic[ServiceT]):
             return Outcome("error [interrupted]: the call was cancelled", is_error=True)
         log_fault(where)
         return Outcome(f"error [internal]: {INTERNAL_TEXT}", is_error=True)
-
-
-def _python_name(name: str) -> str:
-    """Return the name of a handler's parameter for a wire name: with an underscore after a word of the language."""
-    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 _TOLD = frozenset({"description", "default"})

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from satchel.interfaces.operations import constraints, decisions, entries, errors, search, strategies
+from satchel.interfaces.operations import (
+    briefing,
+    constraints,
+    decisions,
+    entries,
+    errors,
+    files,
+    messages,
+    packages,
+    runs,
+    search,
+    strategies,
+)
 from satchel.interfaces.operations.declaration import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -10,6 +22,11 @@ OPERATIONS: tuple[Operation, ...] = (
     *search.OPERATIONS,
     *decisions.OPERATIONS,
     *constraints.OPERATIONS,
+    *briefing.OPERATIONS,
     *errors.OPERATIONS,
+    *packages.OPERATIONS,
     *strategies.OPERATIONS,
+    *messages.OPERATIONS,
+    *files.OPERATIONS,
+    *runs.OPERATIONS,
 )

@@ -21,6 +21,7 @@ from satchel.interfaces.cli.common import (
     tell,
     warn_notes,
 )
+from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table, help_text, load
 from satchel.interfaces.operations.parameters import AGENT
 
@@ -45,7 +46,7 @@ def command_named(name: str, modules: Sequence[str]) -> click.Command:
     return _Group(name, loaded[0].GROUP, {words[1]: operation for words, operation in declared.items()})
 
 
-class _Group(click.Group):
+class _Group(SuggestingGroup):
     """Commands that share their first word, each made when it is used."""
 
     def __init__(self, name: str, group: Group, operations: Mapping[str, Operation]) -> None:
@@ -63,7 +64,7 @@ class _Group(click.Group):
 def _command(operation: Operation) -> click.Command:
     """Return the command that an operation is."""
     taken = {_click_name(one): one for one in operation.parameters if one.option is not None and one is not AGENT}
-    function: Callable[..., None] = store_options(json_option(partial(_run, operation, taken)))
+    function: Callable[..., int | None] = store_options(json_option(partial(_run, operation, taken)))
     if operation.asks:
         function = _preview_options(function)
     if AGENT in operation.parameters:
@@ -77,7 +78,7 @@ def _command(operation: Operation) -> click.Command:
     )
 
 
-def _preview_options(function: Callable[..., None]) -> Callable[..., None]:
+def _preview_options(function: Callable[..., int | None]) -> Callable[..., int | None]:
     preview = click.option("--preview", is_flag=True, help="Only say what would be removed.")
     return click.option("--yes", is_flag=True, help="Remove without asking; --json alone only previews.")(
         preview(function)
@@ -91,12 +92,11 @@ def _run(
     project: str | None,
     as_json: bool,
     agent: str | None = None,
-    yes: bool = False,
-    preview: bool = False,
     **values: Any,
-) -> None:
-    """Run an operation as its command was called."""
-    chosen = next((name for name in operation.instead if values[name]), None)
+) -> int | None:
+    """Run an operation as its command was called; return the exit status."""
+    yes, preview = (values.pop("yes"), values.pop("preview")) if operation.asks else (False, False)
+    chosen = next((name for name in operation.instead if values.get(name)), None)
     if chosen is not None:
         operation = operation.instead[chosen]
         names = {one.name for one in operation.parameters}
@@ -107,7 +107,8 @@ def _run(
     with_tokens = arguments.pop("tokens", False)
     if operation.prepare is not None:
         arguments = operation.prepare(arguments)
-    with opened(db, project, agent=agent, read_only=not operation.writes) as satchel:
+    reads = not operation.writes or bool(arguments.get("preview"))
+    with opened(db, project, agent=agent, read_only=reads) as satchel:
         act = partial(operation.bound(satchel), **operation.renamed(arguments))
         answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, preview=preview) if operation.asks else act()
         cost = _cost(satchel, operation, answer) if with_tokens else None
@@ -118,6 +119,7 @@ def _run(
             if cost is not None:
                 warn_notes([f"{cost.tokens} tokens ({cost.counter}{'' if cost.exact else ', not exact'})"])
         tell(satchel, operation.files(answer))
+    return None if operation.status is None else operation.status(answer)
 
 
 def _refuse_others(chosen: str, taken: Mapping[str, Parameter]) -> None:
@@ -163,8 +165,9 @@ def _show(operation: Operation, answer: Any) -> None:
     else:
         click.echo(load(operation.text)(answer))
         return
-    for one in answer if isinstance(answer, tuple) else (answer,):
-        warn_notes(getattr(one, "notes", ()))
+    if not operation.shows_notes:
+        for one in answer if isinstance(answer, tuple) else (answer,):
+            warn_notes(getattr(one, "notes", ()))
 
 
 def _read(parameter: Parameter, value: Any) -> Any:

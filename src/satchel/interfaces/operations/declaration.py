@@ -83,12 +83,12 @@ class Table:
     """How people are shown a list.
 
     Attributes:
-        columns: by its heading, a field of an item, or the place of what makes a cell of it. Times are local, names are
-            joined.
+        columns: by its heading, a field of an item, or what makes a cell of it: a function or the place of one. Times
+            are local, names are joined.
         usual: by its heading, what a column holds where there is nothing special to say.
     """
 
-    columns: Mapping[str, str]
+    columns: Mapping[str, str | Callable[[Any], object]]
     usual: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -117,8 +117,13 @@ class Operation:
         fields: makes JSON of its answer where that is not its record.
         prepare: makes arguments of what people gave, where that is not the same.
         asks: for what removes something, after a preview: the question to people, or None where nothing is left to do.
-        instead: by the name of a parameter for people alone, the operation that giving it chooses.
-        names_files: whether others' claims of the files that its answer names are told.
+        instead: by the name of a parameter the operation that giving it chooses: an option for people alone, which is
+            then declared here, or for agents the other operation's, who get all its parameters with it.
+        names_files: whether others' claims of the files that its answer names are told; or what returns those files
+            where no field ``file`` names them.
+        handler: answers agents in its stead, given the running call, where more is to be done than to run it.
+        shows_notes: what shows people its answer prints the notes too.
+        status: the exit status that its answer leaves its command with, None for success.
         reports: it takes ``progress``, which is told how far it is.
     """
 
@@ -140,7 +145,10 @@ class Operation:
     prepare: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     asks: Place = ""
     instead: Mapping[str, Operation] = field(default_factory=dict)
-    names_files: bool = True
+    names_files: bool | Callable[[Any], list[str | None]] = True
+    handler: Place = ""
+    shows_notes: bool = False
+    status: Callable[[Any], int | None] | None = None
     reports: bool = False
 
     def bound(self, satchel: Satchel) -> Callable[..., Any]:
@@ -149,6 +157,11 @@ class Operation:
             bound: Callable[..., Any] = attrgetter(self.run)(satchel)
             return bound
         return partial(self.run, satchel)
+
+    def chosen_by_agents(self) -> dict[str, Operation]:
+        """Return what agents choose instead of it, by the parameter that does."""
+        of_people = {one.name for one in self.parameters if one.for_people}
+        return {name: other for name, other in self.instead.items() if name not in of_people}
 
     def renamed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments by their names in the service."""
@@ -168,8 +181,12 @@ class Operation:
         """Return the files that its answer names."""
         if not self.names_files:
             return []
-        items = answer if isinstance(answer, tuple) else getattr(answer, self.items or "items", (answer,))
-        return [file for file in (getattr(item, "file", None) for item in items) if file is not None]
+        if callable(self.names_files):
+            files = self.names_files(answer)
+        else:
+            items = answer if isinstance(answer, tuple) else getattr(answer, self.items or "items", (answer,))
+            files = [getattr(item, "file", None) for item in items]
+        return [file for file in files if file is not None]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -189,5 +206,5 @@ def load(place: Place) -> Callable[..., Any]:
 
 def help_text(text: str, examples: tuple[str, ...]) -> str:
     r"""Return a help text as click takes it, with its examples; ``\b`` keeps their lines apart."""
-    lines = "\n".join(f"  satchel {example}" for example in examples)
+    lines = "\n".join(f"  {example if 'satchel ' in example else f'satchel {example}'}" for example in examples)
     return f"{text}\n\n\b\nExample{'s' * (len(examples) > 1)}:\n{lines}"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from satchel.base import vocabulary
+from satchel.base.errors import InvalidInput
 from satchel.base.paging import DEFAULT_LIMIT, MATCHES, ORDERS
 from satchel.interfaces.operations.declaration import Parameter
 
@@ -47,3 +51,14 @@ CHANGES = (
     *PAGE,
 )
 """What a list of things that change takes after its own filters."""
+
+
+def one_of(name: str, told: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return what refuses a command that names nothing, or something beside ``--all``."""
+
+    def prepare(given: dict[str, Any]) -> dict[str, Any]:
+        if (name in given) == given.get("all", False):
+            raise InvalidInput(told)
+        return given
+
+    return prepare

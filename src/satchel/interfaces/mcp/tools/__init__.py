@@ -6,13 +6,20 @@ from satchel.client import Satchel
 from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.mcp.tools import (
     admin,
-    briefing,
     consult,
+)
+from satchel.interfaces.operations import (
+    briefing,
+    constraints,
+    decisions,
+    entries,
+    errors,
     files,
     messages,
     packages,
+    search,
+    strategies,
 )
-from satchel.interfaces.operations import constraints, decisions, entries, errors, search, strategies
 from satchel.interfaces.operations.as_tool import tools_of
 
 ALL_TOOLS: tuple[Tool[Satchel], ...] = (
@@ -20,12 +27,12 @@ ALL_TOOLS: tuple[Tool[Satchel], ...] = (
     *tools_of(search.OPERATIONS),
     *tools_of(decisions.OPERATIONS),
     *tools_of(constraints.OPERATIONS),
-    *briefing.TOOLS,
+    *tools_of(briefing.OPERATIONS),
     *tools_of(errors.OPERATIONS),
-    *packages.TOOLS,
+    *tools_of(packages.OPERATIONS),
     *tools_of(strategies.OPERATIONS),
-    *messages.TOOLS,
-    *files.TOOLS,
+    *tools_of(messages.OPERATIONS),
+    *tools_of(files.OPERATIONS),
     *consult.TOOLS,
     *admin.TOOLS,
 )

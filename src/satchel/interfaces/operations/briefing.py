@@ -1,0 +1,100 @@
+"""Briefings: what one agent needs most, inside its budget."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from satchel.interfaces.operations.declaration import Operation, Parameter
+from satchel.interfaces.operations.parameters import AGENT, RUN
+
+if TYPE_CHECKING:
+    from satchel.brief.briefing import Briefing
+    from satchel.client import Satchel
+    from satchel.interfaces.mcp.call import Call
+
+
+def answer_agent(
+    call: Call[Satchel],
+    /,
+    *,
+    budget: int | None = None,
+    agent: str | None = None,
+    format: str = "text",  # noqa: A002 -- the field's own name
+    **asked: Any,
+) -> str:
+    """Brief an agent. As text the whole answer, its notice too, stays inside the budget wherever one can."""
+    from satchel.interfaces.briefing.briefing_text import briefing_text, room_for
+    from satchel.interfaces.mcp.answer import json_answer, notice_for, text_answer
+    from satchel.interfaces.to_json import fields_of
+
+    is_text = format != "json"
+    service, count = call.service, call.service.briefings.count
+    allowed = service.config.brief_budget if budget is None else budget
+    waiting = notice_for(call, agent) if is_text else None
+    with call.on_cancel(service.interrupter()):
+        briefing = service.brief(budget=allowed - room_for(waiting, allowed, count), agent=agent, **asked)
+    notice = notice_for(call, agent, [item.file for item in briefing.items])
+    if not is_text:
+        return json_answer(fields_of(briefing), notice)
+    text = briefing_text(briefing, count)
+    answers = (text_answer(text, line) for line in (notice, waiting) if line is not None)
+    return next((whole for whole in answers if count(whole) <= allowed), text)
+
+
+def show_briefing(briefing: Briefing) -> None:
+    """Print a briefing alone to standard output; what it does not say and what it costs goes to standard error."""
+    import click
+
+    from satchel.interfaces.briefing.briefing_text import untold, waiting_text
+    from satchel.interfaces.cli.common import warn_notes
+
+    if not briefing.text:
+        click.echo(waiting_text(briefing))
+        return
+    click.echo(briefing.text)
+    warn_notes(untold(briefing))
+    if sys.stdout.isatty():
+        click.echo(click.style(_cost(briefing), dim=True), err=True)
+
+
+def _cost(briefing: Briefing) -> str:
+    """Say what a briefing costs, and how much it leaves out."""
+    estimated = " (estimated)" if briefing.counter == "estimate" else ""
+    left = ", ".join(one.counted for one in briefing.left_out) or "nothing"
+    told = f"{briefing.tokens:,} of {briefing.budget:,} tokens{estimated}, left out: {left}"
+    return told if briefing.is_recorded else f"{told}, not recorded as delivered"
+
+
+OPERATIONS = (
+    Operation(
+        tool="get_briefing",
+        toolset="briefing",
+        about="Your briefing: what is new and matters, in budget tokens.",
+        command=("brief",),
+        help="Brief an agent: what it needs most and did not get yet. QUERY says what it is about to do.\n\n"
+        "The briefing alone goes to standard output, and what it shows counts as delivered.",
+        examples=("brief fix the token refresh --role developer --task T1 --budget 2000 --agent builder",),
+        parameters=(
+            Parameter("role", help="developer, senior_engineer, qa_expert, tech_lead, investigator or your own."),
+            Parameter("task_id", help="The task; what belongs to it goes first."),
+            Parameter("loop_id", help="The loop; its scratchpads are shown, and whether it is stuck."),
+            Parameter("iteration", int, help="The attempt; a new one sees everything again."),
+            Parameter("query", option="QUERY..."),
+            Parameter("budget", int, help="What it may cost. Default: brief.budget.", metavar="TOKENS"),
+            Parameter(
+                "window_used", float, help="0 to 1 of the agent's window; fuller means shorter.", metavar="SHARE"
+            ),
+            Parameter("again", bool, help="Repeat what was delivered."),
+            Parameter("preview", bool, help="Record nothing as delivered."),
+            RUN,
+            AGENT,
+        ),
+        run="brief",
+        writes=True,
+        handler="operations.briefing:answer_agent",
+        text="briefing.briefing_text:briefing_text",
+        shown="operations.briefing:show_briefing",
+        shows_notes=True,
+    ),
+)

@@ -1,0 +1,170 @@
+"""Files: edits that were made, and claims that announce them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from satchel.base.errors import ERROR_KINDS
+from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
+from satchel.interfaces.operations.parameters import AGENT, CHANGES, LAYER, NEW_LAYER, PAGE, QUERY, one_of
+
+_CHANGES = ("created", "modified", "deleted")
+
+GROUP = Group(
+    "Record edits, and claim files so that no two agents edit the same one.",
+    ('file claim src/auth/ --agent builder --why "new token refresh"',),
+)
+
+
+def _claimed(given: dict[str, Any]) -> dict[str, Any]:
+    is_shared = given.pop("shared", False)
+    return {**given, "exclusive": not is_shared}
+
+
+_paths_or_all = one_of("paths", "name at least one of PATHS, or give --all")
+
+
+def _released(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in _paths_or_all(given).items() if name != "all"}
+
+
+OPERATIONS = (
+    Operation(
+        tool="record_file_change",
+        toolset="files",
+        about="Record an edit you made.",
+        command=("file", "record"),
+        help="Record that a file was created, modified or deleted.",
+        examples=('file record src/auth.py modified --description "refresh tokens" --agent builder',),
+        parameters=(
+            Parameter("file", required=True, option="FILE"),
+            Parameter("change", choices=_CHANGES, required=True, option="CHANGE"),
+            Parameter("description", help="What was done.", metavar="TEXT"),
+            NEW_LAYER,
+            AGENT,
+        ),
+        run="files.record",
+        writes=True,
+        text="ledger.files_text:recorded_text",
+    ),
+    Operation(
+        tool="get_file_changes",
+        toolset="files",
+        about="Who changed which files, newest first or by search.",
+        command=("file", "list"),
+        help="List recorded edits, the newest first, or what matches WORDS best.",
+        examples=("file list --file src/auth/ --since 2h",),
+        parameters=(
+            QUERY,
+            Parameter(
+                "file", about="A file, or folder/", help="Only this file, or with / at its end all in this folder."
+            ),
+            Parameter("change", help="Only this kind of change.", choices=_CHANGES),
+            Parameter("author", help="Only what this agent did."),
+            LAYER,
+            *CHANGES,
+        ),
+        run="files.changes",
+        items="changes",
+        text="ledger.files_text:changes_text",
+        shown=Table(
+            {
+                "id": "ref",
+                "file": "file",
+                "change": "change",
+                "by": "agent",
+                "when": "created_at",
+                "layer": "layer",
+                "worktree": "worktree",
+                "what": "description",
+            }
+        ),
+    ),
+    Operation(
+        tool="check_files",
+        toolset="files",
+        about="May you edit a file? Who claimed it or changed it just now, since and until when.",
+        command=("file", "check"),
+        help="Say whether a file is another's to edit: who, since when, until when. Leaves with status 4 if it is.",
+        examples=("file check src/auth.py --agent builder && $EDITOR src/auth.py",),
+        parameters=(
+            Parameter("file", about="A file, or folder/", required=True, option="FILE"),
+            Parameter(
+                "window_seconds",
+                int,
+                about="How recent a change counts; default 300, 0: claims only",
+                help="How long a change counts; 0: only claims.",
+                default=300,
+                option="--window",
+                metavar="SECONDS",
+            ),
+            AGENT,
+        ),
+        run="files.check_lock",
+        text="ledger.files_text:lock_text",
+        shown="cli.confirmations:locked",
+        names_files=False,
+        status=lambda lock: ERROR_KINDS["conflict"].exit_status if lock.locked else None,
+    ),
+    Operation(
+        tool="claim_files",
+        toolset="files",
+        about="Claim files before you edit them, all or none; claiming again renews.",
+        command=("file", "claim"),
+        help="Claim files, or with / at the end whole folders: all of them or none. Claiming again renews.",
+        examples=("file claim src/auth.py tests/auth/ --agent builder --minutes 45",),
+        parameters=(
+            Parameter("paths", list[str], about="Files, or folder/ for all in it", required=True, option="PATHS..."),
+            Parameter("exclusive", bool, about="Default true", option=None),
+            Parameter("shared", bool, help="Others may claim them too, if they share as well.", for_people=True),
+            Parameter("minutes", int, about="Default 30", help="How long, 1 to 10080. Default: claims.minutes."),
+            Parameter("reason", help="What for.", option="--why", metavar="TEXT"),
+            AGENT,
+        ),
+        run="files.claim",
+        writes=True,
+        prepare=_claimed,
+        text="ledger.files_text:claimed_text",
+        shown="cli.confirmations:claimed",
+    ),
+    Operation(
+        command=("file", "claims"),
+        help="List who has claimed what, and until when.",
+        examples=("file claims --path src/auth.py",),
+        parameters=(
+            Parameter("author", help="Only this agent's."),
+            Parameter("path", help="Only those that cover this path."),
+            *PAGE,
+        ),
+        run="files.claims",
+        items="claims",
+        shown=Table(
+            {
+                "path": "path",
+                "by": "agent",
+                "how": lambda one: "exclusive" if one.exclusive else "shared",
+                "since": "created_at",
+                "until": "expires_at",
+                "worktree": "worktree",
+                "what for": "reason",
+            }
+        ),
+    ),
+    Operation(
+        tool="release_files",
+        toolset="files",
+        about="End your claims on paths, or all of yours.",
+        command=("file", "release"),
+        help="Give claims back.",
+        examples=("file release src/auth.py --agent builder",),
+        parameters=(
+            Parameter("paths", list[str], option="PATHS..."),
+            Parameter("all", bool, help="All of the agent's claims in this worktree.", for_people=True),
+            AGENT,
+        ),
+        run="files.release",
+        writes=True,
+        prepare=_released,
+        text="ledger.files_text:released_text",
+    ),
+)

@@ -1,0 +1,138 @@
+"""Messages between agents: send, list, mark as read."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from satchel.base.errors import InvalidInput
+from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
+from satchel.interfaces.operations.parameters import AGENT, CHANGES, MIN_PRIORITY, PRIORITY, QUERY, one_of
+
+if TYPE_CHECKING:
+    from satchel.keep.messages.records import Message, MessagePage
+
+_TYPES = ("decision", "warning", "request", "info")
+
+GROUP = Group(
+    "Send messages between agents, list an agent's, and mark them read.",
+    ('message send "The schema has changed, pull first" --to builder --agent planner --priority high',),
+)
+
+
+def _with_payload(given: dict[str, Any]) -> dict[str, Any]:
+    if "payload" not in given:
+        return given
+    try:
+        return given | {"payload": json.loads(given["payload"])}
+    except ValueError as error:
+        raise InvalidInput(f"--payload is no JSON ({error})", 'Give it as in {"file": "src/auth.py"}') from error
+
+
+def show_inbox(page: MessagePage) -> None:
+    """Print an agent's messages as a table."""
+    from satchel.find.kind import Kind
+    from satchel.interfaces.cli.tables import local_time, show_list
+
+    def read(one: Message) -> str:
+        if one.sender == page.agent:
+            return "(own)"
+        return "new" if one.read_at is None else local_time(one.read_at)
+
+    columns = Table(
+        {
+            "id": "ref",
+            "read": read,
+            "priority": "priority",
+            "type": "type",
+            "from": "sender",
+            "to": lambda one: one.to or "everyone",
+            "sent": "created_at",
+            "message": "message",
+            "payload": lambda one: None if one.payload is None else json.dumps(one.payload, ensure_ascii=False),
+            "answers": lambda one: None if one.reply_to is None else Kind.MESSAGE.ref(one.reply_to),
+            "thread": lambda one: None if one.thread in {one.id, one.reply_to} else Kind.MESSAGE.ref(one.thread),
+        }
+    )
+    show_list(page, f"messages for {page.agent}, {page.unread} unread in all", columns)
+
+
+OPERATIONS = (
+    Operation(
+        tool="send_message",
+        toolset="messages",
+        about="Tell another agent, or all.",
+        command=("message", "send"),
+        help="Send a message.",
+        examples=('message send "May I change src/auth.py?" --to builder --type request --agent planner',),
+        parameters=(
+            Parameter("message", required=True, option="TEXT"),
+            Parameter(
+                "to",
+                about="An agent; default all, for a reply its sender",
+                help="Who it is for. Default: everyone, for a reply its sender.",
+                metavar="AGENT",
+            ),
+            Parameter("type", choices=_TYPES, default="info"),
+            PRIORITY,
+            Parameter(
+                "payload",
+                dict | list | str | float | bool,
+                about="Any JSON",
+                help="Anything that goes with it, as JSON.",
+                metavar="JSON",
+            ),
+            Parameter("reply_to", about="A message, such as m12", help="The message it answers.", metavar="ID"),
+            AGENT,
+        ),
+        run="messages.send",
+        writes=True,
+        prepare=_with_payload,
+        text="ledger.messages_text:sent_text",
+        shown="cli.confirmations:sent",
+    ),
+    Operation(
+        tool="get_messages",
+        toolset="messages",
+        about="Messages to you or to all, newest first or by search. They stay unread until mark_read.",
+        command=("message", "list"),
+        help="List the messages for an agent and for everyone, the newest first. Listing marks nothing as read.",
+        examples=("message list --agent builder --unread",),
+        parameters=(
+            QUERY,
+            Parameter("unread", bool, help="Only those not read yet."),
+            Parameter("types", list[str], help="May be repeated.", choices=_TYPES),
+            MIN_PRIORITY,
+            Parameter("from", help="Only from this agent.", metavar="AGENT", passed_as="sender"),
+            Parameter(
+                "thread",
+                about="Any id in it",
+                help="The whole thread that this message belongs to.",
+                metavar="ID",
+            ),
+            *CHANGES,
+            AGENT,
+        ),
+        run="messages.inbox",
+        items="messages",
+        text="ledger.messages_text:messages_text",
+        shown="operations.messages:show_inbox",
+    ),
+    Operation(
+        tool="mark_read",
+        toolset="messages",
+        about="Mark messages as read by you: ids, or all=true.",
+        command=("message", "read"),
+        help="Mark messages as read, for one agent.",
+        examples=("message read m4 m5 --agent builder",),
+        parameters=(
+            Parameter("ids", list[str], about="Such as m12", option="ID...", passed_as="refs"),
+            Parameter("all", bool, help="All that are unread.", passed_as="everything"),
+            AGENT,
+        ),
+        run="messages.mark_read",
+        writes=True,
+        prepare=one_of("ids", "name the ID of at least one message, or give --all"),
+        text="ledger.messages_text:marked_text",
+    ),
+)
