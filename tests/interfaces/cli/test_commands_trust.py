@@ -127,7 +127,7 @@ def test_beginning_anew_names_the_backups_of_the_lost_store(cli: Cli, folder: Pa
     shutil.rmtree(file.parent)
     out = cli("init", "--new")[1]
     assert "1 backup of the lost store is in" in out
-    assert cli("read")[1].startswith("0 entries")
+    assert cli("read")[1].startswith("0 of 0 entries")
 
 
 def test_a_store_that_is_there_is_not_begun_anew(cli: Cli, folder: Path) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from satchel.interfaces.cli.common import warn_notes
 from satchel.interfaces.cli.tables import local_time, rest_text
 from satchel.interfaces.text_parts import content_lines
 
@@ -28,7 +27,6 @@ def show_entries(page: EntryPage) -> None:
         after = fields.get("superseded_by")
         _show_head(entry, entry.type, f"{entry.file}{at_line}", *([f"superseded by {after}"] if after else []))
         _show_text(_told(fields["content"]))
-    warn_notes(page.notes)
 
 
 def show_found(page: FoundPage) -> None:
@@ -43,7 +41,6 @@ def show_found(page: FoundPage) -> None:
         _show_text(_marked(result.snippet))
         if result.explanation is not None:
             click.echo("\n".join(f"    {line}" for line in explanation_text(result.explanation).splitlines()))
-    warn_notes(page.notes)
 
 
 def _show_head(item: Any, what: str, place: str, *more: str) -> None:

@@ -71,7 +71,6 @@ def show_errors(page: ErrorPatternPage) -> None:
             [row for pattern in page for row in _rows(pattern)],
         )
     click.echo(rest_text(len(page), page.total, "errors", page.next_offset), err=True)
-    warn_notes(page.notes)
 
 
 def _rows(pattern: ErrorPattern) -> list[tuple[object, ...]]:

@@ -159,9 +159,8 @@ def _show(operation: Operation, answer: Any) -> None:
         show_list(answer, operation.items, operation.shown)
     elif operation.shown:
         lines = load(operation.shown)(answer)
-        if lines is None:
-            return
-        click.echo(lines)
+        if lines is not None:
+            click.echo(lines)
     else:
         click.echo(load(operation.text)(answer))
         return
