@@ -58,11 +58,14 @@ COMMANDS: dict[str, str] = {name: text for commands in _PURPOSES.values() for na
 
 _OPERATIONS: dict[str, tuple[str, ...]] = {
     "brief": ("briefing",),
+    "clear": ("admin",),
     "constraint": ("constraints",),
     "file": ("files",),
+    "forget": ("admin",),
     "message": ("messages",),
     "package": ("packages",),
     "run": ("runs",),
+    "stats": ("admin",),
 }
 """The modules of operations that declare a command; any other command has a module of its own name."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from satchel.interfaces.operations import briefing, constraints, files, messages, packages, runs
+from satchel.interfaces.operations import admin, briefing, constraints, files, messages, packages, runs
 from satchel.interfaces.operations.declaration import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -12,4 +12,5 @@ OPERATIONS: tuple[Operation, ...] = (
     *messages.OPERATIONS,
     *files.OPERATIONS,
     *runs.OPERATIONS,
+    *admin.OPERATIONS,
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from satchel.client import Satchel
 from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.mcp.tools import (
-    admin,
     consult,
     context,
     decisions,
@@ -13,7 +12,7 @@ from satchel.interfaces.mcp.tools import (
     packages,
     search,
 )
-from satchel.interfaces.operations import briefing, constraints, files, messages
+from satchel.interfaces.operations import admin, briefing, constraints, files, messages
 from satchel.interfaces.operations import packages as package_operations
 from satchel.interfaces.operations.as_tool import tools_of
 
@@ -29,7 +28,7 @@ ALL_TOOLS: tuple[Tool[Satchel], ...] = (
     *tools_of(messages.OPERATIONS),
     *tools_of(files.OPERATIONS),
     *consult.TOOLS,
-    *admin.TOOLS,
+    *tools_of(admin.OPERATIONS),
 )
 
 DEFAULT_TOOLSETS: tuple[str, ...] = ("context", "search", "decisions", "constraints", "briefing", "errors")
