@@ -8,7 +8,7 @@ from satchel.base.config_keys import Value
 from satchel.base.redaction import redact
 from satchel.interfaces.text_parts import NONE, json_line, value_text
 from satchel.interfaces.to_json import fields_of
-from satchel.keep.housekeeping import Cleared, LayerSummary, Statistics
+from satchel.keep.housekeeping import Cleared, Forgotten, LayerSummary, Statistics
 
 
 def summary_text(summary: LayerSummary) -> str:
@@ -31,14 +31,7 @@ def summary_fields(summary: LayerSummary) -> dict[str, object]:
 
 def statistics_text(statistics: Statistics) -> str:
     """Render what a project holds, a line for each field; counts of several names on one."""
-    return "\n".join(f"{name}: {_shown(value)}" for name, value in statistics_fields(statistics).items())
-
-
-def statistics_fields(statistics: Statistics) -> dict[str, object]:
-    """Return what a project holds as JSON fields."""
-    fields = fields_of(statistics)
-    assert isinstance(fields, dict)
-    return fields
+    return "\n".join(f"{name}: {_shown(value)}" for name, value in fields_of(statistics).items())
 
 
 def cleared_text(cleared: Cleared) -> str:
@@ -51,11 +44,10 @@ def cleared_text(cleared: Cleared) -> str:
     return f"removed {counts}" if cleared.done else f"would remove {counts}; nothing was removed: give confirm=true"
 
 
-def cleared_fields(cleared: Cleared) -> dict[str, object]:
-    """Return what was removed, or would be where ``done`` is false, as JSON fields."""
-    fields = fields_of(cleared)
-    assert isinstance(fields, dict)
-    return fields
+def forgotten_fields(item: Forgotten) -> dict[str, object]:
+    """Return what forgetting did as JSON fields; what was removed may be a secret, and is not told."""
+    fields: dict[str, object] = fields_of(item)
+    return fields | ({"text": ""} if item.done else {})
 
 
 def config_text(config: Config) -> str:
@@ -71,7 +63,12 @@ def config_fields(config: Config) -> dict[str, object]:
     """Return the configuration in force as JSON fields; a value that is null is not set."""
     return {
         "settings": {
-            setting.key.name: {"value": told(setting.value), "source": setting.source, "help": setting.key.help}
+            setting.key.name: {
+                "value": told(setting.value),
+                "source": setting.source,
+                "read_from": setting.key.read_from,
+                "help": setting.key.help,
+            }
             for setting in config.settings
         },
         "warnings": [redact(warning).text for warning in config.warnings],

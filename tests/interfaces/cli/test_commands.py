@@ -60,7 +60,11 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
         {"assistant", "session_id", "answer", "inline", "overflow", "held_back", "sent_tokens", "window_tokens"},
     ),
     "conversations": ((), "review    gpt     1 ", {"conversations", "total", "next_offset", "assistants"}),
-    "clear": (("--messages-hours", "0", "--preview"), "would remove 1 message, 0 file ch", {"messages", "done"}),
+    "clear": (
+        ("--messages-hours", "0", "--preview"),
+        "nothing was removed; it would be 1 message, 0",
+        {"messages", "done"},
+    ),
     "rebuild": ((), "9 items indexed", {"indexed"}),
     "stats": ((), "2 entries, 0 of them superseded", {"project", "entries", "size_bytes", "runs"}),
     "prune": (("--keep", "1", "--preview"), "would remove nothing from run r1", {"run_id", "removed", "done"}),

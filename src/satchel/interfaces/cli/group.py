@@ -63,13 +63,16 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
     "search": ("search",),
     "decide": ("decisions",),
     "decisions": ("decisions",),
+    "clear": ("admin",),
     "constraint": ("constraints",),
     "learn": ("errors", "strategies"),
     "brief": ("briefing",),
     "file": ("files",),
+    "forget": ("admin",),
     "message": ("messages",),
     "package": ("packages",),
     "run": ("runs",),
+    "stats": ("admin",),
 }
 """The modules of operations that declare a command; any other command has a module of its own name."""
 

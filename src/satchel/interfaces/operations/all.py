@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from satchel.interfaces.operations import (
+    admin,
     briefing,
     constraints,
     decisions,
@@ -29,4 +30,5 @@ OPERATIONS: tuple[Operation, ...] = (
     *messages.OPERATIONS,
     *files.OPERATIONS,
     *runs.OPERATIONS,
+    *admin.OPERATIONS,
 )

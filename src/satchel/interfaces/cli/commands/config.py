@@ -27,27 +27,12 @@ def command(template: bool, of_user: bool, db: str | None, project: str | None, 
         click.echo(documented_toml(of_user=of_user), nl=False)
         return
     own = config_folder() / FILE_NAME
-    from satchel.interfaces.admin_text import told
+    from satchel.interfaces.admin_text import config_fields, told
 
     with open_satchel(db, project, read_only=True) as satchel:
         config, folder = satchel.config, satchel.place.folder
     if as_json:
-        show_json(
-            {
-                "file": folder / FILE_NAME,
-                "user_file": own,
-                "warnings": config.warnings,
-                "settings": {
-                    setting.key.name: {
-                        "value": told(setting.value),
-                        "source": setting.source,
-                        "read_from": setting.key.read_from,
-                        "help": setting.key.help,
-                    }
-                    for setting in config.settings
-                },
-            }
-        )
+        show_json({"file": folder / FILE_NAME, "user_file": own, **config_fields(config)})
         return
     warn(config.warnings)
     for file, what in ((own, "yours"), (folder / FILE_NAME, "the project's")):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from satchel.client import Satchel
 from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.mcp.tools import (
-    admin,
     consult,
 )
 from satchel.interfaces.operations import (
+    admin,
     briefing,
     constraints,
     decisions,
@@ -34,7 +34,7 @@ ALL_TOOLS: tuple[Tool[Satchel], ...] = (
     *tools_of(messages.OPERATIONS),
     *tools_of(files.OPERATIONS),
     *consult.TOOLS,
-    *admin.TOOLS,
+    *tools_of(admin.OPERATIONS),
 )
 
 DEFAULT_TOOLSETS: tuple[str, ...] = ("context", "search", "decisions", "constraints", "briefing", "errors")

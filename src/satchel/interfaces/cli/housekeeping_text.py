@@ -1,0 +1,114 @@
+"""What people are told of a store: its counts, and what was removed or is to be."""
+
+from __future__ import annotations
+
+import click
+
+from satchel.interfaces.cli.common import size_text
+from satchel.interfaces.cli.tables import counted, local_time, show_table
+from satchel.interfaces.text_parts import content_lines
+from satchel.keep.housekeeping import Cleared, Forgotten, LayerSummary, Statistics
+
+_MAX_SHOWN = 400
+
+
+def statistics_lines(statistics: Statistics) -> str:
+    """Say what a project holds and what that costs on disk."""
+    if statistics.project is None:
+        return f"nothing was written yet; the store will be {statistics.file}"
+    widest = max((count for _, count in statistics.entries), default=1)
+    bars = [
+        f"  {name:<18}{count:>9,}  {click.style('━' * max(1, round(24 * count / widest)), fg='cyan')}"
+        for name, count in statistics.entries
+    ]
+    of_states = (
+        ("decision", statistics.decisions),
+        ("constraint", statistics.constraints),
+        ("package", statistics.packages),
+    )
+    texts = f"{size_text(statistics.turn_bytes)}, contents {size_text(statistics.content_bytes)}"
+    each = f", {statistics.bytes_per_item:,} bytes per item" if statistics.bytes_per_item else ""
+    others = f"{statistics.other_projects} other projects share this store"
+    return "\n".join(
+        [
+            f"project {statistics.project}, seq {statistics.seq}",
+            f"{counted(statistics.runs, 'run')} ({statistics.active_runs} active), "
+            f"{counted(statistics.agents, 'agent')}",
+            *bars,
+            f"{statistics.total_entries:,} entries, {statistics.superseded:,} of them superseded",
+            *(f"{counted(sum(count for _, count in counts), noun)} ({_listed(counts)})" for noun, counts in of_states),
+            f"{counted(statistics.messages, 'message')}, {counted(statistics.file_changes, 'file change')}, "
+            f"{counted(statistics.claims, 'claim')}",
+            f"{counted(statistics.error_patterns, 'error pattern')} with {counted(statistics.solutions, 'solution')}, "
+            f"{counted(statistics.strategies, 'strategy', 'strategies')}, "
+            f"{counted(statistics.deliveries, 'delivery', 'deliveries')}",
+            f"{counted(statistics.conversations, 'conversation')} of {counted(statistics.turns, 'turn')} ({texts}), "
+            f"{statistics.sent_tokens:,} tokens sent, {statistics.saved_tokens:,} saved, "
+            f"{counted(statistics.vector_stores, 'vector store')} recorded",
+            f"{counted(statistics.tags, 'tag')}, {counted(statistics.scopes, 'scope')}",
+            f"{statistics.file}: {size_text(statistics.size_bytes)}{each}",
+            *([others] if statistics.other_projects else []),
+        ]
+    )
+
+
+def show_layers(summary: LayerSummary) -> None:
+    """Print what each layer holds as a table."""
+    show_table(
+        ("layer", "active decisions", "active constraints", "file changes"),
+        [
+            (row.layer or "(none)", row.active_decisions, row.active_constraints, row.recent_file_changes)
+            for row in summary.rows
+        ],
+    )
+    click.echo(f"file changes are those since {local_time(summary.changes_since)}", err=True)
+
+
+def may_clear(would: Cleared) -> str | None:
+    """Return the question whether to clear, or None where nothing is old."""
+    return f"Remove {_cleared_counts(would)}?" if _is_something(would) else None
+
+
+def cleared(cleared: Cleared) -> str:
+    """Say what was removed, or would be."""
+    if not _is_something(cleared):
+        return "nothing is old enough to be removed"
+    counts = _cleared_counts(cleared)
+    return f"removed {counts}" if cleared.done else f"nothing was removed; it would be {counts}"
+
+
+def may_forget(would: Forgotten) -> str:
+    """Return the question whether to forget an item, with the item."""
+    return f"{_item(would)}\nRemove it for good?"
+
+
+def forgotten(item: Forgotten) -> str:
+    """Say whether an item was removed, and where it still is; what was removed may be a secret, and is not shown."""
+    lines = [f"{item.ref} {item.kind}", "removed"] if item.done else [_item(item), "not removed"]
+    lines += [f"still in {file}" for file in item.still_in]
+    lines += [f"could not look into {file}" for file in item.unreadable]
+    if item.done and not item.wal_emptied:
+        click.echo(
+            "its bytes may still lie in the file or its WAL: run `satchel compact` when no other process uses them",
+            err=True,
+        )
+    return "\n".join(lines)
+
+
+def _item(item: Forgotten) -> str:
+    return "\n".join([f"{item.ref} {item.kind}:", *content_lines(item.text[:_MAX_SHOWN])])
+
+
+def _is_something(cleared: Cleared) -> bool:
+    counts = (cleared.messages, cleared.file_changes, cleared.conversations, cleared.claims, cleared.error_patterns)
+    return any(counts)
+
+
+def _cleared_counts(cleared: Cleared) -> str:
+    messages, changes = counted(cleared.messages, "message"), counted(cleared.file_changes, "file change")
+    over = f"{counted(cleared.claims, 'claim')} and {counted(cleared.error_patterns, 'error pattern')} that ran out"
+    return f"{messages}, {changes}, {counted(cleared.conversations, 'conversation')}, {over}"
+
+
+def _listed(counts: tuple[tuple[str, int], ...]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts)

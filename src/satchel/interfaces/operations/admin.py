@@ -1,0 +1,123 @@
+"""What there is, what it costs, what is set, and removing what is old or must go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from satchel.interfaces.operations.declaration import Operation, Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from satchel.base.config import Config
+    from satchel.client import Satchel
+    from satchel.keep.housekeeping import Cleared
+
+
+def _clear(
+    satchel: Satchel,
+    *,
+    messages_hours: int | None = None,
+    file_changes_hours: int | None = None,
+    conversations_days: int | None = None,
+    confirm: bool = False,
+    preview: bool | None = None,
+    progress: Callable[..., None] | None = None,
+) -> Cleared:
+    return satchel.housekeeping.clear(
+        messages_hours,
+        file_changes_hours,
+        preview=not confirm if preview is None else preview,
+        conversations_days=conversations_days,
+        progress=progress,
+    )
+
+
+def _config(satchel: Satchel) -> Config:
+    return satchel.config
+
+
+_SUMMARY = Operation(
+    tool="get_layer_summary",
+    toolset="admin",
+    about="Per layer: active decisions and constraints, file changes of the last hour.",
+    run="housekeeping.layer_summary",
+    text="admin_text:summary_text",
+    fields="admin_text:summary_fields",
+    shown="cli.housekeeping_text:show_layers",
+)
+
+OPERATIONS = (
+    _SUMMARY,
+    Operation(
+        tool="get_stats",
+        toolset="admin",
+        about="How much is kept, and its size.",
+        command=("stats",),
+        help="Count what the project keeps, and what that costs on disk.",
+        examples=("stats", "stats --layers"),
+        parameters=(
+            Parameter(
+                "layers", bool, help="Count, layer by layer, what holds and what was just changed.", for_people=True
+            ),
+        ),
+        run="housekeeping.statistics",
+        text="admin_text:statistics_text",
+        shown="cli.housekeeping_text:statistics_lines",
+        names_files=False,
+        instead={"layers": _SUMMARY},
+    ),
+    Operation(
+        tool="clear_old_data",
+        toolset="admin",
+        about="Delete old messages, file changes, conversations, expired claims and errors; "
+        "only a preview unless confirm=true.",
+        command=("clear",),
+        help="Remove old messages, file changes and conversations, and claims and error patterns that ran out.",
+        examples=("clear --messages-hours 48 --preview",),
+        parameters=(
+            Parameter(
+                "messages_hours",
+                int,
+                about="This old and older, even unread; default: what has expired",
+                help="Messages of this age. Default: what has expired.",
+            ),
+            Parameter("file_changes_hours", int, help="File changes of this age. Default: what has expired."),
+            Parameter("conversations_days", int, help="Conversations without a turn for so long. Default: expired."),
+            Parameter("confirm", bool, option=None),
+        ),
+        run=_clear,
+        writes=True,
+        destructive=True,
+        reports=True,
+        text="admin_text:cleared_text",
+        shown="cli.housekeeping_text:cleared",
+        asks="cli.housekeeping_text:may_clear",
+    ),
+    Operation(
+        tool="get_config",
+        toolset="admin",
+        about="Every setting: value, source, meaning.",
+        run=_config,
+        text="admin_text:config_text",
+        fields="admin_text:config_fields",
+        names_files=False,
+    ),
+    Operation(
+        command=("forget",),
+        help="""Remove one item for good, as for a leaked secret: its rows, its search text, and the bytes they took.
+
+Anything with an id such as e812: a note, a decision with its whole history, a constraint, a message, a file change, a
+package, a strategy, an error with its solutions, or one solution such as y7; with each, the record of who was given it.
+The whole file is rewritten, which takes seconds on a large store. Backups are not changed: those that still hold the
+item are listed, for you to delete.""",
+        examples=("forget e812",),
+        parameters=(Parameter("id", required=True, option="ID", passed_as="ref"),),
+        run="housekeeping.forget",
+        writes=True,
+        destructive=True,
+        fields="admin_text:forgotten_fields",
+        shown="cli.housekeeping_text:forgotten",
+        asks="cli.housekeeping_text:may_forget",
+    ),
+)
