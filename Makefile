@@ -26,7 +26,7 @@ tour: $(VENV)/.base  ## set up and watch two agents share what they know
 test: $(VENV)/.dev  ## set up and run the tests
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee"
 
-check: $(VENV)/.dev  ## lint, format, types, floors
+check: $(VENV)/.dev  ## lint, format, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -1,28 +1,18 @@
-"""Lists of what is kept: each kind declares its filters as a table; checking, counting, paging and searching are here.
-
-Every filter acts before the ranking of a search cuts its candidates: what the search documents can tell goes into the
-search's scope, the rest becomes a condition on the item behind each document.
-"""
+"""How a kind declares its list: its filters as a table, its columns, its orders; :mod:`satchel.keep.lists` does the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
-from satchel.base.clock import check_since
-from satchel.base.errors import InvalidInput, unknown_name
-from satchel.base.paging import DEFAULT_LIMIT, ORDERS, KeptPage, check_page, check_whole
-from satchel.base.text import check_query
 from satchel.find.kind import Kind
-from satchel.keep import names, projects, runs
+from satchel.keep import names
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
 
 Item = TypeVar("Item")
-PageT = TypeVar("PageT", bound=KeptPage[Any])
 
-_MAX_SEQ = 2**53
 _MAX_KNOWN = 2_000
 """Among so many names the nearest to an unknown one is looked for."""
 
@@ -102,6 +92,8 @@ class Listing(Generic[Item]):
         plan: lists in a way of its own: returns the numbers of the page in order and the total, or None where the
             usual way serves.
         finish: adds fields to the page; gets the condition that the items of all pages meet.
+        alias: of the kind's table.
+        taken: the names of all filters.
     """
 
     kind: Kind
@@ -117,11 +109,14 @@ class Listing(Generic[Item]):
     begin: Callable[[View], None] | None = None
     plan: Callable[[View], tuple[Sequence[int], int] | None] | None = None
     finish: Callable[[View, str], None] | None = None
+    alias: str = field(init=False)
+    taken: frozenset[str] = field(init=False)
 
-    @property
-    def alias(self) -> str:
-        """The alias of the kind's table."""
-        return self.table.rpartition(" ")[2]
+    def __post_init__(self) -> None:
+        # once for each kind: a list of twenty takes 0.3 ms in all
+        common = RunFilters if self.in_run else ListFilters
+        object.__setattr__(self, "alias", self.table.rpartition(" ")[2])
+        object.__setattr__(self, "taken", frozenset(common.__annotations__) | {one.name for one in self.filters})
 
     def order(self, asked: Asked) -> Order:
         """Return the order that is asked for; its SQL is empty for relevance."""
@@ -237,192 +232,3 @@ class View:
     def all_conditions(self) -> str:
         """Every condition, as SQL."""
         return " AND ".join((self.base, *self.conditions))
-
-
-def find(
-    workplace: Workplace, listing: Listing[Item], page: type[PageT], given: Mapping[str, object], **fields: object
-) -> PageT:
-    """Return a page of a list, with the total of the same snapshot.
-
-    Args:
-        page: the record of the page.
-        given: the filters; None is not given.
-        fields: further fields of the page.
-
-    Raises:
-        InvalidInput: a filter is empty, unknown or out of range, or two contradict each other.
-        TooLarge: the query is longer than 64 KiB.
-        StoreDamaged: the search index names what is not kept.
-    """
-    asked = _check(workplace, listing, given)
-    alias = listing.alias
-    items: tuple[Item, ...] = ()
-    total = 0
-    with workplace.engine.read() as transaction:
-        project = projects.find(transaction, workplace)
-        number, seq = (None, 0) if project is None else (project.id, project.seq)
-        view = View(transaction, workplace, asked, number, seq, f"{alias}.project_id = :project", fields=fields)
-        view.values |= {"project": number, "now": asked.now}
-        if listing.in_run:
-            _choose_run(view, listing, asked.run_id)
-        if listing.begin is not None:
-            listing.begin(view)
-        chosen = [one for one in listing.filters if one.name in asked.chosen]
-        for one in chosen if project is None or not view.is_empty else ():
-            if one.apply is not None:
-                one.apply(view, asked.chosen[one.name])
-        if project is None:
-            view.notes[:] = view.notes[:1] if listing.in_run else [projects.NOTHING_YET]
-        elif not view.is_empty:
-            _add_common(view, listing)
-            items, total = _list(view, listing) if asked.query is None else _search(view, listing, asked.query)
-            for one in chosen if not total else ():
-                if one.known is not None:
-                    view.note_unknown(one.name, asked.chosen[one.name], one.known)
-    order = listing.order(asked).name
-    notes = tuple(view.notes)
-    return page(items, total, asked.offset, asked.limit, seq, order, notes, asked.after_seq, **view.fields)
-
-
-def _check(workplace: Workplace, listing: Listing[Any], given: Mapping[str, Any]) -> Asked:
-    filters = {one.name: one for one in listing.filters}
-    unknown = given.keys() - filters.keys() - _taken(listing).keys()
-    if unknown:
-        raise TypeError(f"a list of this kind takes no {', '.join(sorted(unknown))}")
-    query, order, after_seq = given.get("query"), given.get("order"), given.get("after_seq")
-    if order is not None and order not in ORDERS:
-        raise unknown_name("order", order, ORDERS)
-    if after_seq is not None:
-        check_whole("after_seq", after_seq, _MAX_SEQ)
-        if order is not None or query is not None:
-            raise InvalidInput(
-                "after_seq reads changes in their order", "Leave out order and query, or leave out after_seq"
-            )
-    if query is not None:
-        if not query.strip():
-            raise InvalidInput("query is empty", "Say what to look for, or leave query out")
-        check_query(query, "query")
-    limit, offset = given.get("limit", DEFAULT_LIMIT), given.get("offset", 0)
-    check_page(limit, offset)
-    now = workplace.clock()
-    chosen = {}
-    for name, one in filters.items():
-        value = given.get(name)
-        if value is None:
-            value = one.default
-        if value is not None:
-            chosen[name] = one.check(value, workplace)
-    return Asked(
-        query, check_since(given.get("since"), now), after_seq, order, limit, offset, given.get("run_id"), chosen, now
-    )
-
-
-def _taken(listing: Listing[Any]) -> Mapping[str, object]:
-    return (RunFilters if listing.in_run else ListFilters).__annotations__
-
-
-def _choose_run(view: View, listing: Listing[Any], run_id: str | None) -> None:
-    run = runs.choose_for_reading(view.transaction, view.workplace, view.project_id, run_id)
-    if run is None:
-        view.notes.append(runs.none_active(view.transaction, view.project_id))
-        view.is_empty = True
-    else:
-        view.base = f"{view.base} AND {listing.alias}.run_id = :run"
-        view.values["run"] = view.scope["run_id"] = run.id
-    view.fields["run_id"] = None if run is None else run.run_id
-
-
-def _add_common(view: View, listing: Listing[Any]) -> None:
-    asked, alias = view.asked, listing.alias
-    if listing.expires:
-        # the search leaves out by itself what has expired
-        view.conditions.append(f"{alias}.expires_at > :now")
-    if asked.since is not None:
-        later = " OR ".join(f"{alias}.{column} >= :since" for column in listing.changed)
-        view.values["since"] = asked.since
-        # what never changes has one time, which its document has too
-        view.where(f"({later})", **({"since": asked.since} if listing.changed == ("created_at",) else {}))
-    if asked.after_seq is not None:
-        view.where(f"{alias}.seq > {{}}", asked.after_seq)
-
-
-def _list(view: View, listing: Listing[Item]) -> tuple[tuple[Item, ...], int]:
-    planned = None if listing.plan is None else listing.plan(view)
-    if planned is not None:
-        return _load(view, listing, planned[0]), planned[1]
-    asked, where = view.asked, view.all_conditions
-    row = view.transaction.one(f"SELECT count(*) FROM {listing.table} WHERE {where}", view.values)
-    assert row is not None
-    if listing.finish is not None:
-        listing.finish(view, where)
-    if not asked.limit:
-        return (), int(row[0])
-    rows = view.transaction.all(
-        f"SELECT {listing.columns} FROM {listing.source} WHERE {where} "
-        f"ORDER BY {listing.order(asked).sql} LIMIT :limit OFFSET :offset",
-        {**view.values, "limit": asked.limit, "offset": asked.offset},
-    )
-    return listing.make(view, rows), int(row[0])
-
-
-def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, ...], int]:
-    # a list without a search leaves it alone: the modules behind it take 4 ms to load
-    from satchel.find import search
-    from satchel.find.query import parse
-
-    query = parse(text)
-    if not query.terms:
-        view.notes.append(f"{text.strip()[:80]!r} holds no word to search for")
-        return (), 0
-    asked, transaction, alias = view.asked, view.transaction, listing.alias
-    condition = " AND ".join(view.unsearchable)
-    if condition:
-        # an item that is missing passes, so that it is found to be missing
-        condition = f"COALESCE((SELECT ({condition}) IS TRUE FROM {listing.table} WHERE {alias}.id = d.item_id), TRUE)"
-    assert view.project_id is not None
-    scope: dict[str, Any] = {"kinds": (listing.kind,), "status": "all", "now": asked.now} | view.scope
-    ranking = search.rank(
-        transaction, query, search.Scope(view.project_id, condition=condition, values=view.values, **scope)
-    )
-    view.notes += ranking.notes
-    order = listing.order(asked).sql
-    # what matches by its surroundings alone has no place among what is asked for by time
-    hits = {hit.document: round(hit.score, 4) for hit in ranking.hits if not (order and hit.by_surroundings)}
-    shown = list(hits)
-    if order:
-        shown = _ordered(transaction, listing, hits, order)
-    shown = shown[asked.offset : asked.offset + asked.limit]
-    items: dict[int, int] = dict(
-        transaction.all(f"SELECT d.id, d.item_id FROM documents d WHERE d.id IN ({_numbers(shown)})")
-    )
-    view.scores = {items[document]: hits[document] for document in shown if document in items}
-    if listing.finish is not None:
-        of_hits = f"SELECT item_id FROM documents WHERE id IN ({_numbers(hits)})"
-        listing.finish(view, f"{alias}.id IN ({of_hits})")
-    found = _load(view, listing, list(view.scores))
-    if len(found) + transaction.left_out < len(shown):
-        raise search.disagreement()
-    return found, len(hits)
-
-
-def _ordered(transaction: Transaction, listing: Listing[Any], hits: Iterable[int], order: str) -> list[int]:
-    rows = transaction.all(
-        f"SELECT d.id FROM documents d LEFT JOIN {listing.table} ON {listing.alias}.id = d.item_id "
-        f"WHERE d.id IN ({_numbers(hits)}) ORDER BY {order}"
-    )
-    return [row[0] for row in rows]
-
-
-def _load(view: View, listing: Listing[Item], wanted: Sequence[int]) -> tuple[Item, ...]:
-    if not wanted:
-        return ()
-    rows = view.transaction.all(
-        f"SELECT {listing.columns} FROM {listing.source} WHERE {listing.alias}.id IN ({_numbers(wanted)})", view.values
-    )
-    by_number = {row[0]: row for row in rows}
-    return listing.make(view, [by_number[number] for number in wanted if number in by_number])
-
-
-def _numbers(numbers: Iterable[int]) -> str:
-    """Return numbers of our own as a list in SQL."""
-    return ", ".join(map(str, numbers))

@@ -76,10 +76,10 @@ class Constraints:
             StoreDamaged: the search index names what is not kept.
         """
         # a caller that only writes leaves the lists alone
-        from satchel.keep import listing
+        from satchel.keep import lists
         from satchel.keep.constraints.queries import LISTING
 
-        return listing.find(self._workplace, LISTING, ConstraintPage, filters)
+        return lists.find(self._workplace, LISTING, ConstraintPage, filters)
 
     def deactivate(self, ref: str | int, reason: str | None = None, *, agent: str | None = None) -> Constraint:
         """Say that a constraint does not hold any more; it is kept, and found below those that do.

@@ -168,10 +168,10 @@ class Decisions:
             StoreDamaged: the search index names what is not kept.
         """
         # a caller that only writes leaves the lists alone
-        from satchel.keep import listing
+        from satchel.keep import lists
         from satchel.keep.decisions.queries import LISTING
 
-        return listing.find(self._workplace, LISTING, DecisionPage, filters)
+        return lists.find(self._workplace, LISTING, DecisionPage, filters)
 
 
 @contextmanager

@@ -156,10 +156,10 @@ class Entries:
             NotFound, Conflict: the run does not exist, or several are active and none was chosen.
         """
         # a caller that only writes leaves the lists alone
-        from satchel.keep import listing
+        from satchel.keep import lists
         from satchel.keep.entries.queries import LISTING
 
-        return listing.find(self._workplace, LISTING, EntryPage, filters)
+        return lists.find(self._workplace, LISTING, EntryPage, filters)
 
     def prune(self, *, keep: int = DEFAULT_KEEP, run_id: str | None = None, preview: bool = False) -> PruneResult:
         """Remove the oldest entries of a run beyond the newest ``keep`` of each type and loop.

@@ -109,10 +109,10 @@ class Files:
             InvalidInput: a filter is empty, unknown or out of range.
         """
         # a caller that only writes leaves the lists alone
-        from satchel.keep import listing
+        from satchel.keep import lists
         from satchel.keep.files.queries import LISTING
 
-        return listing.find(self._workplace, LISTING, FileChangePage, filters)
+        return lists.find(self._workplace, LISTING, FileChangePage, filters)
 
     def claim(
         self,

@@ -104,10 +104,10 @@ class Messages:
         Raises:
             InvalidInput: a filter is empty, unknown or out of range, or it is not said whose messages.
         """
-        from satchel.keep import listing
+        from satchel.keep import lists
 
         name = names.acting_agent(self._workplace, agent, "reading messages")
-        return listing.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
+        return lists.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
 
     def mark_read(
         self, refs: Sequence[str | int] | None = None, *, everything: bool = False, agent: str | None = None

@@ -113,10 +113,10 @@ class Packages:
             NotFound, Conflict: the run does not exist, or several are active and none was chosen.
         """
         # a caller that only writes leaves the lists alone
-        from satchel.keep import listing
+        from satchel.keep import lists
         from satchel.keep.packages.queries import LISTING
 
-        return listing.find(self._workplace, LISTING, PackagePage, filters)
+        return lists.find(self._workplace, LISTING, PackagePage, filters)
 
     def read(self, ref: str | int, max_bytes: int | None = None) -> PackageContent:
         """Return what a package holds: the stored text, or that of its file as it is now, secrets redacted.

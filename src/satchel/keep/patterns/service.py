@@ -206,10 +206,10 @@ class Patterns:
             InvalidInput: a filter is empty, unknown or out of range.
         """
         # a caller that only writes leaves the lists alone
-        from satchel.keep import listing
+        from satchel.keep import lists
         from satchel.keep.patterns.queries import LISTING
 
-        return listing.find(self._workplace, LISTING, ErrorPatternPage, filters)
+        return lists.find(self._workplace, LISTING, ErrorPatternPage, filters)
 
     def _check_agent(self, agent: str | None) -> str | None:
         agent = self._workplace.agent if agent is None else agent

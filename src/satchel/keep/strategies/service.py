@@ -71,10 +71,10 @@ class Strategies:
             InvalidInput: a filter is empty or out of range.
         """
         # a caller that only writes leaves the lists alone
-        from satchel.keep import listing
+        from satchel.keep import lists
         from satchel.keep.strategies.queries import LISTING
 
-        return listing.find(self._workplace, LISTING, StrategyPage, filters)
+        return lists.find(self._workplace, LISTING, StrategyPage, filters)
 
     def outcome(self, ref: str | int, helped: bool) -> Strategy:
         """Say whether a strategy helped; no count is lost among those who say so at once.
