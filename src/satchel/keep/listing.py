@@ -1,4 +1,4 @@
-"""How a kind declares its list: its filters as a table, its columns, its orders; :mod:`satchel.keep.lists` does the rest."""
+"""How a kind declares its list: a table of filters, columns and orders; :mod:`satchel.keep.lists` does the rest."""
 
 from __future__ import annotations
 
