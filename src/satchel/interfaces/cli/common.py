@@ -17,6 +17,7 @@ from satchel.interfaces import cli
 from satchel.store.daily import back_up_when_due
 
 if TYPE_CHECKING:
+    from satchel.keep.entries import Entry
     from satchel.store.backups import Progress
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -146,6 +147,13 @@ def warn_notes(notes: Sequence[str]) -> None:
     """Print the notes of an answer to stderr."""
     for note in notes:
         click.echo(note, err=True)
+
+
+def show_kept(entries: Sequence[Entry]) -> None:
+    """Print what was kept, with what its writer should know."""
+    from satchel.interfaces.compact import written_text
+
+    click.echo(written_text(entries))
 
 
 def given_or_read(text: str | None, name: str) -> str:
