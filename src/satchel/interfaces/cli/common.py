@@ -74,22 +74,6 @@ def change_options(command: Command) -> Command:
     return since_option(cursor(order(page_options(command))))
 
 
-def filter_options(command: Command) -> Command:
-    """Add the filters that reading and searching share."""
-    options = (
-        click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this type; may be repeated."),
-        click.option("--by", "author", metavar="AGENT", help="Only what this agent wrote."),
-        click.option("--task", "task_id", metavar="ID", help="Only this task."),
-        click.option("--loop", "loop_id", metavar="ID", help="Only this loop."),
-        click.option("--file", metavar="PATH", help="Only this file."),
-        since_option,
-        page_options,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
 @contextmanager
 def opened(
     db: str | None,
