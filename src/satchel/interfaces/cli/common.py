@@ -17,6 +17,7 @@ from satchel.interfaces import cli
 from satchel.store.daily import back_up_when_due
 
 if TYPE_CHECKING:
+    from satchel.keep.entries import Entry
     from satchel.store.backups import Progress
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -71,22 +72,6 @@ def change_options(command: Command) -> Command:
     )
     order = click.option("--order", type=click.Choice(ORDERS), help="By time, instead of the usual order.")
     return since_option(cursor(order(page_options(command))))
-
-
-def filter_options(command: Command) -> Command:
-    """Add the filters that reading and searching share."""
-    options = (
-        click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this type; may be repeated."),
-        click.option("--by", "author", metavar="AGENT", help="Only what this agent wrote."),
-        click.option("--task", "task_id", metavar="ID", help="Only this task."),
-        click.option("--loop", "loop_id", metavar="ID", help="Only this loop."),
-        click.option("--file", metavar="PATH", help="Only this file."),
-        since_option,
-        page_options,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 @contextmanager
@@ -146,6 +131,13 @@ def warn_notes(notes: Sequence[str]) -> None:
     """Print the notes of an answer to stderr."""
     for note in notes:
         click.echo(note, err=True)
+
+
+def show_kept(entries: Sequence[Entry]) -> None:
+    """Print what was kept, with what its writer should know."""
+    from satchel.interfaces.compact import written_text
+
+    click.echo(written_text(entries))
 
 
 def given_or_read(text: str | None, name: str) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import click
+from typing import TYPE_CHECKING
 
 from satchel.find.kind import Kind
 from satchel.interfaces.cli.tables import local_time
 from satchel.interfaces.cli.values import shown_value
-from satchel.interfaces.compact import written_text
-from satchel.keep.constraints import Constraint
-from satchel.keep.decisions.records import Decision, DecisionState
-from satchel.keep.entries.records import Entry, PruneResult
-from satchel.keep.files.records import Claim, Claimed, FileLock
-from satchel.keep.messages.records import Message
+
+if TYPE_CHECKING:
+    from satchel.keep.constraints import Constraint
+    from satchel.keep.decisions.records import Decision, DecisionState
+    from satchel.keep.entries.records import PruneResult
+    from satchel.keep.files.records import Claim, Claimed, FileLock
+    from satchel.keep.messages.records import Message
 
 _INDENT = "  "
 _MAX_SHOWN = 200
@@ -51,11 +51,6 @@ def _before(before: DecisionState, now: Decision) -> list[str]:
     )
     changed = [f"{_INDENT * 2}{name}: {_short(old) or '(none)'}" for name, old, new in fields if old != new]
     return [f"{_INDENT}before, as {before.agent or 'somebody unnamed'} set it {local_time(before.set_at)}:", *changed]
-
-
-def kept(entries: Sequence[Entry]) -> None:
-    """Print what was kept, with what its writer should know."""
-    click.echo(written_text(entries))
 
 
 def pruned(result: PruneResult) -> str:

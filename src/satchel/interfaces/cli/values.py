@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import click
 
-from satchel.keep.decisions.records import Value
+if TYPE_CHECKING:
+    from satchel.keep.decisions.records import Value
 
 # 007 and 1_000 are not how a number is written back, so they are names that happen to be digits
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")

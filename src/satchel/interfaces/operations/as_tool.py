@@ -10,28 +10,13 @@ from satchel.client import Satchel
 from satchel.interfaces.mcp.answer import answer
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Tool
-from satchel.interfaces.mcp.schema import Schema
-from satchel.interfaces.operations.declaration import Object, Operation, Parameter, load
+from satchel.interfaces.operations.declaration import Operation, load, schema_of
 from satchel.interfaces.operations.parameters import AGENT, FORMAT
 
 
 def tools_of(operations: Iterable[Operation]) -> tuple[Tool[Satchel], ...]:
     """Return the tools that operations are, of those that agents have."""
     return tuple(_tool(operation, operation.tool) for operation in operations if operation.tool is not None)
-
-
-def schema_of(parameters: Iterable[Parameter], *, takes_less: bool = False) -> Schema:
-    """Return what agents may give for some parameters.
-
-    Args:
-        takes_less: what is required depends on what else is given.
-    """
-    taken = [parameter for parameter in parameters if not parameter.for_people]
-    schema: dict[str, Any] = {"type": "object", "properties": {one.name: one.schema() for one in taken}}
-    # what may be given several at once need not be given as one
-    takes_less = takes_less or any(one.type == list[Object] for one in taken)
-    required = [] if takes_less else [one.name for one in taken if one.required]
-    return schema | ({"required": required} if required else {}) | {"additionalProperties": False}
 
 
 def _tool(operation: Operation, name: str) -> Tool[Satchel]:

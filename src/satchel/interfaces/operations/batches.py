@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from satchel.base.errors import InvalidInput
-from satchel.interfaces.mcp.schema import check_arguments
-from satchel.interfaces.operations.as_tool import schema_of
-from satchel.interfaces.operations.declaration import Parameter
+from satchel.interfaces.operations.declaration import Parameter, schema_of
 
 
 def items_of(
@@ -30,6 +28,9 @@ def items_of(
     """
     if several is None and all(one.name in given for one in fields if one.required):
         return [dict(given)]
+    # people give one at a time, and what agents give was checked but for what a batch would do without
+    from satchel.interfaces.mcp.schema import check_arguments
+
     schema = schema_of(fields)
     if several is None:
         return [check_arguments(schema, given, tool)]

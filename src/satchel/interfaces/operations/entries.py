@@ -61,7 +61,7 @@ OPERATIONS = (
         writes=True,
         items="entries",
         text="compact:kept_text",
-        shown="cli.confirmations:kept",
+        shown="cli.common:show_kept",
         fields="compact:kept_fields",
     ),
     Operation(
