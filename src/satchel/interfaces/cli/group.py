@@ -60,6 +60,8 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
     "brief": ("briefing",),
     "clear": ("admin",),
     "constraint": ("constraints",),
+    "consult": ("consulting",),
+    "conversations": ("consulting",),
     "file": ("files",),
     "forget": ("admin",),
     "message": ("messages",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from satchel.interfaces.operations import admin, briefing, constraints, files, messages, packages, runs
+from satchel.interfaces.operations import admin, briefing, constraints, consulting, files, messages, packages, runs
 from satchel.interfaces.operations.declaration import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -11,6 +11,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *packages.OPERATIONS,
     *messages.OPERATIONS,
     *files.OPERATIONS,
+    *consulting.OPERATIONS,
     *runs.OPERATIONS,
     *admin.OPERATIONS,
 )

@@ -5,14 +5,13 @@ from __future__ import annotations
 from satchel.client import Satchel
 from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.mcp.tools import (
-    consult,
     context,
     decisions,
     errors,
     packages,
     search,
 )
-from satchel.interfaces.operations import admin, briefing, constraints, files, messages
+from satchel.interfaces.operations import admin, briefing, constraints, consulting, files, messages
 from satchel.interfaces.operations import packages as package_operations
 from satchel.interfaces.operations.as_tool import tools_of
 
@@ -27,7 +26,7 @@ ALL_TOOLS: tuple[Tool[Satchel], ...] = (
     *packages.TOOLS,
     *tools_of(messages.OPERATIONS),
     *tools_of(files.OPERATIONS),
-    *consult.TOOLS,
+    *tools_of(consulting.OPERATIONS),
     *tools_of(admin.OPERATIONS),
 )
 
