@@ -207,9 +207,9 @@ def test_the_holder_named_in_a_call_is_told_nothing(claimed: Callable[..., Asker
     assert "notice" not in claimed(agent="ann").text(tool, **arguments, agent="ben")
 
 
-@pytest.mark.parametrize("tool", ["read_context", "get_file_changes"])
-def test_an_author_looked_for_is_not_the_one_who_reads(claimed: Callable[..., Asker], tool: str) -> None:
-    assert claimed(agent="ann").text(tool, agent="ben").split("\n")[-1].startswith(CLAIMED)
+@pytest.mark.parametrize(("tool", "author"), [("read_context", "agent"), ("get_file_changes", "author")])
+def test_an_author_looked_for_is_not_the_one_who_reads(claimed: Callable[..., Asker], tool: str, author: str) -> None:
+    assert claimed(agent="ann").text(tool, **{author: "ben"}).split("\n")[-1].startswith(CLAIMED)
 
 
 def test_an_answer_that_names_no_claimed_file_has_no_notice(claimed: Callable[..., Asker]) -> None:
