@@ -55,7 +55,7 @@ class Consulted:
 
     def ask(self, question: str = "Why?", **options: Any) -> Consultation:
         """Ask the assistant in the session that all tests use."""
-        return self.satchel.consulting.consult(self.model, question, **{"session_id": "s", **options})
+        return self.satchel.consulting.consult(self.model, question, **{"conversation": "s", **options})
 
     def be_quick(self, **times: float) -> None:
         """Wait for nothing longer than a test should."""

@@ -133,10 +133,10 @@ def test_a_conversation_of_another_project_is_apart(open_in: Callable[..., Satch
         other.reset(KEY)
 
 
-@pytest.mark.parametrize("part", ["assistant", "session_id", "owner"])
+@pytest.mark.parametrize("part", ["assistant", "conversation", "owner"])
 @pytest.mark.parametrize("value", ["", " ", "a\nb", "x" * 201, "{{session}}", SECRET, None, 7])
 def test_a_key_that_is_no_name_is_refused(conversations: Conversations, part: str, value: Any) -> None:
-    parts = {"assistant": "gpt", "session_id": "review", "owner": "local", part: value}
+    parts = {"assistant": "gpt", "conversation": "review", "owner": "local", part: value}
     with pytest.raises(InvalidInput, match=part):
         conversations.acquire(ConversationKey(**parts))
 
@@ -254,17 +254,17 @@ class TestListing:
             clock.advance(1)
         take_turn(conversations, key=ConversationKey("gpt", "one"))
         page = conversations.list(limit=2)
-        assert [one.key.session_id for one in page] == ["three", "two"]
+        assert [one.key.conversation for one in page] == ["three", "two"]
         assert (page.total, page.next_offset) == (3, 2)
-        assert [one.key.session_id for one in conversations.list(limit=2, offset=2)] == ["one"]
+        assert [one.key.conversation for one in conversations.list(limit=2, offset=2)] == ["one"]
         assert (conversations.list(limit=0).items, conversations.list(limit=0).total) == ((), 3)
 
     @pytest.mark.parametrize(
         ("filters", "expected"),
         [
             ({"assistant": "gpt"}, {("gpt", "a"), ("gpt", "b")}),
-            ({"session_id": "a"}, {("gpt", "a"), ("gemini", "a")}),
-            ({"assistant": "gemini", "session_id": "b"}, set()),
+            ({"conversation": "a"}, {("gpt", "a"), ("gemini", "a")}),
+            ({"assistant": "gemini", "conversation": "b"}, set()),
             ({"owner": "ann"}, {("gpt", "hers")}),
         ],
     )
@@ -274,7 +274,7 @@ class TestListing:
         for key in (("gpt", "a"), ("gpt", "b"), ("gemini", "a"), ("gpt", "hers", "ann")):
             take_turn(conversations, key=ConversationKey(*key))
         page = conversations.list(**filters)
-        assert {(one.key.assistant, one.key.session_id) for one in page} == expected
+        assert {(one.key.assistant, one.key.conversation) for one in page} == expected
         assert page.total == len(expected)
 
     def test_a_call_under_way_is_shown_and_one_that_never_succeeded_is_not(

@@ -43,7 +43,7 @@ def rows(satchel: Satchel) -> dict[str, int]:
 
 
 def sessions(conversations: Conversations) -> list[str]:
-    return [one.key.session_id for one in conversations.list()]
+    return [one.key.conversation for one in conversations.list()]
 
 
 NOTHING = dict.fromkeys(

@@ -161,8 +161,8 @@ class TestTurns:
 
     def test_sessions_know_nothing_of_each_other(self, consulted: Consulted) -> None:
         consulted.write("a.py", SMALL)
-        consulted.ask(context=["a.py"], session_id="one")
-        done = consulted.ask(context=["a.py"], session_id="two")
+        consulted.ask(context=["a.py"], conversation="one")
+        done = consulted.ask(context=["a.py"], conversation="two")
         assert (done.turn, names(consulted)[0] == names(consulted)[1]) == (1, True)
 
     def test_a_conversation_goes_on_in_another_process(
@@ -291,7 +291,7 @@ class TestFullWindows:
         consulted.write("a.py", SMALL)
         consulted.ask(context=["a.py"])
         full = self.fill(consulted)
-        done = consulted.ask(context=["a.py"], session_id=full.continue_as)
+        done = consulted.ask(context=["a.py"], conversation=full.continue_as)
         assert (done.turn, names(consulted)[-1]) == (1, ["map", "file", "request"])
         assert self.fill(consulted).continue_as == "s-3"
 
@@ -352,7 +352,7 @@ class TestOneAtATime:
         def heard(_: str) -> None:
             clock.advance(55_000)
             try:
-                consulted.ask(session_id="s")
+                consulted.ask(conversation="s")
             except Conflict as conflict:
                 conflicts.append(conflict.problem)
 
@@ -394,7 +394,7 @@ class TestOneAtATime:
         def arrived(_: str) -> None:
             if not taken:
                 clock.advance(10 * 60_000)
-                taken.append(consulted.ask("Second?", session_id="s").turn)
+                taken.append(consulted.ask("Second?", conversation="s").turn)
 
         with pytest.raises(Conflict, match="taken over"):
             consulted.ask("First?", on_text=arrived)
@@ -411,7 +411,7 @@ settings = {"consult.base_url": url, "consult.window_tokens": 16_000, "consult.o
 environ = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": url}
 with open_satchel(cwd=root, environ=environ, settings=settings, clock=lambda: int(now)) as satchel:
     try:
-        print(satchel.consulting.consult(model, "Why?", session_id="s").answer)
+        print(satchel.consulting.consult(model, "Why?", conversation="s").answer)
     except SatchelError as error:
         print(error)
 """

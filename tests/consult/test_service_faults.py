@@ -278,7 +278,7 @@ def test_what_fails_once_the_answer_is_there_is_recorded_and_swept_by_a_later_ca
     assert len(VectorStores(consulted.satchel.workplace).recorded()) == 1
     consulted.provider.faults.clear()
     clock.advance(2 * LIFE_MS)
-    consulted.ask("A question without files", session_id="other")
+    consulted.ask("A question without files", conversation="other")
     assert isinstance(consulted.provider, OpenAIApi)
     assert (consulted.provider.stores, consulted.provider.files) == ({}, {})
     assert VectorStores(consulted.satchel.workplace).recorded() == ()
@@ -303,7 +303,7 @@ def test_a_store_that_a_crash_left_is_swept_by_a_later_call(consulted: Consulted
     assert len(consulted.provider.stores) == 1
     consulted.provider.faults.clear()
     clock.advance(2 * LIFE_MS)
-    consulted.ask("A question without files", session_id="other")
+    consulted.ask("A question without files", conversation="other")
     assert (consulted.provider.stores, consulted.provider.files) == ({}, {})
     assert VectorStores(consulted.satchel.workplace).recorded() == ()
 
@@ -314,6 +314,6 @@ def test_a_sweep_that_fails_is_said_and_keeps_nobody_from_an_answer(consulted: C
     consulted.provider.fail("delete_store", "status", times=1_000)
     consulted.ask(context=["src"])
     clock.advance(2 * LIFE_MS)
-    done = consulted.ask("A question without files", session_id="other")
+    done = consulted.ask("A question without files", conversation="other")
     assert done.answer == "It is so." * 8
     assert [note for note in done.notes if "that an earlier call left is still there" in note]

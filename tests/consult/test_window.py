@@ -7,7 +7,7 @@ import pytest
 from satchel import InvalidInput, TooLarge
 from satchel.base.tokens import TokenCounter
 from satchel.consult.records import Window
-from satchel.consult.window import WindowFull, check_fits, next_session, room
+from satchel.consult.window import WindowFull, check_fits, next_conversation, room
 
 EXACT = TokenCounter("exact", True, None, lambda text, _kind: len(text))
 ESTIMATE = TokenCounter("estimate", False, "no vocabulary", lambda text, _kind: len(text))
@@ -52,7 +52,7 @@ def test_the_warning_begins_at_85_percent(added: int, warns: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("session_id", "taken", "expected"),
+    ("conversation", "taken", "expected"),
     [
         ("auth", (), "auth-2"),
         ("auth", ("auth", "auth-2"), "auth-3"),
@@ -64,7 +64,7 @@ def test_the_warning_begins_at_85_percent(added: int, warns: bool) -> None:
         ("x" * 198 + "-2", (), "x" * 198 + "-3"),
     ],
 )
-def test_the_next_session_counts_on_from_a_number_of_ours_only(
-    session_id: str, taken: tuple[str, ...], expected: str
+def test_the_next_conversation_counts_on_from_a_number_of_ours_only(
+    conversation: str, taken: tuple[str, ...], expected: str
 ) -> None:
-    assert next_session(session_id, taken) == expected
+    assert next_conversation(conversation, taken) == expected

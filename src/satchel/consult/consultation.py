@@ -50,7 +50,7 @@ class Consultation:
 
     assistant: str
     address: str
-    session_id: str
+    conversation: str
     turn: int
     answer: str | None
     inline: tuple[ListedFile, ...]

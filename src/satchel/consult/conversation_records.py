@@ -16,12 +16,12 @@ class ConversationKey:
 
     Attributes:
         assistant: the name of the assistant that answers.
-        session_id: the caller's name for the thread.
+        conversation: the caller's name for the thread.
         owner: whose it is; nobody else's call ever finds it.
     """
 
     assistant: str
-    session_id: str
+    conversation: str
     owner: str = LOCAL
 
 

@@ -255,7 +255,7 @@ class Conversations:
         self,
         *,
         assistant: str | None = None,
-        session_id: str | None = None,
+        conversation: str | None = None,
         owner: str = LOCAL,
         limit: int = DEFAULT_LIMIT,
         offset: int = 0,
@@ -264,7 +264,7 @@ class Conversations:
 
         Args:
             assistant: only those with this assistant.
-            session_id: only those that the caller named so.
+            conversation: only those that the caller named so.
             limit: how many at most; 0 asks for the total alone.
             offset: how many to skip.
 
@@ -273,13 +273,13 @@ class Conversations:
         """
         check_page(limit, offset)
         assistant = None if assistant is None else check_name(assistant, "assistant")
-        session_id = None if session_id is None else check_name(session_id, "session_id")
+        conversation = None if conversation is None else check_name(conversation, "conversation")
         work = self._workplace
         with work.engine.read() as transaction:
             now, project = work.clock(), projects.find(transaction, work)
             where = f"project_id = :project AND owner = :owner AND {_HAS_TURNS}"
             values: dict[str, object] = {"project": project.id if project else None, "owner": owner, "now": now}
-            for column, wanted in (("assistant", assistant), ("session_id", session_id)):
+            for column, wanted in (("assistant", assistant), ("session_id", conversation)):
                 if wanted is not None:
                     where += f" AND {column} = :{column}"
                     values[column] = wanted
@@ -332,13 +332,13 @@ class Conversations:
 def _checked(key: ConversationKey) -> ConversationKey:
     return ConversationKey(
         names.check_identifier(key.assistant, "assistant"),
-        names.check_identifier(key.session_id, "session_id"),
+        names.check_identifier(key.conversation, "conversation"),
         names.check_identifier(key.owner, "owner"),
     )
 
 
 def _values(project: Project, key: ConversationKey) -> dict[str, object]:
-    return {"project": project.id, "owner": key.owner, "assistant": key.assistant, "session": key.session_id}
+    return {"project": project.id, "owner": key.owner, "assistant": key.assistant, "session": key.conversation}
 
 
 def _caller(work: Workplace) -> str:
@@ -372,9 +372,9 @@ def _unknown(transaction: Transaction, project: Project | None, key: Conversatio
             },
         )
     ]
-    close = nearest(key.session_id, known)
+    close = nearest(key.conversation, known)
     return NotFound(
-        f"there is no conversation {key.session_id!r} with {key.assistant}",
+        f"there is no conversation {key.conversation!r} with {key.assistant}",
         f"Did you mean {close!r}?" if close else "list_conversations shows those there are",
     )
 

@@ -124,16 +124,16 @@ def remove_unbegun(transaction: Transaction, project_id: int, now: int) -> None:
 def refusal(key: ConversationKey, lease: Lease) -> Conflict:
     """Tell a call that is kept out who holds the conversation, since when and until when."""
     return Conflict(
-        f"the conversation {key.session_id!r} with {key.assistant} is held by {lease.holder} "
+        f"the conversation {key.conversation!r} with {key.assistant} is held by {lease.holder} "
         f"since {iso(lease.since)}, until {iso(lease.until)} at the latest",
-        "Wait until its call has ended, or use another session_id",
+        "Wait until its call has ended, or use another conversation",
     )
 
 
 def lost(key: ConversationKey) -> Conflict:
     """Tell a call that its conversation has become another's."""
     return Conflict(
-        f"the conversation {key.session_id!r} with {key.assistant} is held by this call no longer: "
+        f"the conversation {key.conversation!r} with {key.assistant} is held by this call no longer: "
         "it was taken over once the lease had ended, or was reset",
         "Nothing of this turn was recorded; ask again, which continues from what is there now",
     )

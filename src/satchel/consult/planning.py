@@ -110,7 +110,7 @@ def plan_turn(
         elif full <= most or not draft.say_less(full - most):
             break
     least = tokens if state.turns == 0 else counter.count(request.instructions) + counter.count(request.briefing or "")
-    warnings = check_fits(state.held_tokens, tokens, least, most, request.session_id, request.taken)
+    warnings = check_fits(state.held_tokens, tokens, least, most, request.conversation, request.taken)
 
     draft.settle(inline, overflow, for_files)
     files = {**state.files, **draft.changed} if draft.changed else state.files

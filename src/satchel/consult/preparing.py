@@ -82,7 +82,7 @@ class Preparing:
         priority = look(question.priority)
         context = look((*question.context, *question.priority))
         request = TurnRequest(
-            session_id=question.key.session_id,
+            conversation=question.key.conversation,
             instructions=question.instructions,
             now=now,
             priority=frozenset(found.path for found in priority.files),

@@ -51,7 +51,7 @@ class Question:
 def check_question(
     instructions: str,
     *,
-    session_id: str,
+    conversation: str,
     owner: str,
     context: Sequence[str],
     priority: Sequence[str],
@@ -85,7 +85,7 @@ def check_question(
         raise InvalidInput("run_id was given without briefing or a note to keep", "Leave it out, or say what it is for")
     asked = check_content(instructions, "instructions", max_bytes)
     return Question(
-        key=ConversationKey("", check_identifier(session_id, "session_id"), check_name(owner, "owner")),
+        key=ConversationKey("", check_identifier(conversation, "conversation"), check_name(owner, "owner")),
         instructions=asked.text,
         notes=tuple(f"question: {note}" for note in asked.notes),
         context=tuple(context),

@@ -176,7 +176,7 @@ class TurnRequest:
     """What one turn asks, beside the files of its context.
 
     Attributes:
-        session_id: the caller's name for the conversation.
+        conversation: the caller's name for it.
         instructions: what the assistant is asked.
         now: milliseconds UTC, taken before the files were looked at.
         priority: paths, as gathering named them, that are placed first.
@@ -190,7 +190,7 @@ class TurnRequest:
             anything to search.
     """
 
-    session_id: str
+    conversation: str
     instructions: str
     now: int
     priority: Collection[str] = frozenset()

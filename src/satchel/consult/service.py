@@ -114,7 +114,7 @@ class Consulting:
         assistant: str,
         instructions: str,
         *,
-        session_id: str = DEFAULT_SESSION,
+        conversation: str = DEFAULT_SESSION,
         context: Sequence[str] = (),
         priority: Sequence[str] = (),
         attachments: Sequence[str] = (),
@@ -140,7 +140,7 @@ class Consulting:
         Args:
             assistant: a model, as in ``gpt-6-sol``, ``anthropic:claude-opus-5-5`` or ``ollama:qwen3:8b``.
             instructions: the question.
-            session_id: the caller's name for the conversation.
+            conversation: the caller's name for it.
             context: files and folders that the conversation is about; folders as git sees them.
             priority: files among them that go into the prompt first; they need not be in ``context`` too.
             attachments: files to search in this turn only.
@@ -170,7 +170,7 @@ class Consulting:
         """
         question = check_question(
             instructions,
-            session_id=session_id,
+            conversation=conversation,
             owner=owner,
             context=context,
             priority=priority,
@@ -198,24 +198,24 @@ class Consulting:
             return self._told(question, model, state, plan)
         swept = self._sweep(model, is_cancelled)
         lease_ms = int((self.timing.silence + _LEASE_BEYOND_SILENCE_S) * 1_000)
-        with self.conversations.acquire_lease(question.key, lease_ms) as conversation:
-            renew = self._renewing(conversation, lease_ms)
+        with self.conversations.acquire_lease(question.key, lease_ms) as thread:
+            renew = self._renewing(thread, lease_ms)
 
             def tell(what: str) -> None:
                 renew()
                 listener(what)
 
-            plan = self._preparing.plan(conversation.state, question, known, model.window, tell, is_cancelled)
+            plan = self._preparing.plan(thread.state, question, known, model.window, tell, is_cancelled)
             ask = Ask(
                 plan.prompt,
-                conversation.state.provider_ref,
-                self._history(conversation.state, question.key, model),
+                thread.state.provider_ref,
+                self._history(thread.state, question.key, model),
                 plan.overflow,
-                conversation.state.held_tokens + plan.tokens,
+                thread.state.held_tokens + plan.tokens,
                 on_text or noop,
                 tell,
                 is_cancelled,
-                _Stores(VectorStores(self._workplace), conversation.id),
+                _Stores(VectorStores(self._workplace), thread.id),
                 renew,
                 shows_text,
             )
@@ -224,7 +224,7 @@ class Consulting:
                 reply = model.ask(ask)
             except ThreadLost:
                 starts_over = True
-                state = forgotten(conversation.state)
+                state = forgotten(thread.state)
                 earlier = self.conversations.past(question.key)
                 plan = self._preparing.plan(state, question, known, model.window, tell, is_cancelled, earlier)
                 again = replace(ask, prompt=plan.prompt, provider_ref=None, history=(), searchable=plan.overflow)
@@ -236,12 +236,12 @@ class Consulting:
             result = TurnResult(plan, reply.text, answered, reply.provider_ref, starts_over)
             # a caller who cancelled while a store was being deleted gets no answer, and must find all as it was
             raise_if_cancelled(is_cancelled)
-            committed = self.conversations.commit(conversation, result)
+            committed = self.conversations.commit(thread, result)
         lost = (_THREAD_LOST,) if starts_over else ()
         kept = self._keep(question, model, reply)
         return self._told(question, model, committed.state, plan, reply, kept, (*swept, *lost, *committed.notes))
 
-    def find(self, session_id: str, assistant: str | None = None) -> ListedConversation:
+    def find(self, conversation: str, assistant: str | None = None) -> ListedConversation:
         """Find the one conversation that a name means.
 
         Args:
@@ -251,14 +251,14 @@ class Consulting:
             NotFound: there is none.
             Conflict: there are several.
         """
-        named = self.conversations.list(session_id=session_id, limit=MAX_LIMIT).items
+        named = self.conversations.list(conversation=conversation, limit=MAX_LIMIT).items
         found = [one for one in named if assistant in {None, one.key.assistant, one.key.assistant.partition(":")[2]}]
         if not found:
-            known = [one.key.session_id for one in self.conversations.list().items]
+            known = [one.key.conversation for one in self.conversations.list().items]
             others = ", ".join(one.key.assistant for one in named)
-            close = nearest(session_id, known)
+            close = nearest(conversation, known)
             raise NotFound(
-                f"there is no conversation {session_id!r}{'' if assistant is None else f' with {assistant}'}",
+                f"there is no conversation {conversation!r}{'' if assistant is None else f' with {assistant}'}",
                 f"There is one with {others}"
                 if others
                 else f"Did you mean {close!r}?"
@@ -267,7 +267,7 @@ class Consulting:
             )
         if len(found) > 1:
             raise Conflict(
-                f"conversation {session_id!r} is with {', '.join(one.key.assistant for one in found)}",
+                f"conversation {conversation!r} is with {', '.join(one.key.assistant for one in found)}",
                 "Name the assistant too",
             )
         return found[0]
@@ -352,7 +352,7 @@ class Consulting:
         return Consultation(
             assistant=model.name,
             address=model.address,
-            session_id=question.key.session_id,
+            conversation=question.key.conversation,
             turn=state.turns + (reply is None),
             answer=None if reply is None else reply.text,
             inline=inline,

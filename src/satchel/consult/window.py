@@ -56,7 +56,7 @@ def room(window: Window, counter: TokenCounter) -> int:
 
 
 def check_fits(
-    held: int, added: int, least: int, most: int, session_id: str, taken: Collection[str]
+    held: int, added: int, least: int, most: int, conversation: str, taken: Collection[str]
 ) -> tuple[str, ...]:
     """Refuse a turn that does not fit, and warn of one that nearly fills the window.
 
@@ -65,7 +65,7 @@ def check_fits(
         added: tokens that the turn adds.
         least: tokens that the turn would add to any conversation, whatever its files.
         most: what :func:`room` returned.
-        session_id: of the conversation.
+        conversation: its name.
         taken: the session ids that are in use with this assistant.
 
     Returns:
@@ -80,7 +80,7 @@ def check_fits(
             f"instructions and briefing take {least:,} tokens, and the model has room for {most:,}",
             "Shorten them, or ask a model with a larger window",
         )
-    next_id = next_session(session_id, taken)
+    next_id = next_conversation(conversation, taken)
     if held + added > most:
         raise WindowFull(
             f"the conversation holds {held:,} of {most:,} tokens and this turn would add {added:,}", next_id
@@ -94,22 +94,22 @@ def check_fits(
     )
 
 
-def next_session(session_id: str, taken: Collection[str]) -> str:
+def next_conversation(conversation: str, taken: Collection[str]) -> str:
     """Name the session that a full one is continued under: ``auth``, ``auth-2``, ``auth-3``.
 
     A number at the end is counted on only if the session without it exists; else it is part of the name.
 
     Args:
-        session_id: of the full conversation.
+        conversation: the name of the full one.
         taken: the session ids that are in use.
     """
-    stem, number = session_id, 1
-    numbered = _NUMBERED.fullmatch(session_id)
+    stem, number = conversation, 1
+    numbered = _NUMBERED.fullmatch(conversation)
     if numbered and numbered[1] in taken:
         stem, number = numbered[1], int(numbered[2])
     while True:
         number += 1
         ending = f"-{number}"
         name = stem[: MAX_NAME_CHARS - len(ending)] + ending
-        if name != session_id and name not in taken:
+        if name != conversation and name not in taken:
             return name

@@ -23,9 +23,26 @@ _NAMES = {"sender": "from", "shares": "terms"}
 _KNOWN_BY_REF = frozenset({"Similar", "Found", "Briefed", "PackageContent"})
 """Records whose field ``ref`` is the id of an item."""
 
-_HIDDEN = {"Claim": {"id"}, "Solution": {"pattern_id"}}
-_ADDED = {"Solution": ("pattern", "standing"), "Package": ("status",), "Found": ("marks",)}
-_LEAN = frozenset({"DecisionState", "StrategyProposal", "Found", "Briefed", "Briefing", "FileLock", "PackageContent"})
+_HIDDEN = {
+    "Claim": {"id"},
+    "Solution": {"pattern_id"},
+    "Consultation": {"kept"},
+    "ListedConversation": {"id", "key", "resent_tokens"},
+    "ListedFile": {"is_removed"},
+    "Lease": {"token", "since"},
+}
+_ADDED = {
+    "Solution": ("pattern", "standing"),
+    "Package": ("status",),
+    "Found": ("marks",),
+    "Consultation": ("kept", "not_kept"),
+    "ListedConversation": ("conversation", "assistant", "saved_tokens"),
+    "ListedFile": ("removed",),
+}
+_LEAN = frozenset(
+    {"DecisionState", "StrategyProposal", "Found", "Briefed", "Briefing", "FileLock", "PackageContent"}
+    | {"Consultation", "ListedFile", "ProviderState"}
+)
 """Records without a uid that leave out what is not set."""
 
 _ALWAYS = {
@@ -34,6 +51,8 @@ _ALWAYS = {
     "FileLock": {"claims", "elsewhere", "own", "recent"},
     "Briefing": {"items", "left_out", "notes"},
     "Found": {"marks"},
+    "Consultation": {"answer", "inline", "overflow", "attachments", "held_back", "queries", "cited", "notes"},
+    "ListedConversation": {"inline", "overflow"},
 }
 """What even these show when it is not set."""
 
@@ -132,6 +151,11 @@ _MADE: Mapping[tuple[str, str], Callable[[Any], object]] = {
     ("Entry", "content"): _content,
     ("Found", "snippet"): lambda found: found.snippet.text,
     ("Found", "marks"): lambda found: found.snippet.marks,
+    ("Consultation", "kept"): lambda done: done.kept and done.kept.ref,
+    ("Consultation", "not_kept"): lambda done: done.kept.told if done.kept and done.kept.failure else None,
+    ("ListedConversation", "conversation"): lambda one: one.key.conversation,
+    ("ListedConversation", "assistant"): lambda one: one.key.assistant,
+    ("ListedFile", "removed"): lambda file: file.is_removed or None,
 }
 
 

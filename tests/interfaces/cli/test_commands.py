@@ -57,9 +57,9 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "consult": (
         ("ollama:tiny", "Why?", "--dry-run"),
         "nothing was sent; ollama:tiny default turn 1 would send ",
-        {"assistant", "session_id", "answer", "inline", "overflow", "held_back", "sent_tokens", "window_tokens"},
+        {"assistant", "conversation", "answer", "inline", "overflow", "held_back", "sent_tokens", "window_tokens"},
     ),
-    "conversations": ((), "review    gpt     1 ", {"conversations", "total", "next_offset", "assistants"}),
+    "conversations": ((), "review   gpt     1 ", {"conversations", "total", "next_offset", "assistants"}),
     "clear": (
         ("--messages-hours", "0", "--preview"),
         "nothing was removed; it would be 1 message, 0",

@@ -55,7 +55,7 @@ def inline(answer: dict[str, Any]) -> list[str]:
 
 
 def sessions(answer: dict[str, Any]) -> list[str]:
-    return [f"{one['session_id']} {one['assistant']}" for one in answer["conversations"]]
+    return [f"{one['conversation']} {one['assistant']}" for one in answer["conversations"]]
 
 
 OPTIONS: list[tuple[tuple[str, ...], str, tuple[str, ...], Look, object]] = [
@@ -69,7 +69,7 @@ OPTIONS: list[tuple[tuple[str, ...], str, tuple[str, ...], Look, object]] = [
         ["long.py"],
     ),
     (CONSULT, "--attach", ("--attach", "src/auth.py"), sent("src/: auth.py"), True),
-    (CONSULT, "--session", ("--session", "auth"), of("session_id"), "auth"),
+    (CONSULT, "--conversation", ("--conversation", "auth"), of("conversation"), "auth"),
     (CONSULT, "--briefing", ("--briefing",), sent("refresh tokens early"), True),
     ((*CONSULT, "--briefing"), "--role", ("--role", "developer"), sent("how to test it"), False),
     ((*CONSULT, "--briefing"), "--task", ("--task", "T1"), sent_before("of a task", "how to test it"), True),
@@ -77,15 +77,24 @@ OPTIONS: list[tuple[tuple[str, ...], str, tuple[str, ...], Look, object]] = [
     (CONSULT, "--dry-run", ("--dry-run",), of("answer"), None),
     (CONSULT, "--keep", ("--keep", "discovery"), of("kept"), "e2"),
     (CONSULT, "--decide", ("--decide", "why"), of("kept"), "d1"),
-    (("conversations",), "--session", ("--session", "review"), sessions, [f"review {MODEL}", "review openai:gpt-6"]),
+    (
+        ("conversations",),
+        "--conversation",
+        ("--conversation", "review"),
+        sessions,
+        [f"review {MODEL}", "review openai:gpt-6"],
+    ),
     (("conversations",), "--model", ("--model", "openai:gpt-6"), sessions, ["review openai:gpt-6"]),
-    (("conversations",), "--reset", ("--reset", "other"), of("session_id"), "other"),
+    (("conversations",), "--reset", ("--reset", "other"), of("conversation"), "other"),
     (("conversations", "--reset", "other"), "--yes", ("--yes",), of("done"), True),
     (("conversations",), "--limit", ("--limit", "1"), sessions, [f"other {MODEL}"]),
     (("conversations",), "--offset", ("--offset", "2"), sessions, ["review openai:gpt-6"]),
 ]
 
-ALONE = {("consult", "MODEL"), ("consult", "QUESTION"), ("consult", "--run"), ("consult", "--agent")}
+ALONE = {
+    *(("consult", name) for name in ("MODEL", "QUESTION", "--run", "--agent")),
+    ("conversations", "--preview"),
+}
 """Those with a test of their own."""
 
 
@@ -141,7 +150,7 @@ def test_an_option_counts(
     cli: Cli, command: tuple[str, ...], given: tuple[str, ...], look: Look, expected: object
 ) -> None:
     # in a conversation of its own, which a turn before it does not change
-    own = () if command[0] != "consult" or "--session" in given else ("--session", "without")
+    own = () if command[0] != "consult" or "--conversation" in given else ("--conversation", "without")
     assert look(asked(cli, command, *own)) != expected
     assert look(asked(cli, command, *given)) == expected
 
@@ -281,7 +290,10 @@ def test_an_answer_that_cannot_be_kept_is_printed_all_the_same(cli: Cli, monkeyp
         (("consult", MODEL, " "), "the question is empty"),
         (("consult", "gpt-6", "Why?"), "OPENAI_API_KEY"),
         (("conversations", "--reset", "nobody"), "there is no conversation 'nobody'"),
-        (("conversations", "--reset", "a", "--session", "a"), "--session and --reset were given"),
+        (
+            ("conversations", "--reset", "a", "--conversation", "a"),
+            "--conversation is for a list; --reset does something else",
+        ),
         (("conversations", "--yes"), "--yes is for --reset"),
     ],
 )
@@ -337,13 +349,13 @@ def test_an_answer_that_nobody_reads_to_its_end_is_recorded_and_kept(cli: Cli, p
 def test_a_list_says_what_each_holds_and_who_can_be_asked(cli: Cli) -> None:
     status, out, err = cli("conversations")
     assert status == 0
-    assert "other     compatible:tiny" in out
+    assert "other    compatible:tiny" in out
     assert "3 of 3 conversations\nassistants: openai (OPENAI_API_KEY is not set), " in err
 
 
 @pytest.mark.usefixtures("known_things")
 def test_one_conversation_is_listed_with_its_files(cli: Cli) -> None:
-    out = cli("conversations", "--session", "other")[1]
+    out = cli("conversations", "--conversation", "other")[1]
     assert "big.py        overflow" in out
     assert "did not fit beside the files that go first" in out
     assert [line.split()[-1] for line in out.splitlines() if "gone.py" in line] == ["removed"]
@@ -361,4 +373,10 @@ def test_a_reset_asks_first(cli: Cli) -> None:
 @pytest.mark.usefixtures("known_things")
 def test_a_reset_for_machines_only_previews(cli: Cli) -> None:
     assert asked(cli, ("conversations", "--reset", "review", "--model", "gpt-6"))["done"] is False
+    assert asked(cli, ("conversations",))["total"] == 3
+
+
+@pytest.mark.usefixtures("known_things")
+def test_a_preview_of_a_reset_forgets_nothing(cli: Cli) -> None:
+    assert asked(cli, ("conversations", "--reset", "other", "--yes", "--preview"))["done"] is False
     assert asked(cli, ("conversations",))["total"] == 3

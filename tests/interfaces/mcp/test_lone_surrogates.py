@@ -39,7 +39,7 @@ GIVEN: dict[str, list[dict[str, Any]]] = {
     "claim_files": [{"paths": ["a.py"], "agent": "ann"}],
     "release_files": [{"paths": ["a.py"], "agent": "ann"}],
     "consult": [{"assistant": "gpt", "instructions": "x", "dry_run": True, "agent": "ann"}],
-    "reset_conversation": [{"session_id": "s"}],
+    "reset_conversation": [{"conversation": "s"}],
 }
 """What each tool is called with beside the parameter in question; several where a tool has several forms."""
 

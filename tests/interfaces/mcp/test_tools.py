@@ -244,7 +244,7 @@ FOR_THE_DEFAULT: list[tuple[str, dict[str, Any]]] = [
     ("get_packages", {}),
     ("get_file_changes", {}),
     ("list_conversations", {}),
-    ("reset_conversation", {"session_id": "review"}),
+    ("reset_conversation", {"conversation": "review"}),
     ("get_layer_summary", {}),
     ("get_stats", {}),
     ("clear_old_data", {}),

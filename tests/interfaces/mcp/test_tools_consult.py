@@ -48,7 +48,7 @@ def inline(answer: dict[str, Any]) -> list[str]:
 
 
 def sessions(answer: dict[str, Any]) -> list[str]:
-    return [f"{one['session_id']} {one['assistant']}" for one in answer["conversations"]]
+    return [f"{one['conversation']} {one['assistant']}" for one in answer["conversations"]]
 
 
 def listed(parameter: str, value: object, *expected: str) -> Case:
@@ -56,14 +56,14 @@ def listed(parameter: str, value: object, *expected: str) -> Case:
 
 
 def reset(parameter: str, value: object, look: Callable[[dict[str, Any]], object], expected: object) -> Case:
-    arguments = {"session_id": "review", "assistant": MODEL, parameter: value}
+    arguments = {"conversation": "review", "assistant": MODEL, parameter: value}
     return Case("reset_conversation", parameter, arguments, look, expected)
 
 
 CASES = [
     asked("assistant", "ollama:tiny", field("assistant"), "ollama:tiny"),
     asked("instructions", "Is it so?", sent("Is it so?"), True),
-    asked("session_id", "auth", field("session_id"), "auth"),
+    asked("conversation", "auth", field("conversation"), "auth"),
     asked("context", ["src"], inline, ["src/auth.py", "src/mail.py"]),
     asked("priority", ["long.py"], inline, ["long.py"], context=["long.py", "short.py"]),
     asked("attachments", ["src/mail.py"], sent("src/: mail.py"), True),
@@ -75,11 +75,11 @@ CASES = [
     asked("task_id", "T1", sent_before("of a task", "how to test it"), True, briefing=True, run_id="r1"),
     asked("run_id", "r2", sent("another run"), True, briefing=True),
     asked("agent", "ann", field("notice"), NOTICE),
-    listed("session_id", "review", f"review {MODEL}", "review openai:gpt-6"),
+    listed("conversation", "review", f"review {MODEL}", "review openai:gpt-6"),
     listed("assistant", "openai:gpt-6", "review openai:gpt-6"),
     listed("limit", 1, f"other {MODEL}"),
     listed("offset", 2, "review openai:gpt-6"),
-    reset("session_id", "other", field("session_id"), "other"),
+    reset("conversation", "other", field("conversation"), "other"),
     reset("assistant", "gpt-6", field("assistant"), "openai:gpt-6"),
     reset("confirm", True, field("done"), True),
 ]
@@ -169,7 +169,7 @@ def test_no_parameter_is_left_out_of_the_table() -> None:
     [
         ("consult", {**ASK, "dry_run": True}),
         ("list_conversations", {}),
-        ("reset_conversation", {"session_id": "other"}),
+        ("reset_conversation", {"conversation": "other"}),
     ],
 )
 def test_the_format_is_chosen(world: Callable[[], Asker], tool: str, arguments: dict[str, Any]) -> None:
@@ -289,7 +289,7 @@ def test_a_failed_call_is_told_and_leaves_nothing(desk: Callable[..., Asker], pr
 
 
 def test_a_list_says_where_files_are_and_why(world: Callable[[], Asker]) -> None:
-    told = world().text("list_conversations", session_id="other").split("\n")
+    told = world().text("list_conversations", conversation="other").split("\n")
     assert told[1].startswith("other compatible:tiny turns:1 holds:120 sent:100 saved:300 answers:20 ")
     assert told[2:5] == [
         " inline 1: src/auth.py",
@@ -303,7 +303,7 @@ def test_a_list_of_several_names_the_first_files_only(desk: Callable[..., Asker]
     files = [known(f"n{number:02}.py") for number in range(12)]
     take_turn(ask.satchel.consulting.conversations, *files, key=ConversationKey(MODEL, "s"))
     assert " n09.py and 2 more" in ask.text("list_conversations")
-    assert " n10.py n11.py" in ask.text("list_conversations", session_id="s")
+    assert " n10.py n11.py" in ask.text("list_conversations", conversation="s")
     assert len(ask.fields("list_conversations")["conversations"][0]["inline"]) == 12
 
 
@@ -314,8 +314,8 @@ def test_a_call_under_way_is_shown(desk: Callable[..., Asker]) -> None:
     ask.satchel.consulting.conversations.acquire(key, holder="ben's call")
     assert "\n ben's call is in it, until " in ask.text("list_conversations")
     assert ask.fields("list_conversations")["conversations"][0]["lease"]["holder"] == "ben's call"
-    assert "ben's call" in ask.refused("consult", **ASK, session_id="s")
-    assert "ben's call" in ask.refused("reset_conversation", session_id="s", confirm=True)
+    assert "ben's call" in ask.refused("consult", **ASK, conversation="s")
+    assert "ben's call" in ask.refused("reset_conversation", conversation="s", confirm=True)
 
 
 def test_a_list_says_who_can_be_asked_and_what_is_missing(desk: Callable[..., Asker]) -> None:
@@ -332,9 +332,9 @@ def test_a_list_says_who_can_be_asked_and_what_is_missing(desk: Callable[..., As
 def test_a_reset_is_previewed_and_then_done(world: Callable[[], Asker]) -> None:
     ask = world()
     preview = "other with compatible:tiny: 1 turn, 3 files"
-    assert ask.text("reset_conversation", session_id="other") == f"nothing was forgotten; would forget {preview}"
+    assert ask.text("reset_conversation", conversation="other") == f"nothing was forgotten; would forget {preview}"
     assert ask.fields("list_conversations")["total"] == 3
-    assert ask.text("reset_conversation", session_id="other", confirm=True) == f"forgot {preview}"
+    assert ask.text("reset_conversation", conversation="other", confirm=True) == f"forgot {preview}"
     assert sessions(ask.fields("list_conversations")) == [f"review {MODEL}", "review openai:gpt-6"]
 
 
@@ -353,7 +353,7 @@ def test_an_answer_about_a_claimed_file_says_so(desk: Callable[..., Asker]) -> N
         ({**ASK, "assistant": "gpt-6"}, "OPENAI_API_KEY"),
         ({**ASK, "assistant": "gtp-9"}, "unknown model 'gtp-9'"),
         ({**ASK, "assistant": "compatable:tiny"}, "Did you mean 'compatible'?"),
-        ({**ASK, "session_id": ""}, "session_id is empty"),
+        ({**ASK, "conversation": ""}, "conversation is empty"),
         ({**ASK, "context": ["nowhere.py"]}, "error [not_found]"),
         ({**ASK, "context": ["../.."]}, "error [refused]"),
         ({**ASK, "role": "tester"}, "role was given without briefing"),
@@ -378,11 +378,11 @@ def test_a_faulty_question_is_refused_and_nothing_is_sent(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({}, "argument 'session_id' is missing"),
-        ({"session_id": "othr"}, "Did you mean 'other'?"),
-        ({"session_id": "review"}, "error [conflict]: conversation 'review' is with compatible:tiny, openai:gpt-6"),
-        ({"session_id": "other", "assistant": "gpt-6"}, "There is one with compatible:tiny"),
-        ({"session_id": "x" * 300}, "session_id has 300 characters"),
+        ({}, "argument 'conversation' is missing"),
+        ({"conversation": "othr"}, "Did you mean 'other'?"),
+        ({"conversation": "review"}, "error [conflict]: conversation 'review' is with compatible:tiny, openai:gpt-6"),
+        ({"conversation": "other", "assistant": "gpt-6"}, "There is one with compatible:tiny"),
+        ({"conversation": "x" * 300}, "conversation has 300 characters"),
     ],
 )
 def test_a_faulty_reset_is_refused_and_forgets_nothing(

@@ -29,7 +29,7 @@ def conversations(satchel: Satchel) -> Conversations:
 
 
 def names(conversations: Conversations) -> list[str]:
-    return sorted(one.key.session_id for one in conversations.list())
+    return sorted(one.key.conversation for one in conversations.list())
 
 
 def three_ages(conversations: Conversations, clock: ManualClock) -> None:

@@ -67,6 +67,8 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
     "constraint": ("constraints",),
     "learn": ("errors", "strategies"),
     "brief": ("briefing",),
+    "consult": ("consulting",),
+    "conversations": ("consulting",),
     "file": ("files",),
     "forget": ("admin",),
     "message": ("messages",),

@@ -30,7 +30,7 @@ def consultation_text(done: Consultation) -> str:
 
 def cost_line(done: Consultation) -> str:
     """Say with whom a turn was, at which address, and what it added to the window, or would add."""
-    who = f"{done.assistant} {value_text(done.session_id)} turn {done.turn}"
+    who = f"{done.assistant} {value_text(done.conversation)} turn {done.turn}"
     counts = f"{done.sent_tokens:,} tokens, {done.saved_tokens:,} saved; window {done.held_tokens:,} of"
     if done.answer is None:
         return f"nothing was sent; {who} would send {counts} {done.window_tokens:,}; address {done.address}"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from satchel.interfaces.consulting.consultations_text import part_lines, paths_text
 from satchel.interfaces.ledger.compact_lines import Line, list_text, moment_text
 from satchel.interfaces.text_parts import value_text, year_of
+from satchel.interfaces.to_json import Fields, fields_of
 
 if TYPE_CHECKING:
     from satchel.base.paging import Page
@@ -17,16 +19,34 @@ if TYPE_CHECKING:
 _MAX_NAMED = 10
 
 
-def conversations_text(page: Page[ListedConversation], states: Sequence[ProviderState], *, every_file: bool) -> str:
-    """Render conversations for an agent.
+@dataclass(frozen=True, slots=True)
+class Conversations:
+    """A page of conversations, and who could be asked; with all files of each where one was asked for by name."""
 
-    Args:
-        states: who could be asked.
-        every_file: name all files of each, not the first few of each part.
-    """
-    year = year_of(page.items[0].updated_at) if page.items else ""
-    lines = [_line(one, year, None if every_file else _MAX_NAMED) for one in page.items]
-    return "\n".join([list_text("conversations", page, lines, (None,)), assistants_line(states)])
+    page: Page[ListedConversation]
+    states: Sequence[ProviderState]
+    with_files: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """A conversation that was forgotten, or would be."""
+
+    found: ListedConversation
+    done: bool
+
+
+def conversations_text(listed: Conversations) -> str:
+    """Render conversations for an agent; without all files, the first few of each part."""
+    items = listed.page.items
+    year = year_of(items[0].updated_at) if items else ""
+    lines = [_line(one, year, None if listed.with_files else _MAX_NAMED) for one in items]
+    return "\n".join([list_text("conversations", listed.page, lines, (None,)), assistants_line(listed.states)])
+
+
+def conversations_fields(listed: Conversations) -> Fields:
+    """Return conversations with all their files, and who could be asked, as JSON fields."""
+    return {**fields_of(listed.page, "conversations"), "assistants": fields_of(list(listed.states))}
 
 
 def assistants_line(states: Sequence[ProviderState]) -> str:
@@ -36,12 +56,29 @@ def assistants_line(states: Sequence[ProviderState]) -> str:
     )
 
 
-def reset_text(one: ListedConversation, *, done: bool) -> str:
+def may_reset(would: Reset) -> str:
+    """Return the question whether to forget a conversation."""
+    key = would.found.key
+    return f"Forget {key.conversation} with {key.assistant}, {would.found.turns} turns?"
+
+
+def reset_text(reset: Reset) -> str:
     """Say what a reset forgot, or would forget."""
+    one = reset.found
     turns = f"{one.turns} {'turn' if one.turns == 1 else 'turns'}"
-    files = len(one.inline) + len(one.overflow)
-    what = f"{value_text(one.key.session_id)} with {one.key.assistant}: {turns}, {files} files"
-    return f"forgot {what}" if done else f"nothing was forgotten; would forget {what}"
+    what = f"{value_text(one.key.conversation)} with {one.key.assistant}: {turns}, {_files(one)} files"
+    return f"forgot {what}" if reset.done else f"nothing was forgotten; would forget {what}"
+
+
+def reset_fields(reset: Reset) -> Fields:
+    """Return what a reset forgot, or would forget, as JSON fields."""
+    key = reset.found.key
+    told = {"conversation": key.conversation, "assistant": key.assistant, "turns": reset.found.turns}
+    return {**told, "files": _files(reset.found), "done": reset.done}
+
+
+def _files(one: ListedConversation) -> int:
+    return len(one.inline) + len(one.overflow)
 
 
 def _line(one: ListedConversation, year: str, most: int | None) -> Line:
@@ -62,7 +99,7 @@ def _line(one: ListedConversation, year: str, most: int | None) -> Line:
         f"answers:{one.answer_tokens:,}",
     )
     return Line(
-        start=value_text(one.key.session_id),
+        start=value_text(one.key.conversation),
         cells=(one.key.assistant,),
         own=own,
         moment=one.updated_at,

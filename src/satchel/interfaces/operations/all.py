@@ -6,6 +6,7 @@ from satchel.interfaces.operations import (
     admin,
     briefing,
     constraints,
+    consulting,
     decisions,
     entries,
     errors,
@@ -29,6 +30,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *strategies.OPERATIONS,
     *messages.OPERATIONS,
     *files.OPERATIONS,
+    *consulting.OPERATIONS,
     *runs.OPERATIONS,
     *admin.OPERATIONS,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,7 @@ def _command(operation: Operation) -> click.Command:
     """Return the command that an operation is."""
     taken = {_click_name(one): one for one in operation.parameters if one.option is not None and one is not AGENT}
     function: Callable[..., int | None] = store_options(json_option(partial(_run, operation, taken)))
-    if operation.asks:
+    if _may_ask(operation):
         function = _preview_options(function)
     if AGENT in operation.parameters:
         function = agent_option(function)
@@ -76,6 +76,10 @@ def _command(operation: Operation) -> click.Command:
         callback=function,
         help=help_text(operation.help, operation.examples),
     )
+
+
+def _may_ask(operation: Operation) -> bool:
+    return any(one.asks for one in (operation, *operation.instead.values()))
 
 
 def _preview_options(function: Callable[..., int | None]) -> Callable[..., int | None]:
@@ -95,13 +99,16 @@ def _run(
     **values: Any,
 ) -> int | None:
     """Run an operation as its command was called; return the exit status."""
-    yes, preview = (values.pop("yes"), values.pop("preview")) if operation.asks else (False, False)
+    yes, preview = (values.pop("yes"), values.pop("preview")) if _may_ask(operation) else (False, False)
     chosen = next((name for name in operation.instead if values.get(name)), None)
     if chosen is not None:
         operation = operation.instead[chosen]
         names = {one.name for one in operation.parameters}
         taken = {name: one for name, one in taken.items() if one.name in names}
-        _refuse_others(chosen, taken)
+        _refuse_others(chosen, {*taken, *(("yes", "preview") if operation.asks else ())})
+    elif (yes or preview) and not operation.asks:
+        asking = next(name for name, one in operation.instead.items() if one.asks)
+        raise click.UsageError(f"{'--yes' if yes else '--preview'} is for --{asking}", click.get_current_context())
     read = {one.name: _read(one, values[name]) for name, one in taken.items() if name not in {*operation.instead}}
     arguments = {name: value for name, value in read.items() if value is not None}
     with_tokens = arguments.pop("tokens", False)
@@ -109,7 +116,10 @@ def _run(
         arguments = operation.prepare(arguments)
     reads = not operation.writes or bool(arguments.get("preview"))
     with opened(db, project, agent=agent, read_only=reads) as satchel:
-        act = partial(operation.bound(satchel), **operation.renamed(arguments))
+        run = (
+            partial(load(operation.streams), satchel, quiet=as_json) if operation.streams else operation.bound(satchel)
+        )
+        act = partial(run, **operation.renamed(arguments))
         answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, preview=preview) if operation.asks else act()
         cost = _cost(satchel, operation, answer) if with_tokens else None
         if as_json:
@@ -122,7 +132,7 @@ def _run(
     return None if operation.status is None else operation.status(answer)
 
 
-def _refuse_others(chosen: str, taken: Mapping[str, Parameter]) -> None:
+def _refuse_others(chosen: str, taken: Collection[str]) -> None:
     """Refuse what would be passed over in silence because one option asks for something else."""
     context = click.get_current_context()
     for option in context.command.params:
@@ -130,7 +140,7 @@ def _refuse_others(chosen: str, taken: Mapping[str, Parameter]) -> None:
         given = context.get_parameter_source(name) is not ParameterSource.DEFAULT
         if given and name not in {chosen, *taken, *_ALWAYS_TAKEN}:
             shown = option.opts[0] if isinstance(option, click.Option) else name.upper()
-            raise click.UsageError(f"{shown} is for a list; --{chosen.replace('_', '-')} shows something else", context)
+            raise click.UsageError(f"{shown} is for a list; --{chosen.replace('_', '-')} does something else", context)
 
 
 def _act_as_agreed(operation: Operation, act: Callable[..., Any], *, as_json: bool, yes: bool, preview: bool) -> Any:
@@ -141,7 +151,7 @@ def _act_as_agreed(operation: Operation, act: Callable[..., Any], *, as_json: bo
         return answer
     # what was asked about is what is removed, whichever run is the only active one by then
     named = {"run_id": answer.run_id} if hasattr(answer, "run_id") else {}
-    with progress(operation.command[-1], quiet=as_json) as told:
+    with progress(click.get_current_context().info_name or "", quiet=as_json) as told:
         return act(preview=False, **named, **({"progress": told} if operation.reports else {}))
 
 
@@ -172,7 +182,7 @@ def _show(operation: Operation, answer: Any) -> None:
 def _read(parameter: Parameter, value: Any) -> Any:
     """Return what was given for a parameter: words as one text, and what stands in a file or on standard input."""
     if parameter.reads == "stdin":
-        return given_or_read(value, parameter.name)
+        return given_or_read(value, _click_name(parameter))
     if parameter.reads == "file":
         return None if value is None else value.read()
     if isinstance(value, tuple):

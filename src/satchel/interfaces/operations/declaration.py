@@ -134,6 +134,8 @@ class Operation(Declared):
         names_files: whether others' claims of the files that its answer names are told; or what returns those files
             where no field ``file`` names them.
         handler: answers agents in its stead, given the running call, where more is to be done than to run it.
+        streams: runs it in its stead for people, given the store, ``quiet`` and the arguments, where it prints on
+            the way.
         shows_notes: what shows people its answer prints the notes too.
         status: the exit status that its answer leaves its command with, None for success.
         reports: it takes ``progress``, which is told how far it is.
@@ -159,6 +161,7 @@ class Operation(Declared):
     instead: Mapping[str, Operation] = _NOTHING
     names_files: bool | Callable[[Any], list[str | None]] = True
     handler: Place = ""
+    streams: Place = ""
     shows_notes: bool = False
     status: Callable[[Any], int | None] | None = None
     reports: bool = False

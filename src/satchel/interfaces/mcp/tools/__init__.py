@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from satchel.client import Satchel
 from satchel.interfaces.mcp.registry import Tool
-from satchel.interfaces.mcp.tools import (
-    consult,
-)
 from satchel.interfaces.operations import (
     admin,
     briefing,
     constraints,
+    consulting,
     decisions,
     entries,
     errors,
@@ -33,7 +31,7 @@ ALL_TOOLS: tuple[Tool[Satchel], ...] = (
     *tools_of(strategies.OPERATIONS),
     *tools_of(messages.OPERATIONS),
     *tools_of(files.OPERATIONS),
-    *consult.TOOLS,
+    *tools_of(consulting.OPERATIONS),
     *tools_of(admin.OPERATIONS),
 )
 

@@ -1,0 +1,198 @@
+"""Consultations for people: the answer as it arrives, what it cost, and what a conversation holds."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from satchel.base.errors import SatchelError
+from satchel.interfaces.cli.common import warn_notes
+from satchel.interfaces.consulting.consultations_text import cost_line, rest_lines
+from satchel.interfaces.consulting.conversations_text import Conversations, assistants_line
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from satchel.client import Satchel
+    from satchel.consult.consultation import Consultation
+
+_ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+"""The signals by which a process is asked to end, besides Ctrl-C's; not every system has both."""
+
+_PATHS = ("context", "priority", "attachments")
+
+
+def ask(satchel: Satchel, *, quiet: bool, **asked: Any) -> Consultation:
+    """Ask another model and print its answer as it arrives; paths are those of the shell."""
+    base = satchel.workplace.files_root
+    asked |= {name: _from_project(asked.get(name, ()), base) for name in _PATHS}
+    printer = _Printer()
+    with _ended_by_signals(), printer:
+        done = satchel.consulting.consult(
+            **asked,
+            on_text=None if quiet else printer.arrived,
+            on_progress=None if quiet else printer.step,
+        )
+        if not quiet and done.answer is not None:
+            printer.end()
+    return done
+
+
+def show_consultation(done: Consultation) -> None:
+    """Print beside the answer what it cost; of a turn that was only planned, the plan."""
+    if done.answer is None:
+        click.echo(cost_line(done))
+        _show_plan(done)
+        warn_notes(done.notes)
+    else:
+        warn_notes([cost_line(done), *rest_lines(done)])
+
+
+def show_conversations(listed: Conversations) -> None:
+    """Print conversations as a table, with a table of the files where they were asked for."""
+    from satchel.interfaces.cli.tables import local_time, rest_text, show_table
+
+    page = listed.page
+    if page.items:
+        show_table(
+            (
+                *("name", "model", "turns", "inline", "overflow"),
+                *("holds", "sent", "saved", "answers", "began", "last", "in it now"),
+            ),
+            [
+                (
+                    one.key.conversation,
+                    one.key.assistant,
+                    one.turns,
+                    sum(not file.is_removed for file in one.inline),
+                    sum(not file.is_removed for file in one.overflow),
+                    f"{one.held_tokens:,}",
+                    f"{one.sent_tokens:,}",
+                    f"{one.saved_tokens:,}",
+                    f"{one.answer_tokens:,}",
+                    local_time(one.created_at),
+                    local_time(one.updated_at),
+                    None if one.lease is None else one.lease.holder,
+                )
+                for one in page.items
+            ],
+        )
+    if listed.with_files and any(one.inline or one.overflow for one in page.items):
+        click.echo()
+        show_table(
+            ("model", "file", "place", "tokens", "why", "state"),
+            [
+                (
+                    one.key.assistant,
+                    file.path,
+                    "inline" if file.why is None else "overflow",
+                    f"{file.tokens:,}",
+                    file.why,
+                    "removed" if file.is_removed else None,
+                )
+                for one in page.items
+                for file in (*one.inline, *one.overflow)
+            ],
+        )
+    click.echo(rest_text(len(page.items), page.total, "conversations", page.next_offset), err=True)
+    warn_notes([assistants_line(listed.states)])
+
+
+def _show_plan(done: Consultation) -> None:
+    """Show where each file would go, and what would not."""
+    from satchel.interfaces.cli.tables import show_table
+
+    rows: list[tuple[str, str, str | None, str | None]] = []
+    for place, files in (("inline", done.inline), ("overflow", done.overflow)):
+        rows += [(file.path, place, f"{file.tokens:,}", file.why) for file in files]
+    rows += [(path, "attachment", None, None) for path in done.attachments]
+    rows += [(one.path, "held back", None, f"{one.reason}: {one.detail}") for one in done.held_back]
+    if rows:
+        show_table(("file", "place", "tokens", "why"), rows)
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let what ends a process unheard end a call as Ctrl-C does: nothing stays locked, or left at the provider."""
+
+    def end(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    # one that is ignored, as under nohup, stays so
+    numbers = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
+class _Printer:
+    """Prints an answer as it arrives, and above it on a terminal what is being done.
+
+    As a context manager it ends the line of an answer that an error breaks off, so that the error has its own.
+    """
+
+    def __init__(self) -> None:
+        self._has_begun = False
+        self._has_reader = True
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if self._has_begun and isinstance(error, SatchelError):
+            self.end()
+
+    def step(self, what: str) -> None:
+        if not self._has_begun and sys.stderr.isatty():
+            click.echo(click.style(f"{_clean(what)} ...", dim=True), err=True)
+
+    def arrived(self, text: str) -> None:
+        self._has_begun = True
+        self._print(_clean(text), newline=False)
+
+    def end(self) -> None:
+        self._print("")
+
+    def _print(self, text: str, *, newline: bool = True) -> None:
+        """Print for as long as somebody reads: an answer that is paid for is recorded and kept for nobody too."""
+        if not self._has_reader:
+            return
+        try:
+            click.echo(text, nl=newline)
+        except BrokenPipeError:
+            self._has_reader = False
+            # what was not taken must not be tried again when the process leaves
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _clean(text: str) -> str:
+    """Take out what could steer a terminal."""
+    from satchel.base.text import clean_content
+
+    return clean_content(text).text
+
+
+def _from_project(paths: Iterable[str], base: str | None) -> tuple[str, ...]:
+    """Name paths from the project's folder, where a shell's are from its own; one outside of it stays absolute."""
+    named: list[str] = []
+    for path in paths:
+        if not path:
+            # an empty variable of a script, which would become the folder that the shell is in; gathering refuses it
+            named.append(path)
+            continue
+        # normalised as text: links are resolved, and what leads out is refused, where files are gathered
+        full = os.path.abspath(path)  # noqa: PTH100 -- Path.absolute would leave the steps upwards in
+        inside = base is not None and Path(full).is_relative_to(base)
+        named.append(os.path.relpath(full, base) if inside else full)
+    return tuple(named)

@@ -1,0 +1,243 @@
+"""Consultations: a second opinion from another model, whose files are sent once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from satchel.base.errors import InvalidInput
+from satchel.base.paging import DEFAULT_LIMIT
+from satchel.interfaces.operations.declaration import Operation, Parameter
+from satchel.interfaces.operations.parameters import AGENT, PAGE, RUN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from satchel.client import Satchel
+    from satchel.interfaces.consulting.conversations_text import Conversations, Reset
+    from satchel.interfaces.mcp.call import Call
+
+_TOLD_EVERY_CHARS = 400
+"""An answer that arrives is told of whenever so much of it is new."""
+
+
+def answer_agent(call: Call[Satchel], /, *, format: str = "text", **asked: Any) -> str:  # noqa: A002 -- on the wire
+    """Ask another model, and tell the caller of each step."""
+    from satchel.interfaces.consulting.consultations_text import consultation_text
+    from satchel.interfaces.mcp.answer import answer
+    from satchel.interfaces.to_json import fields_of
+
+    on_progress, on_text = _tellers(call)
+    call.check()
+    done = call.service.consulting.consult(
+        **asked, on_text=on_text, shows_text=False, on_progress=on_progress, is_cancelled=call.cancelled
+    )
+    return answer(
+        call,
+        format,
+        lambda: consultation_text(done),
+        lambda: fields_of(done),
+        agent=asked.get("agent"),
+        files=done.paths,
+    )
+
+
+def _tellers(call: Call[Satchel]) -> tuple[Callable[[str], None], Callable[[str], None]]:
+    """Return what tells the caller of each step, and what tells it how much of the answer there is."""
+    steps = 0
+    chars = 0
+    told = 0
+
+    def step(what: str) -> None:
+        nonlocal steps
+        steps += 1
+        call.progress(steps, message=what)
+
+    def arrived(text: str) -> None:
+        nonlocal chars, told
+        chars += len(text)
+        if not told or chars - told >= _TOLD_EVERY_CHARS:
+            told = chars
+            step(f"answering: {chars:,} characters")
+
+    return step, arrived
+
+
+def _with_keeping(given: dict[str, Any]) -> dict[str, Any]:
+    keep, key = given.pop("keep", None), given.pop("decide", None)
+    if keep is not None and key is not None:
+        raise InvalidInput("--keep and --decide were given", "Leave one of them out")
+    if not given.get("briefing") and not given.keys().isdisjoint({"role", "task_id"}):
+        raise InvalidInput("--role and --task are for a briefing", "Give --briefing, or leave them out")
+    if not given["instructions"].strip():
+        raise InvalidInput("the question is empty", "Give it as an argument or on standard input")
+    kept = keep if key is None else f"decision:{key}"
+    return given | ({} if kept is None else {"keep_as": kept})
+
+
+def _list(
+    satchel: Satchel,
+    *,
+    conversation: str | None = None,
+    assistant: str | None = None,
+    limit: int = DEFAULT_LIMIT,
+    offset: int = 0,
+) -> Conversations:
+    from satchel.interfaces.consulting.conversations_text import Conversations
+
+    page = satchel.consulting.conversations.list(
+        conversation=conversation, assistant=assistant, limit=limit, offset=offset
+    )
+    return Conversations(page, satchel.consulting.providers(), with_files=conversation is not None)
+
+
+def _reset(
+    satchel: Satchel,
+    *,
+    conversation: str,
+    assistant: str | None = None,
+    confirm: bool = False,
+    preview: bool | None = None,
+) -> Reset:
+    from satchel.interfaces.consulting.conversations_text import Reset
+
+    found = satchel.consulting.find(conversation, assistant)
+    is_done = confirm if preview is None else not preview
+    if is_done:
+        satchel.consulting.conversations.reset(found.key)
+    return Reset(found, is_done)
+
+
+_ASSISTANT = Parameter("assistant", help="Only those with this model.", option="--model", metavar="MODEL")
+_TO_RESET = Parameter(
+    "reset",
+    help="Forget this conversation; its next question begins anew.",
+    metavar="NAME",
+    passed_as="conversation",
+    for_people=True,
+)
+_RESET = Operation(
+    tool="reset_conversation",
+    toolset="consult",
+    about="Forget a conversation; only a preview unless confirm=true.",
+    parameters=(
+        Parameter("conversation", required=True),
+        _ASSISTANT,
+        Parameter("confirm", bool),
+    ),
+    run=_reset,
+    writes=True,
+    destructive=True,
+    text="consulting.conversations_text:reset_text",
+    fields="consulting.conversations_text:reset_fields",
+    asks="consulting.conversations_text:may_reset",
+)
+
+OPERATIONS = (
+    Operation(
+        tool="consult",
+        toolset="consult",
+        about="Ask another model; it keeps the conversation, files go once and then only their changes.",
+        command=("consult",),
+        help="Ask MODEL a question; without QUESTION, or with -, it is read from standard input.\n\n"
+        "The answer is printed as it arrives; what it cost goes to stderr. A conversation remembers which files the "
+        "model has: the next question sends only what changed.",
+        examples=(
+            'consult gpt-6-sol "Is the refresh of tokens safe?" --file src/auth --dry-run',
+            'consult ollama:qwen3:8b "Is the refresh of tokens safe?" --file src/auth --conversation auth',
+        ),
+        parameters=(
+            Parameter(
+                "assistant",
+                about="As gpt-6-sol, anthropic:claude-opus-5-5, ollama:qwen3:8b",
+                required=True,
+                option="MODEL",
+            ),
+            Parameter("instructions", required=True, option="QUESTION", reads="stdin"),
+            Parameter(
+                "conversation",
+                about="Names the conversation",
+                help="The conversation. Default: default.",
+                metavar="NAME",
+            ),
+            Parameter(
+                "context",
+                list[str],
+                about="Files, folders",
+                help="A file or folder it is about; repeatable.",
+                option="--file",
+                metavar="PATH",
+            ),
+            Parameter(
+                "priority",
+                list[str],
+                about="Files to put in the prompt first",
+                help="One to put into the prompt first; repeatable.",
+                metavar="PATH",
+            ),
+            Parameter(
+                "attachments",
+                list[str],
+                about="Files to search, this turn only",
+                help="One to search this time; repeatable.",
+                option="--attach",
+                metavar="PATH",
+            ),
+            Parameter(
+                "briefing",
+                bool,
+                about="Put what is known here first",
+                help="Put what the store knows before the files.",
+            ),
+            Parameter("role", help="Whose briefing, as for packages."),
+            Parameter("task_id", help="The task of the briefing."),
+            Parameter("force", bool, about="Send secrets too", help="Send files that hold secrets too."),
+            Parameter(
+                "dry_run",
+                bool,
+                about="Only show what would be sent",
+                help="Send nothing: show the split, the tokens and what is held back.",
+            ),
+            Parameter("keep_as", about="discovery or decision:KEY", option=None),
+            Parameter(
+                "keep",
+                help="Keep the answer as a note of this type.",
+                choices=("discovery", "error", "decision"),
+                for_people=True,
+            ),
+            Parameter("decide", help="Keep the answer as the decision of this key.", metavar="KEY", for_people=True),
+            RUN,
+            AGENT,
+        ),
+        run="consulting.consult",
+        writes=True,
+        prepare=_with_keeping,
+        handler="operations.consulting:answer_agent",
+        streams="cli.consulting:ask",
+        text="consulting.consultations_text:consultation_text",
+        shown="cli.consulting:show_consultation",
+        shows_notes=True,
+        names_files=lambda done: list(done.paths),
+        status=lambda done: done.kept and done.kept.failure and done.kept.failure.kind.exit_status,
+    ),
+    Operation(
+        tool="list_conversations",
+        toolset="consult",
+        about="Conversations: files inline, overflow and why, tokens; and who can be asked.",
+        command=("conversations",),
+        help="List conversations with other models, the newest first, and say who could be asked.",
+        examples=("conversations --conversation auth", "conversations --reset auth"),
+        parameters=(
+            Parameter("conversation", help="Only this conversation, with its files.", metavar="NAME"),
+            _ASSISTANT,
+            _TO_RESET,
+            *PAGE,
+        ),
+        run=_list,
+        text="consulting.conversations_text:conversations_text",
+        fields="consulting.conversations_text:conversations_fields",
+        shown="cli.consulting:show_conversations",
+        instead={"reset": replace(_RESET, parameters=(_TO_RESET, _ASSISTANT))},
+    ),
+    _RESET,
+)
