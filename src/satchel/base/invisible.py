@@ -9,6 +9,7 @@ flags. A longer run, or one elsewhere, spells a hidden text.
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import islice
 
 INVISIBLE = (
@@ -17,19 +18,23 @@ INVISIBLE = (
 )
 """The body of a character class: everything that shows nothing, controls apart."""
 
-_ANY = re.compile(f"[{INVISIBLE}]")
 _NAMED = 3
+
+
+@cache
+def _any() -> re.Pattern[str]:
+    return re.compile(f"[{INVISIBLE}]")
 
 
 def first_invisible(text: str) -> str | None:
     """Return the first character of a text that shows nothing, or None."""
-    found = _ANY.search(text)
+    found = _any().search(text)
     return found[0] if found else None
 
 
 def visible(text: str) -> str:
     """Return a text without any character that shows nothing, for an error that repeats it."""
-    return _ANY.sub("", text)
+    return _any().sub("", text)
 
 
 def without_hidden(text: str) -> tuple[str, str | None]:
@@ -40,7 +45,7 @@ def without_hidden(text: str) -> tuple[str, str | None]:
     Returns:
         The text, and a note on what was removed, or None.
     """
-    if _ANY.search(text) is None:
+    if _any().search(text) is None:
         return text, None
     from satchel.base.shaping import keep_shaping
 
@@ -53,7 +58,7 @@ def without_hidden(text: str) -> tuple[str, str | None]:
 
 def _kinds(text: str, kept: str) -> str:
     """Return the code points of what was removed, the first three kinds of them."""
-    kinds = dict.fromkeys(_ANY.findall(text))
+    kinds = dict.fromkeys(_any().findall(text))
     removed = list(islice((one for one in kinds if text.count(one) > kept.count(one)), _NAMED + 1))
     named = ", ".join(f"U+{ord(character):04X}" for character in removed[:_NAMED])
     return f"{named}, ..." if len(removed) > _NAMED else named

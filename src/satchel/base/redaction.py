@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
-from satchel.base.redaction_assigned import Span, assignments
-from satchel.base.redaction_patterns import literals_in, long_words, matches
-from satchel.base.redaction_places import headers, manifests, options, private_keys, stated, url_passwords
-from satchel.base.redaction_roots import places_of_words
-from satchel.base.redaction_values import is_sample
+from satchel.base.redaction_roots import long_words, places_of_words
+
+if TYPE_CHECKING:
+    from satchel.base.redaction_assigned import Span
 
 _MARK = "[redacted:"
 _PASSES = 4
@@ -71,8 +71,18 @@ def _spans(text: str) -> list[Span]:
     """Return where the secrets stand, sorted; of two that overlap the more specific kind names both."""
     lowered = _lower(text)
     places = places_of_words(lowered)
-    stages = [_tokens(text), url_passwords(text)]
+    stages = [_tokens(text)]
+    if "://" in text and "@" in text:
+        from satchel.base.redaction_places import url_passwords
+
+        stages.append(url_passwords(text))
+    else:
+        stages.append(iter(()))
     if places:
+        # 2 ms of a command, which most texts of a few words do not need
+        from satchel.base.redaction_assigned import assignments
+        from satchel.base.redaction_places import headers, manifests, options, private_keys, stated
+
         stages += [
             private_keys(text, places),
             headers(text, lowered, places),
@@ -119,6 +129,10 @@ def _tokens(text: str) -> Iterator[Span]:
     words = long_words(text)
     if not words:
         return
+    # 2 ms of a command, which most texts of a few words do not need
+    from satchel.base.redaction_patterns import literals_in, matches
+    from satchel.base.redaction_values import is_sample
+
     for entry, pairs in groupby(literals_in(words), itemgetter(1)):
         for match in matches(entry, [literal for literal, _ in pairs], text):
             start, end = match.span(match.lastindex or 0)

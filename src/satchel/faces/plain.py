@@ -8,8 +8,7 @@ from pathlib import Path
 
 from satchel.base.clock import iso
 from satchel.keep.entries import Entry, EntryPage
-from satchel.keep.entries.records import entry_ref
-from satchel.keep.entries.structured import STRUCTURED_TYPES
+from satchel.keep.entries.records import STRUCTURED_TYPES, entry_ref
 
 _TIMES = frozenset({"created_at", "ended_at"})
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from satchel.keep.deliveries import NOBODY
 from satchel.keep.entries.records import (
     ENTRY_TYPES,
     REVIEW_VERDICT,
@@ -98,6 +97,8 @@ def echo_finder() -> FindEchoes:
     def find(transaction: Transaction, writer: Writer, entries: Sequence[Prepared]) -> Mapping[int, Echo]:
         if not any(map(may_echo, entries)):
             return {}
+        from satchel.keep.deliveries import NOBODY
+
         values = {"run": writer.run, "agent": NOBODY if writer.agent is None else writer.agent}
         if (
             transaction.one("SELECT 1 FROM deliveries WHERE run_id = :run AND agent_id = :agent LIMIT 1", values)

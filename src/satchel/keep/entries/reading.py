@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import Reading, check_page, check_reading
-from satchel.base.project_paths import canonical_path
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LIVENESS
 from satchel.keep.entries.records import COLUMNS, Entry, entry_of, type_number
@@ -55,12 +54,16 @@ def check_filter(
         raise unknown_name("status", status, LIVENESS)
     check_reading(order=order, search=search, after_seq=after_seq)
     check_page(limit, offset)
+    if file is not None:
+        from satchel.base.project_paths import canonical_path
+
+        file = canonical_path(file, workplace.files_root)
     return Filter(
         types=tuple(dict.fromkeys(map(type_number, types or ()))),
         agent=None if agent is None else check_name(agent, "agent"),
         task_id=None if task_id is None else check_name(task_id, "task_id"),
         loop_id=None if loop_id is None else check_name(loop_id, "loop_id"),
-        file=None if file is None else canonical_path(file, workplace.files_root),
+        file=file,
         since=check_since(since, workplace.clock()),
         after_seq=after_seq,
         status=status,

@@ -45,7 +45,6 @@ def command(
       satchel read where do sessions live --type discovery
     """
     from satchel.faces.compact import page_text
-    from satchel.faces.plain import page_fields
 
     with opened(db, project, run_id=run_id, read_only=True) as satchel:
         page = satchel.entries.read(
@@ -70,6 +69,8 @@ def command(
 
         count = token_counter(encoding).measure(text)
     if as_json:
+        from satchel.faces.plain import page_fields
+
         show_json(page_fields(page) | ({"answer_tokens": count} if count else {}))
         return
     click.echo(text)
