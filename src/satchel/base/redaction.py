@@ -80,17 +80,9 @@ def _spans(text: str) -> list[Span]:
         stages.append(iter(()))
     if places:
         # 2 ms of a command, which most texts of a few words do not need
-        from satchel.base.redaction_assigned import assignments
-        from satchel.base.redaction_places import headers, manifests, options, private_keys, stated
+        from satchel.base.redaction_places import around_words
 
-        stages += [
-            private_keys(text, places),
-            headers(text, lowered, places),
-            options(text, lowered, places),
-            stated(text, places),
-            assignments(text, lowered, places),
-            manifests(text, places),
-        ]
+        stages += around_words(text, lowered, places)
     spans = [(start, end, order, kind) for order, stage in enumerate(stages) for start, end, kind in stage]
     if not spans:
         return []
@@ -131,10 +123,11 @@ def _tokens(text: str) -> Iterator[Span]:
         return
     # 2 ms of a command, which most texts of a few words do not need
     from satchel.base.redaction_patterns import literals_in, matches
-    from satchel.base.redaction_values import is_sample
 
     for entry, pairs in groupby(literals_in(words), itemgetter(1)):
         for match in matches(entry, [literal for literal, _ in pairs], text):
+            from satchel.base.redaction_values import is_sample
+
             start, end = match.span(match.lastindex or 0)
             if not is_sample(text[start:end]):
                 yield start, end, entry.kind

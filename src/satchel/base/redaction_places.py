@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from satchel.base.redaction_assigned import Span
+from satchel.base.redaction_assigned import Span, assignments
 from satchel.base.redaction_roots import Places
 from satchel.base.redaction_values import holds_pair, is_placeholder, is_reference, looks_random
 
@@ -265,3 +265,15 @@ def _values(
         for match in item.finditer(text, *found.span(group)):
             if not is_placeholder(match[1]):
                 yield *match.span(1), "secret"
+
+
+def around_words(text: str, lowered: str, places: Places) -> list[Iterator[Span]]:
+    """Return what looks for secrets around the words that tell of them, the more telling first."""
+    return [
+        private_keys(text, places),
+        headers(text, lowered, places),
+        options(text, lowered, places),
+        stated(text, places),
+        assignments(text, lowered, places),
+        manifests(text, places),
+    ]
