@@ -98,8 +98,15 @@ def satchel_command() -> str:
 
 
 def clean_environment() -> dict[str, str]:
-    """Return the environment without what configures Satchel."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
+    """Return the environment without what configures Satchel or keeps bytecode from being written.
+
+    Where ``PYTHONDONTWRITEBYTECODE`` is set, as in some containers, every start compiles all modules anew.
+    """
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("SATCHEL_") and name != "PYTHONDONTWRITEBYTECODE"
+    }
 
 
 def _tour(satchel: str, rounds: int) -> Samples:

@@ -3,10 +3,12 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import satchel
+from satchel import open_satchel
 
 
 def test_every_public_name_has_one_home() -> None:
@@ -69,3 +71,28 @@ with open_satchel(cwd={str(tmp_path)!r}, environ={{}}) as satchel:
     loaded = loaded_after(code)
     assert "apsw" in loaded
     assert not loaded & HEAVY
+
+
+RARE = {
+    *("json", "mmap", "platformdirs", "tomllib", "zoneinfo", "heapq"),
+    *("satchel.store.backups", "satchel.store.tracked_files", "satchel.store.unfinished", "satchel.store.upkeep"),
+    *("satchel.base.redaction_assigned", "satchel.base.redaction_formats", "satchel.base.redaction_places"),
+    *("satchel.base.redaction_patterns", "satchel.base.project_paths", "satchel.base.shaping"),
+    *("satchel.keep.entries.structured", "satchel.keep.deliveries", "satchel.interfaces.to_json"),
+}
+
+
+@pytest.mark.parametrize("arguments", [["read"], ["write", "discovery", "short"]], ids=["read", "write"])
+def test_a_command_loads_nothing_that_only_a_rare_case_needs(tmp_path: Path, arguments: list[str]) -> None:
+    file = str(tmp_path / "s.db")
+    with open_satchel(file, environ={}) as one:
+        one.entries.write("discovery", "kept")
+    loaded = loaded_after(f"""
+import os
+from contextlib import redirect_stdout
+from satchel.interfaces.cli import run
+with redirect_stdout(open(os.devnull, "w")):
+    assert run({[*arguments, "--db", file]!r}) == 0
+""")
+    assert "satchel.keep.entries.service" in loaded
+    assert not loaded & RARE

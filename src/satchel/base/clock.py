@@ -14,7 +14,7 @@ Clock = Callable[[], int]
 
 DAY_MS = 86_400_000
 _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": DAY_MS, "w": 7 * DAY_MS}
-_AGE = re.compile(r"(\d{1,6})([smhdw])")
+_AGE = r"(\d{1,6})([smhdw])"
 
 
 def system_clock() -> int:
@@ -55,7 +55,7 @@ def parse_time(text: str, now: int, field: str = "since") -> int:
     Raises:
         InvalidInput: the text is neither.
     """
-    age = _AGE.fullmatch(text.strip())
+    age = re.fullmatch(_AGE, text.strip())
     if age:
         return now - int(age[1]) * _UNIT_MS[age[2]]
     from datetime import UTC, datetime

@@ -52,7 +52,7 @@ class Setting:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)  # 35 fields: comparing and showing them took 1 ms to make
 class Config:
     """The configuration in force: a typed attribute for each row of :data:`KEYS`, and how it came about.
 
@@ -112,12 +112,8 @@ class Config:
         raise unknown_name("configuration key", name, (key.name for key in KEYS))
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """A value that a source gives to a key."""
-
-    value: object
-    source: str
+_Given = tuple[object, str]
+"""A value that a source gives to a key, and the source."""
 
 
 def load_config(
@@ -149,12 +145,10 @@ def load_config(
     given_arguments = {name: value for name, value in (arguments or {}).items() if value is not None}
     warnings += _unknown("argument", given_arguments, names)
     from_arguments = {
-        key.name: _Given(read_text(key, given_arguments[key.name]), "argument")
-        for key in KEYS
-        if key.name in given_arguments
+        key.name: (read_text(key, given_arguments[key.name]), "argument") for key in KEYS if key.name in given_arguments
     }
     from_environ = {
-        key.name: _Given(read_text(key, environ[key.variable]), f"environment {key.variable}")
+        key.name: (read_text(key, environ[key.variable]), f"environment {key.variable}")
         for key in KEYS
         if environ.get(key.variable)
     }
@@ -203,8 +197,8 @@ def _from_files(
         except InvalidInput as error:
             warnings.append(f"{FILE_NAME}: {error}")
     return (
-        {name: _Given(value, _YOUR_FILE) for name, value in user.items()},
-        {name: _Given(value, FILE_NAME) for name, value in project.items()},
+        {name: (value, _YOUR_FILE) for name, value in user.items()},
+        {name: (value, FILE_NAME) for name, value in project.items()},
         warnings,
     )
 
@@ -215,7 +209,7 @@ def _not_for_projects(given: dict[str, _Given], user_file: Path | None) -> list[
     for key in KEYS:
         if key.name not in given or key.project == "yes":
             continue
-        value = given[key.name].value
+        value = given[key.name][0]
         own = f"your own file{'' if user_file is None else f' ({user_file})'}, {key.variable}"
         if key.project == "no":
             warnings.append(
@@ -338,15 +332,17 @@ def _resolve(key: Key, sources: Iterable[Mapping[str, _Given]]) -> tuple[Setting
     setting: Setting | None = None
     problems: list[InvalidInput] = []
     places: list[str] = []
-    for given in (source[key.name] for source in sources if key.name in source):
+    for given, place in (source[key.name] for source in sources if key.name in source):
         try:
-            value = parse_value(key, given.value)
+            value = parse_value(key, given)
         except InvalidInput as error:
             problems.append(error)
-            places.append(given.source)
+            places.append(place)
         else:
-            setting = setting or Setting(key, value, given.source)
+            setting = setting or Setting(key, value, place)
     setting = setting or Setting(key, key.default, "default")
+    if not problems:
+        return setting, []
     used = "not set" if setting.value is None else _toml(setting.value)
     return setting, [
         f"{place}: {problem.problem}; {key.name} is {used} ({setting.source})"

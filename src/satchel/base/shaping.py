@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from itertools import islice
 
-from satchel.base.invisible import ANY_INVISIBLE, INVISIBLE
+from satchel.base.invisible import INVISIBLE, any_invisible
 
 _NAMED = 3
 
@@ -121,7 +121,7 @@ def without_hidden(text: str) -> tuple[str, str | None]:
 
 def _kinds(text: str, kept: str) -> str:
     """Return the code points of what was removed, the first three kinds of them."""
-    kinds = dict.fromkeys(ANY_INVISIBLE.findall(text))
+    kinds = dict.fromkeys(any_invisible().findall(text))
     removed = list(islice((one for one in kinds if text.count(one) > kept.count(one)), _NAMED + 1))
     named = ", ".join(f"U+{ord(character):04X}" for character in removed[:_NAMED])
     return f"{named}, ..." if len(removed) > _NAMED else named

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from satchel.keep.deliveries import LEAST_CHARS, MAX_CHARS, NOBODY
 from satchel.keep.entries.records import (
     ENTRY_TYPES,
     REVIEW_VERDICT,
@@ -93,9 +92,12 @@ def duplicate_finder() -> FindDuplicates:
     """
 
     def find(transaction: Transaction, writer: Writer, entries: Sequence[Prepared]) -> Mapping[int, DuplicateDelivery]:
+        from satchel.keep.deliveries import NOBODY
+
         places = [place for place, entry in enumerate(entries) if _is_compared(entry)]
         if not places:
             return {}
+
         values = {"run": writer.run, "agent": NOBODY if writer.agent is None else writer.agent}
         if (
             transaction.one("SELECT 1 FROM deliveries WHERE run_id = :run AND agent_id = :agent LIMIT 1", values)
@@ -111,4 +113,6 @@ def duplicate_finder() -> FindDuplicates:
 
 def _is_compared(entry: Prepared) -> bool:
     """Whether an entry is a note of such a length that it is compared with what was delivered."""
+    from satchel.keep.deliveries import LEAST_CHARS, MAX_CHARS
+
     return entry.type in _PLAIN and LEAST_CHARS <= len(entry.content) <= MAX_CHARS

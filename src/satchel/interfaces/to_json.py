@@ -135,7 +135,7 @@ def _value(record: Any, name: str) -> Any:
 
 def _content(entry: Any) -> object:
     """Return an entry's content: of a structured type as the object that it is."""
-    from satchel.keep.entries.structured import STRUCTURED_TYPES
+    from satchel.keep.entries.records import STRUCTURED_TYPES
 
     if entry.type not in STRUCTURED_TYPES:
         return entry.content

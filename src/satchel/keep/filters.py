@@ -7,7 +7,6 @@ from typing import Any
 
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import MATCHES
-from satchel.base.project_paths import canonical_path
 from satchel.base.text import check_name
 from satchel.base.vocabulary import LIVENESS, priority_number
 from satchel.find.kind import Kind
@@ -36,6 +35,8 @@ def choice_check(field: str, choices: Sequence[str]) -> Check:
 
 def check_path(value: object, workplace: Workplace) -> str:
     """Return a file's canonical path."""
+    from satchel.base.project_paths import canonical_path
+
     return canonical_path(value, workplace.files_root)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from satchel.base.errors import InvalidInput, nearest, unknown_name
-from satchel.base.project_paths import canonical_path
 from satchel.base.redaction import finds_secret
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LAYERS
@@ -172,6 +171,8 @@ def check_file(value: object, root: str | None, field: str = "file") -> str:
         root: the folder that relative names start from, or None.
         field: the argument's name, for the error.
     """
+    from satchel.base.project_paths import canonical_path  # .5 ms of a command that names no file
+
     return check_identifier(canonical_path(value, root, field), field)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, nearest, unknown_name
 from satchel.base.paging import Page, check_page
-from satchel.base.project_paths import canonical_path
 from satchel.base.redaction import redact
 from satchel.base.text import clean_content
 from satchel.keep import projects
@@ -334,6 +333,8 @@ def _free_run_id(transaction: Transaction, project_id: int, now: int) -> str:
 
 
 def _check_spec_path(path: str, workplace: Workplace) -> str:
+    from satchel.base.project_paths import canonical_path
+
     return check_identifier(canonical_path(path, workplace.files_root, "spec_path"), "spec_path")
 
 

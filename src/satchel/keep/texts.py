@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -120,6 +119,8 @@ def parse_json(text: str) -> object:
         json.JSONDecodeError: it is not JSON.
         ValueError, RecursionError: it is, but not to be kept.
     """
+    import json  # 2 ms of a command, which a note in words does not need
+
     return json.loads(text, parse_constant=_refuse_constant)
 
 
@@ -176,6 +177,8 @@ def map_texts(value: object, change: Callable[[str], str]) -> object:
 
 def to_json(value: object) -> str:
     """Render a checked value as compact JSON."""
+    import json
+
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 

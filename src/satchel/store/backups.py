@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -118,6 +117,8 @@ def newest_usable(file: Path, trust: Trust | None = None) -> Backup | None:
 
 def _holds_bytes(path: Path, wanted: bytes) -> bool:
     """Whether a file, or what SQLite keeps beside it, is known to hold some bytes."""
+    import mmap
+
     for part in (path, *(Path(f"{path}{suffix}") for suffix in unfinished.SIDE_FILES)):
         # an empty file cannot be mapped
         with (

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from satchel.base.errors import SatchelError
-from satchel.store import backups
-from satchel.store.backups import Backup
 from satchel.store.sqlite import SqliteEngine
+
+if TYPE_CHECKING:
+    from satchel.store.backups import Backup
 
 _FIRST_SECONDS = 60.0
 _SECONDS = 3_600.0
@@ -19,9 +21,16 @@ def back_up_when_due(engine: SqliteEngine) -> Backup | None:
 
     Returns:
         The backup; None where none is due, or the store has no place in the state folder.
+
+    Raises:
+        SatchelError: it cannot be made.
     """
-    if engine.trust is None or engine.read_only:
+    if engine.trust is None or engine.read_only or engine.trust.backup_folder is None:
         return None
+    try:
+        from satchel.store import backups  # 2 ms of every command, for a store in the state folder after a write
+    except (ImportError, OSError) as error:
+        raise SatchelError(f"its module cannot be loaded: {error}") from error
     return backups.back_up_daily(engine.access, engine.clock(), engine.backups_keep, engine.trust)
 
 

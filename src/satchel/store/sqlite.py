@@ -15,7 +15,7 @@ import apsw
 from satchel.base.clock import Clock, iso, system_clock
 from satchel.base.errors import Busy, IoError, ReadOnly, SatchelError, StoreMissing, TimedOut
 from satchel.base.paths import refuse_network_filesystem
-from satchel.store import backups, forks, migrations, opening
+from satchel.store import forks, migrations, opening
 from satchel.store.failures import explain, unknown_outcome
 from satchel.store.opening import Access
 from satchel.store.transaction import Transaction
@@ -439,6 +439,8 @@ class SqliteEngine:
         for connection in filter(None, (self._writer, *self._readers)):
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         if self._seen_store or (self.trust is not None and self.trust.expects_store()):
+            from satchel.store import backups  # 2 ms of every command, for a store that is lost
+
             made = backups.list_backups(self.file, self.trust)
             newest = f"the newest backup, of {iso(made[-1].created_at)[:16]} UTC" if made else "a backup that you name"
             raise StoreMissing(

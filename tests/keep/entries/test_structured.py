@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from satchel import InvalidInput, Satchel
-from satchel.keep.entries.structured import STRUCTURED_TYPES, parse_object, searchable_text
+from satchel.keep.entries.records import STRUCTURED_TYPES
+from satchel.keep.entries.structured import parse_object, searchable_text
 from satchel.keep.texts import to_json
 
 REQUIRED: dict[str, dict[str, object]] = {

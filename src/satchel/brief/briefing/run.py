@@ -16,6 +16,7 @@ from satchel.keep.entries.records import (
     REVIEW_ISSUE,
     REVIEW_VERDICT,
     SCRATCHPAD,
+    STRUCTURED_TYPES,
 )
 
 _NOTES = tuple(
@@ -81,7 +82,7 @@ def _load_entries(asked: Asked, numbers: Sequence[int], notes: list[str]) -> lis
     ) -> Candidate:
         name = ENTRY_TYPES[kind - 1]
         is_here = asked.run is not None and run == asked.run.id
-        text = structured.searchable_text(content) if name in structured.STRUCTURED_TYPES else content
+        text = structured.searchable_text(content) if name in STRUCTURED_TYPES else content
         return Candidate(
             section="entries",
             kind=Kind.ENTRY,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -158,6 +157,8 @@ def given_or_read(text: str | None, name: str) -> str:
 
 def show_json(value: object) -> None:
     """Print a record or JSON value to stdout."""
+    import json
+
     from satchel.interfaces.to_json import fields_of
 
     # where the reader's encoding is another, JSON's own escapes are what it can read

@@ -27,6 +27,9 @@ REVIEW_VERDICT = ENTRY_TYPES.index("review_verdict") + 1
 SCRATCHPAD = ENTRY_TYPES.index("scratchpad") + 1
 CODEBASE_ANALYSIS = ENTRY_TYPES.index("codebase_analysis") + 1
 
+STRUCTURED_TYPES = ("review_issue", "review_verdict", "scratchpad", "codebase_analysis")
+"""The entry types whose content is an object, as :mod:`satchel.keep.entries.structured` reads it."""
+
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:

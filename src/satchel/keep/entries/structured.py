@@ -53,9 +53,6 @@ _FIELDS: dict[str, tuple[_Field, ...]] = {
     ),
 }
 
-STRUCTURED_TYPES = tuple(_FIELDS)
-"""The entry types whose content is an object."""
-
 TELLING_FIELDS = ("fix", "solution", "resolution", "summary")
 """The fields in which an entry may say in words what was done, the most telling first."""
 
