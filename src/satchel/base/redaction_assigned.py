@@ -263,7 +263,7 @@ def _judged(
         end = start + len(value)
         if manner == "element" and not text.startswith(("</", "]]>"), end):
             return None
-    if manner in {"said", "beside"} and _is_other(value, sign[0], before):
+    if manner in {"said", "beside"} and quote is None and not loud and _is_other(value, sign[0], before):
         return None
     found = _is_secret(value, root, before, manner, quoted=quote is not None, loud=loud, names_password=names_password)
     if not (found and not is_placeholder(value)) and not (
@@ -291,6 +291,7 @@ def _is_other(value: str, sign: str, before: str) -> bool:
     # commits and keys of GnuPG are named by 40 digits
     return (
         patterns["sha1"].fullmatch(value) is not None
+        and before[-1:] in {"", " ", "\t", "\n"}
         and not sign.rstrip().endswith(("is", "to", "be", ":", "=", "|"))
         and patterns["option"].search(before) is None
     )

@@ -80,6 +80,18 @@ def _gates() -> _Gates:
 
 def literals_in(words: str) -> list[tuple[str, TokenFormat]]:
     """Return which literals, in the order of the table, may be part of a match in the long words of a text."""
+    found: set[int] = set()
+    for start in range(0, len(words), _PIECE):
+        found |= _found_in(words[start : start + _PIECE + _LONGEST])
+    return [LITERALS[place] for place in sorted(found)]
+
+
+_PIECE = 100_000
+"""Characters that are looked at at once: among many more random words some begin in every way."""
+_LONGEST = max(len(literal) for literal, _ in LITERALS)
+
+
+def _found_in(words: str) -> set[int]:
     gates = _gates()
     data = words.encode()
     names = data.translate(_NAMES).split()
@@ -95,7 +107,7 @@ def literals_in(words: str) -> list[tuple[str, TokenFormat]]:
     for sign, placed in gates.signs.items():
         if sign in words:
             near += placed
-    return [LITERALS[place] for place in sorted({place for literal, place in near if literal in words})]
+    return {place for literal, place in near if literal in words}
 
 
 @cache
