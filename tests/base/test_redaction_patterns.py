@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from base.secret_samples import ALNUM, SECRETISH, TOKENS, chars
 from satchel.base import redaction_patterns
-from satchel.base.redaction_patterns import LITERALS, TOKEN_FORMATS, compiled, long_words, matches
+from satchel.base.redaction_patterns import LITERALS, TOKEN_FORMATS, compiled, matches
+from satchel.base.redaction_roots import long_words
 
 _WITH_PLACE = [entry for entry in TOKEN_FORMATS if entry.before is not None]
 _NEAR_MISSES = st.builds(

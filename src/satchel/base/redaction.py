@@ -12,27 +12,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
-from satchel.base.redaction_assigned import ROOTS, Span, assignments
-from satchel.base.redaction_patterns import BROKEN, literals_in, long_words, matches
-from satchel.base.redaction_places import headers, manifests, options, private_keys, stated, url_passwords
-from satchel.base.redaction_roots import Places, places_of_words
-from satchel.base.redaction_values import is_sample
+from satchel.base.redaction_roots import Places, long_words, places_of_words
+
+if TYPE_CHECKING:
+    from satchel.base.redaction_assigned import Span
 
 _MARK = "[redacted:"
 _PASSES = 4
 
-_STAGES: tuple[tuple[frozenset[str], Callable[[str, str, Places], Iterator[Span]]], ...] = (
-    (frozenset(("key",)), private_keys),
-    (frozenset(("auth", "bearer", "cookie")), headers),
-    (frozenset(("option",)), options),
-    (frozenset(("securestring", "identified by", "mnemonic", "phrase")), stated),
-    (frozenset(ROOTS), assignments),
-    (frozenset(("secret",)), manifests),
-)
-"""What looks around words for secrets, the more specific kinds first, and around which words."""
+
+@cache
+def _stages() -> tuple[tuple[frozenset[str], Callable[[str, str, Places], Iterator[Span]]], ...]:
+    """Return what looks around words for secrets, the more specific kinds first, and around which words."""
+    # 2 ms of a command, which most texts of a few words do not need
+    from satchel.base.redaction_assigned import ROOTS, assignments
+    from satchel.base.redaction_places import headers, manifests, options, private_keys, stated
+
+    return (
+        (frozenset(("key",)), private_keys),
+        (frozenset(("auth", "bearer", "cookie")), headers),
+        (frozenset(("option",)), options),
+        (frozenset(("securestring", "identified by", "mnemonic", "phrase")), stated),
+        (frozenset(ROOTS), assignments),
+        (frozenset(("secret",)), manifests),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +96,11 @@ def _spans(text: str) -> list[Span]:
     if words := long_words(text):
         stages.append(_tokens(text, words))
     if "://" in text and "@" in text:
+        from satchel.base.redaction_places import url_passwords
+
         stages.append(url_passwords(text))
     if places := places_of_words(lowered):
-        for roots, stage in _STAGES:
+        for roots, stage in _stages():
             if not roots.isdisjoint(places):
                 stages.append(stage(text, lowered, places))
     spans: list[tuple[int, int, int, str]] = []
@@ -131,6 +141,9 @@ def _replaced(text: str, spans: list[Span], marks: list[Span]) -> tuple[str, lis
 
 
 def _tokens(text: str, words: str) -> Iterator[Span]:
+    from satchel.base.redaction_patterns import BROKEN, literals_in, matches
+    from satchel.base.redaction_values import is_sample
+
     for entry, pairs in groupby(literals_in(words), itemgetter(1)):
         literals = [literal for literal, _ in pairs]
         # the long words are a small part of a text, and hardly ever hold more than a literal

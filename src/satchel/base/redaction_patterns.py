@@ -158,29 +158,3 @@ def _places(literal: str, text: str) -> Iterator[int]:
     while at >= 0:
         yield at
         at = text.find(literal, at + 1)
-
-
-_WORD_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=+~$}"
-_WORDS = bytes(0x78 if byte in _WORD_BYTES else 0x20 for byte in range(256))
-_SHORTEST = b"x" * 18
-
-
-def long_words(text: str) -> str:
-    """Return the words of a text that are long enough to hold a token (18 bytes), each after a line break, once.
-
-    Every format is one unbroken word, so its literal need only be looked for in here. Two passes at the speed
-    of memory replace a hundred searches of the whole text.
-    """
-    data = text.encode("utf-8", "replace")
-    shape = data.translate(_WORDS)
-    at = shape.find(_SHORTEST)
-    if at < 0:
-        return ""
-    words: set[bytes] = set()
-    while at >= 0:
-        end = shape.find(b" ", at)
-        if end < 0:
-            end = len(shape)
-        words.add(data[at:end])
-        at = shape.find(_SHORTEST, end)
-    return b"\n".join((b"", *words)).decode()
