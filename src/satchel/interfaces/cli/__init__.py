@@ -8,12 +8,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from satchel.interfaces.cli import outcome
+
 if TYPE_CHECKING:
     from satchel.base.errors import SatchelError
-
-
-has_kept = False
-"""Whether the command that runs has done what it was to do, and wrote: only its answer can still fail."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -39,8 +37,7 @@ def run(arguments: Sequence[str]) -> int:
     from satchel.base.errors import ERROR_KINDS, SatchelError
     from satchel.interfaces.cli.group import satchel_command
 
-    global has_kept  # noqa: PLW0603 -- one command runs at a time
-    has_kept = False
+    outcome.has_kept = False
     arguments = list(arguments)
     try:
         result = satchel_command.main(arguments, prog_name="satchel", standalone_mode=False, color=_colour())
@@ -64,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
         if os.environ.get("SATCHEL_DEBUG") and not isinstance(error, (SatchelError, click.Abort, KeyboardInterrupt)):
             raise
         known = _known(error)
-        if has_kept:
+        if outcome.has_kept:
             _say(f"done, and what was to be kept is kept; the answer could not be shown ({known.problem})")
             return 0
         _report(arguments, known.code, known.problem, known.remedy)

@@ -12,7 +12,7 @@ import click
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.paging import DEFAULT_LIMIT, ORDERS
 from satchel.client import Satchel, open_satchel
-from satchel.interfaces import cli
+from satchel.interfaces.cli import outcome
 from satchel.store.daily import back_up_when_due
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def opened(
 def done(satchel: Satchel) -> None:
     """Note that what a command was to do is done: what was written stays, whatever befalls the answer."""
     if satchel.workplace.engine.commits:
-        cli.has_kept = True
+        outcome.has_kept = True
 
 
 def warn(warnings: tuple[str, ...]) -> None:

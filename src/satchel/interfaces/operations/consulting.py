@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import InvalidInput
@@ -237,7 +236,7 @@ OPERATIONS = (
         text="consulting.conversations_text:conversations_text",
         fields="consulting.conversations_text:conversations_fields",
         shown="cli.consulting:show_conversations",
-        instead={"reset": replace(_RESET, parameters=(_TO_RESET, _ASSISTANT))},
+        instead={"reset": _RESET.but(parameters=(_TO_RESET, _ASSISTANT))},
     ),
     _RESET,
 )

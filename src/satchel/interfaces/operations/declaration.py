@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from operator import attrgetter
 from types import MappingProxyType, NoneType, UnionType
-from typing import Any, dataclass_transform, get_args, get_origin
+from typing import Any, Self, dataclass_transform, get_args, get_origin
 
 from satchel.client import Satchel
 
@@ -39,6 +39,10 @@ class Declared:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{name} of a declaration stays as it is")
+
+    def but(self, **changes: object) -> Self:
+        """Return a copy with some fields changed."""
+        return type(self)(**{**self.__dict__, **changes})
 
 
 class Parameter(Declared):
