@@ -47,7 +47,7 @@ def reported_text(reported: Reported) -> str:
 
 
 def solution_text(solution: Solution, *, is_recorded: bool) -> str:
-    """Say how a solution stands after it was recorded or judged, and what whoever did that should know."""
+    """Say how a solution stands after it was recorded or judged, and what its author should know."""
     told = f"{'recorded ' if is_recorded else ''}{_standing(solution)} for {solution.pattern}"
     return "\n".join([told, *note_lines(solution.notes)])
 

@@ -51,10 +51,10 @@ def run(arguments: Sequence[str]) -> int:
         _report(arguments, "invalid_input", error.format_message().rstrip("."), hint)
         return ERROR_KINDS["invalid_input"].exit_status
     except SystemExit as left:
-        # only click leaves so, with 1 when whoever read our output has left, which is no failure
+        # only click leaves so, with 1 when the reader of our output has left, which is no failure
         return 0 if left.code == 1 else int(left.code or 0)
     except BrokenPipeError:
-        # whoever read our output has left; a later flush at exit must not complain about it
+        # the reader of our output has left; a later flush at exit must not complain about it
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except (Exception, KeyboardInterrupt) as error:

@@ -104,7 +104,7 @@ def layer_cell(layer: str | None) -> str | None:
 
 
 def agent_cell(agent: str | None) -> str | None:
-    """Return whoever did it as a cell."""
+    """Return who did it as a cell."""
     return None if agent is None else f"by {value_text(agent)}"
 
 

@@ -98,7 +98,7 @@ class Call(Generic[ServiceT]):
 
         Returns:
             The hook, as a context manager: once it is left, the callback neither runs nor is running, so that
-            it cannot strike whoever uses the connection next. Without ``with`` it stays until the call ends.
+            it cannot strike the next user of the connection. Without ``with`` it stays until the call ends.
 
         Raises:
             Interrupted: the call is cancelled already.

@@ -50,7 +50,7 @@ def _analyse(given: Mapping[str, str]) -> str:
     return f"""\
 You analyse this code base so that other agents need not.{focus}
 
-1. read_context types=["codebase_analysis"] shows what is known; correct it rather than begin anew.
+1. read_context types=["codebase_analysis"] shows what is known; correct it rather than start over.
 2. Read the manifests, the entry points and the main modules. State only what you have seen.
 3. write_context type="codebase_analysis" with summary (required), project_type, tech_stack, directory_structure, \
 existing_features, entry_points and patterns. A run has one analysis: yours replaces the one before.

@@ -62,7 +62,7 @@ APPLICATION_METHODS: Final = frozenset({"tools/call", "resources/list", "resourc
 
 
 class Server(Generic[ServiceT]):
-    """What is served, whatever the transport and whoever the client.
+    """What is served, whatever the transport and the client.
 
     Args:
         name: the server's name, for the client's log.

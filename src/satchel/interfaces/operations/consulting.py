@@ -110,7 +110,7 @@ def _reset(
 _ASSISTANT = Parameter("assistant", help="Only those with this model.", option="--model", metavar="MODEL")
 _TO_RESET = Parameter(
     "reset",
-    help="Forget this conversation; its next question begins anew.",
+    help="Forget this conversation; its next question starts over.",
     metavar="NAME",
     passed_as="conversation",
     for_people=True,

@@ -133,7 +133,7 @@ OPERATIONS = (
         ),
         parameters=(
             Parameter("summary", about="One line", required=True, option="SUMMARY"),
-            Parameter("path", help="A file of the project; it is read anew each time.", metavar="FILE"),
+            Parameter("path", help="A file of the project; it is read again each time.", metavar="FILE"),
             Parameter("content", help="A text to keep instead; - reads it from standard input.", metavar="TEXT"),
             Parameter("type", choices=_TYPES, default="research"),
             PRIORITY,

@@ -11,7 +11,7 @@ from satchel.interfaces.cli.common import json_option, opened, progress, show_js
 @store_options
 @json_option
 def command(db: str | None, project: str | None, as_json: bool) -> None:
-    """Make the search index anew from what is kept, and count anew. Others may read and write meanwhile.
+    """Rebuild the search index from what is kept, and recount. Others may read and write meanwhile.
 
     \b
     Example:
