@@ -211,7 +211,7 @@ entries = st.builds(
 )
 pages = st.builds(
     EntryPage,
-    entries=st.lists(entries, max_size=6).map(tuple),
+    items=st.lists(entries, max_size=6).map(tuple),
     total=st.integers(0, 20),
     offset=st.integers(0, 10),
     limit=st.just(20),
@@ -242,7 +242,7 @@ def entry(number: int = 1, content: str = "x", **fields: object) -> Entry:
 
 def page_of(*some: Entry, **fields: object) -> EntryPage:
     values: dict[str, object] = {
-        "entries": some,
+        "items": some,
         "total": len(some),
         "offset": 0,
         "limit": 20,

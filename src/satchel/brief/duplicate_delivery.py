@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from satchel.find.kind import Kind
-from satchel.keep.deliveries import LEAST_CHARS, MAX_CHARS, NOBODY
-from satchel.keep.entries.records import ERROR, DuplicateDelivery, Prepared, Writer
+from satchel.keep.deliveries import NOBODY
+from satchel.keep.entries.records import ERROR, LEAST_CHARS, MAX_CHARS, DuplicateDelivery, Prepared, Writer
 from satchel.store.transaction import Transaction
 
 NEARLY = 90

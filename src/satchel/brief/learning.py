@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from satchel.keep.entries.records import (
     ENTRY_TYPES,
+    LEAST_CHARS,
+    MAX_CHARS,
     REVIEW_VERDICT,
     SCRATCHPAD,
     AfterWrite,
@@ -92,11 +94,10 @@ def duplicate_finder() -> FindDuplicates:
     """
 
     def find(transaction: Transaction, writer: Writer, entries: Sequence[Prepared]) -> Mapping[int, DuplicateDelivery]:
-        from satchel.keep.deliveries import NOBODY
-
         places = [place for place, entry in enumerate(entries) if _is_compared(entry)]
         if not places:
             return {}
+        from satchel.keep.deliveries import NOBODY
 
         values = {"run": writer.run, "agent": NOBODY if writer.agent is None else writer.agent}
         if (
@@ -113,6 +114,4 @@ def duplicate_finder() -> FindDuplicates:
 
 def _is_compared(entry: Prepared) -> bool:
     """Whether an entry is a note of such a length that it is compared with what was delivered."""
-    from satchel.keep.deliveries import LEAST_CHARS, MAX_CHARS
-
     return entry.type in _PLAIN and LEAST_CHARS <= len(entry.content) <= MAX_CHARS

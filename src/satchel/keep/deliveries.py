@@ -11,9 +11,6 @@ from satchel.store.transaction import Transaction
 NO_TASK, NO_ROLE, NOBODY = "", "", 0
 """What stands in the table for no task, no role and no agent: nulls would be distinct in its key."""
 
-LEAST_CHARS, MAX_CHARS = 40, 4_000
-"""Of a text that is compared with what was delivered: shorter ones are said by many, longer ones no briefing shows."""
-
 
 @dataclass(frozen=True, slots=True)
 class Receiver:

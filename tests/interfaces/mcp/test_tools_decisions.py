@@ -259,7 +259,7 @@ def test_what_is_wrong_is_refused_and_nothing_is_written(empty: Asker, arguments
         ({"offset": -1}, "offset -1 is out of range"),
         ({"after_seq": -1}, "after_seq -1 is out of range"),
         ({"after_seq": 1, "order": "asc"}, "after_seq reads changes in their order"),
-        ({"query": " "}, "search is empty"),
+        ({"query": " "}, "query is empty"),
         ({"since": "yesterday"}, "since"),
     ],
 )

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from satchel.interfaces.cli.common import (
     agent_option,
+    done,
     given_or_read,
     json_option,
     opened,
@@ -121,6 +122,7 @@ def _run(
         )
         act = partial(run, **operation.renamed(arguments))
         answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, preview=preview) if operation.asks else act()
+        done(satchel)
         cost = _cost(satchel, operation, answer) if with_tokens else None
         if as_json:
             show_json({**operation.as_json(answer), **({} if cost is None else {"answer_tokens": cost})})

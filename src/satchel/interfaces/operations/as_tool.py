@@ -26,14 +26,16 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
         if operation.handler:
             return str(load(operation.handler)(call, format=format, **arguments))
         chosen = _chosen(operation, others, arguments) if others else operation
+        # before anything is written: what was written must not fail to be answered
+        make_text, make_json = load(chosen.text), chosen.json_maker()
         with call.on_cancel(call.service.interrupter()):
             told = {"progress": call.progress} if chosen.reports else {}
             result = chosen.bound(call.service)(**chosen.renamed(arguments), **told)
         return answer(
             call,
             format,
-            lambda: load(chosen.text)(result),
-            lambda: chosen.as_json(result),
+            lambda: make_text(result),
+            lambda: make_json(result),
             agent=arguments.get("agent") if AGENT in chosen.parameters else None,
             files=chosen.files(result),
         )

@@ -140,6 +140,9 @@ class DuplicateDelivery:
 FindDuplicates = Callable[[Transaction, Writer, Sequence[Prepared]], Mapping[int, DuplicateDelivery]]
 """A rule for entries that are about to be written: what they repeat, by their place."""
 
+LEAST_CHARS, MAX_CHARS = 40, 4_000
+"""Of a text that is compared with what was delivered: shorter ones are said by many, longer ones no briefing shows."""
+
 AfterWrite = Callable[[Transaction, Writer, int, Prepared], tuple[str, ...]]
 """A rule for an entry that was just written, with its number: notes for its writer. Its errors undo the write."""
 
