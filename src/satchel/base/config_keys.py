@@ -290,7 +290,7 @@ KEYS: tuple[Key, ...] = (
         "trust.folders",
         tuple,
         (),
-        "Folders whose stores are trusted, with all below them, whoever owns them and may write there: mounts without "
+        "Folders whose stores are trusted, with all below them, whatever their owners and modes: mounts without "
         "modes, containers.",
         example=("/mnt/c/work",),
     ),

@@ -10,7 +10,7 @@ import errno
 import os
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# without waiting, since opening a pipe would wait for whoever writes to it
+# without waiting, since opening a pipe would wait for its writer
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 

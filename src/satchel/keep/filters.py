@@ -136,14 +136,15 @@ def liveness(column: str) -> Filter:
     return Filter("status", choice_check("status", LIVENESS), apply, "live")
 
 
-def tags(field: str, table: str, of_item: str, link: str) -> Filter:
-    """Return a filter by several names that an item may have many of.
+def several(field: str, of_item: str, link: str, *, may_need_all: bool = False) -> Filter:
+    """Return a filter by several names that an item may have many of, such as tags.
 
     Args:
-        table: of the names.
+        field: the filter's name and the table of the names.
         of_item: the column with the item's number.
         link: the table that links both, its column with the item and its column with the name, as in
             ``constraint_tags constraint_id tag_id``.
+        may_need_all: whether :data:`MATCH` says that an item needs all of them.
     """
     links, item, name_of = link.split()
 
@@ -154,9 +155,9 @@ def tags(field: str, table: str, of_item: str, link: str) -> Filter:
         return checked
 
     def apply(view: View, wanted: tuple[str, ...]) -> None:
-        needs_all = field == "tags" and view.asked.chosen["match"] == "all"
+        needs_all = may_need_all and view.asked.chosen["match"] == "all"
         was_empty = view.is_empty
-        numbers = {number for name in wanted if (number := view.number(table, table[:-1], name)) is not None}
+        numbers = {number for name in wanted if (number := view.number(field, field[:-1], name)) is not None}
         view.is_empty = was_empty or not numbers or (needs_all and len(numbers) < len(wanted))
         if numbers:
             every = f" GROUP BY {item} HAVING count(*) = {len(numbers)}" if needs_all else ""

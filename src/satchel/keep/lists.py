@@ -52,11 +52,12 @@ def find(
         if listing.begin is not None:
             listing.begin(view)
         chosen = [one for one in listing.filters if one.name in asked.chosen]
-        for one in chosen if project is None or not view.is_empty else ():
+        # without a run no name is looked up; without a project an unknown layer is an error all the same
+        for one in () if view.is_empty else chosen:
             if one.apply is not None:
                 one.apply(view, asked.chosen[one.name])
-        if project is None:
-            view.notes[:] = view.notes[:1] if listing.in_run else [projects.NOTHING_YET]
+        if project is None and not listing.in_run:
+            view.notes[:] = [projects.NOTHING_YET]
         elif not view.is_empty:
             _add_common(view, listing)
             items, total = _list(view, listing) if asked.query is None else _search(view, listing, asked.query)

@@ -247,7 +247,7 @@ def roll_back(connection: apsw.Connection) -> None:
 
 def _set_up(connection: apsw.Connection, access: Access) -> None:
     connection.set_busy_timeout(access.wait_ms)
-    # without this guarantee SQLite prepares a statement anew whenever a value that might change its plan is bound:
+    # without this guarantee SQLite prepares a statement again whenever a value that might change its plan is bound:
     # measured, 3 to 10 microseconds for each of the small queries of a write
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)

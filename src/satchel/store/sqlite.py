@@ -275,7 +275,7 @@ class SqliteEngine:
         return f"{rows} rows were left out: text of theirs is not UTF-8; `satchel doctor` names them"
 
     def check_again(self) -> None:
-        """Look at the file anew before the next transaction, as after it was replaced by another state."""
+        """Look at the file again before the next transaction, as after it was replaced by another state."""
         self._identity = None
 
     def close(self) -> None:
@@ -347,7 +347,7 @@ class SqliteEngine:
         raise known from error
 
     def _memo_for(self, connection: apsw.Connection) -> dict[Hashable, Any]:
-        """Return the memo, emptied if anyone else has written since; then it is asked anew whether we may write."""
+        """Return the memo, emptied if anyone else has written since; then it is asked again whether we may write."""
         if connection.data_version() != self._memo_version:
             self._memo.clear()
             migrations.check_writable(connection, self.file)

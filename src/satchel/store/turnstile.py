@@ -1,8 +1,9 @@
 """Fair turns for the writers of one store, across processes.
 
-SQLite's busy handler lets whoever polls luckiest write again and again. Two lock files make a queue of depth one: a
-writer holds ``-turn`` while it waits for ``-lock``, so the process that just wrote cannot overtake the one that waits.
-Correctness never rests on this: whoever cannot get a turn in time goes on without one, and SQLite decides.
+SQLite's busy handler lets the process that polls luckiest write again and again. Two lock files make a queue of depth
+one: a writer holds ``-turn`` while it waits for ``-lock``, so the process that just wrote cannot overtake the one that
+waits.
+Correctness never rests on this: a process that gets no turn in time goes on without one, and SQLite decides.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-# first pause, factor, bound: whoever waits for the turn asks the more often the longer it has waited, so that turns
-# come nearly in the order of asking; whoever has the turn is the next in any case and asks often
+# first pause, factor, bound: a process that waits for the turn asks the more often the longer it has waited, so that
+# turns come nearly in the order of asking; the one that has the turn is the next in any case and asks often
 _TURN_PAUSES = (0.002, 0.7, 0.0002)
 _LOCK_PAUSES = (0.00005, 1.5, 0.0003)
 

@@ -1,6 +1,6 @@
 """Files that are being made beside a store: backups under way, and drafts of a restore. A killed process leaves them.
 
-Who makes one holds a lock on it (``flock``) until it has its name, so that whoever sweeps can tell what is alive.
+Who makes one holds a lock on it (``flock``) until it has its name, so that a sweep can tell what is alive.
 """
 
 from __future__ import annotations

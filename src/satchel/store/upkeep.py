@@ -121,7 +121,7 @@ def restore(engine: SqliteEngine, source: Path, progress: Progress | None = None
     with explained(access.file), unfinished.making(draft):
         _copy(source, draft)
         with closing(apsw.Connection(str(draft))) as copy:
-            # now, since whoever has the store open would not look at its version again
+            # now, since a process that has the store open would not look at its version again
             uid = migrations.finish_copy(copy, source, now, engine.trust)
         try:
             previous, was_damaged = _overwrite(engine, draft, now, progress), False

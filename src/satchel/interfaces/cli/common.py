@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from satchel.base.errors import InvalidInput, SatchelError
-from satchel.base.paging import DEFAULT_LIMIT, ORDERS
 from satchel.client import Satchel, open_satchel
 from satchel.interfaces.cli import outcome
 from satchel.store.daily import back_up_when_due
@@ -49,28 +48,6 @@ def agent_option(command: Command) -> Command:
 def json_option(command: Command) -> Command:
     """Add ``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")(command)
-
-
-def since_option(command: Command) -> Command:
-    """Add ``--since``."""
-    return click.option("--since", metavar="TIME", help="ISO 8601, or an age such as 90m or 2d.")(command)
-
-
-def page_options(command: Command) -> Command:
-    """Add ``--limit`` and ``--offset``, which every list takes."""
-    limit = click.option(
-        "--limit", type=int, default=DEFAULT_LIMIT, show_default=True, help="0 to 500; 0 gives the total."
-    )
-    return limit(click.option("--offset", type=int, default=0, help="How many to skip.")(command))
-
-
-def change_options(command: Command) -> Command:
-    """Add what every list of things that change takes beside its own filters: times, cursor, order and page."""
-    cursor = click.option(
-        "--after-seq", type=int, metavar="N", help="Only what changed after this number, in that order."
-    )
-    order = click.option("--order", type=click.Choice(ORDERS), help="By time, instead of the usual order.")
-    return since_option(cursor(order(page_options(command))))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What became of the command that runs: what its errors are reported by."""
+"""Whether the command that runs has done its work, which decides how an error is reported."""
 
 has_kept = False
-"""Whether it has done what it was to do, and wrote: only its answer can still fail."""
+"""Whether it has written what it was to write, so that only its answer can still fail."""

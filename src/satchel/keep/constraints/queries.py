@@ -60,7 +60,7 @@ LISTING = Listing(
         filters.named("category", "categories", "c.category_id"),
         filters.author("c.created_by"),
         filters.MATCH,
-        filters.tags("tags", "tags", "c.id", "constraint_tags constraint_id tag_id"),
+        filters.several("tags", "c.id", "constraint_tags constraint_id tag_id", may_need_all=True),
     ),
     usual=Order("priority", "c.priority DESC, c.created_at DESC, c.id DESC"),
     changed=("created_at", "deactivated_at"),

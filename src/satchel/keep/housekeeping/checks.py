@@ -141,9 +141,9 @@ def _check_file(engine: SqliteEngine) -> Check:
     found = upkeep.file_problems(engine)
     if found:
         problem = f"{one_line(found[0])} ({len(found)} in all)"
-        # the index can be made anew from what is kept, so its damage is no reason to go back to a backup
+        # the index can be rebuilt from what is kept, so its damage is no reason to go back to a backup
         if all(index.is_about_index(problem) for problem in found):
-            return Check("file", "failed", f"{problem}; `satchel rebuild` makes the index anew")
+            return Check("file", "failed", f"{problem}; `satchel rebuild` rebuilds the index")
         return _beyond_repair("file", problem, engine)
     return Check("file", "ok", "the full integrity check passed")
 
@@ -160,7 +160,7 @@ def _check_counts(engine: SqliteEngine) -> Check:
     with engine.read() as transaction:
         found = count_problems(transaction)
     if found:
-        return Check("counts", "failed", f"{'; '.join(found)}; `satchel rebuild` counts anew")
+        return Check("counts", "failed", f"{'; '.join(found)}; `satchel rebuild` recounts")
     return Check("counts", "ok", "the decisions are counted as they are")
 
 

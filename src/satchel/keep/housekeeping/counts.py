@@ -1,4 +1,4 @@
-"""What is counted and copied beforehand, compared with the tables it comes from, and made anew."""
+"""What is counted and copied beforehand, compared with the tables it comes from, and recounted."""
 
 from __future__ import annotations
 

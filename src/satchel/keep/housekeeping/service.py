@@ -103,7 +103,7 @@ class Housekeeping:
             return newest
         raise NotFound(
             f"there is no usable backup of {self._engine.file}{'' if is_mine else ' that is known to be yours'}",
-            "Name a copy that you have: `satchel restore PATH`, or begin anew: `satchel init --new`",
+            "Name a copy that you have: `satchel restore PATH`, or begin with an empty store: `satchel init --new`",
         )
 
     def restore(self, source: Path, progress: Progress | None = None) -> Restored:
