@@ -3,6 +3,7 @@
 DEFAULT_TOOLS = [
     "write_context",
     "read_context",
+    "get_items",
     "search",
     "set_decision",
     "get_decision",

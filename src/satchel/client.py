@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from satchel.keep.finding import Finding
     from satchel.keep.housekeeping import Housekeeping
     from satchel.keep.importing import Importing
+    from satchel.keep.items import Items
     from satchel.keep.messages.service import Messages
     from satchel.keep.names import Agents
     from satchel.keep.packages import Packages
@@ -202,6 +203,13 @@ class Satchel:
         from satchel.keep.finding import Finding
 
         return Finding(self.workplace)
+
+    @cached_property
+    def items(self) -> Items:
+        """Items of any kind, whole, by their short ids."""
+        from satchel.keep.items import Items
+
+        return Items(self.workplace)
 
     @cached_property
     def housekeeping(self) -> Housekeeping:

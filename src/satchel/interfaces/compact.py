@@ -87,6 +87,14 @@ class _Common:
         self.line = f"all {' '.join(parts)} unless noted" if parts else ""
 
 
+def entry_lines(entry: Entry) -> list[str]:
+    """Return an entry that stands by itself: all that it has, with its run."""
+    alone = _common([entry])
+    alone.year = ""
+    first, *content = _entry_lines(entry, alone)
+    return [f"{first} run:{value_text(entry.run_id)}", *content]
+
+
 def _common(entries: Sequence[Entry]) -> _Common:
     return _Common(entries)
 

@@ -27,7 +27,7 @@ from satchel.keep.packages import TYPES as PACKAGE_TYPES
 from tool_asking import Asker
 
 READING = {
-    "context": ["read_context"],
+    "context": ["read_context", "get_items"],
     "search": ["search"],
     "decisions": ["get_decision", "find_decisions"],
     "constraints": ["get_constraints"],
@@ -87,7 +87,7 @@ def test_only_what_deletes_is_called_destructive() -> None:
 
 
 def test_the_default_tools_cost_little() -> None:
-    assert cost(*DEFAULT_TOOLSETS) < 1_600
+    assert cost(*DEFAULT_TOOLSETS) < 1_700
 
 
 def test_all_tools_leave_room_for_those_to_come() -> None:
@@ -222,6 +222,7 @@ ANSWERING: list[tuple[str, dict[str, Any]]] = [
     ("get_briefing", {}),
     ("report_error", {"error_type": "KeyError", "message": "x"}),
     ("report_outcome", {"solution": "y1"}),
+    ("get_items", {"ids": ["c1"]}),
     ("save_package", {"summary": "x", "content": "x"}),
     ("save_strategy", {"topic": "t", "insight": "x"}),
     ("send_message", {"message": "x", "to": "ann"}),

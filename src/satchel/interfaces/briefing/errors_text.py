@@ -17,6 +17,7 @@ from satchel.interfaces.ledger.compact_lines import (
     list_text,
     moment_text,
     note_lines,
+    single_lines,
     span_text,
 )
 from satchel.interfaces.text_parts import content_lines, value_text, year_of
@@ -39,11 +40,19 @@ def reported_text(reported: Reported) -> str:
         year = year_of(reported.solutions[0].created_at)
         given = None if recorded is None else recorded.id
         page = Page(reported.solutions, len(reported.solutions), 0, len(reported.solutions))
-        shown = [_line(solution, year, with_text=solution.id != given) for solution in reported.solutions]
+        shown = [solution_line(solution, year, with_text=solution.id != given) for solution in reported.solutions]
         lines.append(list_text("solutions, best first", page, shown, (NO_AGENT,)))
     else:
         lines.append("no solution is known yet")
     return "\n".join([*lines, *note_lines(reported.notes)])
+
+
+def pattern_lines(pattern: ErrorPattern) -> list[str]:
+    """Return all of an error: how often it was met, its first report, and every solution."""
+    lines = [_met(pattern, is_new=False), *content_lines(pattern.example)]
+    if not pattern.solutions:
+        return [*lines, "no solution is known yet"]
+    return [*lines, *(part for one in pattern.solutions for part in single_lines(solution_line(one, "")))]
 
 
 def solution_text(solution: Solution, *, is_recorded: bool) -> str:
@@ -58,7 +67,8 @@ def outcome_counts(helped: int, failed: int) -> tuple[str, ...]:
 
 
 def _met(pattern: ErrorPattern, is_new: bool) -> str:
-    met = "new" if is_new else f"met {pattern.occurrences} times since {moment_text(pattern.created_at)}"
+    often = f"{pattern.occurrences} time{'s' * (pattern.occurrences != 1)}"
+    met = "new" if is_new else f"met {often} since {moment_text(pattern.created_at)}"
     lang = "" if pattern.lang is None else f", lang:{value_text(pattern.lang)}"
     kept = f"kept {span_text(pattern.ttl_days * _DAY_MS)} after {moment_text(pattern.last_seen)} UTC"
     return f"{pattern.ref} {value_text(pattern.error_type)}, {met}{lang}, {kept}"
@@ -72,7 +82,8 @@ def _start(solution: Solution) -> str:
     return f"{solution.ref} {solution.standing} {solution.confidence}/10 {solution.state}"
 
 
-def _line(solution: Solution, year: str, *, with_text: bool) -> Line:
+def solution_line(solution: Solution, year: str, *, with_text: bool = True) -> Line:
+    """Return the line of a solution, with its text below."""
     changed = (f"changed {moment_text(solution.updated_at, year)}",)
     return Line(
         start=_start(solution),

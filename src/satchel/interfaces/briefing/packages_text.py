@@ -9,6 +9,7 @@ what it holds stands below that, and a note says why where there is none.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from satchel.base.paging import Page
 from satchel.find.kind import Kind
@@ -42,17 +43,15 @@ def contents_text(contents: Sequence[PackageContent]) -> str:
     """Render what packages hold for an agent, each under its summary; all is there but uid and own seq."""
     found = [(one.package, one.text) for one in contents if one.package is not None]
     year = year_of(found[0][0].created_at) if found else ""
-    lines = [
-        _line(
-            package,
-            (f"run:{value_text(package.run_id)}", *_cells(package)),
-            year,
-            [*content_lines(package.summary), *([] if text is None else content_lines(text))],
-        )
-        for package, text in found
-    ]
+    lines = [content_line(package, text, year) for package, text in found]
     text = list_text("packages with what they hold", Page(tuple(found), len(found), 0, len(found)), lines, _RUN_BLANKS)
     return "\n".join([text, *note_lines(content_notes(contents))])
+
+
+def content_line(package: Package, text: str | None, year: str) -> Line:
+    """Return the line of a package, with its summary and what it holds below."""
+    below = [*content_lines(package.summary), *([] if text is None else content_lines(text))]
+    return _line(package, (f"run:{value_text(package.run_id)}", *_cells(package)), year, below)
 
 
 def content_notes(contents: Sequence[PackageContent]) -> list[str]:
@@ -102,6 +101,13 @@ def _own(package: Package) -> tuple[str, ...]:
 
 def contents_fields(contents: Sequence[PackageContent]) -> dict[str, object]:
     """Return what packages hold as JSON fields; one without a text has a reason."""
+    return {"packages": [content_fields(one) for one in contents]}
+
+
+def content_fields(content: PackageContent) -> dict[str, object]:
+    """Return a package with what it holds as JSON fields."""
     from satchel.interfaces.to_json import fields_of
 
-    return {"packages": [{**(fields.pop("package", None) or {}), **fields} for fields in map(fields_of, contents)]}
+    fields: dict[str, object] = fields_of(content)
+    package: Any = fields.pop("package", None) or {}
+    return {**package, **fields}

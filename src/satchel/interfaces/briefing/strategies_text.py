@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from satchel.interfaces.briefing.errors_text import outcome_counts
-from satchel.interfaces.ledger.compact_lines import NO_AGENT, agent_cell, note_lines
-from satchel.interfaces.text_parts import value_text
+from satchel.interfaces.ledger.compact_lines import NO_AGENT, Line, agent_cell, note_lines
+from satchel.interfaces.text_parts import content_lines, value_text
 from satchel.keep.strategies import Strategy
 
 
@@ -17,6 +17,17 @@ def saved_text(strategy: Strategy) -> str:
 def judged_text(strategy: Strategy) -> str:
     """Say how often a strategy helped and did not."""
     return " ".join([_named(strategy), *outcome_counts(strategy.helped, strategy.not_helped)])
+
+
+def strategy_line(strategy: Strategy) -> Line:
+    """Return the line of a strategy, with what was done below."""
+    return Line(
+        start=_named(strategy),
+        cells=(agent_cell(strategy.agent),),
+        own=outcome_counts(strategy.helped, strategy.not_helped),
+        moment=strategy.created_at,
+        below=tuple(content_lines(strategy.insight)),
+    )
 
 
 def _named(strategy: Strategy) -> str:

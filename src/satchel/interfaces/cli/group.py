@@ -20,6 +20,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "write": "Keep a note",
         "read": "Read or search notes",
         "search": "Search everything the project keeps",
+        "show": "Show items of any kind in full",
         "brief": "Brief an agent inside a token budget",
     },
     "What binds everyone": {
@@ -61,6 +62,7 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
     "read": ("entries",),
     "prune": ("entries",),
     "search": ("search",),
+    "show": ("items",),
     "decide": ("decisions",),
     "decisions": ("decisions",),
     "clear": ("admin",),

@@ -93,6 +93,12 @@ def list_text(title: str, page: Page[Item], lines: Sequence[Line], blanks: Seque
     return "\n".join([first, *rest, *note_lines(() if kept is None else kept.notes)])
 
 
+def single_lines(line: Line) -> list[str]:
+    """Return an item that stands by itself: all that its line has, with the day and year of its time."""
+    said = (cell for cell in line.cells if cell is not None)
+    return [" ".join([line.start, *said, *line.own, moment_text(line.moment), *line.after]), *line.below]
+
+
 def note_lines(notes: Sequence[str]) -> list[str]:
     """Return notes, each behind its mark."""
     return [line for note in notes for line in content_lines(note, "note:")]

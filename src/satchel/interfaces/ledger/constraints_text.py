@@ -29,23 +29,24 @@ def constraints_text(page: ConstraintPage) -> str:
     """Render a page of constraints for an agent; all is there but uid, own seq and score."""
     year = year_of(page.constraints[0].created_at) if page.constraints else ""
     title = "constraints #tags" if any(len(constraint.tags) > 1 for constraint in page.constraints) else "constraints"
-    lines = [
-        Line(
-            start=constraint.ref,
-            cells=(
-                _category(constraint.category),
-                constraint.priority,
-                layer_cell(constraint.layer),
-                agent_cell(constraint.agent),
-            ),
-            own=names_text("#", constraint.tags),
-            moment=constraint.created_at,
-            after=() if constraint.active else (_inactive(constraint, year),),
-            below=tuple(content_lines(constraint.text)),
-        )
-        for constraint in page.constraints
-    ]
-    return list_text(title, page, lines, _BLANKS)
+    return list_text(title, page, [constraint_line(constraint, year) for constraint in page.constraints], _BLANKS)
+
+
+def constraint_line(constraint: Constraint, year: str) -> Line:
+    """Return the line of a constraint, with its text below."""
+    return Line(
+        start=constraint.ref,
+        cells=(
+            _category(constraint.category),
+            constraint.priority,
+            layer_cell(constraint.layer),
+            agent_cell(constraint.agent),
+        ),
+        own=names_text("#", constraint.tags),
+        moment=constraint.created_at,
+        after=() if constraint.active else (_inactive(constraint, year),),
+        below=tuple(content_lines(constraint.text)),
+    )
 
 
 def added_text(constraint: Constraint) -> str:

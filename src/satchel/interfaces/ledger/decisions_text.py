@@ -52,7 +52,7 @@ def decisions_text(page: DecisionPage) -> str:
     """Render a page of decisions for an agent; all is there but uid, own seq and score."""
     lists = any(len(decision.tags) > 1 or len(decision.scopes) > 1 for decision in page.decisions)
     year = year_of(page.decisions[0].updated_at) if page.decisions else ""
-    lines = [_line(decision, year) for decision in page.decisions]
+    lines = [decision_line(decision, year) for decision in page.decisions]
     return list_text("decisions #tags @scopes" if lists else "decisions", page, lines, _BLANKS)
 
 
@@ -178,7 +178,8 @@ def _cells(state: Decision | DecisionState) -> tuple[str | None, str | None, str
     )
 
 
-def _line(decision: Decision, year: str) -> Line:
+def decision_line(decision: Decision, year: str) -> Line:
+    """Return the line of a decision, with its rationale below."""
     made = decision.created_at
     return Line(
         start=f"{decision.ref} {value_text(decision.key)}: {decision_value(decision.value)}",

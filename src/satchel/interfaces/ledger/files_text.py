@@ -44,24 +44,25 @@ _FIELD = re.compile(rf"{'|'.join((*CHANGES, *LAYERS))}|by|kept|(?:worktree|layer
 
 def changes_text(page: FileChangePage) -> str:
     """Render a page of file changes for an agent; all is there but uid, own seq and score."""
-    lines = [
-        Line(
-            start=change.ref,
-            cells=(
-                _file(change.file),
-                change.change,
-                agent_cell(change.agent),
-                _worktree(change.worktree),
-                layer_cell(change.layer),
-                f"kept {span_text(change.expires_at - change.created_at)}",
-            ),
-            own=(),
-            moment=change.created_at,
-            below=() if change.description is None else tuple(content_lines(change.description)),
-        )
-        for change in page.changes
-    ]
-    return list_text("file changes", page, lines, _CHANGE_BLANKS)
+    return list_text("file changes", page, [change_line(change) for change in page.changes], _CHANGE_BLANKS)
+
+
+def change_line(change: FileChange) -> Line:
+    """Return the line of a change, with what was done below."""
+    return Line(
+        start=change.ref,
+        cells=(
+            _file(change.file),
+            change.change,
+            agent_cell(change.agent),
+            _worktree(change.worktree),
+            layer_cell(change.layer),
+            f"kept {span_text(change.expires_at - change.created_at)}",
+        ),
+        own=(),
+        moment=change.created_at,
+        below=() if change.description is None else tuple(content_lines(change.description)),
+    )
 
 
 def recorded_text(change: FileChange) -> str:

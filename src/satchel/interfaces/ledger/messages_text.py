@@ -21,7 +21,7 @@ _ME, _ALL = "me", "all"
 def messages_text(page: MessagePage) -> str:
     """Render a page of an agent's messages; all is there but uid, own seq and score."""
     year = year_of(page.messages[0].created_at) if page.messages else ""
-    lines = [_line(message, page.agent, year) for message in page.messages]
+    lines = [message_line(message, page.agent, year) for message in page.messages]
     return list_text(f"messages for {value_text(page.agent)}, {page.unread} unread in all", page, lines, _BLANKS)
 
 
@@ -45,12 +45,13 @@ def marked_text(marked: MarkedRead) -> str:
     return "\n".join([*lines, f"{marked.unread} unread left for {value_text(marked.agent)}"])
 
 
-def _line(message: Message, reader: str, year: str) -> Line:
+def message_line(message: Message, reader: str | None, year: str) -> Line:
+    """Return the line of a message as its reader sees it, with its text and payload below."""
     has_payload = message.payload is not None
     if message.read_at is not None:
         state = f"read {moment_text(message.read_at, year)}"
     else:
-        state = "sent" if message.sender == reader else "unread"
+        state = "sent" if reader is not None and message.sender == reader else "unread"
     return Line(
         start=message.ref,
         cells=(

@@ -11,6 +11,7 @@ from satchel.interfaces.operations import (
     entries,
     errors,
     files,
+    items,
     messages,
     packages,
     runs,
@@ -21,6 +22,7 @@ from satchel.interfaces.operations.declaration import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
     *entries.OPERATIONS,
+    *items.OPERATIONS,
     *search.OPERATIONS,
     *decisions.OPERATIONS,
     *constraints.OPERATIONS,

@@ -8,7 +8,7 @@ from satchel.find.kind import Kind
 from satchel.keep import filters
 from satchel.keep.entries.records import COLUMNS, SOURCE, Entry, entry_of, type_number
 from satchel.keep.listing import Listing, RunFilters, View
-from satchel.store.transaction import Row
+from satchel.store.transaction import Row, Transaction
 
 
 class EntryFilters(RunFilters, total=False):
@@ -31,6 +31,16 @@ class EntryFilters(RunFilters, total=False):
 def _make(view: View, rows: Sequence[Row]) -> tuple[Entry, ...]:
     run_id = view.fields["run_id"]
     return tuple(entry_of(row, run_id, view.scores.get(row[0])) for row in rows)
+
+
+def load(transaction: Transaction, project_id: int, number: int) -> Entry | None:
+    """Return one entry, of any run, or None where the project has no such one."""
+    row = transaction.one(
+        f"SELECT {COLUMNS}, r.run_id FROM {SOURCE} JOIN runs r ON r.id = c.run_id "
+        "WHERE c.project_id = :project AND c.id = :id",
+        {"project": project_id, "id": number},
+    )
+    return None if row is None else entry_of(row, row[-1])
 
 
 LISTING = Listing(

@@ -120,6 +120,19 @@ def change_of(row: Row, score: float | None = None) -> FileChange:
     return FileChange(number, uid.hex(), seq, file, kind, agent, worktree, layer, description, created, expires, score)
 
 
+def load(transaction: Transaction, project_id: int, number: int, now: int) -> FileChange | None:
+    """Return one change, or None where the project has no such one or it has expired.
+
+    Args:
+        now: milliseconds UTC.
+    """
+    row = transaction.one(
+        f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id = :id AND c.expires_at > :now",
+        {"project": project_id, "id": number, "now": now},
+    )
+    return None if row is None else change_of(row)
+
+
 def by_others(
     transaction: Transaction,
     project_id: int,

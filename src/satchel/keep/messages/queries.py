@@ -160,6 +160,15 @@ def load(transaction: Transaction, reader: Reader, number: int) -> Message:
     return _message(row, None)
 
 
+def load_visible(transaction: Transaction, reader: Reader, number: int) -> Message | None:
+    """Return one message, or None where the reader has neither got nor sent such a one."""
+    row = transaction.one(
+        f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE m.id = {number} AND {IS_MINE_OR_SENT} AND {ALIVE} AND {NOT_GONE}",
+        reader.values,
+    )
+    return None if row is None else _message(row, None)
+
+
 def _message(row: Row, score: float | None) -> Message:
     number, uid, seq, sender, to, kind, priority, text, stored, reply_to, thread, created, expires, read_at = row
     payload: object = stored

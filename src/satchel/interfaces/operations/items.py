@@ -1,0 +1,38 @@
+"""Items of any kind by their ids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from satchel.interfaces.operations.declaration import Operation, Parameter
+from satchel.interfaces.operations.parameters import AGENT
+
+if TYPE_CHECKING:
+    from satchel.keep.items import OpenedItems
+
+
+def _files(opened: OpenedItems) -> list[str | None]:
+    records = [getattr(item.record, "package", item.record) for item in opened.items]
+    return [getattr(record, "file", getattr(record, "path", None)) for record in records]
+
+
+OPERATIONS = (
+    Operation(
+        tool="get_items",
+        toolset="context",
+        about="Open items of any kind in full by id, as those that a briefing or search shortened.",
+        command=("show",),
+        help="Show items of any kind in full, by their short ids.",
+        examples=("show e14 d1 c3",),
+        parameters=(
+            Parameter("ids", list[str], about="As e14, d1; up to 20", required=True, option="ID...", passed_as="refs"),
+            Parameter("offset", int, about="Characters of text to skip", option=None),
+            AGENT,
+        ),
+        run="items.read",
+        text="items_text:items_text",
+        shown="items_text:whole_text",
+        fields="items_text:items_fields",
+        names_files=_files,
+    ),
+)

@@ -1,0 +1,179 @@
+"""Items of any kind, whole, by their short ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.paging import check_whole
+from satchel.find.kind import Kind
+from satchel.keep import projects
+from satchel.keep.constraints import updates as constraints
+from satchel.keep.decisions import state as decision_states
+from satchel.keep.decisions import updates as decisions
+from satchel.keep.entries import queries as entries
+from satchel.keep.files import changes
+from satchel.keep.kinds import KINDS, read_ref
+from satchel.keep.messages import queries as messages
+from satchel.keep.messages.visibility import NOBODY, Reader, find_reader
+from satchel.keep.names import check_identifier
+from satchel.keep.packages.service import Packages
+from satchel.keep.patterns import updates as patterns
+from satchel.keep.patterns.records import LEAST, SOLUTION_LETTER, Solution, solution_number
+from satchel.keep.projects import Workplace
+from satchel.keep.strategies import updates as strategies
+from satchel.store.transaction import Transaction
+
+MAX_ITEMS = 20
+"""How many items one call opens at most."""
+
+_MAX_OFFSET = 2**53
+_SOLUTION = "solution"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One item.
+
+    Attributes:
+        ref: its short id.
+        kind: what it is, as search names kinds, or solution.
+        record: its record; of a package what it holds.
+    """
+
+    ref: str
+    kind: str
+    record: object
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedItems:
+    """Items that were asked for by their ids, in the order asked.
+
+    Attributes:
+        reader: whose messages are shown; None is nobody's.
+        offset: how many characters of their text the reader has had.
+        notes: which ids are unknown.
+    """
+
+    items: tuple[Item, ...]
+    reader: str | None
+    offset: int
+    notes: tuple[str, ...] = ()
+
+
+class _Wanted(NamedTuple):
+    """What an id names: its short id as it is written, its kind, and its number."""
+
+    ref: str
+    kind: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    """Where items are looked up, for whom and when."""
+
+    transaction: Transaction
+    project_id: int
+    reader: Reader
+
+
+def _decision(at: _Snapshot, number: int) -> object:
+    found = decision_states.load_number(at.transaction, at.project_id, number)
+    return None if found is None else decisions.decision(found)
+
+
+def _solution(at: _Snapshot, number: int) -> Solution | None:
+    try:
+        found = patterns.load_solution(at.transaction, at.project_id, number)
+    except NotFound:
+        return None
+    # with its error what fixed it has expired
+    return None if patterns.load(at.transaction, at.project_id, found.pattern_id, at.reader.now) is None else found
+
+
+_LOADERS: Mapping[str, Callable[[_Snapshot, int], object]] = {
+    KINDS[Kind.ENTRY].name: lambda at, number: entries.load(at.transaction, at.project_id, number),
+    KINDS[Kind.DECISION].name: _decision,
+    KINDS[Kind.CONSTRAINT].name: lambda at, number: constraints.load(at.transaction, at.project_id, number),
+    KINDS[Kind.MESSAGE].name: lambda at, number: messages.load_visible(at.transaction, at.reader, number),
+    KINDS[Kind.FILE_CHANGE].name: lambda at, number: changes.load(at.transaction, at.project_id, number, at.reader.now),
+    KINDS[Kind.ERROR_PATTERN].name: lambda at, number: patterns.load(
+        at.transaction, at.project_id, number, at.reader.now, LEAST
+    ),
+    KINDS[Kind.STRATEGY].name: lambda at, number: strategies.load(at.transaction, at.project_id, number),
+    _SOLUTION: _solution,
+}
+"""What loads an item of a kind, or None where there is none; packages, whose files are read, load by themselves."""
+
+_PACKAGE = KINDS[Kind.PACKAGE].name
+
+
+class Items:
+    """What the project keeps, item by item."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        self._workplace = workplace
+
+    def read(self, refs: Sequence[str], *, offset: int = 0, agent: str | None = None) -> OpenedItems:
+        """Return items whole, of messages those that the agent may see. Nothing is marked as read.
+
+        Args:
+            refs: 1 to 20 short ids of any kind; each is shown once, in the order given.
+            offset: how many characters of their text the reader has had.
+            agent: who reads; None takes the default, which may be nobody.
+
+        Returns:
+            The items; a note names the ids that are none, or of none that the project has.
+
+        Raises:
+            InvalidInput: no ids are given, or too many.
+            NotFound: there is none of the items.
+        """
+        work = self._workplace
+        if not isinstance(refs, (list, tuple)) or not 1 <= len(refs) <= MAX_ITEMS:
+            raise InvalidInput("ids is no list of ids", f'Give 1 to {MAX_ITEMS}, as in ["e14", "d1"]')
+        check_whole("offset", offset, _MAX_OFFSET)
+        agent = work.agent if agent is None else agent
+        reader = None if agent is None else check_identifier(agent, "agent")
+        wanted = {ref: _read(ref) for ref in dict.fromkeys(str(ref).strip().lower() for ref in refs)}
+        found, reader = self._load([*dict.fromkeys(one for one in wanted.values() if one is not None)], reader)
+        unknown = [repr(ref[:80]) for ref, one in wanted.items() if one not in found]
+        told = f"the project has no {', '.join(unknown)} that you may see"
+        if not found:
+            raise NotFound(told, "Results of a search and lists show the ids, such as e14")
+        return OpenedItems(tuple(found.values()), reader, offset, (told,) if unknown else ())
+
+    def _load(self, wanted: Sequence[_Wanted], name: str | None) -> tuple[dict[_Wanted | None, Item], str | None]:
+        """Return what there is of the items, in their order, and the reader's name as it was first written."""
+        work = self._workplace
+        records: dict[_Wanted, object] = {}
+        with work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            if project is not None:
+                reader = Reader(project.id, NOBODY, work.clock())
+                if name is not None:
+                    reader, name = find_reader(transaction, project.id, name, reader.now)
+                at = _Snapshot(transaction, project.id, reader)
+                records |= {one: _LOADERS[one.kind](at, one.number) for one in wanted if one.kind != _PACKAGE}
+        # files are read after the snapshot was let go: a slow disk holds up nobody
+        packages = [one for one in wanted if one.kind == _PACKAGE]
+        for content in Packages(work).read_many([one.number for one in packages]) if packages else ():
+            one = next(one for one in packages if one.ref == content.ref)
+            records[one] = None if content.package is None else content
+        return {one: Item(one.ref, one.kind, records[one]) for one in wanted if records.get(one) is not None}, name
+
+
+def _read(ref: str) -> _Wanted | None:
+    """Return what an id names, or None where it is none."""
+    try:
+        if ref.startswith(SOLUTION_LETTER):
+            number = solution_number(ref)
+            return _Wanted(f"{SOLUTION_LETTER}{number}", _SOLUTION, number)
+        kind, number = read_ref(ref)
+    except InvalidInput:
+        return None
+    return _Wanted(kind.ref(number), KINDS[kind].name, number)

@@ -1,0 +1,46 @@
+"""``satchel show``, for people and for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from satchel import open_satchel
+
+Cli = Callable[..., tuple[int, str, str]]
+LONG = "a long text. " * 3_000
+
+
+@pytest.fixture(autouse=True)
+def store(cli: Cli) -> None:
+    """A long entry, a rule, and a message from ann to ben."""
+    with open_satchel(environ={}, settings={"store.durability": "relaxed"}) as satchel:
+        satchel.entries.write("discovery", LONG, agent="ann")
+        satchel.constraints.add("never log a token")
+        satchel.messages.send("rebase first", to="ben", agent="ann")
+
+
+def test_items_are_shown_whole_however_long_they_are(cli: Cli) -> None:
+    status, out, err = cli("show", "c1", "e1")
+    lines = out.splitlines()
+    assert (status, err, lines[0], lines[2]) == (0, "", "2 items, times UTC", " never log a token")
+    assert lines[4] == f" {LONG}"
+
+
+def test_what_is_unknown_is_said_beside_and_is_an_error_where_it_is_all(cli: Cli) -> None:
+    status, out, err = cli("show", "c1", "e9")
+    assert (status, "never log" in out, "no 'e9'" in err, "e9" in out) == (0, True, True, False)
+    assert (cli("show", "e9")[0] != 0, cli("show")[0] != 0) == (True, True)
+
+
+def test_messages_are_shown_to_the_agent_that_they_are_for(cli: Cli) -> None:
+    assert cli("show", "m1")[0] != 0
+    assert "from ann to me unread" in cli("show", "m1", "--agent", "ben")[1]
+    assert "from ann to me unread" in cli("show", "m1", "--agent", "ben")[1]
+
+
+def test_json_is_the_records(cli: Cli) -> None:
+    (item,) = json.loads(cli("show", "c1", "--json")[1])["items"]
+    assert (item["id"], item["kind"], item["text"]) == ("c1", "constraint", "never log a token")

@@ -1,0 +1,145 @@
+"""The tool get_items, called as an agent calls it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from satchel import Satchel
+from satchel.base.tokens import token_counter
+from satchel.interfaces.mcp.registry import Registry
+from satchel.interfaces.mcp.tools import ALL_TOOLS
+from tool_asking import Asker
+
+EVERY = ["e1", "d1", "c1", "m1", "f1", "p1", "x1", "y1", "s1"]
+
+
+@pytest.fixture
+def ask(satchel: Satchel) -> Asker:
+    """A store with something of every kind, by ann."""
+    satchel.runs.start("night")
+    satchel.entries.write("discovery", "sessions live\nin src/auth.py", task_id="T1", file="src/auth.py", agent="ann")
+    satchel.decisions.set("session_ttl", 300, rationale="matches the gateway", tags=["auth"], agent="ann")
+    satchel.constraints.add("never log a token", category="security", priority="critical", agent="ann")
+    satchel.messages.send("rebase first", to="ben", payload={"branch": "main"}, agent="ann")
+    satchel.files.record("src/auth.py", "modified", description="reads the key once", agent="ann")
+    satchel.packages.save("why it failed", content="all of it", agent="ann")
+    satchel.patterns.report("KeyError", "no key", solution="give a default", agent="ann")
+    satchel.strategies.save("tokens", "refresh them early", lang="python", agent="ann")
+    return Asker(satchel)
+
+
+def test_every_kind_is_shown_with_all_that_it_has(ask: Asker) -> None:
+    ask.satchel.decisions.set("session_ttl", 600)
+    ask.satchel.constraints.deactivate("c1", "the log is off", agent="ben")
+    text = re.sub(r"\d{8} \d{6}\.\d{3}", "WHEN", ask.text("get_items", ids=EVERY, agent="ben"))
+    assert text.splitlines() == [
+        "9 items, times UTC",
+        "e1 discovery by ann task:T1 file:src/auth.py WHEN run:night",
+        " sessions live",
+        " in src/auth.py",
+        "d1 session_ttl: 600 v1.0.0 active r2 #auth WHEN",
+        " matches the gateway",
+        'c1 security critical by ann WHEN inactive by ben WHEN because "the log is off"',
+        " never log a token",
+        "m1 info medium from ann to me unread kept 7d payload WHEN",
+        " rebase first",
+        ' {"branch":"main"}',
+        "f1 src/auth.py modified by ann kept 7d WHEN",
+        " reads the key once",
+        "p1 run:night research medium by ann bytes:9 WHEN",
+        " why it failed",
+        " all of it",
+        "x1 KeyError, met 1 time since WHEN, kept 90d after WHEN UTC",
+        " no key",
+        "y1 tentative 5/10 active by ann WHEN",
+        " give a default",
+        "y1 tentative 5/10 active by ann WHEN for x1",
+        " give a default",
+        "s1 tokens lang:python by ann WHEN",
+        " refresh them early",
+    ]
+
+
+def test_json_is_each_record_with_its_id_and_kind(ask: Asker) -> None:
+    answered = ask.fields("get_items", ids=[*EVERY, "e9"], agent="ben")
+    assert [(one["id"], one["kind"]) for one in answered["items"]] == list(
+        zip(
+            EVERY,
+            [
+                "entry",
+                "decision",
+                "constraint",
+                "message",
+                "file_change",
+                "package",
+                "error_pattern",
+                "solution",
+                "strategy",
+            ],
+            strict=True,
+        )
+    )
+    by_id: dict[str, dict[str, Any]] = {one["id"]: one for one in answered["items"]}
+    assert (by_id["d1"]["value"], by_id["p1"]["text"], by_id["x1"]["solutions"][0]["id"]) == (300, "all of it", "y1")
+    assert answered["notes"] == ["the project has no 'e9' that you may see"]
+
+
+def test_what_is_unknown_is_named_and_an_error_only_if_it_is_all(ask: Asker) -> None:
+    assert ask.text("get_items", ids=["e9", "e1"]).splitlines()[-1] == (
+        "note: the project has no 'e9' that you may see"
+    )
+    assert ask.refused("get_items", ids=["e9", "what"]).startswith("error [not_found]: the project has no 'e9', 'what'")
+
+
+def test_messages_to_others_are_unknown(ask: Asker) -> None:
+    assert "[not_found]" in ask.refused("get_items", ids=["m1"], agent="eve")
+
+
+def test_one_id_may_come_as_text(ask: Asker) -> None:
+    assert ask.text("get_items", ids="d1") == ask.text("get_items", ids=["d1"])
+
+
+def test_a_long_answer_is_cut_and_the_calls_it_names_give_the_rest(ask: Asker) -> None:
+    long = "".join(f"line {number} of a long text\n" for number in range(1_200)).strip()
+    ask.satchel.entries.write("discovery", long)
+    ask.satchel.entries.write("discovery", " ".join(f"word{number}" for number in range(4_000)))
+    call: dict[str, Any] = {"ids": ["d1", "e2", "c1", "e3"]}
+    pages = []
+    while True:
+        text = ask.text("get_items", **call)
+        assert len(text) < 20_000
+        first, _, page = text.partition("\n")
+        pages.append(page)
+        if "continues" not in first:
+            break
+        named = re.search(r"get_items\((\[.*\]), offset=(\d+)\) continues", first)
+        assert named is not None
+        call = {"ids": json.loads(named[1]), "offset": int(named[2])}
+        assert len(pages) < 10
+    whole = "".join(pages)
+    assert call["ids"] == ["e3"]
+    assert (whole.count("line 7 of"), whole.count("word3999"), "never log" in whole) == (1, 1, True)
+    for number in range(1_200):
+        assert f"line {number} of a long text" in whole
+    assert set(re.findall(r"word\d+", whole)) == {f"word{number}" for number in range(4_000)}
+
+
+def test_no_continued_text_can_pass_for_an_item(ask: Asker) -> None:
+    ask.satchel.entries.write("discovery", "c9 security critical " * 2_000)
+    second = ask.text("get_items", ids=["e2"], offset=19_000).splitlines()[1]
+    assert second.startswith(" ")
+
+
+def test_beyond_the_end_there_is_nothing(ask: Asker) -> None:
+    first, rest = ask.text("get_items", ids=["d1"], offset=10**6).split("\n", 1)
+    assert ("of" in first, rest.strip()) == (True, "")
+
+
+def test_its_description_and_schema_cost_little() -> None:
+    (listed,) = (one for one in Registry(ALL_TOOLS).listing() if one["name"] == "get_items")
+    text = json.dumps({"description": listed["description"], "inputSchema": listed["inputSchema"]})
+    assert token_counter("o200k_base").count(text, "json") <= 130

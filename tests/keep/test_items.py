@@ -1,0 +1,153 @@
+"""Items by their ids: of every kind, whole, in the order asked, and never what its reader may not see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ManualClock
+from satchel import InvalidInput, NotFound, Satchel
+from satchel.keep.items import MAX_ITEMS, OpenedItems
+
+DAY = 86_400_000
+
+
+@pytest.fixture
+def store(satchel: Satchel) -> Satchel:
+    """Something of every kind, by ann."""
+    satchel.runs.start("night")
+    satchel.entries.write("discovery", "sessions live in src/auth.py", agent="ann")
+    satchel.decisions.set("session_ttl", 300, rationale="matches the gateway", agent="ann")
+    satchel.constraints.add("never log a token", priority="critical", agent="ann")
+    satchel.messages.send("rebase first", to="ben", agent="ann")
+    satchel.messages.send("the build is red", agent="ann")
+    satchel.files.record("src/auth.py", "modified", description="reads the key once", agent="ann")
+    satchel.packages.save("why it failed", content="all of it", agent="ann")
+    satchel.patterns.report("KeyError", "no key", solution="give a default", agent="ann")
+    satchel.strategies.save("tokens", "refresh them early", agent="ann")
+    return satchel
+
+
+def refs(opened: OpenedItems) -> list[str]:
+    return [item.ref for item in opened.items]
+
+
+def opened(store: Satchel, ref: str, **given: Any) -> Any:
+    (item,) = store.items.read([ref], **given).items
+    return item.record
+
+
+def test_items_of_every_kind_are_opened_in_the_order_asked(store: Satchel) -> None:
+    asked = ["y1", "s1", "x1", "p1", "f1", "m1", "c1", "d1", "e1"]
+    found = store.items.read(asked, agent="ben")
+    assert (refs(found), found.notes, found.reader) == (asked, (), "ben")
+    assert [item.kind for item in found.items] == [
+        "solution",
+        "strategy",
+        "error_pattern",
+        "package",
+        "file_change",
+        "message",
+        "constraint",
+        "decision",
+        "entry",
+    ]
+
+
+def test_each_is_what_its_own_service_returns(store: Satchel) -> None:
+    store.constraints.deactivate("c1", "over", agent="ben")
+    assert opened(store, "e1") == store.entries.read().entries[0]
+    assert opened(store, "d1") == store.decisions.get("d1").decision
+    assert opened(store, "c1") == store.constraints.find(status="all").constraints[0]
+    assert opened(store, "m1", agent="ben") == store.messages.inbox(agent="ben").messages[1]
+    assert opened(store, "f1") == store.files.changes().changes[0]
+    assert opened(store, "p1") == store.packages.read("p1")
+    assert opened(store, "x1") == store.patterns.get("x1", status="all")
+    assert opened(store, "y1") == store.patterns.get("x1").solutions[0]
+    assert opened(store, "s1") == store.strategies.find().strategies[0]
+
+
+def test_an_error_comes_with_every_solution_also_one_that_is_only_observed(store: Satchel) -> None:
+    for _ in range(3):
+        store.patterns.outcome("y1", helped=False)
+    assert store.patterns.get("x1").solutions == ()
+    assert [solution.ref for solution in opened(store, "x1").solutions] == ["y1"]
+
+
+def test_an_entry_of_any_run_is_opened_with_its_run(store: Satchel) -> None:
+    store.runs.start("day")
+    store.entries.write("discovery", "another", run_id="day")
+    assert (opened(store, "e1").run_id, opened(store, "e2").run_id) == ("night", "day")
+
+
+def test_ids_are_taken_in_any_case_and_each_item_is_shown_once(store: Satchel) -> None:
+    assert refs(store.items.read([" E1 ", "d1", "e01", "e1", "Y1"])) == ["e1", "d1", "y1"]
+
+
+def test_ids_that_are_unknown_or_none_are_named(store: Satchel) -> None:
+    found = store.items.read(["e9", "e1", "zebra", "12", "y7"])
+    assert (refs(found), found.notes) == (["e1"], ("the project has no 'e9', 'zebra', '12', 'y7' that you may see",))
+
+
+@pytest.mark.parametrize("asked", [["e9"], ["zebra", "q1"], ["p9"], ["e" + "9" * 30], [""]])
+def test_it_is_an_error_where_there_is_none_of_them(store: Satchel, asked: list[str]) -> None:
+    with pytest.raises(NotFound, match="the project has no"):
+        store.items.read(asked)
+
+
+@pytest.mark.parametrize("asked", [[], "e1", ["e1"] * (MAX_ITEMS + 1), None, 1])
+def test_one_to_twenty_ids_are_taken(store: Satchel, asked: Any) -> None:
+    with pytest.raises(InvalidInput, match="no list of ids"):
+        store.items.read(asked)
+
+
+def test_without_a_project_nothing_is_known(open_in: Callable[..., Satchel], project: Path) -> None:
+    with pytest.raises(NotFound):
+        open_in(project).items.read(["e1", "p1"])
+
+
+def test_what_belongs_to_another_project_is_unknown(
+    open_in: Callable[..., Satchel], project: Path, store: Satchel
+) -> None:
+    other = open_in(project, db=store.place.file, project="other")
+    other.runs.start("night")
+    for ref in ("e1", "d1", "c1", "m2", "f1", "p1", "x1", "y1", "s1"):
+        with pytest.raises(NotFound):
+            other.items.read([ref], agent="ben")
+
+
+class TestMessages:
+    @pytest.mark.parametrize(
+        ("reader", "seen"), [("ann", ["m1", "m2"]), ("ben", ["m1", "m2"]), ("eve", ["m2"]), (None, ["m2"])]
+    )
+    def test_only_those_from_the_agent_to_it_and_to_all_are_shown(
+        self, store: Satchel, reader: str | None, seen: list[str]
+    ) -> None:
+        assert refs(store.items.read(["m1", "m2"], agent=reader)) == seen
+
+    def test_opening_marks_nothing_as_read(self, store: Satchel) -> None:
+        store.items.read(["m1", "m2"], agent="ben")
+        assert store.messages.inbox(agent="ben").unread == 2
+
+    def test_an_expired_one_is_unknown(self, store: Satchel, clock: ManualClock) -> None:
+        clock.advance(30 * DAY)
+        with pytest.raises(NotFound):
+            store.items.read(["m1"], agent="ben")
+
+
+@pytest.mark.parametrize("ref", ["x1", "y1", "f1"])
+def test_what_has_expired_is_unknown(store: Satchel, clock: ManualClock, ref: str) -> None:
+    clock.advance(200 * DAY)
+    with pytest.raises(NotFound):
+        store.items.read([ref])
+
+
+def test_a_package_whose_file_is_gone_says_why(store: Satchel, project: Path) -> None:
+    (project / "spike.md").write_text("what it found")
+    store.packages.save("a spike", path="spike.md")
+    assert opened(store, "p2").text == "what it found"
+    (project / "spike.md").unlink()
+    assert (opened(store, "p2").text, opened(store, "p2").reason) == (None, "spike.md is not there")
