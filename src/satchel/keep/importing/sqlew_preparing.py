@@ -12,14 +12,14 @@ from satchel.keep import names
 from satchel.keep.constraints import updates as constraint_writing
 from satchel.keep.decisions import updates as decision_writing
 from satchel.keep.decisions.records import STATUSES, Keep, NewDecision, Value
-from satchel.keep.importing.records import (
+from satchel.keep.importing.records import Trouble
+from satchel.keep.importing.sqlew_records import (
     ForeignConstraint,
     ForeignDecision,
     ForeignFileChange,
     ForeignMessage,
     ForeignState,
     SqlewStore,
-    Trouble,
 )
 from satchel.keep.importing.values import identity
 from satchel.keep.messages.updates import storable_payload
