@@ -8,13 +8,13 @@ Sessions and packages belong to no project there; error patterns and strategies 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from satchel.base.errors import InvalidInput, NotFound, unknown_name
-from satchel.keep.importing.tables import ForeignTables, several_projects
+from satchel.base.errors import NotFound
+from satchel.keep.importing.tables import ForeignTables
 from satchel.keep.importing.values import Unreadable, described, number_of
 from satchel.keep.patterns.preparing import MAX_TTL_DAYS
 from satchel.keep.patterns.records import DEFAULT_TTL_DAYS, FIRST, LEAST, MOST
@@ -65,6 +65,8 @@ class BazingaTables(ForeignTables):
         others: how many more projects it has than the one that is read.
     """
 
+    tells_projects = "names"
+
     def __init__(self, database: ForeignDatabase, where: str) -> None:
         super().__init__(database)
         self.others = 0
@@ -79,38 +81,24 @@ class BazingaTables(ForeignTables):
         """Whether the rows of a table name their project."""
         return table in _OWNED
 
-    def choose_project(self, wanted: str | None) -> None:
-        """Read only one project's error patterns and strategies from now on.
+    def projects(self) -> tuple[Mapping[str, str], Collection[Value]]:
+        """Return the projects that error patterns and strategies name; with none, all belong to the one who takes them.
 
-        Args:
-            wanted: its ``project_id``; None takes the only one. Where no row names a project, all belong to the one who
-                takes them.
-
-        Raises:
-            Conflict: there are several, and none was named.
-            InvalidInput: there is no such project.
+        Where there is any, rows that name none are reported.
         """
-        held: Counter[str] = Counter()
+        held: set[str] = set()
         without: list[tuple[str, str]] = []
         for table, key in zip(_OWNED, ("pattern_hash", "strategy_id"), strict=True):
             for number, project in self.everybodys(table, key, "project_id"):
                 if isinstance(project, str) and project.strip():
-                    held[project] += 1
+                    held.add(project)
                 else:
                     without.append((table, self.row_name(key, number)))
-        if wanted is not None and wanted not in held:
-            if not held:
-                raise InvalidInput(
-                    f"this database names no projects, so none is called {wanted!r}", "Leave the source project out"
-                )
-            raise unknown_name("source project", wanted, sorted(held))
-        if len(held) > 1 and wanted is None:
-            raise several_projects(sorted(held))
         if held:
-            self.owner = self.project = wanted if wanted is not None else next(iter(held))
+            self.others = len(held) - 1
             for table, row in without:
                 self.trouble(table, row, "it belongs to no project")
-        self.others = len(held) - bool(held)
+        return {name: name for name in sorted(held)}, held
 
     @property
     def format(self) -> str:

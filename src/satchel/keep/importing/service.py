@@ -11,8 +11,8 @@ from typing import Any
 
 from satchel.base.redaction import redact
 from satchel.keep import projects
-from satchel.keep.importing.keeping import Keeping, Outcome, Ready, Verdict
 from satchel.keep.importing.records import ForeignStore, Imported, KindImported
+from satchel.keep.importing.taking import Outcome, Ready, Taking, Verdict
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
@@ -60,13 +60,12 @@ class Importing:
             InvalidInput: it holds no such project.
         """
         from satchel.keep.importing.sqlew import read_sqlew
-        from satchel.keep.importing.sqlew_keeping import SqlewKeeping
-        from satchel.keep.importing.sqlew_preparing import SqlewPreparation
+        from satchel.keep.importing.sqlew_taking import SqlewTaking
 
         now = self._workplace.clock()
         store = read_sqlew(file, source_project)
-        ready = SqlewPreparation(store, self._workplace)
-        return self._take(file, store, SqlewKeeping(ready, now, write=not preview), progress)
+        taking = SqlewTaking(store, self._workplace, now, write=not preview)
+        return self._take(file, store, taking, progress)
 
     def bazinga(
         self,
@@ -99,25 +98,24 @@ class Importing:
             InvalidInput: it holds no such project.
         """
         from satchel.keep.importing.bazinga import read_bazinga
-        from satchel.keep.importing.bazinga_keeping import BazingaKeeping
-        from satchel.keep.importing.bazinga_preparing import BazingaPreparation
         from satchel.keep.importing.bazinga_tables import find_database
+        from satchel.keep.importing.bazinga_taking import BazingaTaking
 
         now = self._workplace.clock()
         file = find_database(path)
         store = read_bazinga(file, source_project)
-        ready = BazingaPreparation(store, self._workplace)
-        return self._take(file, store, BazingaKeeping(ready, now, write=not preview), progress)
+        taking = BazingaTaking(store, self._workplace, now, write=not preview)
+        return self._take(file, store, taking, progress)
 
-    def _take(self, file: Path, store: ForeignStore, keeping: Keeping, progress: Progress | None) -> Imported:
-        steps = keeping.steps()
+    def _take(self, file: Path, store: ForeignStore, taking: Taking, progress: Progress | None) -> Imported:
+        steps = taking.steps()
         outcomes: dict[str, Counter[Outcome]] = {kind: Counter() for kind in store.kinds}
         verdicts: list[Verdict] = []
         total = sum(len(step.items) for step in steps if step.kind is not None)
         for step in steps:
             for batch in _batches(step.items):
-                with self._transaction(keeping) as (transaction, project_id):
-                    done = keeping.take(transaction, project_id, step, batch)
+                with self._transaction(taking) as (transaction, project_id):
+                    done = taking.take(transaction, project_id, step, batch)
                 if step.kind is None:
                     continue
                 outcomes[step.kind].update(verdict.outcome for verdict in done)
@@ -133,20 +131,20 @@ class Importing:
             conflicts=tuple(verdict.conflict for verdict in verdicts if verdict.conflict is not None),
             # what was refused for the secret in it is quoted here
             troubles=tuple(
-                replace(one, row=redact(one.row).text, reason=redact(one.reason).text) for one in keeping.troubles
+                replace(one, row=redact(one.row).text, reason=redact(one.reason).text) for one in taking.troubles
             ),
-            notes=(*store.notes, *keeping.notes),
+            notes=(*store.notes, *taking.notes),
             not_taken=store.not_taken,
-            done=keeping.write,
+            done=taking.write,
         )
 
     @contextmanager
-    def _transaction(self, keeping: Keeping) -> Iterator[tuple[Transaction, int | None]]:
+    def _transaction(self, taking: Taking) -> Iterator[tuple[Transaction, int | None]]:
         """Open a transaction, and find the project that it is about; before the first write there may be none."""
         work = self._workplace
-        if keeping.write:
+        if taking.write:
             with work.engine.write() as transaction:
-                yield transaction, projects.ensure(transaction, work, keeping.now).id
+                yield transaction, projects.ensure(transaction, work, taking.now).id
         else:
             with work.engine.read() as transaction:
                 found = projects.find(transaction, work)

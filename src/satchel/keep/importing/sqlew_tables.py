@@ -15,10 +15,11 @@ The names of sqlew's own architecture document are read too: ``key_name``, ``is_
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from functools import cached_property
 
-from satchel.base.errors import InvalidInput, unknown_name
-from satchel.keep.importing.tables import ForeignTables, several_projects
+from satchel.base.errors import InvalidInput
+from satchel.keep.importing.tables import ForeignTables
 from satchel.keep.importing.values import Unreadable, described, number_of
 from satchel.keep.names import check_identifier
 from satchel.store.foreign import ForeignDatabase, Value
@@ -40,15 +41,12 @@ _NEWEST_SECONDS = 253_402_300_799
 
 
 class SqlewTables(ForeignTables):
-    """The tables of one sqlew database, by the names of version 1.0.
+    """The tables of one sqlew database, by the names of version 1.0."""
 
-    Attributes:
-        project_id: the number of the project that is read; 1, which an upgrade gives the first, where there are none.
-    """
+    tells_projects = "knows"
 
     def __init__(self, database: ForeignDatabase, where: str) -> None:
         super().__init__(database)
-        self.project_id = 1
         for masters, others in _PREFIXES:
             if f"{masters}context_keys" in database.tables and f"{others}decisions" in database.tables:
                 self._masters, self._others = masters, others
@@ -96,40 +94,23 @@ class SqlewTables(ForeignTables):
         """The paths of files."""
         return self.names("files", "path", checked=False)
 
-    def choose_project(self, wanted: str | None) -> None:
-        """Read only one project from now on.
-
-        Args:
-            wanted: its name; None takes the only one that holds anything.
-
-        Raises:
-            Conflict: several projects hold something, and none was named.
-            InvalidInput: there is no such project.
-        """
+    def projects(self) -> tuple[Mapping[int, str], Collection[Value]]:
+        """Return the projects by their numbers, and the numbers of those that hold anything."""
         names: dict[int, str] = {}
         if self.has("decisions", "project_id"):
             rows = self.everybodys("projects", "id", "name")
             names = {number: name for number, name in rows if isinstance(number, int) and isinstance(name, str)}
         if not names:
-            if wanted is not None:
-                raise InvalidInput(
-                    f"this database knows no projects, so none is called {wanted!r}", "Leave the source project out"
-                )
-            return
+            return {}, ()
         holding = {row[0] for table in _OWNED for row in self.everybodys(table, "project_id")}
         for number in sorted(number for number in holding if isinstance(number, int) and number not in names):
             self.trouble("projects", f"id {number}", "rows belong to this project, which is not listed")
-        chosen = [
-            number
-            for number, name in sorted(names.items())
-            if (number in holding if wanted is None else name == wanted)
-        ]
-        if not chosen and wanted is not None:
-            raise unknown_name("source project", wanted, names.values())
-        if len(chosen) > 1:
-            raise several_projects([names[number] for number in chosen])
-        self.owner = self.project_id = chosen[0] if chosen else min(names)
-        self.project = names[self.project_id]
+        return names, holding
+
+    @property
+    def project_id(self) -> int:
+        """The number of the project that is read; 1, which an upgrade gives the first, where there are none."""
+        return self.owner if isinstance(self.owner, int) else 1
 
     @property
     def format(self) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
-from satchel.base.errors import Conflict, StoreForeign
+from satchel.base.errors import Conflict, InvalidInput, StoreForeign, unknown_name
 from satchel.keep.importing.records import Trouble
 from satchel.keep.importing.values import Unreadable
 from satchel.store.foreign import ForeignDatabase, Value
@@ -32,7 +32,10 @@ class ForeignTables(ABC):
         owner: what stands for it in the rows.
         troubles: what could not be read so far.
         counted: how many rows each table has, readable or not, as far as :meth:`read` has come.
+        tells_projects: what such a database does with its projects, for an error.
     """
+
+    tells_projects: ClassVar[str]
 
     def __init__(self, database: ForeignDatabase) -> None:
         self._database = database
@@ -82,6 +85,41 @@ class ForeignTables(ABC):
             if self.owner is None or owner == self.owner:
                 yield tuple(values)
 
+    @abstractmethod
+    def projects(self) -> tuple[Mapping[Any, str], Collection[Value]]:
+        """Return the names of the projects by what stands for them in rows, and what of that rows hold."""
+
+    def choose_project(self, wanted: str | None) -> None:
+        """Read only one project's rows from now on, where rows have one.
+
+        Args:
+            wanted: its name; None takes the only one that holds anything.
+
+        Raises:
+            Conflict: several projects hold something, and none was named.
+            InvalidInput: there is no such project.
+        """
+        names, holding = self.projects()
+        if not names:
+            if wanted is not None:
+                raise InvalidInput(
+                    f"this database {self.tells_projects} no projects, so none is called {wanted!r}",
+                    "Leave the source project out",
+                )
+            return
+        chosen = [
+            owner for owner, name in sorted(names.items()) if (owner in holding if wanted is None else name == wanted)
+        ]
+        if not chosen and wanted is not None:
+            raise unknown_name("source project", wanted, names.values())
+        if len(chosen) > 1:
+            raise Conflict(
+                f"this database holds {len(chosen)} projects: {', '.join(names[owner] for owner in chosen)}",
+                "Name the one to import with --source-project",
+            )
+        self.owner = chosen[0] if chosen else min(names)
+        self.project = names[self.owner]
+
     def read(self, record: type[Record], table: str, key: str, linked: Linked | None = None) -> list[Record]:
         """Make a record of every row of a table; a row that cannot be read is reported and left out.
 
@@ -125,14 +163,6 @@ class ForeignTables(ABC):
             f"{where} is no {tool} database: it has {f'the tables {listed}' if names else 'no tables'}",
             f"One has {has}; nothing was imported",
         )
-
-
-def several_projects(names: Sequence[str]) -> Conflict:
-    """Return the error for a database of several projects of which none was named."""
-    return Conflict(
-        f"this database holds {len(names)} projects: {', '.join(names)}",
-        "Name the one to import with --source-project",
-    )
 
 
 class Row(Generic[Tables]):

@@ -45,44 +45,6 @@ class Ready(Generic[Read, Content]):
     weight: int = 1
 
 
-class Preparation:
-    """Everything of a store that can be kept, and what cannot.
-
-    Attributes:
-        troubles: what could not be read or prepared, or only in part.
-    """
-
-    def __init__(self, store: ForeignStore, workplace: Workplace) -> None:
-        self.workplace = workplace
-        self.troubles = list(store.troubles)
-        self._at = "", ""
-
-    def each(self, table: str, items: Iterable[Read], prepare: Callable[[Read], Done]) -> list[Done]:
-        """Prepare items; one that is refused is reported and left out."""
-        done: list[Done] = []
-        for item in items:
-            self._at = table, item.row
-            try:
-                done.append(prepare(item))
-            except SatchelError as error:
-                self.troubles.append(Trouble(*self._at, error.problem))
-        return done
-
-    def note(self, notes: Iterable[str]) -> None:
-        """Report what was changed in the item that is being prepared."""
-        self.troubles.extend(Trouble(*self._at, note, left_out=False) for note in notes)
-
-    def name(self, value: str | None, field: str) -> str | None:
-        """Return a name that is not essential; one that is none is reported and left out."""
-        if value is None:
-            return None
-        try:
-            return names.check_identifier(value, field)
-        except InvalidInput as error:
-            self.note([f"{error.problem}; left out"])
-            return None
-
-
 class Outcome(Enum):
     """What becomes of one item."""
 
@@ -132,35 +94,63 @@ class Step:
     columns: str = "id"
 
 
-class Keeping(ABC):
-    """Judges the items of one import against one project, batch by batch, and keeps what is to be kept.
+class Taking(ABC):
+    """Takes over one store: prepares all of it, then judges it batch by batch and keeps what is to be kept.
 
     Args:
-        ready: what was prepared.
+        store: what was read.
         now: the time of the import, in milliseconds UTC.
         write: False for a preview.
 
     Attributes:
+        troubles: what could not be read or prepared, or only in part.
         transaction: that of the batch.
+        project: the number of our project; -1 before the first write for it.
     """
 
     transaction: Transaction
 
-    def __init__(self, ready: Preparation, now: int, *, write: bool) -> None:
-        self.troubles = ready.troubles
-        self.workplace = ready.workplace
+    def __init__(self, store: ForeignStore, workplace: Workplace, now: int, *, write: bool) -> None:
+        self.workplace = workplace
         self.now = now
         self.write = write
+        self.troubles = list(store.troubles)
         self.project = -1
+        self._at = "", ""
 
     @abstractmethod
     def steps(self) -> Sequence[Step]:
-        """Return what is taken, in order."""
+        """Prepare everything, and return what is taken, in order."""
 
     @property
     @abstractmethod
     def notes(self) -> tuple[str, ...]:
         """What should be known of what was taken, beside what the store says."""
+
+    def each(self, table: str, items: Iterable[Read], prepare: Callable[[Read], Done]) -> list[Done]:
+        """Prepare items; one that is refused is reported and left out."""
+        done: list[Done] = []
+        for item in items:
+            self._at = table, item.row
+            try:
+                done.append(prepare(item))
+            except SatchelError as error:
+                self.troubles.append(Trouble(*self._at, error.problem))
+        return done
+
+    def note(self, notes: Iterable[str]) -> None:
+        """Report what was changed in the item that is being prepared."""
+        self.troubles.extend(Trouble(*self._at, note, left_out=False) for note in notes)
+
+    def name(self, value: str | None, field: str) -> str | None:
+        """Return a name that is not essential; one that is none is reported and left out."""
+        if value is None:
+            return None
+        try:
+            return names.check_identifier(value, field)
+        except InvalidInput as error:
+            self.note([f"{error.problem}; left out"])
+            return None
 
     def take(
         self, transaction: Transaction, project_id: int | None, step: Step, batch: Sequence[Ready[Any, Any]]
