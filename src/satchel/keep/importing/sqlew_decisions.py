@@ -82,7 +82,7 @@ class DecisionReader:
 
     def read(self) -> tuple[ForeignDecision, ...]:
         """Return every decision that can be read, by the numbers of their keys."""
-        keys = self._tables.names("context_keys", "key|key_name")
+        keys = self._tables.names("context_keys")
         numbers = self._values("decisions_numeric", ())
         texts = self._values("decisions", numbers.keys())
         history = _by_key(self._tables.read(_Past, "decision_history", "id"))
@@ -164,8 +164,8 @@ class DecisionReader:
             value=text_of(value, "value") if table == "decisions" else _finite(value),
             version=optional_text(version, "version"),
             status=one_of(status, "status", _STATUSES, _ACTIVE),
-            layer=self._tables.layers.get(layer, "layer_id", table, row),
-            agent=self._tables.agents.get(agent, "agent_id", table, row),
+            layer=self._tables.known("layers").get(layer, "layer_id", table, row),
+            agent=self._tables.known("agents").get(agent, "agent_id", table, row),
             rationale=None,
             set_at=milliseconds(at),
         )

@@ -78,15 +78,23 @@ def named(column_names: str, masters: str) -> str | None:
 
     Args:
         column_names: of ``one|other`` the first that is there.
-        masters: agents or layers.
+        masters: the table of the names.
     """
     called = column_names.partition("|")[0]
 
     def name(row: Row[SqlewTables], number: Value) -> str | None:
-        names = row.tables.agents if masters == "agents" else row.tables.layers
-        return names.get(number, called, row.table, row.name)
+        return row.tables.known(masters).get(number, called, row.table, row.name)
 
     return columns(column_names, read=name)
+
+
+def _needed(column_name: str, masters: str) -> str:
+    """Declare the name that a number stands for; one that stands for none is refused."""
+
+    def name(row: Row[SqlewTables], number: Value) -> str:
+        return row.tables.known(masters).need(number, column_name)
+
+    return columns(column_name, read=name)
 
 
 def time(column_names: str = "ts") -> int:
@@ -104,10 +112,6 @@ class _Numbered:
         return f"id {self.id}"
 
 
-def _category(row: Row[SqlewTables], number: Value) -> str:
-    return row.tables.categories.need(number, "category_id")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignConstraint(_Numbered):
     """One constraint.
@@ -119,7 +123,7 @@ class ForeignConstraint(_Numbered):
     """
 
     id: int = column("id", _identifier)
-    category: str = columns("category_id", read=_category)
+    category: str = _needed("category_id", "constraint_categories")
     text: str = column("constraint_text", text_of)
     priority: int = column("priority", _PRIORITY)
     layer: str | None = named("layer_id", "layers")
@@ -146,7 +150,7 @@ def _payload(row: Row[SqlewTables], payload: Value) -> object:
 
 
 def _addressee(row: Row[SqlewTables], number: Value) -> str | None:
-    return None if number is None else row.tables.agents.need(number, "to_agent_id")
+    return None if number is None else row.tables.known("agents").need(number, "to_agent_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,10 +178,6 @@ class ForeignMessage(_Numbered):
     created_at: int = time()
 
 
-def _file(row: Row[SqlewTables], number: Value) -> str:
-    return row.tables.files.need(number, "file_id")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignFileChange(_Numbered):
     """One recorded edit.
@@ -188,7 +188,7 @@ class ForeignFileChange(_Numbered):
     """
 
     id: int = column("id", _identifier)
-    file: str = columns("file_id", read=_file)
+    file: str = _needed("file_id", "files")
     change: int = column("change_type", partial(one_of, most=3))
     agent: str | None = named("agent_id", "agents")
     layer: str | None = named("layer_id", "layers")

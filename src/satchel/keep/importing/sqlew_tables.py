@@ -16,7 +16,6 @@ The names of sqlew's own architecture document are read too: ``key_name``, ``is_
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import cached_property
 
 from satchel.base.errors import InvalidInput
 from satchel.keep.importing.tables import ForeignTables
@@ -27,6 +26,12 @@ from satchel.store.foreign import ForeignDatabase, Value
 _MASTERS = frozenset(
     {"agents", "files", "context_keys", "constraint_categories", "layers", "tags", "scopes", "projects"}
 )
+_NAME_COLUMNS = {"context_keys": "key|key_name", "files": "path"}
+"""What the column of the names is called where that is not ``name``."""
+
+_UNCHECKED = frozenset({"files"})
+"""Masters whose names need not be such as Satchel accepts."""
+
 _OWNED = ("decisions", "decisions_numeric", "decision_history", "constraints", "file_changes")
 """What tells which projects hold anything."""
 
@@ -47,6 +52,7 @@ class SqlewTables(ForeignTables):
 
     def __init__(self, database: ForeignDatabase, where: str) -> None:
         super().__init__(database)
+        self._known: dict[str, Names] = {}
         for masters, others in _PREFIXES:
             if f"{masters}context_keys" in database.tables and f"{others}decisions" in database.tables:
                 self._masters, self._others = masters, others
@@ -65,34 +71,16 @@ class SqlewTables(ForeignTables):
         """Whether the rows of a table name their project, of which one was chosen."""
         return self.owner is not None and self.has(table, "project_id")
 
-    def names(self, table: str, column: str = "name", *, checked: bool = True) -> Names:
-        """Return the names of a master table; projects share their numbers, so those of all are there.
+    def names(self, table: str) -> Names:
+        """Return the names of a master table; projects share their numbers, so those of all are there."""
+        rows = self.everybodys(table, "id", _NAME_COLUMNS.get(table, "name"))
+        return Names(self, table, {number: name for number, name in rows if isinstance(number, int)})
 
-        Args:
-            checked: whether they must be such as Satchel accepts.
-        """
-        rows = self.everybodys(table, "id", column)
-        return Names(self, table, {number: name for number, name in rows if isinstance(number, int)}, checked)
-
-    @cached_property
-    def agents(self) -> Names:
-        """The names of agents."""
-        return self.names("agents")
-
-    @cached_property
-    def layers(self) -> Names:
-        """The names of layers."""
-        return self.names("layers")
-
-    @cached_property
-    def categories(self) -> Names:
-        """The names of the categories of constraints."""
-        return self.names("constraint_categories")
-
-    @cached_property
-    def files(self) -> Names:
-        """The paths of files."""
-        return self.names("files", "path", checked=False)
+    def known(self, table: str) -> Names:
+        """Return the same, read once, so that what is wrong with a name is reported once."""
+        if table not in self._known:
+            self._known[table] = self.names(table)
+        return self._known[table]
 
     def projects(self) -> tuple[Mapping[int, str], Collection[Value]]:
         """Return the projects by their numbers, and the numbers of those that hold anything."""
@@ -137,11 +125,10 @@ class SqlewTables(ForeignTables):
 class Names:
     """The names of one master table, by their numbers; what is wrong with one is reported when it is used."""
 
-    def __init__(self, tables: SqlewTables, table: str, names: dict[int, Value], checked: bool) -> None:
+    def __init__(self, tables: SqlewTables, table: str, names: dict[int, Value]) -> None:
         self._tables = tables
         self._table = table
         self._names = names
-        self._checked = checked
         self._reported: set[int] = set()
 
     def need(self, number: Value, field: str) -> str:
@@ -164,7 +151,7 @@ class Names:
         name = self._names[number]
         if not isinstance(name, str):
             raise Unreadable(f"the name of {self._tables.name(self._table)} {number} is {described(name)}")
-        if not self._checked:
+        if self._table in _UNCHECKED:
             return name
         try:
             return check_identifier(name, f"the name of {self._tables.name(self._table)} {number}")
