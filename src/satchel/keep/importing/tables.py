@@ -20,6 +20,9 @@ Got = TypeVar("Got")
 Record = TypeVar("Record")
 Tables = TypeVar("Tables", bound="ForeignTables")
 
+_Placed = tuple[str, Callable[..., object], slice]
+"""A field of a record, what reads it, and where the values that it is made of stand among those of the row."""
+
 Linked = Callable[[Any], Iterable[str]]
 """Returns the names that another table links to a row, by the row's id."""
 
@@ -129,8 +132,12 @@ class ForeignTables(ABC):
             key: the column that tells rows apart.
             linked: what :func:`linked_names` asks.
         """
-        readings: list[tuple[str, _Reading]] = [(one.name, one.metadata[_READING]) for one in fields(record)]  # type: ignore[arg-type]
-        asked = [name for _, reading in readings for name in reading.columns]
+        asked: list[str] = []
+        readings: list[_Placed] = []
+        for one in fields(record):  # type: ignore[arg-type]
+            reading: _Reading = one.metadata[_READING]
+            readings.append((one.name, reading.read, slice(len(asked), len(asked) + len(reading.columns))))
+            asked += reading.columns
         said = key.partition("|")[0]
         found: list[Record] = []
         for identifier, *values in self.rows(table, key, *asked):
@@ -180,15 +187,14 @@ class Row(Generic[Tables]):
         self.linked = linked
         self.fields: dict[str, Any] = {}
 
-    def read(self, readings: Sequence[tuple[str, _Reading]], values: Sequence[Value]) -> dict[str, Any]:
+    def read(self, readings: Sequence[_Placed], values: Sequence[Value]) -> dict[str, Any]:
         """Return the fields of its record.
 
         Raises:
             Unreadable: one is refused.
         """
-        left = iter(values)
-        for name, reading in readings:
-            self.fields[name] = reading.read(self, *(next(left) for _ in reading.columns))
+        for name, read, place in readings:
+            self.fields[name] = read(self, *values[place])
         return self.fields
 
     def said(self, problem: str) -> None:
