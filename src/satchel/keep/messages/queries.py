@@ -9,7 +9,8 @@ from satchel.base.errors import InvalidInput, nearest, unknown_name
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep import filters
-from satchel.keep.listing import Filter, ListFilters, Listing, View
+from satchel.keep.common_filters import ListFilters
+from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.messages.records import MESSAGE_TYPES, Message
 from satchel.keep.messages.visibility import (
     ALIVE,
@@ -113,7 +114,7 @@ def _arms(view: View) -> tuple[Sequence[int], int] | None:
     if not unread:
         arms[1] = f"{arms[1]} AND {NOT_GONE}"
     tops = [asked.offset + asked.limit] * len(arms)
-    if asked.chosen.keys() - {"unread"} or asked.since is not None or asked.after_seq is not None:
+    if asked.chosen.keys() - {"unread"} or asked.common or asked.after_seq is not None:
         sums = " + ".join(f"(SELECT count(*) FROM agent_messages m WHERE {arm})" for arm in arms)
         row = view.transaction.one(f"SELECT {sums}", view.values)
         assert row is not None
