@@ -98,30 +98,27 @@ def ensure_agent(
         {"project": project_id, "folded": fold(name)},
     )
     if known is None:
-        known = transaction.one(
-            """
-            INSERT INTO agents (uid, seq, project_id, name, folded, created_at, has_acted)
-            VALUES (:uid, :seq, :project, :name, :folded, :now, :acts)
-            RETURNING id, name, has_acted
-            """,
-            {
-                "uid": os.urandom(16),
-                "seq": projects.next_seq(transaction, project_id),
-                "project": project_id,
-                "name": name,
-                "folded": fold(name),
-                "now": now,
-                "acts": int(acts),
-            },
-        )
+        row = _named_row(transaction, project_id, name, now)
+        known = transaction.add("agents", row | {"has_acted": int(acts)}), name, acts
     elif acts and not known[2]:
         transaction.execute(
             "UPDATE agents SET has_acted = 1, seq = :seq WHERE id = :id",
             {"seq": projects.next_seq(transaction, project_id), "id": known[0]},
         )
-    assert known is not None
     agent = transaction.memo[key] = int(known[0]), str(known[1])
     return agent
+
+
+def _named_row(transaction: Transaction, project_id: int, name: str, now: int) -> dict[str, object]:
+    """Return what is recorded of a name when it is used first, by the columns that all names have."""
+    return {
+        "uid": os.urandom(16),
+        "seq": projects.next_seq(transaction, project_id),
+        "project_id": project_id,
+        "name": name,
+        "folded": fold(name),
+        "created_at": now,
+    }
 
 
 def find_agent(transaction: Transaction, project_id: int, name: str | None) -> int | None:
@@ -224,22 +221,7 @@ def ensure_name(transaction: Transaction, table: str, project_id: int, name: str
         {"project": project_id, "folded": fold(name)},
     )
     if row is None:
-        row = transaction.one(
-            f"""
-            INSERT INTO {table} (uid, seq, project_id, name, folded, created_at)
-            VALUES (:uid, :seq, :project, :name, :folded, :now)
-            RETURNING id, name
-            """,
-            {
-                "uid": os.urandom(16),
-                "seq": projects.next_seq(transaction, project_id),
-                "project": project_id,
-                "name": name,
-                "folded": fold(name),
-                "now": now,
-            },
-        )
-    assert row is not None
+        row = transaction.add(table, _named_row(transaction, project_id, name, now)), name
     known = transaction.memo[table, project_id, name] = int(row[0]), str(row[1])
     return known
 
@@ -305,15 +287,13 @@ def ensure_file(transaction: Transaction, project_id: int, path: str, now: int) 
     )
     if row is not None:
         return int(row[0])
-    return transaction.insert(
-        """
-        INSERT INTO files (uid, seq, project_id, path, created_at) VALUES (:uid, :seq, :project, :path, :now)
-        """,
+    return transaction.add(
+        "files",
         {
             "uid": os.urandom(16),
             "seq": projects.next_seq(transaction, project_id),
-            "project": project_id,
+            "project_id": project_id,
             "path": path,
-            "now": now,
+            "created_at": now,
         },
     )

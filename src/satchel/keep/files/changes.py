@@ -64,25 +64,20 @@ def insert(transaction: Transaction, new: NewChange) -> tuple[int, bytes, int]:
     uid = new.uid or os.urandom(16)
     file = names.ensure_file(transaction, new.project_id, new.file, new.created_at)
     seq = next_seq(transaction, new.project_id)
-    number = transaction.insert(
-        """
-        INSERT INTO file_changes
-            (uid, seq, project_id, file_id, agent_id, worktree, change, layer_id, description, expires_at, created_at)
-        VALUES
-            (:uid, :seq, :project, :file, :agent, :worktree, :change, :layer, :description, :expires, :created)
-        """,
+    number = transaction.add(
+        "file_changes",
         {
             "uid": uid,
             "seq": seq,
-            "project": new.project_id,
-            "file": file,
-            "agent": new.agent_id,
+            "project_id": new.project_id,
+            "file_id": file,
+            "agent_id": new.agent_id,
             "worktree": new.worktree,
             "change": new.change,
-            "layer": new.layer_id,
+            "layer_id": new.layer_id,
             "description": new.description,
-            "expires": new.expires_at,
-            "created": new.created_at,
+            "expires_at": new.expires_at,
+            "created_at": new.created_at,
         },
     )
     documents.add(

@@ -97,16 +97,6 @@ def _parsed(text: str) -> object:
         raise InvalidInput(f"payload cannot be read: {error}", "Give what JSON can hold") from None
 
 
-_INSERT = """
-    INSERT INTO agent_messages
-        (uid, seq, project_id, from_agent_id, to_agent_id, type, priority, message, payload, reply_to, thread_id,
-         expires_at, read_expires_at, created_at)
-    VALUES
-        (:uid, :seq, :project, :sender, :to, :type, :priority, :message, :payload, :reply_to, :thread,
-         :expires, :read_expires, :now)
-"""
-
-
 def insert(
     transaction: Transaction,
     project_id: int,
@@ -129,23 +119,23 @@ def insert(
     uid, seq = uid or os.urandom(16), next_seq(transaction, project_id)
     expires = retention.expires_at(kept_from, retention.unread_messages_hours)
     read_expires = min(expires, retention.expires_at(kept_from, retention.messages_hours))
-    number = transaction.insert(
-        _INSERT,
+    number = transaction.add(
+        "agent_messages",
         {
             "uid": uid,
             "seq": seq,
-            "project": project_id,
-            "sender": draft.sender_id,
-            "to": draft.to_id,
+            "project_id": project_id,
+            "from_agent_id": draft.sender_id,
+            "to_agent_id": draft.to_id,
             "type": draft.type,
             "priority": draft.priority,
             "message": draft.message,
             "payload": draft.payload,
             "reply_to": draft.reply_to,
-            "thread": draft.thread_id,
-            "expires": expires,
-            "read_expires": read_expires,
-            "now": now,
+            "thread_id": draft.thread_id,
+            "expires_at": expires,
+            "read_expires_at": read_expires,
+            "created_at": now,
         },
     )
     documents.add(

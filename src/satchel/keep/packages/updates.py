@@ -131,27 +131,22 @@ def insert(
         Its number.
     """
     seq = next_seq(transaction, project_id)
-    number = transaction.insert(
-        """
-        INSERT INTO context_packages
-            (uid, seq, project_id, run_id, task_id, type, priority, summary, content_path, content, producer_id,
-             created_at, updated_at)
-        VALUES
-            (:uid, :seq, :project, :run, :task, :type, :priority, :summary, :path, :content, :agent, :now, :now)
-        """,
+    number = transaction.add(
+        "context_packages",
         {
             "uid": uid or os.urandom(16),
             "seq": seq,
-            "project": project_id,
-            "run": run,
-            "task": new.task_id,
+            "project_id": project_id,
+            "run_id": run,
+            "task_id": new.task_id,
             "type": new.type,
             "priority": new.priority,
             "summary": new.summary,
-            "path": new.path,
+            "content_path": new.path,
             "content": new.content,
-            "agent": agent,
-            "now": now,
+            "producer_id": agent,
+            "created_at": now,
+            "updated_at": now,
         },
     )
     transaction.many(

@@ -90,21 +90,19 @@ def insert(
         Its number.
     """
     seq = next_seq(transaction, project_id)
-    number = transaction.insert(
-        """
-        INSERT INTO strategies (uid, seq, project_id, topic, insight, lang, framework, agent_id, last_seen, created_at)
-        VALUES (:uid, :seq, :project, :topic, :insight, :lang, :framework, :agent, :now, :now)
-        """,
+    number = transaction.add(
+        "strategies",
         {
             "uid": uid or os.urandom(16),
             "seq": seq,
-            "project": project_id,
+            "project_id": project_id,
             "topic": new.topic,
             "insight": new.insight,
             "lang": new.lang,
             "framework": new.framework,
-            "agent": agent,
-            "now": now,
+            "agent_id": agent,
+            "last_seen": now,
+            "created_at": now,
         },
     )
     likeness.remember(transaction, Kind.STRATEGY, number, bands_of(project_id, new.insight).recorded)
