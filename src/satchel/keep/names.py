@@ -129,6 +129,21 @@ def find_agent(transaction: Transaction, project_id: int, name: str | None) -> i
     return -1 if number is None else number
 
 
+def check_agent(workplace: Workplace, agent: str | None) -> str | None:
+    """Return the name of the agent named, else of the default, which may be nobody.
+
+    Raises:
+        InvalidInput: it is no name.
+    """
+    agent = workplace.agent if agent is None else agent
+    return None if agent is None else check_identifier(agent, "agent")
+
+
+def author_number(transaction: Transaction, project_id: int, agent: str | None, now: int) -> int | None:
+    """Return the number of an agent that writes, recorded on first use; None for nobody."""
+    return None if agent is None else ensure_agent(transaction, project_id, agent, now)[0]
+
+
 def acting_agent(workplace: Workplace, agent: str | None, doing: str) -> str:
     """Return the name of the agent that acts: the one named, else the default.
 

@@ -18,6 +18,7 @@ from satchel.keep.packages.records import TYPES
 from satchel.keep.packages.service import MAX_BYTES
 from satchel.keep.patterns.records import KNOWN, TENTATIVE
 from satchel.keep.patterns.updates import solutions_of
+from satchel.store.transaction import Row
 
 STALE_DAYS = 30
 """A package that was not touched for so long ranks as low, unless it is critical."""
@@ -68,18 +69,8 @@ def _load_packages(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
         asked.values,
     )
 
-    def package(
-        number: int,
-        seq: int,
-        kind: int,
-        priority: int,
-        summary: str,
-        path: str | None,
-        task: str | None,
-        agent: str | None,
-        changed: int,
-        is_for_role: int,
-    ) -> Candidate:
+    def package(row: Row) -> Candidate:
+        number, seq, kind, priority, summary, path, task, agent, changed, is_for_role = row
         problem = None if path is None else contents.unreadable(path, asked.workplace.files_root, MAX_BYTES)
         return Candidate(
             section="packages",
@@ -138,9 +129,8 @@ def _load_patterns(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
         asked.values,
     )
 
-    def pattern(
-        number: int, seq: int, error_type: str, message: str, lang: str | None, seen: int, was_met: int
-    ) -> Candidate:
+    def pattern(row: Row) -> Candidate:
+        number, seq, error_type, message, lang, seen, was_met = row
         best = fixes[number][0]
         is_known = best.confidence >= KNOWN
         return Candidate(
@@ -186,18 +176,8 @@ def _load_strategies(asked: Asked, numbers: Sequence[int], notes: list[str]) -> 
         """
     )
 
-    def strategy(
-        number: int,
-        seq: int,
-        topic: str,
-        insight: str,
-        lang: str | None,
-        framework: str | None,
-        helped: int,
-        not_helped: int,
-        agent: str | None,
-        seen: int,
-    ) -> Candidate:
+    def strategy(row: Row) -> Candidate:
+        number, seq, topic, insight, lang, framework, helped, not_helped, agent, seen = row
         tried = helped + not_helped
         return Candidate(
             section="errors",
@@ -241,17 +221,8 @@ def _load_messages(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
         """
     )
 
-    def message(
-        number: int,
-        seq: int,
-        kind: int,
-        priority: int,
-        text: str,
-        has_payload: int,
-        agent: str | None,
-        to: int | None,
-        created: int,
-    ) -> Candidate:
+    def message(row: Row) -> Candidate:
+        number, seq, kind, priority, text, has_payload, agent, to, created = row
         return Candidate(
             section="messages",
             kind=Kind.MESSAGE,

@@ -10,6 +10,7 @@ from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import Asked, Source, listed, readable
 from satchel.find.kind import Kind
 from satchel.keep.decisions.state import value_of
+from satchel.store.transaction import Row
 
 
 def constraints(_asked: Asked) -> Source:
@@ -37,9 +38,8 @@ def _load_constraints(asked: Asked, numbers: Sequence[int], notes: list[str]) ->
         """
     )
 
-    def constraint(
-        number: int, seq: int, priority: int, text: str, category: str, agent: str | None, created: int
-    ) -> Candidate:
+    def constraint(row: Row) -> Candidate:
+        number, seq, priority, text, category, agent, created = row
         return Candidate(
             section="rules",
             kind=Kind.CONSTRAINT,
@@ -80,16 +80,8 @@ def _load_decisions(asked: Asked, numbers: Sequence[int], notes: list[str]) -> l
         """
     )
 
-    def decision(
-        number: int,
-        seq: int,
-        key: str,
-        text: str | None,
-        value: float | None,
-        rationale: str | None,
-        agent: str | None,
-        changed: int,
-    ) -> Candidate:
+    def decision(row: Row) -> Candidate:
+        number, seq, key, text, value, rationale, agent, changed = row
         return Candidate(
             section="rules",
             kind=Kind.DECISION,

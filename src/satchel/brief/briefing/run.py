@@ -18,6 +18,7 @@ from satchel.keep.entries.records import (
     SCRATCHPAD,
     STRUCTURED_TYPES,
 )
+from satchel.store.transaction import Row
 
 _NOTES = tuple(
     number
@@ -66,20 +67,8 @@ _SOURCE = "context c JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id =
 def _load_entries(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
     rows = asked.transaction.all(f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE c.id IN ({listed(numbers)})")
 
-    def entry(
-        number: int,
-        seq: int,
-        kind: int,
-        content: str,
-        task: str | None,
-        loop: str | None,
-        file: str | None,
-        line: int | None,
-        run: int,
-        run_id: str,
-        agent: str | None,
-        created: int,
-    ) -> Candidate:
+    def entry(row: Row) -> Candidate:
+        number, seq, kind, content, task, loop, file, line, run, run_id, agent, created = row
         name = ENTRY_TYPES[kind - 1]
         is_here = asked.run is not None and run == asked.run.id
         text = structured.searchable_text(content) if name in STRUCTURED_TYPES else content
@@ -124,20 +113,8 @@ def reviews(asked: Asked) -> Source:
 def _load_reviews(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
     rows = asked.transaction.all(f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE c.id IN ({listed(numbers)})")
 
-    def review(
-        number: int,
-        seq: int,
-        kind: int,
-        content: str,
-        _task: str | None,
-        _loop: str | None,
-        file: str | None,
-        line: int | None,
-        _run: int,
-        _run_id: str,
-        agent: str | None,
-        created: int,
-    ) -> Candidate:
+    def review(row: Row) -> Candidate:
+        number, seq, kind, content, _task, _loop, file, line, _run, _run_id, agent, created = row
         if kind == REVIEW_VERDICT:
             verdict = structured.review_verdict(content)
             label = "review passed" if verdict.passed else "review failed"
@@ -190,7 +167,8 @@ def _load_attempts(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
         f"SELECT c.id, c.seq, c.content, c.created_at FROM context c WHERE c.id IN ({listed(numbers)})"
     )
 
-    def attempt(number: int, seq: int, content: str, created: int) -> Candidate:
+    def attempt(row: Row) -> Candidate:
+        number, seq, content, created = row
         pad = structured.scratchpad(content)
         parts = (
             f"tried: {'; '.join(pad.attempted)}" if pad.attempted else None,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from satchel.base.errors import SatchelError
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.find.kind import Kind
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Row, Transaction
+
+Made = TypeVar("Made")
 
 MAX_CANDIDATES = 500
 """So many of one kind are enough for a budget of any size."""
@@ -225,20 +228,15 @@ def _unchanged(asked: Asked, source: Source, where: str) -> dict[int, int]:
     return {number: priority for number, seq, priority in rows if seq <= got[number]}
 
 
-def readable(
-    kind: Kind, rows: Iterable[tuple[object, ...]], make: Callable[..., Candidate | None], notes: list[str]
-) -> list[Candidate]:
-    """Make candidates of rows that begin with their number; a row that cannot be read is told, never fatal."""
-    made: list[Candidate] = []
+def readable(kind: Kind, rows: Iterable[Row], make: Callable[[Row], Made], notes: list[str]) -> list[Made]:
+    """Make something of rows that begin with their number; a row that cannot be read is told, never fatal."""
+    made: list[Made] = []
     for row in rows:
         try:
-            candidate = make(*row)
+            made.append(make(row))
         except (SatchelError, ValueError, TypeError, LookupError) as error:
             said = error.problem if isinstance(error, SatchelError) else f"{type(error).__name__}: {error}"
             notes.append(f"{kind.ref(int(str(row[0])))} could not be read: {said}"[:200])
-            continue
-        if candidate is not None:
-            made.append(candidate)
     return made
 
 

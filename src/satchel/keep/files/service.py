@@ -63,8 +63,7 @@ class Files:
         number = changes.change_number(change)
         text = None if description is None else check_content(description, "description", work.max_content_bytes)
         layer = None if layer is None else names.check_identifier(layer, "layer")
-        agent = work.agent if agent is None else agent
-        agent = None if agent is None else names.check_identifier(agent, "agent")
+        agent = names.check_agent(work, agent)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
@@ -239,8 +238,7 @@ class Files:
         work = self._workplace
         path = check_path(file, work.files_root, "file")
         check_whole("window_seconds", window_seconds, MAX_WINDOW_SECONDS)
-        agent = work.agent if agent is None else agent
-        agent = None if agent is None else names.check_identifier(agent, "agent")
+        agent = names.check_agent(work, agent)
         window = window_seconds * 1_000
         with work.engine.read() as transaction:
             now = work.clock()

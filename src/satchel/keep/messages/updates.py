@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput
@@ -220,39 +220,6 @@ def mark(transaction: Transaction, agent_id: int, unread: Sequence[Unread], now:
     documents.set_expiry(transaction, Kind.MESSAGE, sooner)
 
 
-def searchable_texts(transaction: Transaction, numbers: Iterable[int]) -> dict[int, str]:
-    """Return what can be searched of messages, by their numbers; those that are gone are left out."""
-    listed = ", ".join(map(str, numbers))
-    rows = transaction.all(f"SELECT id, message, payload FROM agent_messages WHERE id IN ({listed})")
-    return {number: _searchable(message, payload) for number, message, payload in rows}
-
-
-def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
-    """Return what the search documents should know of the messages after a number, at most so many, in order."""
-    rows = transaction.all(
-        """
-        SELECT id, seq, project_id, message, payload, created_at, type, from_agent_id, expires_at
-        FROM agent_messages WHERE id > :after ORDER BY id LIMIT :most
-        """,
-        {"after": after, "most": most},
-    )
-    return [
-        Document(
-            Kind.MESSAGE,
-            number,
-            seq,
-            project,
-            None,
-            _searchable(message, payload),
-            created,
-            type=kind,
-            agent_id=sender,
-            expires_at=expires,
-        )
-        for number, seq, project, message, payload, created, kind, sender, expires in rows
-    ]
-
-
 def _searchable(message: str, payload: str | None) -> str:
     """Return a message and the texts in its payload, without the names of objects."""
     if payload is None:
@@ -261,6 +228,11 @@ def _searchable(message: str, payload: str | None) -> str:
         return "\n".join((message, *json_texts(json.loads(payload))))
     except (ValueError, RecursionError):
         return f"{message}\n{payload}"
+
+
+DOCUMENTS = documents.Source(
+    Kind.MESSAGE, "message, payload", _searchable, type="type", agent_id="from_agent_id", expires_at="expires_at"
+)
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:

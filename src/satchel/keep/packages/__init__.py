@@ -9,9 +9,10 @@ from satchel.keep.packages.records import (
     PackagePage,
 )
 from satchel.keep.packages.service import Packages
-from satchel.keep.packages.updates import delete, load_documents, searchable_texts
+from satchel.keep.packages.updates import DOCUMENTS, delete
 
 __all__ = [
+    "DOCUMENTS",
     "EVENTS",
     "STATUSES",
     "TYPES",
@@ -20,6 +21,4 @@ __all__ = [
     "PackagePage",
     "Packages",
     "delete",
-    "load_documents",
-    "searchable_texts",
 ]

@@ -2,13 +2,12 @@
 
 from satchel.keep.strategies.records import Strategy, StrategyPage
 from satchel.keep.strategies.service import Strategies
-from satchel.keep.strategies.updates import delete, load_documents, searchable_texts
+from satchel.keep.strategies.updates import DOCUMENTS, delete
 
 __all__ = [
+    "DOCUMENTS",
     "Strategies",
     "Strategy",
     "StrategyPage",
     "delete",
-    "load_documents",
-    "searchable_texts",
 ]
