@@ -12,7 +12,7 @@ from satchel.base.redaction import finds_secret
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LAYERS
 from satchel.keep import projects
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service, Workplace
 from satchel.store.transaction import Row, Transaction
 
 
@@ -32,11 +32,8 @@ class Agent:
     has_acted: bool
 
 
-class Agents:
+class Agents(Service):
     """The agents of a project."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def register(self, name: str, role: str | None = None) -> Agent:
         """Record an agent, or its role; writing as an agent records it too.

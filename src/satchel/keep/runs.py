@@ -12,7 +12,7 @@ from satchel.base.redaction import redact
 from satchel.base.text import clean_content
 from satchel.keep import projects
 from satchel.keep.names import check_identifier
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service, Workplace
 from satchel.store.transaction import Row, Transaction
 
 STATUSES = ("active", "completed", "failed")
@@ -55,11 +55,8 @@ class RunChoice:
         return ()
 
 
-class Runs:
+class Runs(Service):
     """The runs of a project."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def start(
         self,

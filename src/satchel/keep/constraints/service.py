@@ -13,7 +13,7 @@ from satchel.keep import projects
 from satchel.keep.constraints import updates
 from satchel.keep.constraints.records import DEFAULT_CATEGORY, DEFAULT_PRIORITY, Constraint, ConstraintPage
 from satchel.keep.names import author_number, check_agent
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service
 from satchel.keep.texts import check_content
 
 if TYPE_CHECKING:
@@ -21,11 +21,8 @@ if TYPE_CHECKING:
     from satchel.store.transaction import Transaction
 
 
-class Constraints:
+class Constraints(Service):
     """The rules that the project must respect."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def add(
         self,

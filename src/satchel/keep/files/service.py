@@ -12,7 +12,7 @@ from satchel.keep import expiry, names, projects
 from satchel.keep.files import changes, claims
 from satchel.keep.files.paths import check_path, is_folder
 from satchel.keep.files.records import CHANGES, Claim, Claimed, FileChange, FileChangePage, FileLock, Released
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service
 from satchel.keep.texts import check_content
 
 MAX_PATHS = 100
@@ -28,11 +28,8 @@ if TYPE_CHECKING:
     from satchel.keep.files.queries import ChangeFilters
 
 
-class Files:
+class Files(Service):
     """Recorded edits, and claims that announce them."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def record(
         self,

@@ -9,10 +9,8 @@ from satchel.keep.packages.records import (
     PackagePage,
 )
 from satchel.keep.packages.service import Packages
-from satchel.keep.packages.updates import DOCUMENTS, delete
 
 __all__ = [
-    "DOCUMENTS",
     "EVENTS",
     "STATUSES",
     "TYPES",
@@ -20,5 +18,4 @@ __all__ = [
     "PackageContent",
     "PackagePage",
     "Packages",
-    "delete",
 ]

@@ -22,7 +22,7 @@ from satchel.keep.packages.records import (
     PackagePage,
     priority_after,
 )
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service
 
 if TYPE_CHECKING:
     from satchel.keep.packages.queries import PackageFilters
@@ -35,11 +35,8 @@ MAX_BYTES = 64 * 1024 * 1024
 """The largest package that can be read at all."""
 
 
-class Packages:
+class Packages(Service):
     """Files and texts that agents hand to each other."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def save(
         self,

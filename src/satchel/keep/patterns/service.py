@@ -15,7 +15,7 @@ from satchel.keep.patterns import loops, updates
 from satchel.keep.patterns.loops import Loop
 from satchel.keep.patterns.preparing import prepare
 from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution, solution_number
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service
 from satchel.keep.texts import check_content
 
 if TYPE_CHECKING:
@@ -25,11 +25,8 @@ if TYPE_CHECKING:
 _HASH = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
 
 
-class Patterns:
+class Patterns(Service):
     """Errors as they are recognised again, with what fixed them and how sure that is."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def report(
         self,

@@ -2,12 +2,9 @@
 
 from satchel.keep.strategies.records import Strategy, StrategyPage
 from satchel.keep.strategies.service import Strategies
-from satchel.keep.strategies.updates import DOCUMENTS, delete
 
 __all__ = [
-    "DOCUMENTS",
     "Strategies",
     "Strategy",
     "StrategyPage",
-    "delete",
 ]

@@ -8,7 +8,7 @@ from satchel.base.errors import InvalidInput, NotFound
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.names import author_number, check_agent
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service
 from satchel.keep.strategies import updates
 from satchel.keep.strategies.records import Strategy, StrategyPage
 
@@ -16,11 +16,8 @@ if TYPE_CHECKING:
     from satchel.keep.strategies.queries import StrategyFilters
 
 
-class Strategies:
+class Strategies(Service):
     """Approaches that worked."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def save(
         self,
