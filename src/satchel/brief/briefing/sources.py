@@ -64,6 +64,10 @@ class Asked:
         }
 
 
+Load = Callable[[Asked, Sequence[int], list[str]], list[Candidate]]
+"""Makes candidates of items, by their numbers; what cannot be read is left out and told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """One kind of thing that a briefing draws on.
@@ -78,7 +82,7 @@ class Source:
             order and a condition of its own.
         priority: their priority, in SQL.
         may_be_critical: whether any of them can be.
-        load: makes candidates of them, by their numbers; what cannot be read is left out and told.
+        load: makes candidates of them.
         tokens: what a short one takes; decides how many candidates there is use for.
         seq: the number of their last change, in SQL.
         counts_found: whether what is eligible is what the query found, where there is a query.
@@ -92,7 +96,7 @@ class Source:
     where: str
     orders: tuple[tuple[str, str], ...]
     priority: str
-    load: Callable[[Asked, Sequence[int], list[str]], list[Candidate]]
+    load: Load
     tokens: int
     found_where: str | None = None
     may_be_critical: bool = True
@@ -226,6 +230,23 @@ def _unchanged(asked: Asked, source: Source, where: str) -> dict[int, int]:
         asked.values,
     )
     return {number: priority for number, seq, priority in rows if seq <= got[number]}
+
+
+def loading(kind: Kind, columns: str, source: str, make: Callable[[Asked, Row], Candidate]) -> Load:
+    """Return what makes a candidate of each row.
+
+    Args:
+        columns: what ``make`` gets after the number and seq of an item, in SQL with the values of :class:`Asked`.
+        source: what stands after FROM, the items as ``c``.
+    """
+
+    def load(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
+        rows = asked.transaction.all(
+            f"SELECT c.id, c.seq, {columns} FROM {source} WHERE c.id IN ({listed(numbers)})", asked.values
+        )
+        return readable(kind, rows, lambda row: make(asked, row), notes)
+
+    return load
 
 
 def readable(kind: Kind, rows: Iterable[Row], make: Callable[[Row], Made], notes: list[str]) -> list[Made]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput
@@ -159,14 +160,7 @@ class Files(Service):
                 exclusive=exclusive,
             )
             expiry.sweep_now_and_then(work.engine, transaction, now)
-        return Claimed(
-            claimed.agent,
-            claimed.claims,
-            claimed.renewed,
-            claimed.elsewhere,
-            claimed.shared,
-            (*notes, *self._folders_named_as_files(wanted), *claimed.notes),
-        )
+        return replace(claimed, notes=(*notes, *self._folders_named_as_files(wanted), *claimed.notes))
 
     def release(self, paths: Sequence[str] | None = None, *, agent: str | None = None) -> Released:
         """End claims of one's own in this worktree; those of others are left alone.
