@@ -59,7 +59,9 @@ class Transaction:
 
     def add(self, table: str, row: Parameters) -> int:
         """Insert one row, given by its columns, and return the number it got; see :meth:`insert`."""
-        return self.insert(_insertion(table, tuple(row)), row)
+        self._check()
+        self.connection.execute(_insertion(table, tuple(row)), row)
+        return self.connection.last_insert_rowid()
 
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
         """Run one statement once for every row of parameters."""
