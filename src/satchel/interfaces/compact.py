@@ -26,7 +26,7 @@ def page_text(page: EntryPage) -> str:
     """
     lines = [_head(page)]
     if page.entries:
-        common = _common(page.entries)
+        common = _Common(page.entries)
         if common.line:
             lines.append(common.line)
         lines += [part for entry in page.entries for part in _entry_lines(entry, common)]
@@ -85,10 +85,6 @@ class _Common:
         parts += [place_text(self.file, None)] if self.file else []
         parts += [self.day] if self.day else []
         self.line = f"all {' '.join(parts)} unless noted" if parts else ""
-
-
-def _common(entries: Sequence[Entry]) -> _Common:
-    return _Common(entries)
 
 
 def _head(page: EntryPage) -> str:

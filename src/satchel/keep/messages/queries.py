@@ -162,7 +162,8 @@ def load(transaction: Transaction, reader: Reader, number: int) -> Message:
 
 
 def _message(row: Row, score: float | None) -> Message:
-    number, uid, seq, sender, to, kind, priority, text, stored, reply_to, thread, created, expires, read_at = row
+    """Turn a row of :data:`_COLUMNS`, which stand in the order of the fields, into a record."""
+    number, uid, seq, sender, to, kind, priority, text, stored, *rest = row
     payload: object = stored
     notes: tuple[str, ...] = ()
     if stored is not None:
@@ -170,24 +171,9 @@ def _message(row: Row, score: float | None) -> Message:
             payload = json.loads(stored)
         except (ValueError, RecursionError):  # as a row written by other means may be
             notes = (f"the payload of {Kind.MESSAGE.ref(number)} is no JSON; it is shown as text",)
-    return Message(
-        number,
-        uid.hex(),
-        seq,
-        sender,
-        to,
-        MESSAGE_TYPES[kind - 1],
-        PRIORITIES[priority - 1],
-        text,
-        payload,
-        reply_to,
-        thread,
-        created,
-        expires,
-        read_at,
-        score,
-        notes,
-    )
+    rest += [score, notes]
+    names = MESSAGE_TYPES[kind - 1], PRIORITIES[priority - 1]
+    return Message(number, uid.hex(), seq, sender, to, *names, text, payload, *rest)
 
 
 LISTING = Listing(
