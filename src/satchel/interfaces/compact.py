@@ -26,7 +26,7 @@ def page_text(page: EntryPage) -> str:
     """
     lines = [_head(page)]
     if page.entries:
-        common = _common(page.entries)
+        common = _Common(page.entries)
         if common.line:
             lines.append(common.line)
         lines += [part for entry in page.entries for part in _entry_lines(entry, common)]
@@ -89,14 +89,10 @@ class _Common:
 
 def entry_lines(entry: Entry) -> list[str]:
     """Return an entry that stands by itself: all that it has, with its run."""
-    alone = _common([entry])
+    alone = _Common([entry])
     alone.year = ""
     first, *content = _entry_lines(entry, alone)
     return [f"{first} run:{value_text(entry.run_id)}", *content]
-
-
-def _common(entries: Sequence[Entry]) -> _Common:
-    return _Common(entries)
 
 
 def _head(page: EntryPage) -> str:

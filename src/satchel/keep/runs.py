@@ -12,7 +12,7 @@ from satchel.base.redaction import redact
 from satchel.base.text import clean_content
 from satchel.keep import projects
 from satchel.keep.names import check_identifier
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service, Workplace
 from satchel.store.transaction import Row, Transaction
 
 STATUSES = ("active", "completed", "failed")
@@ -55,11 +55,8 @@ class RunChoice:
         return ()
 
 
-class Runs:
+class Runs(Service):
     """The runs of a project."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def start(
         self,
@@ -98,25 +95,10 @@ class Runs:
                         f"Work in it with --run {name}, or start one of another name",
                     )
             name = name or _free_run_id(transaction, project.id, now)
-            row = transaction.one(
-                f"""
-                INSERT INTO runs (uid, seq, project_id, run_id, title, spec_path, effort, created_at)
-                VALUES (:uid, :seq, :project, :name, :title, :spec, :effort, :now)
-                RETURNING {_COLUMNS}
-                """,
-                {
-                    "uid": os.urandom(16),
-                    "seq": projects.next_seq(transaction, project.id),
-                    "project": project.id,
-                    "name": name,
-                    "title": title,
-                    "spec": spec_path,
-                    "effort": effort,
-                    "now": now,
-                },
+            number = _insert(
+                transaction, project.id, name, now, {"title": title, "spec_path": spec_path, "effort": effort}
             )
-        assert row is not None
-        return _run(row)
+            return load(transaction, number)
 
     def end(self, run_id: str | None = None, status: str = "completed") -> Run:
         """End a run.
@@ -244,21 +226,27 @@ def choose_for_writing(
         transaction.memo[key] = choice
         return choice
     transaction.forget()
-    row = transaction.one(
-        """
-        INSERT INTO runs (uid, seq, project_id, run_id, created_at) VALUES (:uid, :seq, :project, :name, :now)
-        RETURNING id, run_id, status
-        """,
+    name = _free_run_id(transaction, project_id, now)
+    return RunChoice(_insert(transaction, project_id, name, now, {}), name, STATUSES[0], started=True)
+
+
+def _insert(transaction: Transaction, project_id: int, name: str, now: int, further: dict[str, object]) -> int:
+    """Store an active run, and return its number.
+
+    Args:
+        further: other columns.
+    """
+    return transaction.add(
+        "runs",
         {
             "uid": os.urandom(16),
             "seq": projects.next_seq(transaction, project_id),
-            "project": project_id,
-            "name": _free_run_id(transaction, project_id, now),
-            "now": now,
+            "project_id": project_id,
+            "run_id": name,
+            "created_at": now,
+            **further,
         },
     )
-    assert row is not None
-    return RunChoice(row[0], row[1], STATUSES[row[2] - 1], started=True)
 
 
 def latest(transaction: Transaction, project_id: int) -> Run | None:

@@ -191,24 +191,10 @@ SOURCE = "context c LEFT JOIN agents a ON a.id = c.agent_id"
 
 
 def entry_of(row: Row, run_id: str, score: float | None = None) -> Entry:
-    """Turn a row of :data:`COLUMNS` into a record."""
-    number, uid, seq, kind, content, task, loop, file, line, agent, superseded, created = row[:12]
-    return Entry(
-        number,
-        uid.hex(),
-        seq,
-        run_id,
-        ENTRY_TYPES[kind - 1],
-        content,
-        task,
-        loop,
-        file,
-        line,
-        agent,
-        superseded,
-        created,
-        score,
-    )
+    """Turn a row of :data:`COLUMNS`, which stand in the order of the fields, into a record."""
+    number, uid, seq, kind, *rest = row[:12]
+    rest.append(score)
+    return Entry(number, uid.hex(), seq, run_id, ENTRY_TYPES[kind - 1], *rest)
 
 
 def type_number(name: object) -> int:
