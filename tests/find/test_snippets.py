@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from satchel import Satchel
 from satchel.find.query import parse
-from satchel.find.snippets import Snipper, Snippet, excerpt
+from satchel.find.snippets import Snipper, Snippet
 
 Cut = Callable[..., Snippet]
 
@@ -149,57 +149,3 @@ def test_marks_are_in_order_inside_the_snippet_and_never_overlap(cut: Cut, text:
     assert "\n" not in snippet.text
     plain = snippet.text.strip("…")
     assert plain in text.replace("\n", " ")
-
-
-HAY, STRAW = "hay " * 100, "straw " * 100
-
-
-class TestAnExcerpt:
-    @pytest.mark.parametrize("text", ["", "short", "x" * 60])
-    def test_of_a_short_text_is_the_whole(self, text: str) -> None:
-        assert excerpt(text, ["short"], 60) == text
-
-    def test_stands_on_one_line(self) -> None:
-        assert excerpt(" one\n\ttwo\u2028three ", [], 60) == "one  two three"
-
-    def test_without_words_or_without_any_of_them_is_the_beginning(self) -> None:
-        beginning = f"{HAY[:59]}…"
-        assert (excerpt(HAY, [], 60), excerpt(HAY, ["needle"], 60)) == (beginning, beginning)
-
-    @pytest.mark.parametrize(
-        ("text", "words", "shown"),
-        [
-            (f"{HAY}the needle here {STRAW}", ["needle"], "needle"),
-            (f"{HAY}The NEEDLES here {STRAW}", ["needle"], "NEEDLES"),
-            (f"{HAY}the needling here {STRAW}", ["needles"], "needling"),
-            (f"needle {HAY}needle and thread {STRAW}", ["needle", "thread"], "needle and thread"),
-            (f"{HAY}pin {HAY} pin, needle {STRAW}", ["pin", "needle"], "pin, needle"),
-            (f"{HAY}over C++ then {STRAW}", ["c"], "C++"),
-            (f"{'ß' * 400} needle {STRAW}", ["needle"], "needle"),
-            (f"{'İ' * 400} Needle {STRAW}", ["needle"], "Needle"),
-            (f"{'日本語のテキスト' * 30}検索語{'日本語のテキスト' * 30}", ["検索"], "検索語"),
-            (f"{HAY * 3} needle", ["needle"], "needle"),
-        ],
-    )
-    def test_shows_the_part_that_holds_most_of_the_words(self, text: str, words: list[str], shown: str) -> None:
-        found = excerpt(text, words, 60)
-        assert (shown in found, found[0], len(found) <= 60) == (True, "…", True)
-
-    @pytest.mark.parametrize("text", [f"{HAY}haystack {STRAW}", f"{HAY}unneedled {STRAW}"])
-    def test_does_not_look_inside_words(self, text: str) -> None:
-        assert excerpt(text, ["needle", "stack"], 60) == f"{HAY[:59]}…"
-
-    def test_keeps_to_the_beginning_where_that_holds_as_many(self) -> None:
-        assert excerpt(f"a needle {HAY}needle {STRAW}", ["needle"], 60).startswith("a needle hay")
-
-    @given(
-        st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), max_size=400),
-        st.lists(st.text(min_size=1, max_size=6).map(str.lower), max_size=3),
-        st.integers(60, 120),
-    )
-    def test_is_never_longer_than_asked_and_always_part_of_the_text(
-        self, text: str, words: list[str], most: int
-    ) -> None:
-        found = excerpt(text, words, most)
-        assert len(found) <= most
-        assert found.removeprefix("…").removesuffix("…") in text

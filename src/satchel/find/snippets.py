@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,8 +14,6 @@ from satchel.store.transaction import Transaction
 _WORDS = 32
 _MAX_READ_CHARS = 40_000
 _MAX_SNIPPET_CHARS = 400
-_LEAD = 12
-"""How many characters of an excerpt stand before what was looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,50 +37,6 @@ class _Piece:
     end: int
     word: str
     weight: float
-
-
-def excerpt(text: str, words: Sequence[str], most: int) -> str:
-    """Return a text on one line, and of a longer one the part that holds most of the words.
-
-    Args:
-        words: in lower case; a word is found by how it begins, but for its last two letters.
-        most: how many characters at most, the ellipses included.
-    """
-    line = _on_one_line(text).strip()
-    if len(line) <= most:
-        return line
-    stems = [word[: max(3, len(word) - 2)] for word in words]
-    places = _places(_lowered(line), stems) if stems else []
-    room = most - 2
-    in_window = [len({stem for at, stem in places if start <= at <= start + room - _LEAD}) for start, _ in places]
-    if not places or max(in_window) <= len({stem for at, stem in places if at < most - _LEAD}):
-        return f"{line[: most - 1]}…"
-    start = max(0, places[in_window.index(max(in_window))][0] - _LEAD)
-    start = line.find(" ", start, start + _LEAD) + 1 or start
-    end = start + room
-    return f"…{line[start:end]}…" if end < len(line) else f"…{line[len(line) - most + 1 :]}"
-
-
-def _places(line: str, stems: Sequence[str]) -> list[tuple[int, str]]:
-    """Return where words begin with one of the stems, and with which, in order.
-
-    In a script without spaces a word begins anywhere.
-    """
-    ordered = sorted(set(stems), key=len, reverse=True)
-    pattern = re.compile(
-        "|".join(re.escape(stem) if unspaced_runs(stem) else rf"\b{re.escape(stem)}" for stem in ordered)
-    )
-    return [(match.start(), match[0]) for match in pattern.finditer(line)]
-
-
-def _lowered(line: str) -> str:
-    """Return a text in lower case, every character at its place: some have two in lower case."""
-    lower = line.lower()
-    if len(lower) == len(line):
-        return lower
-    return "".join(
-        one if len(one) == 1 else character for character, one in zip(line, map(str.lower, line), strict=True)
-    )
 
 
 class Snipper:

@@ -12,7 +12,7 @@ from briefing_parts import NOW, candidate, collected, words
 from satchel.base.vocabulary import SECTIONS
 from satchel.brief.attempts import Standing
 from satchel.brief.briefing.collecting import Collected
-from satchel.brief.briefing.composing import HEADER, Composed, chars_shown, compose
+from satchel.brief.briefing.composing import HEADER, Composed, compose
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.shares import shares_of
 from satchel.brief.briefing.zones import EMERGENCY, NORMAL, ZONES, Zone, zone_of
@@ -184,21 +184,53 @@ class TestGivingWay:
         assert set(refs(composed(collected(some), 4_000, zone_of(window_used)))) == shown
 
 
-@pytest.mark.parametrize(
-    ("zone", "budget", "chars"),
-    [
-        (ZONES[0], 0, 60),
-        (ZONES[0], 1_000, 60),
-        (ZONES[0], 2_000, 66),
-        (ZONES[0], 100_000, 400),
-        (ZONES[1], 100_000, 200),
-        (ZONES[2], 100_000, 100),
-        (ZONES[3], 100_000, 60),
-        (ZONES[3], 0, 60),
-    ],
-)
-def test_texts_begin_as_short_as_zone_and_budget_ask(zone: Zone, budget: int, chars: int) -> None:
-    assert chars_shown(zone, budget) == chars
+class TestWholeItems:
+    FACTS = " ".join(f"Fact {number} of the matter." for number in range(10, 99))
+
+    def test_from_a_thousand_tokens_on_only_an_item_above_a_third_of_the_budget_is_shortened(self) -> None:
+        facts = [candidate(n, text=" ".join([f"Fact {n}."] * 150), priority=2) for n in range(1, 6)]
+        large = candidate(9, text=f"Much more. {' '.join(['More of it.'] * 200)}", priority=3)
+        one = composed(collected([*facts, large]), 1_000)
+        assert {shown.candidate.ref for shown in one.shown if shown.is_shortened} == {"e9"}
+        assert '… shortened: get_items(["e9"]) opens it' in one.text.splitlines()
+        assert len(one.shown) == 3
+
+    def test_below_that_what_does_not_fit_whole_is_shortened(self) -> None:
+        facts = [candidate(n, text=" ".join([f"Fact {n}."] * 40)) for n in (1, 2, 3, 4)]
+        assert [shown.is_shortened for shown in composed(collected(facts), 400).shown] == [False] * 4
+        assert [shown.is_shortened for shown in composed(collected(facts), 300).shown] == [False, False, False, True]
+
+    def test_the_same_text_is_shown_once_and_stands_for_the_others(self) -> None:
+        some = [candidate(1, text="Never  log a TOKEN", priority=3), candidate(2, "rules", text="never log a token")]
+        one = composed(collected(some), 100)
+        assert (refs(one), one.text.casefold().count("never"), left_out(one)) == (["e1"], 1, [])
+        assert [other.ref for other in one.shown[0].candidate.stands_for] == ["c2"]
+
+    def test_of_equal_texts_the_critical_one_is_shown(self) -> None:
+        some = [candidate(1, text="never", relevance=1.0), candidate(2, "rules", text="never", priority=4)]
+        assert refs(composed(collected(some, words=("never",)), 100)) == ["c2"]
+
+    def test_equal_values_of_two_decisions_are_two_texts(self) -> None:
+        some = [candidate(n, "rules", text="5432", head=key, subject=key) for n, key in ((1, "port"), (2, "other"))]
+        assert len(refs(composed(collected(some), 100))) == 2
+
+    def test_of_a_series_the_newest_is_shown_with_all_that_was_tried_before_once(self) -> None:
+        some = [
+            candidate(n, "attempts", text=f"tried: {n}", tried=tried, series=("ann", "T1"), changed_at=NOW + n)
+            for n, tried in ((1, ("clear", "restart")), (2, ("Restart", "wait")), (3, ("wait",)))
+        ]
+        one = composed(collected([*some, candidate(4, "attempts", series=("ben", "T1"))]), 100)
+        assert "e3 tried: 3; tried before: clear; restart" in one.text.splitlines()
+        assert (sorted(refs(one)), left_out(one)) == (["e3", "e4"], [])
+
+    def test_attempts_and_reviews_stand_in_order_of_time_others_by_rank(self) -> None:
+        some = [
+            candidate(n, section, text=f"{section} {n}", changed_at=NOW + n)
+            for section, numbers in (("attempts", (1, 2, 3)), ("rules", (1, 3)))
+            for n in numbers
+        ]
+        lines = composed(collected(some), 100).text.splitlines()
+        assert [line[:2] for line in lines] == ["at", "e1", "e2", "e3", "ru", "c3", "c1"]
 
 
 some_candidates = st.lists(
@@ -239,9 +271,10 @@ def test_no_text_exceeds_its_budget_and_what_is_not_in_it_is_counted(what: Colle
     lines = one.text.splitlines()
     assert [shown for shown in one.shown if shown.line not in lines] == []
     critical = sum(gathered.critical for gathered in what.gathered)
-    assert critical == sum(left.critical for left in one.left_out) + sum(s.candidate.is_critical for s in one.shown)
+    said = [item for shown in one.shown for item in (shown.candidate, *shown.candidate.stands_for)]
+    assert critical == sum(left.critical for left in one.left_out) + sum(item.is_critical for item in said)
     total = sum(gathered.total for gathered in what.gathered)
-    assert total == sum(left.count for left in one.left_out) + len(one.shown)
+    assert total == sum(left.count for left in one.left_out) + len(said)
 
 
 @given(some_candidates, st.integers(0, 300))

@@ -23,12 +23,14 @@ def filled(
     room: int,
     shares: Mapping[str, float] = EVEN,
     *,
-    max_chars: int = 400,
+    max_chars: int | None = None,
+    most_of_one: int | None = None,
+    cuts_to_fit: bool = False,
     has_query: bool = False,
     least_priority: int = 1,
     max_packages: int = 3,
 ) -> Page:
-    page = Page(words, room, max_chars)
+    page = Page(words, room, max_chars, (), most_of_one, cuts_to_fit)
     fill(
         page,
         ranked(candidates, NOW),
@@ -57,20 +59,22 @@ class TestALine:
         ],
     )
     def test_names_the_item_and_says_its_text_on_one_line(self, given: dict[str, Any], line: str) -> None:
-        assert line_of(candidate(**given), 400) == line
+        assert line_of(candidate(**given), 400) == (line, False)
 
     def test_shortens_the_text_and_never_the_head_below_200_characters(self) -> None:
-        line = line_of(candidate(head="h" * 150, text=LONG), 60)
-        assert (line.startswith(f"e1 {'h' * 150}: word"), line[-1], len(line)) == (True, "…", 3 + 150 + 2 + 60)
+        line, is_shortened = line_of(candidate(head="h" * 150, text=LONG), 60)
+        assert (line.startswith(f"e1 {'h' * 150}: word"), line[-7:], is_shortened) == (True, " word …", True)
+        assert len(line) <= 3 + 150 + 2 + 60
 
     def test_shortens_a_head_that_is_longer(self) -> None:
-        assert len(line_of(candidate(head="h" * 900, text="x"), 60)) == 3 + 200 + 3
+        line, _ = line_of(candidate(head="head " * 100, text="x"), 60)
+        assert (line.endswith("head …: x"), len(line) <= 3 + 200 + 3) == (True, True)
 
     def test_shows_of_what_the_query_found_the_part_that_answers_it(self) -> None:
         text = LONG + " needle " + LONG
         found, other = candidate(text=text, relevance=0.5), candidate(text=text)
-        assert "needle" in line_of(found, 60, ("needle",))
-        assert "needle" not in line_of(other, 60, ("needle",))
+        assert "needle" in line_of(found, 60, ("needle",))[0]
+        assert "needle" not in line_of(other, 60, ("needle",))[0]
 
 
 class TestAdding:
@@ -114,16 +118,57 @@ class TestAdding:
 class TestGrowing:
     def test_shows_more_of_the_most_important_while_there_is_room(self) -> None:
         some = [candidate(n, text=LONG, priority=4 - n) for n in (1, 2)]
-        page = filled(some, 140, max_chars=60)
-        page.grow(ranked(some, NOW), 1_000)
+        page = filled(some, 160, most_of_one=40)
+        assert [one.is_shortened for one in page.shown.values()] == [True, True]
+        page.grow(ranked(some, NOW))
         assert [one.is_shortened for one in page.shown.values()] == [False, True]
-        assert page.used == words(page.text(some)) <= 140
+        assert page.used == words(page.text(some)) <= 160
 
     def test_skips_what_does_not_fit(self) -> None:
         some = [candidate(1, text=LONG, priority=3), candidate(2, text="w " * 40)]
-        page = filled(some, 90, max_chars=60)
-        page.grow(ranked(some, NOW), 1_000)
-        assert {one.candidate.number: one.is_shortened for one in page.shown.values()} == {1: True, 2: False}
+        page = filled(some, 90, most_of_one=20)
+        page.grow(ranked(some, NOW))
+        assert page.used == words(page.text(some)) <= 90
+
+
+class TestShortening:
+    FACTS = " ".join(f"Fact {number} of the matter." for number in range(10, 30))
+
+    def test_what_fits_is_shown_whole(self) -> None:
+        some = [candidate(n, text=self.FACTS) for n in (1, 2)]
+        page = filled(some, 250, most_of_one=120)
+        assert [one.is_shortened for one in page.shown.values()] == [False, False]
+        assert "shortened" not in page.text(some)
+
+    def test_what_does_not_fit_whole_is_left_out_unless_any_may_be_cut(self) -> None:
+        some = [candidate(n, text=self.FACTS, priority=4 - n) for n in (1, 2)]
+        assert numbers(filled(some, 150, most_of_one=110)) == [1]
+        page = filled(some, 150, most_of_one=110, cuts_to_fit=True)
+        assert {one.candidate.number: one.is_shortened for one in page.shown.values()} == {1: False, 2: True}
+
+    def test_what_takes_more_than_one_item_may_is_cut_at_a_sentence_and_the_call_is_said_once(self) -> None:
+        some = [candidate(n, text=self.FACTS, priority=4 - n) for n in (1, 2)]
+        page = filled(some, 100, most_of_one=40)
+        lines = page.text(ranked(some, NOW)).splitlines()
+        assert lines[-1] == '… shortened: get_items(["e1","e2"]) opens them'
+        assert [line[-4:] for line in lines[1:3]] == ["r. …", "r. …"]
+        assert page.used == words("\n".join(lines)) <= 100
+
+    def test_one_item_is_opened_with_it(self) -> None:
+        some = [candidate(1, text=self.FACTS)]
+        page = filled(some, 100, most_of_one=40)
+        assert page.text(some).splitlines()[-1] == '… shortened: get_items(["e1"]) opens it'
+
+    def test_nothing_is_shown_of_what_has_no_room_for_a_sentence(self) -> None:
+        some = [candidate(1, text="A first sentence of quite a few words, which does not fit. And a second one.")]
+        assert numbers(filled(some, 14, cuts_to_fit=True)) == []
+
+    def test_a_critical_item_keeps_its_end_and_loses_its_middle(self) -> None:
+        some = [candidate(1, text=f"{self.FACTS} NEVER push to main.", priority=4)]
+        page = filled(some, 60)
+        line = page.text(some).splitlines()[1]
+        assert line.startswith("e1 entries: Fact 10 of the matter.")
+        assert line.endswith(" … NEVER push to main.")
 
 
 class TestFilling:
@@ -181,17 +226,22 @@ class TestFilling:
     def test_with_a_query_what_answers_it_comes_before_what_is_merely_urgent(self) -> None:
         some = [candidate(1, priority=3), candidate(2, priority=1, relevance=0.1)]
         assert numbers(filled(some, 5, has_query=True)) == [2]
+        some = [candidate(1, priority=3), candidate(2, priority=1)]
         assert numbers(filled(some, 5, has_query=False)) == [1]
 
-    def test_critical_items_are_shortened_to_leave_half_of_the_room(self) -> None:
-        some = [candidate(n, text=LONG, priority=4) for n in (1, 2, 3, 4)]
-        page = filled([*some, candidate(9)], 120)
-        assert numbers(page) == [1, 2, 3, 4, 9]
-        assert page.used <= 60 + words("critical") + words("entries") + words("e9 text 9")
+    def test_critical_items_are_whole_where_all_of_them_fit(self) -> None:
+        some = [candidate(n, text=LONG, priority=4) for n in (1, 2)]
+        page = filled([*some, candidate(9)], 220, most_of_one=70)
+        assert {one.candidate.number: one.is_shortened for one in page.shown.values()} == {1: False, 2: False, 9: False}
+
+    def test_where_they_do_not_the_last_are_shortened_so_that_all_are_shown(self) -> None:
+        some = [candidate(n, text=LONG, priority=4) for n in (1, 2, 3)]
+        page = filled(some, 160)
+        assert {one.candidate.number: one.is_shortened for one in page.shown.values()} == {1: False, 2: True, 3: True}
 
     def test_a_critical_item_that_fits_only_shorter_is_shown_shorter(self) -> None:
         some = [candidate(1, text=LONG, priority=4)]
-        assert numbers(filled(some, 20)) == [1]
+        assert numbers(filled(some, 25)) == [1]
 
     def test_a_critical_item_that_fits_at_no_length_leaves_room_for_the_next(self) -> None:
         some = [candidate(1, text="w " * 30, priority=4, is_of_task=True), candidate(2, text="w", priority=4)]
@@ -214,15 +264,55 @@ some_candidates = st.lists(
 )
 
 
-@given(some_candidates, st.integers(0, 400), st.sampled_from([60, 100, 200, 400]), st.booleans(), st.integers(0, 3))
+@given(
+    some_candidates,
+    st.integers(0, 400),
+    st.sampled_from([60, 200, None]),
+    st.booleans(),
+    st.integers(0, 3),
+    st.sampled_from([None, 30, 150]),
+    st.booleans(),
+)
 def test_a_page_is_never_fuller_than_its_room(
-    some: list[Candidate], room: int, max_chars: int, has_query: bool, max_packages: int
+    some: list[Candidate],
+    room: int,
+    max_chars: int | None,
+    has_query: bool,
+    max_packages: int,
+    most_of_one: int | None,
+    cuts_to_fit: bool,
 ) -> None:
-    page = filled(some, room, max_chars=max_chars, has_query=has_query, max_packages=max_packages)
-    page.grow(ranked(some, NOW), 400)
+    page = filled(
+        some,
+        room,
+        max_chars=max_chars,
+        has_query=has_query,
+        max_packages=max_packages,
+        most_of_one=most_of_one,
+        cuts_to_fit=cuts_to_fit,
+    )
+    page.grow(ranked(some, NOW))
     assert page.used == words(page.text(ranked(some, NOW))) <= room
     packages = [one for one in page.shown.values() if one.candidate.section == "packages"]
     assert sum(not one.candidate.is_critical for one in packages) <= max_packages
+
+
+sentences = st.lists(st.sampled_from(["NEVER", "push", "to", "main", "unless", "asked"]), min_size=2, max_size=20).map(
+    lambda some: f"{' '.join(some).capitalize()}."
+)
+
+
+@given(st.lists(sentences, min_size=1, max_size=12), some_candidates, st.integers(0, 200), st.booleans())
+def test_the_last_sentence_of_a_critical_item_stands_wherever_there_is_room_for_it(
+    said: list[str], some: list[Candidate], room: int, cuts_to_fit: bool
+) -> None:
+    rule = candidate(99, "rules", text=" ".join(said), priority=4)
+    others = [one for one in some if not one.is_critical]
+    page = filled([rule, *others], room, cuts_to_fit=cuts_to_fit, most_of_one=room // 3)
+    shortest = f'critical\nc99 rules: … {said[-1]}\n… shortened: get_items(["c99"]) opens it'
+    if words(shortest) <= room:
+        line = next(line for line in page.text(ranked([rule, *others], NOW)).splitlines() if line.startswith("c99 "))
+        assert line.endswith(said[-1])
 
 
 @given(some_candidates, st.permutations(range(25)))

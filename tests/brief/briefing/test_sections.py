@@ -311,11 +311,46 @@ class TestTheRun:
         self.pad(store, 1, "clear the cache", blockers=["no key"], next_step="ask", test_status="failing")
         self.pad(store, 2, done=True)
         self.pad(store, 1, "x", loop_id="M")
-        assert refs(loop_id="L") == ["e1", "e2"]
-        assert line(store, "e1", loop_id="L") == (
-            "e1 iteration 1 failing: tried: clear the cache; blockers: no key; next: ask"
+        assert refs(loop_id="L") == ["e2"]
+        assert line(store, "e2", loop_id="L") == (
+            "e2 iteration 2, done: nothing was noted; tried before: clear the cache"
         )
-        assert line(store, "e2", loop_id="L") == "e2 iteration 2 done: nothing was noted"
+        assert line(store, "e3", loop_id="M") == "e3 iteration 1: tried: x"
+
+    def test_a_scratchpad_says_what_was_tried_what_blocks_and_what_is_next(self, store: Satchel) -> None:
+        self.pad(
+            store, 1, "a", "b", blockers=["no key"], next_step="ask", test_status="failing", done=False, lost=["c"]
+        )
+        expected = "e1 iteration 1, not done, tests failing: tried: a; b; blocked: no key; next: ask; lost: c"
+        assert line(store, "e1", loop_id="L") == expected
+
+    def test_of_each_agent_the_newest_scratchpad_is_shown_with_what_it_tried_before(
+        self, store: Satchel, refs: Refs, clock: ManualClock
+    ) -> None:
+        for iteration, agent, tried in ((1, "ann", "a"), (2, "ann", "b"), (1, "ben", "c"), (3, "ann", "A")):
+            clock.advance(1)
+            content = {"iteration": iteration, "attempted": [tried]}
+            store.entries.write("scratchpad", content, loop_id="L", task_id="T1", agent=agent)
+        text = store.brief("developer", loop_id="L", task_id="T1", preview=True).text
+        assert [part for part in text.splitlines() if part[0] == "e"] == [
+            "e3 iteration 1 @ben: tried: c",
+            "e4 iteration 3 @ann: tried: A; tried before: b",
+        ]
+        assert refs(query="iteration", loop_id="M") == []
+        assert "tried before: b" in line(store, "e4", query="b c")
+
+    def test_scratchpads_that_the_newest_stands_for_are_delivered_with_it(self, store: Satchel) -> None:
+        self.pad(store, 1, "a")
+        self.pad(store, 2, "b")
+        (item,) = store.brief("developer", loop_id="L").items
+        assert (item.ref, item.stands_for) == ("e2", ("e1",))
+        assert store.brief("developer", loop_id="L").items == ()
+
+    def test_a_verdict_found_elsewhere_says_whether_it_passed(self, store: Satchel) -> None:
+        store.entries.write("review_verdict", {"passed": False, "summary": "kafka is missing"}, task_id="T9")
+        store.entries.write("review_verdict", {"passed": True, "summary": "kafka is fine"}, task_id="T8")
+        assert line(store, "e1", query="kafka") == "e1 task T9: FAILED: kafka is missing"
+        assert line(store, "e2", query="kafka") == "e2 task T8: PASSED: kafka is fine"
 
     def test_the_open_review_of_the_own_task_is_briefed(self, store: Satchel, refs: Refs) -> None:
         issue = {"description": "no tests", "issue_type": "dead-code", "suggestion": "write some"}
@@ -324,14 +359,14 @@ class TestTheRun:
         store.entries.write("review_issue", {"description": "another"}, task_id="T2")
         assert sorted(refs(task_id="T1")) == ["e1", "e2"]
         assert line(store, "e1", task_id="T1") == "e1 dead-code @lea src/a.py:2: no tests; suggested: write some"
-        assert line(store, "e2", task_id="T1") == "e2 review failed, intent not satisfied @lea: no summary"
+        assert line(store, "e2", task_id="T1") == "e2 review FAILED, intent not satisfied @lea: no summary"
 
     def test_a_later_verdict_takes_the_place_of_the_earlier_review(self, store: Satchel, refs: Refs) -> None:
         store.entries.write("review_issue", {"description": "no tests"}, task_id="T1")
         store.entries.write("review_verdict", {"passed": False}, task_id="T1")
         store.entries.write("review_verdict", {"passed": True, "summary": "fine"}, task_id="T1")
         assert refs(task_id="T1") == ["e3"]
-        assert line(store, "e3", task_id="T1") == "e3 review passed: fine"
+        assert line(store, "e3", task_id="T1") == "e3 review PASSED: fine"
 
     def test_without_a_task_the_review_of_the_loop_is(self, store: Satchel, refs: Refs) -> None:
         store.entries.write("review_issue", {"description": "no tests"}, loop_id="L")
@@ -361,7 +396,7 @@ def test_other_projects_never_show(open_in: Callable[..., Satchel], project: Pat
     other.patterns.report("TypeError", "kafka", solution="use kafka")
     other.strategies.save("kafka", "use kafka early")
     briefing = other.brief("developer", agent="ben", budget=20_000, task_id="T1", loop_id="L", preview=True)
-    assert len(briefing.items) == 10
+    assert len(briefing.items) == 9
     store.messages.send("hello", to="ann", agent="ben")
     for query in (None, "kafka"):
         briefing = store.brief("developer", agent="ben", budget=20_000, task_id="T1", loop_id="L", query=query)

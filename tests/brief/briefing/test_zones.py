@@ -34,7 +34,7 @@ def test_a_zone_includes_the_share_it_begins_with(window_used: float | None, nam
 
 def test_the_fuller_the_window_the_shorter_the_texts_and_the_less_is_packed() -> None:
     assert [(zone.name, zone.max_chars, zone.least_priority) for zone in ZONES] == [
-        ("normal", 400, 1),
+        ("normal", None, 1),
         ("soft warning", 200, 1),
         ("conservative", 100, 3),
         ("wrap-up", 60, 4),

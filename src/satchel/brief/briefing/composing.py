@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from satchel.brief.attempts import Standing
 from satchel.brief.briefing.collecting import Collected
+from satchel.brief.briefing.merging import newest_of_series, without_twins
 from satchel.brief.briefing.page import Page, Shown, fill, ranked
 from satchel.brief.briefing.records import Candidate, LeftOut
 from satchel.brief.briefing.sources import Gathered
@@ -24,18 +25,11 @@ _MAX_NOTES = 3
 _MAX_FOR_FRAME = 0.5
 """The part of a budget that may be taken by what stands around the items, where there may be items at all."""
 
-_CHARS_PER_TOKEN = 4
-_MAX_OF_ONE = 120
-_LEAST_CHARS = 60
+_MAX_OF_ONE = 1 / 3
+"""The part of a budget from which on an item is shortened, unless it is critical."""
 
-
-def chars_shown(zone: Zone, budget: int) -> int:
-    """Return how much of an item's text is shown where it is not among the best: at most a 120th of the budget.
-
-    Measured on LoCoMo: the best at length and many others short deliver more evidence than as many whole texts as fit,
-    and nearly all of its words; everything short would deliver no more evidence, and hide what it says.
-    """
-    return min(zone.max_chars, max(_LEAST_CHARS, _CHARS_PER_TOKEN * budget // _MAX_OF_ONE))
+_LEAST_FOR_WHOLE = 1_000
+"""From this budget on no other item is shortened: what does not fit whole is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +59,7 @@ def compose(
         now: milliseconds UTC.
     """
     every = [candidate for gathered in collected.gathered for candidate in gathered.candidates.values()]
-    ordered = ranked(every, now)
+    ordered = without_twins(ranked(newest_of_series(every), now))
     notes = list(dict.fromkeys(collected.notes))
     if not every and not any(one.total for one in collected.gathered):
         notes += _nothing(collected)
@@ -83,7 +77,8 @@ def compose(
         budget - kept - count(frame.around("") + "\n\n"),
         zone.max_chars,
         collected.words,
-        chars_shown(zone, budget),
+        int(_MAX_OF_ONE * budget),
+        cuts_to_fit=budget < _LEAST_FOR_WHOLE,
     )
     if zone is not EMERGENCY:
         fill(
@@ -94,7 +89,7 @@ def compose(
             least_priority=zone.least_priority,
             max_packages=max_packages,
         )
-        page.grow(ordered, zone.max_chars)
+        page.grow(ordered)
     while True:
         left = _left_out(collected.gathered, tuple(page.shown.values()))
         text = _with_left_out(frame.around(page.text(ordered)), left, count, budget)
@@ -151,12 +146,13 @@ def _left_out(gathered: Sequence[Gathered], shown: Sequence[Shown]) -> tuple[Lef
     shown_of: dict[tuple[str, Kind], list[Candidate]] = {}
     for item in shown:
         candidate = item.candidate
-        shown_of.setdefault((candidate.section, candidate.kind), []).append(candidate)
-    for one in gathered:
-        source = one.source
+        for one in (candidate, *candidate.stands_for):
+            shown_of.setdefault((one.section, one.kind), []).append(one)
+    for offered in gathered:
+        source = offered.source
         mine = shown_of.get((source.section, source.kind), [])
-        count = one.total - sum(1 for candidate in mine if candidate.relevance or not one.only_found)
-        critical = one.critical - sum(candidate.is_critical for candidate in mine)
+        count = offered.total - sum(1 for candidate in mine if candidate.relevance or not offered.only_found)
+        critical = offered.critical - sum(candidate.is_critical for candidate in mine)
         if count > 0:
             left.append(LeftOut(source.name, count, max(0, critical), source.tool))
     return tuple(left)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from satchel.base.clock import DAY_MS
-from satchel.base.text import shortened
 from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.briefing.ranking import HIGH, MEDIUM, base_score_sql
 from satchel.brief.briefing.records import CRITICAL, Candidate
+from satchel.brief.briefing.shortening import shortened
 from satchel.brief.briefing.sources import Asked, Source, listed, loading, readable
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
@@ -81,6 +81,7 @@ def _package(asked: Asked, row: Row) -> Candidate:
         is_of_task=task is not None and task == asked.task_id,
         is_for_role=bool(is_for_role),
         file=path,
+        subject=path or Kind.PACKAGE.ref(number),
     )
 
 
@@ -139,6 +140,7 @@ def _load_patterns(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
             priority=HIGH if is_known else MEDIUM,
             changed_at=seen,
             is_of_task=bool(was_met),
+            subject=f"{error_type}: {message}",
         )
 
     return readable(Kind.ERROR_PATTERN, rows, pattern, notes)

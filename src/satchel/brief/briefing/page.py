@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from satchel.base.text import shortened
 from satchel.base.vocabulary import SECTIONS
 from satchel.brief.briefing.ranking import is_answer, is_wanted, score
 from satchel.brief.briefing.records import Candidate
-from satchel.find.snippets import excerpt
+from satchel.brief.briefing.shortening import on_one_line, shortened
 
 Count = Callable[[str], int]
 """Counts the tokens of a text."""
@@ -21,12 +21,28 @@ _LEAST_COST = 4
 _MAX_CHARS_PER_TOKEN = 8
 """A line that is longer than this for each token of room left is not tried: prose has 4 to 5, paths and code fewer."""
 
-_AT_LENGTH = 0.25
-"""The part of what the sections leave that is filled with texts at length."""
+_USUAL_CHARS_PER_TOKEN = 5
+_CUTS_TRIED = 4
 
-_CRITICAL_CHARS = (400, 200, 100, 60)
-_MAX_FOR_CRITICAL = 0.5
-"""Critical items are shortened, as far as 60 characters, until they need no more than this part of the budget."""
+_LEAST_CHARS = 60
+"""No text is shortened to less, nor to less than a sentence."""
+
+_MAX_HEAD_CHARS = 200
+
+_MAX_EXCESS = 0.1
+"""By how much of what the sections leave an item may exceed what is left of its section's share."""
+
+_MAX_MISSES = 30
+"""After so many items in a row that did not fit the rest is left out: what still fits would be short and not needed."""
+
+_COST_OF_REF = 5
+"""The tokens of one more id in the line about what is shortened."""
+
+_MAX_OPENED = 20
+"""One call of get_items opens so many."""
+
+_BY_TIME = frozenset({"attempts", "reviews"})
+"""The sections whose items stand in order of time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,59 +61,66 @@ class Page:
     """What is shown so far, and what it costs.
 
     Attributes:
-        room: the tokens that lines and headings may take.
-        max_chars: how much of an item's text is shown.
-        short_chars: how much of it where the item is not among the best; None is as much.
+        room: the tokens that lines, headings and the line about what is shortened may take.
+        max_chars: how much of an item's text is shown; None is all.
         words: those of the query, which a shortened text is cut around.
+        most_of_one: the tokens that an item may take which is not critical; a longer one is shortened.
+        cuts_to_fit: whether any item is shortened that does not fit whole.
     """
 
     count: Count
     room: int
-    max_chars: int
+    max_chars: int | None = None
     words: tuple[str, ...] = ()
-    short_chars: int | None = None
+    most_of_one: int | None = None
+    cuts_to_fit: bool = True
     shown: dict[tuple[int, int], Shown] = field(default_factory=dict)
     used: int = 0
-    _lines: dict[tuple[int, int, int], tuple[str, int]] = field(default_factory=dict)
+    _lines: dict[tuple[int, int, int | None], tuple[str, int, bool]] = field(default_factory=dict)
     _headings: dict[str, int] = field(default_factory=dict)
     _heading_costs: dict[str, int] = field(default_factory=dict)
+    _opening: int = 0
 
-    def add(self, candidate: Candidate, chars: int | None = None) -> int | None:
+    def add(self, candidate: Candidate, at_most: int | None = None, *, cuts: bool | None = None) -> int | None:
         """Show an item if it fits.
 
         Args:
-            chars: how much of its text is shown; None is the page's own measure.
+            at_most: the tokens that it may take; None is all that are left.
+            cuts: whether it is shortened where it does not fit whole; None is the page's own rule.
 
         Returns:
             What it took, or None where it does not fit.
         """
-        chars = self.max_chars if chars is None else chars
-        if len(candidate.head) + min(len(candidate.text), chars) > _MAX_CHARS_PER_TOKEN * (self.room - self.used):
-            return None
-        line, cost = self.measure(candidate, chars)
         group = _CRITICAL_GROUP if candidate.is_critical else candidate.group
-        whole = cost + (0 if group in self._headings else self._cost_of_heading(group))
-        if self.used + whole > self.room:
+        heading = 0 if group in self._headings else self._cost_of_heading(group)
+        left = self.room - self.used
+        left = (left if at_most is None else min(left, at_most)) - heading
+        may_cut = self.cuts_to_fit if cuts is None else cuts
+        found = self._whole(candidate, left)
+        if self.most_of_one is not None and not candidate.is_critical and not self._fits(candidate, self.most_of_one):
+            may_cut, found, left = True, None, min(left, self.most_of_one)
+        if found is None and may_cut:
+            found = self._cut(candidate, left)
+        if found is None:
             return None
+        before = self.used
         self._headings[group] = self._headings.get(group, 0) + 1
-        self.shown[candidate.key] = Shown(candidate, group, line, cost, _is_cut(candidate, chars))
-        self.used += whole
-        return whole
+        self.shown[candidate.key] = Shown(candidate, group, *found)
+        self.used += heading + found[1]
+        self._count_opening()
+        return self.used - before
 
-    def grow(self, ordered: Sequence[Candidate], chars: int) -> None:
-        """Show more of shortened texts, the most important first, where room is left.
-
-        Args:
-            chars: how much of a text is shown at most.
-        """
+    def grow(self, ordered: Iterable[Candidate]) -> None:
+        """Show more of shortened texts, the most important first, where room is left."""
         for candidate in ordered:
-            shown = self.shown.get(candidate.key)
-            if shown is None or not shown.is_shortened:
+            shown, left = self.shown.get(candidate.key), self.room - self.used
+            if shown is None or not shown.is_shortened or left < _LEAST_COST:
                 continue
-            line, cost = self.measure(candidate, chars)
-            if self.used - shown.cost + cost <= self.room:
-                self.used += cost - shown.cost
-                self.shown[candidate.key] = replace(shown, line=line, cost=cost, is_shortened=_is_cut(candidate, chars))
+            found = self._whole(candidate, left + shown.cost) or self._cut(candidate, left + shown.cost, is_told=True)
+            if found is not None and found[1] > shown.cost:
+                self.shown[candidate.key] = Shown(candidate, shown.group, *found)
+                self.used += found[1] - shown.cost
+                self._count_opening()
 
     def remove(self, key: tuple[int, int]) -> None:
         """Take an item off the page again."""
@@ -107,11 +130,20 @@ class Page:
         if not self._headings[gone.group]:
             del self._headings[gone.group]
             self.used -= self._cost_of_heading(gone.group)
+        self._count_opening()
 
     def _cost_of_heading(self, group: str) -> int:
         if group not in self._heading_costs:
             self._heading_costs[group] = self.count(f"{group}\n")
         return self._heading_costs[group]
+
+    def _count_opening(self) -> None:
+        refs = [one.candidate.ref for one in self.shown.values() if one.is_shortened]
+        before, self._opening = self._opening, self._cost_of_opening(refs)
+        self.used += self._opening - before
+
+    def _cost_of_opening(self, refs: Sequence[str]) -> int:
+        return self.count(f"{opening_line(refs)}\n") if refs else 0
 
     def remove_last(self, ordered: Sequence[Candidate]) -> bool:
         """Take the least important item off the page, critical ones last; whether there was any."""
@@ -122,17 +154,70 @@ class Page:
         self.remove(last.key)
         return True
 
-    def measure(self, candidate: Candidate, chars: int) -> tuple[str, int]:
-        """Return the line of an item and what it costs."""
+    def least(self, candidate: Candidate) -> tuple[int, bool]:
+        """Return what the line of an item takes at its shortest, and whether its text is shortened in it."""
+        _, cost, is_cut = self._measure(candidate, _LEAST_CHARS)
+        return cost, is_cut
+
+    def cost_of_telling(self, candidate: Candidate) -> int:
+        """Return what it takes to say that one more item is shortened."""
+        refs = [one.candidate.ref for one in self.shown.values() if one.is_shortened]
+        return self._cost_of_opening([*refs, candidate.ref]) - self._opening
+
+    def whole_cost(self, candidates: Sequence[Candidate]) -> int | None:
+        """Return what items take together at the length that the zone allows; None where it is more than all room."""
+        whole = 0
+        for candidate in candidates:
+            found = self._whole(candidate, self.room - whole)
+            if found is None:
+                return None
+            whole += found[1]
+        return whole
+
+    def _fits(self, candidate: Candidate, tokens: int) -> bool:
+        return self._whole(candidate, tokens) is not None
+
+    def _whole(self, candidate: Candidate, tokens: int) -> tuple[str, int, bool] | None:
+        """Return the line of an item at the length that the zone allows, if it takes no more than so many tokens."""
+        length = len(candidate.text) if self.max_chars is None else min(len(candidate.text), self.max_chars)
+        if len(candidate.head) + length > _MAX_CHARS_PER_TOKEN * tokens:
+            return None
+        found = self._measure(candidate, self.max_chars)
+        return found if found[1] <= tokens else None
+
+    def _cut(self, candidate: Candidate, tokens: int, *, is_told: bool = False) -> tuple[str, int, bool] | None:
+        """Return the line of an item with as much of its text as so many tokens hold.
+
+        Args:
+            is_told: whether it counts already among what is shortened.
+        """
+        tokens -= 0 if is_told else self.cost_of_telling(candidate)
+        if tokens < _LEAST_COST:
+            return None
+        chars = _USUAL_CHARS_PER_TOKEN * tokens
+        for _ in range(_CUTS_TRIED):
+            chars = max(_LEAST_CHARS, chars if self.max_chars is None else min(chars, self.max_chars))
+            found = self._measure(candidate, chars)
+            if found[1] <= tokens:
+                return found
+            if chars == _LEAST_CHARS:
+                return None
+            # a little less than would be in proportion, so that the next one fits
+            chars = chars * tokens * 9 // (found[1] * 10)
+        found = self._measure(candidate, _LEAST_CHARS)
+        return found if found[1] <= tokens else None
+
+    def _measure(self, candidate: Candidate, chars: int | None) -> tuple[str, int, bool]:
+        """Return the line of an item, what it costs, and whether its text is shortened in it."""
         key = (*candidate.key, chars)
         known = self._lines.get(key)
         if known is None:
-            line = line_of(candidate, chars, self.words)
-            known = self._lines[key] = line, self.count(f"{line}\n")
+            line, is_cut = line_of(candidate, chars, self.words)
+            known = self._lines[key] = line, self.count(f"{line}\n"), is_cut
         return known
 
     def text(self, ordered: Sequence[Candidate]) -> str:
-        """Return the lines under their headings: critical ones first, then by section and rank.
+        """Return the lines under their headings: critical ones first, then by section and rank, attempts by time.
 
         Args:
             ordered: every candidate, best first.
@@ -141,25 +226,40 @@ class Page:
         groups: dict[str, list[Shown]] = {}
         for one in sorted(shown, key=_place_of):
             groups.setdefault(one.group, []).append(one)
-        return "\n".join("\n".join((group, *(one.line for one in some))) for group, some in groups.items())
+        lines = [line for group, some in groups.items() for line in (group, *(one.line for one in some))]
+        refs = [one.candidate.ref for some in groups.values() for one in some if one.is_shortened]
+        return "\n".join([*lines, *([opening_line(refs)] if refs else [])])
 
 
-def _is_cut(candidate: Candidate, chars: int) -> bool:
-    return len(candidate.text.strip()) > chars
+def opening_line(refs: Sequence[str]) -> str:
+    """Say which items are shortened, and the call that opens them."""
+    listed = json.dumps(list(refs[:_MAX_OPENED]), separators=(",", ":"))
+    return f"… shortened: get_items({listed}) opens {'them' if len(refs) > 1 else 'it'}"
 
 
-def _place_of(shown: Shown) -> int:
-    return -1 if shown.group == _CRITICAL_GROUP else SECTIONS.index(shown.candidate.section)
+def _place_of(shown: Shown) -> tuple[int, int]:
+    candidate = shown.candidate
+    if shown.group == _CRITICAL_GROUP:
+        return -1, 0
+    return SECTIONS.index(candidate.section), candidate.changed_at if candidate.section in _BY_TIME else 0
 
 
-def line_of(candidate: Candidate, chars: int, words: Sequence[str] = ()) -> str:
-    """Return the line of an item, its text on one line and no longer than so many characters."""
+def line_of(candidate: Candidate, chars: int | None, words: Sequence[str] = ()) -> tuple[str, bool]:
+    """Return the line of an item, and whether its text is shortened in it.
+
+    A critical item never loses its end.
+
+    Args:
+        chars: how much of its text is shown, but never less than a sentence; None is all.
+        words: those of the query.
+    """
     head = f"{candidate.label} {candidate.head}".strip() if candidate.is_critical else candidate.head
-    start = f"{candidate.ref} {shortened(head)}:" if head else candidate.ref
-    return f"{start} {excerpt(candidate.text, words if candidate.relevance else (), chars)}"
+    start = f"{candidate.ref} {shortened(head, _MAX_HEAD_CHARS)}:" if head else candidate.ref
+    said = shortened(candidate.text, chars, words if candidate.relevance else (), keeps_end=candidate.is_critical)
+    return f"{start} {said}", said != on_one_line(candidate.text.strip())
 
 
-def ranked(candidates: Sequence[Candidate], now: int) -> list[Candidate]:
+def ranked(candidates: Iterable[Candidate], now: int) -> list[Candidate]:
     """Return candidates best first; of equals what changed last, then by kind and number, so that it is one order."""
     return sorted(candidates, key=lambda candidate: (-score(candidate, now), -candidate.changed_at, *candidate.key))
 
@@ -173,9 +273,8 @@ def fill(
     least_priority: int,
     max_packages: int,
 ) -> None:
-    """Fill a page: what is critical, then each section's share, then what is left of the budget.
+    """Fill a page with whole items: what is critical, then each section's share, then what is left of the budget.
 
-    What gets its section's share, or the first part of what is left, is shown at length; the others are many and short.
     An item that does not fit is skipped, not the end of the page.
 
     Args:
@@ -188,15 +287,14 @@ def fill(
     others = [one for one in ordered if not one.is_critical and one.priority >= least_priority]
     packages = 0
 
-    def take(candidate: Candidate, chars: int) -> int:
+    def take(candidate: Candidate, at_most: int | None = None, *, cuts: bool | None = None) -> int | None:
+        """Return what it took, 0 where it is not wanted, and None where it does not fit."""
         nonlocal packages
         is_package = candidate.section == "packages"
         if candidate.key in page.shown or (is_package and packages >= max_packages):
             return 0
-        took = page.add(candidate, chars)
-        if took is None:
-            return 0
-        packages += is_package
+        took = page.add(candidate, at_most, cuts=cuts)
+        packages += is_package and took is not None
         return took
 
     wanted = [candidate for candidate in others if is_wanted(candidate, has_query=has_query)]
@@ -206,24 +304,28 @@ def fill(
         for candidate in wanted:
             # the last may exceed the share: a smaller one in its place would be a less important one
             if candidate.section == section and left > 0:
-                left -= take(candidate, page.max_chars)
+                left -= take(candidate, int(left + _MAX_EXCESS * room), cuts=False) or 0
     # the rests flow on in the order of rank: to what answers the query, to whatever else has a claim, then to anything
-    short = page.max_chars if page.short_chars is None else page.short_chars
-    at_length = page.used + _AT_LENGTH * (page.room - page.used)
-    for candidate in (*filter(is_answer, wanted), *wanted, *others):
-        if page.room - page.used < _LEAST_COST:
+    misses = 0
+    for candidate in dict.fromkeys((*filter(is_answer, wanted), *wanted, *others)):
+        if page.room - page.used < _LEAST_COST or misses == _MAX_MISSES:
             break
-        take(candidate, page.max_chars if page.used < at_length else short)
+        misses = misses + 1 if take(candidate) is None else 0
 
 
 def _fill_critical(page: Page, critical: Sequence[Candidate]) -> None:
-    """Show the critical items, all as short as it takes to leave half of the budget to others."""
+    """Show the critical items whole, or the last of them as short as it takes to show them all."""
     if not critical:
         return
-    sizes = [size for size in _CRITICAL_CHARS if size <= page.max_chars] or [_CRITICAL_CHARS[-1]]
-    for size in sizes:
-        if sum(page.measure(candidate, size)[1] for candidate in critical) <= _MAX_FOR_CRITICAL * page.room:
-            break
-    for candidate in critical:
-        if page.add(candidate, size) is None:
-            page.add(candidate, _CRITICAL_CHARS[-1])
+    heading = page.count(f"{_CRITICAL_GROUP}\n")
+    whole = page.whole_cost(critical)
+    if whole is not None and whole + heading <= page.room:
+        for candidate in critical:
+            page.add(candidate)
+        return
+    least = [page.least(candidate) for candidate in critical]
+    costs = [cost + _COST_OF_REF * is_cut for cost, is_cut in least]
+    for place, (candidate, (cost, is_cut)) in enumerate(zip(critical, least, strict=True)):
+        left = page.room - page.used - sum(costs[place + 1 :])
+        shortest = cost + (0 if page.shown else heading) + (page.cost_of_telling(candidate) if is_cut else 0)
+        page.add(candidate, max(left, shortest), cuts=True)

@@ -20,8 +20,9 @@ class Briefed:
         kind: what it is, as search names kinds.
         section: one of :data:`satchel.brief.briefing.SECTIONS`.
         priority: low, medium, high or critical.
-        is_shortened: whether only the beginning of its text is shown.
+        is_shortened: whether only part of its text is shown.
         file: the file it is about, if it is about one.
+        stands_for: the short ids of other items whose text it says.
     """
 
     ref: str
@@ -30,6 +31,7 @@ class Briefed:
     priority: str
     is_shortened: bool
     file: str | None = None
+    stands_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,10 @@ class Candidate:
         relevance: how well it matches the query, 0 to 1 of the best match.
         weight: what its relevance counts for, less for what another run knew.
         file: the file it is about.
+        subject: what its text is about where only the head says it, such as the key of a decision.
+        series: of a scratchpad whose it is of which task or loop: of these only the newest is shown whole.
+        tried: of a scratchpad what was attempted.
+        stands_for: other items whose text it says, so that they need no line of their own.
     """
 
     section: str
@@ -134,6 +140,10 @@ class Candidate:
     relevance: float = 0.0
     weight: float = 1.0
     file: str | None = None
+    subject: str = ""
+    series: tuple[object, ...] = ()
+    tried: tuple[str, ...] = ()
+    stands_for: tuple[Candidate, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what another tool may have written: columns have types only as far as those who write keep to them."""

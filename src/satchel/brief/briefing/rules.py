@@ -82,4 +82,5 @@ def _decision(_asked: Asked, row: Row) -> Candidate:
         text=f"{value_of(text, value)}{f' (since {rationale})' if rationale else ''}",
         priority=MEDIUM,
         changed_at=changed,
+        subject=key,
     )

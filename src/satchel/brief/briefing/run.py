@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from satchel.base.errors import InvalidInput
+from satchel.brief.briefing import labels
 from satchel.brief.briefing.packages import by, joined, other_task
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
@@ -64,7 +68,7 @@ def _entry(asked: Asked, row: Row) -> Candidate:
     number, seq, kind, content, task, loop, file, line, run, run_id, agent, created = row
     name = ENTRY_TYPES[kind - 1]
     is_here = asked.run is not None and run == asked.run.id
-    text = structured.searchable_text(content) if name in STRUCTURED_TYPES else content
+    text = labels.labelled(name, content) if name in STRUCTURED_TYPES else content
     return Candidate(
         section="entries",
         kind=Kind.ENTRY,
@@ -80,6 +84,8 @@ def _entry(asked: Asked, row: Row) -> Candidate:
         and ((task is not None and task == asked.task_id) or (loop is not None and loop == asked.loop_id)),
         weight=1.0 if is_here else ANOTHER_RUN,
         file=file,
+        subject=joined(place(file, line)),
+        **(_as_pad(content, run, agent, task, loop) if kind == SCRATCHPAD else {}),
     )
 
 
@@ -103,16 +109,13 @@ def reviews(asked: Asked) -> Source:
 
 def _review(_asked: Asked, row: Row) -> Candidate:
     number, seq, kind, content, _task, _loop, file, line, _run, _run_id, agent, created = row
+    name = ENTRY_TYPES[kind - 1]
+    fields = structured.parse_object(name, content)
+    state, text = labels.state_of(name, fields), labels.text_of(fields)
     if kind == REVIEW_VERDICT:
-        verdict = structured.review_verdict(content)
-        label = "review passed" if verdict.passed else "review failed"
-        if verdict.intent_satisfied is False:
-            label += ", intent not satisfied"
-        head, text = joined(label, by(agent)), verdict.summary or "no summary"
+        head = joined(f"review {state}", by(agent))
     else:
-        issue = structured.review_issue(content)
-        head = joined(issue.issue_type, by(agent), place(file, line))
-        text = issue.description + (f"; suggested: {issue.suggestion}" if issue.suggestion else "")
+        head = joined(state, by(agent), place(file, line))
     return Candidate(
         section="reviews",
         kind=Kind.ENTRY,
@@ -121,12 +124,13 @@ def _review(_asked: Asked, row: Row) -> Candidate:
         label="review",
         group="review of your task",
         head=head,
-        text=text,
+        text=text or "no summary",
         priority=HIGH,
         changed_at=created,
         is_of_task=True,
         is_own=True,
         file=file,
+        subject=joined(place(file, line)),
     )
 
 
@@ -143,20 +147,14 @@ def attempts(asked: Asked) -> Source:
         else f"{_OF_RUN} AND c.loop_id = :loop AND c.type = {SCRATCHPAD}",
         orders=(("c.created_at DESC, c.id DESC", ""),),
         priority=str(HIGH),
-        load=loading(Kind.ENTRY, "c.content, c.created_at", "context c", _attempt),
+        load=loading(Kind.ENTRY, _COLUMNS, _SOURCE, _attempt),
         tokens=12,
     )
 
 
 def _attempt(_asked: Asked, row: Row) -> Candidate:
-    number, seq, content, created = row
-    pad = structured.scratchpad(content)
-    parts = (
-        f"tried: {'; '.join(pad.attempted)}" if pad.attempted else None,
-        f"blockers: {'; '.join(pad.blockers)}" if pad.blockers else None,
-        f"next: {pad.next_step}" if pad.next_step else None,
-    )
-    state = "done" if pad.done else pad.test_status
+    number, seq, _kind, content, task, loop, _file, _line, run, _run_id, agent, created = row
+    fields = structured.parse_object("scratchpad", content)
     return Candidate(
         section="attempts",
         kind=Kind.ENTRY,
@@ -164,13 +162,24 @@ def _attempt(_asked: Asked, row: Row) -> Candidate:
         seq=seq,
         label="scratchpad",
         group="your loop so far (do not repeat what was tried)",
-        head=joined(f"iteration {pad.iteration}", state),
-        text="; ".join(part for part in parts if part) or "nothing was noted",
+        head=joined(labels.state_of("scratchpad", fields), by(agent)),
+        text=labels.text_of(fields) or "nothing was noted",
         priority=HIGH,
         changed_at=created,
         is_of_task=True,
         is_own=True,
+        subject=joined(agent, task, loop),
+        **_as_pad(content, run, agent, task, loop),
     )
+
+
+def _as_pad(content: str, run: int, agent: str | None, task: str | None, loop: str | None) -> dict[str, Any]:
+    """Return what only the candidate of a scratchpad has: the series that it is one of, and what was tried."""
+    try:
+        tried = structured.scratchpad(content).attempted
+    except InvalidInput:
+        tried = ()
+    return {"series": (run, agent, task, loop) if task or loop else (), "tried": tried}
 
 
 def place(file: str | None, line: int | None) -> str | None:

@@ -161,9 +161,8 @@ class Briefings:
                 if request.agent is not None:
                     number = ensure_agent(transaction, collected.project_id, request.agent, now)[0]
                     receiver = replace(receiver, agent=number)
-                deliveries.record(
-                    transaction, receiver, [(*one.candidate.key, one.candidate.seq) for one in shown], now
-                )
+                said = [item for one in shown for item in (one.candidate, *one.candidate.stands_for)]
+                deliveries.record(transaction, receiver, [(*item.key, item.seq) for item in said], now)
         except (Busy, ReadOnly, StoreFull) as error:
             note = f"the delivery was not recorded: {error.problem}. The next briefing may repeat it"
             return replace(briefing, notes=(*briefing.notes, note))
@@ -179,6 +178,7 @@ def _briefed(shown: Shown) -> Briefed:
         priority=PRIORITIES[candidate.priority - 1],
         is_shortened=shown.is_shortened,
         file=candidate.file,
+        stands_for=tuple(one.ref for one in candidate.stands_for),
     )
 
 

@@ -17,20 +17,20 @@ class Zone:
     Attributes:
         name: as it is said.
         begins: the share of the window in use from which on it is this zone.
-        max_chars: how much of an item's text is shown.
+        max_chars: how much of an item's text is shown, but never less than a sentence; None is all.
         least_priority: the lowest priority that is shown.
         advice: what to tell the agent; empty in the normal zone.
     """
 
     name: str
     begins: float
-    max_chars: int
+    max_chars: int | None
     least_priority: int
     advice: str = ""
 
 
 ZONES = (
-    Zone("normal", 0.0, 400, _LOWEST),
+    Zone("normal", 0.0, None, _LOWEST),
     Zone("soft warning", 0.60, 200, _LOWEST, "window filling: texts are shortened"),
     Zone("conservative", 0.75, 100, _HIGH, "window three quarters full: only high and critical items"),
     Zone("wrap-up", 0.85, 60, _CRITICAL, "window nearly full: finish this step, only critical items"),

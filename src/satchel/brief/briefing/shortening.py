@@ -1,0 +1,156 @@
+"""Shortening a text: to whole sentences where it has any, else to whole words, with an ellipsis where it was cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from satchel.find.words import unspaced_runs
+
+MAX_SENTENCE_CHARS = 240
+"""A sentence that is longer counts as none: it is cut between words."""
+
+_ELLIPSIS = "…"
+_MAX_PLACES = 200
+"""Of the places where a text holds words of the query so many are looked at."""
+
+_LEAST_HEAD_CHARS = 20
+"""Before an end that is kept the beginning is shown where there is room for so much of it."""
+
+# a full stop before a small letter ends no sentence, and none after a single letter or digit, as of a list
+_SENTENCE_END = re.compile(r"(?<!\b\w)[.!?]+[\"'”’)\]]*(?=\s)(?!\s+[a-z])|[。！？]+[」』”’)]*|(?<=\S)(?=\n)")
+_ONE_LINE = str.maketrans("\n\t\u2028\u2029", "    ")
+
+
+def on_one_line(text: str) -> str:
+    """Return a text on one line, every character at its place."""
+    return text.translate(_ONE_LINE)
+
+
+def shortened(text: str, most: int | None, words: Sequence[str] = (), *, keeps_end: bool = False) -> str:
+    """Return a text on one line, shortened to whole sentences or words where it is longer than asked.
+
+    Args:
+        most: how many characters at most, the ellipses included, but never less than one sentence; None is all of it.
+        words: in lower case: of a longer text the part that holds most of them is shown; a word is found by how it
+            begins, but for its last two letters.
+        keeps_end: leave out the middle, never the last sentence.
+    """
+    text = text.strip()
+    if most is None or len(text) <= most:
+        return on_one_line(text)
+    if keeps_end:
+        return on_one_line(_with_end(text, most))
+    return on_one_line(_around(text, most, words) or _beginning(text, most))
+
+
+def _beginning(text: str, most: int) -> str:
+    end = _end(text, 0, most - 2)
+    return text if end >= len(text) else f"{text[:end].rstrip()} {_ELLIPSIS}".lstrip()
+
+
+def _end(text: str, start: int, most: int, least: int = 0) -> int:
+    """Return where a part that begins at a sentence ends: behind a sentence, at least one, else behind a word.
+
+    Args:
+        most: how many characters the part has at most.
+        least: how many it has at least if it ends behind a sentence.
+    """
+    reach = max(most, MAX_SENTENCE_CHARS)
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, start, min(len(text), start + reach + 2))]
+    if len(text) <= start + reach:
+        ends.append(len(text))
+    ends = [end for end in ends if end - start > least]
+    within = [end for end in ends if end - start <= most]
+    if within:
+        return within[-1]
+    if ends and ends[0] - start <= MAX_SENTENCE_CHARS:
+        return ends[0]
+    return _word_end(text, start, start + most)
+
+
+def _word_end(text: str, start: int, at: int) -> int:
+    """Return the last place up to another where a word has ended; ``start`` where there is none."""
+    return next((place for place in range(at, start, -1) if _is_between_words(text, place)), start)
+
+
+def _is_between_words(text: str, place: int) -> bool:
+    if not 0 < place < len(text) or text[place - 1].isspace() or text[place].isspace():
+        return True
+    # a script without spaces may be cut between any two characters
+    return bool(unspaced_runs(text[place - 1]) and unspaced_runs(text[place]))
+
+
+def _with_end(text: str, most: int) -> str:
+    """Return the beginning and the end of a text, at least its last sentence."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, max(0, len(text) - MAX_SENTENCE_CHARS - 2))]
+    before = [end for end in ends if text[end:].strip()]
+    start = before[-1] if before else 0
+    if len(text) - start > MAX_SENTENCE_CHARS:
+        wanted = len(text) - min(MAX_SENTENCE_CHARS, max(0, most - 2))
+        start = next((place for place in range(wanted, len(text)) if _is_between_words(text, place)), len(text))
+    tail = text[start:].strip()
+    room = most - len(tail) - 3
+    if room < _LEAST_HEAD_CHARS:
+        return tail if len(tail) == len(text) else f"{_ELLIPSIS} {tail}"
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, 0, room + 2) if match.end() <= room]
+    head = text[: ends[-1] if ends else _word_end(text, 0, room)].rstrip()
+    return text if len(head) >= start else f"{head} {_ELLIPSIS} {tail}".lstrip()
+
+
+def _around(text: str, most: int, words: Sequence[str]) -> str | None:
+    """Return the part of a text that holds most of the words; None where its beginning holds as many."""
+    stems = [word[: max(3, len(word) - 2)] for word in words]
+    places = _places(_lowered(text), stems) if stems else []
+    room = most - 4
+    held = len({stem for place, stem in places if place < room})
+    best: tuple[int, int] | None = None
+    for first, _ in places:
+        start = _start(text, first, room // 3)
+        inside = len({stem for place, stem in places if start <= place < start + room})
+        if inside > held:
+            held, best = inside, (start, first)
+    if best is None:
+        return None
+    start, first = best
+    end = _end(text, start, room, least=first - start)
+    cut = text[start:end].strip()
+    if not cut:
+        return None
+    return f"{_ELLIPSIS} {cut}" if end >= len(text) else f"{_ELLIPSIS} {cut} {_ELLIPSIS}"
+
+
+def _start(text: str, place: int, lead: int) -> int:
+    """Return where to begin a part that shows a place: its sentence if that begins near, else some words before."""
+    near = max(0, place - lead)
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, near, place)]
+    if ends:
+        return ends[-1]
+    return next((at for at in range(near, place) if _is_between_words(text, at)), place)
+
+
+def _places(text: str, stems: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the first places where words begin with one of the stems, and with which, in order.
+
+    In a script without spaces a word begins anywhere.
+    """
+    ordered = sorted(set(stems), key=len, reverse=True)
+    pattern = re.compile(
+        "|".join(re.escape(stem) if unspaced_runs(stem) else rf"\b{re.escape(stem)}" for stem in ordered)
+    )
+    found: list[tuple[int, str]] = []
+    for match in pattern.finditer(text):
+        found.append((match.start(), match[0]))
+        if len(found) == _MAX_PLACES:
+            break
+    return found
+
+
+def _lowered(text: str) -> str:
+    """Return a text in lower case, every character at its place: some have two in lower case."""
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(
+        one if len(one) == 1 else character for character, one in zip(text, map(str.lower, text), strict=True)
+    )
