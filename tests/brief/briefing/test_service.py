@@ -116,7 +116,7 @@ class TestWhatIsAnswered:
     def test_says_of_each_item_what_it_is(self, ruled: Satchel) -> None:
         ruled.constraints.add(LONG, category="security", priority="high")
         ruled.entries.write("error", "red", file="src/a.py", agent="ann")
-        items = {item.ref: item for item in ruled.brief(budget=500).items}
+        items = {item.ref: item for item in ruled.brief(budget=130).items}
         constraint, entry = items["c2"], items["e2"]
         assert (constraint.kind, constraint.section, constraint.priority) == ("constraint", "rules", "high")
         assert (constraint.is_shortened, entry.is_shortened, entry.file, constraint.file) == (
@@ -157,7 +157,7 @@ class TestWhatIsAnswered:
     def test_shares_the_budget_as_configured(self, open_in: Callable[..., Satchel], ruled: Satchel) -> None:
         for place in range(30):
             ruled.constraints.add(f"{place} {LONG[:90]}", priority="high")
-            ruled.entries.write("discovery", f"{place} {LONG[:90]}")
+            ruled.entries.write("discovery", f"note {place} {LONG[:90]}")
         ruled.runs.end()
         ruled.runs.start("other")
         shown = {}

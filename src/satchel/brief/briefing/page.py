@@ -156,7 +156,7 @@ class Page:
 
     def least(self, candidate: Candidate) -> tuple[int, bool]:
         """Return what the line of an item takes at its shortest, and whether its text is shortened in it."""
-        _, cost, is_cut = self._measure(candidate, _LEAST_CHARS)
+        _, cost, is_cut = self._measure(candidate, _least_chars(candidate))
         return cost, is_cut
 
     def cost_of_telling(self, candidate: Candidate) -> int:
@@ -194,17 +194,17 @@ class Page:
         tokens -= 0 if is_told else self.cost_of_telling(candidate)
         if tokens < _LEAST_COST:
             return None
-        chars = _USUAL_CHARS_PER_TOKEN * tokens
+        chars, least = _USUAL_CHARS_PER_TOKEN * tokens, _least_chars(candidate)
         for _ in range(_CUTS_TRIED):
-            chars = max(_LEAST_CHARS, chars if self.max_chars is None else min(chars, self.max_chars))
+            chars = max(least, chars if self.max_chars is None else min(chars, self.max_chars))
             found = self._measure(candidate, chars)
             if found[1] <= tokens:
                 return found
-            if chars == _LEAST_CHARS:
+            if chars == least:
                 return None
             # a little less than would be in proportion, so that the next one fits
             chars = chars * tokens * 9 // (found[1] * 10)
-        found = self._measure(candidate, _LEAST_CHARS)
+        found = self._measure(candidate, least)
         return found if found[1] <= tokens else None
 
     def _measure(self, candidate: Candidate, chars: int | None) -> tuple[str, int, bool]:
@@ -235,6 +235,11 @@ def opening_line(refs: Sequence[str]) -> str:
     """Say which items are shortened, and the call that opens them."""
     listed = json.dumps(list(refs[:_MAX_OPENED]), separators=(",", ":"))
     return f"… shortened: get_items({listed}) opens {'them' if len(refs) > 1 else 'it'}"
+
+
+def _least_chars(candidate: Candidate) -> int:
+    # the shortest of what keeps its end is its last sentence, however short the whole is
+    return 0 if candidate.is_critical else _LEAST_CHARS
 
 
 def _place_of(shown: Shown) -> tuple[int, int]:

@@ -14,6 +14,9 @@ _ELLIPSIS = "…"
 _MAX_PLACES = 200
 """Of the places where a text holds words of the query so many are looked at."""
 
+_LEAST_TAIL_CHARS = 58
+"""Of an end that is no sentence at least so much is kept."""
+
 _LEAST_HEAD_CHARS = 20
 """Before an end that is kept the beginning is shown where there is room for so much of it."""
 
@@ -87,7 +90,7 @@ def _with_end(text: str, most: int) -> str:
     before = [end for end in ends if text[end:].strip()]
     start = before[-1] if before else 0
     if len(text) - start > MAX_SENTENCE_CHARS:
-        wanted = len(text) - min(MAX_SENTENCE_CHARS, max(0, most - 2))
+        wanted = len(text) - min(MAX_SENTENCE_CHARS, max(_LEAST_TAIL_CHARS, most - 2))
         start = next((place for place in range(wanted, len(text)) if _is_between_words(text, place)), len(text))
     tail = text[start:].strip()
     room = most - len(tail) - 3
