@@ -116,7 +116,8 @@ class Page:
             shown, left = self.shown.get(candidate.key), self.room - self.used
             if shown is None or not shown.is_shortened or left < _LEAST_COST:
                 continue
-            found = self._whole(candidate, left + shown.cost) or self._cut(candidate, left + shown.cost, is_told=True)
+            left += shown.cost
+            found = self._whole(candidate, left, is_told=True) or self._cut(candidate, left, is_told=True)
             if found is not None and found[1] > shown.cost:
                 self.shown[candidate.key] = Shown(candidate, shown.group, *found)
                 self.used += found[1] - shown.cost
@@ -177,13 +178,18 @@ class Page:
     def _fits(self, candidate: Candidate, tokens: int) -> bool:
         return self._whole(candidate, tokens) is not None
 
-    def _whole(self, candidate: Candidate, tokens: int) -> tuple[str, int, bool] | None:
-        """Return the line of an item at the length that the zone allows, if it takes no more than so many tokens."""
+    def _whole(self, candidate: Candidate, tokens: int, *, is_told: bool = False) -> tuple[str, int, bool] | None:
+        """Return the line of an item at the length that the zone allows, if it takes no more than so many tokens.
+
+        Args:
+            is_told: whether it counts already among what is shortened.
+        """
         length = len(candidate.text) if self.max_chars is None else min(len(candidate.text), self.max_chars)
         if len(candidate.head) + length > _MAX_CHARS_PER_TOKEN * tokens:
             return None
         found = self._measure(candidate, self.max_chars)
-        return found if found[1] <= tokens else None
+        telling = self.cost_of_telling(candidate) if found[2] and not is_told else 0
+        return found if found[1] + telling <= tokens else None
 
     def _cut(self, candidate: Candidate, tokens: int, *, is_told: bool = False) -> tuple[str, int, bool] | None:
         """Return the line of an item with as much of its text as so many tokens hold.
