@@ -5,9 +5,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 TEST_JOBS ?= 2
 
-.PHONY: help tour test check referees bench lock clean
+.PHONY: help tour test test-slow check referees bench lock clean
 help:  ## show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(VENV)/.base: requirements.txt requirements-build.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Satchel needs Python 3.11 or newer; set PYTHON=python3.x" if sys.version_info < (3, 11) else 0)'
@@ -23,8 +23,11 @@ $(VENV)/.dev: $(VENV)/.base requirements-dev.txt
 tour: $(VENV)/.base  ## set up and watch two agents share what they know
 	$(BIN)/satchel tour
 
-test: $(VENV)/.dev  ## set up and run the tests
-	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee"
+test: $(VENV)/.dev  ## set up and run the fast tests
+	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow"
+
+test-slow: $(VENV)/.dev  ## run the rest: megabytes, long state machines, processes, faults
+	$(BIN)/python -m pytest -n $(TEST_JOBS) -m slow
 
 check: $(VENV)/.dev  ## lint, format, types, layers
 	$(BIN)/ruff check .

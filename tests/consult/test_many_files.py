@@ -13,6 +13,8 @@ from satchel.consult.planning import plan_turn
 from satchel.consult.reading import read_content
 from satchel.consult.records import ConversationState, TurnRequest, Window
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_folder_at_the_limit_is_planned_and_one_above_it_is_refused(project: Path) -> None:
     for number in range(DEFAULT_LIMITS.files):

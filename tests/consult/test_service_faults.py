@@ -19,6 +19,8 @@ from satchel.consult.sweeping import LIFE_MS, VectorStores
 if TYPE_CHECKING:
     from conftest import ManualClock
 
+pytestmark = pytest.mark.slow
+
 STEPS = {"compatible": ("chat",), "openai": ("create_store", "upload", "add_batch", "poll", "list_batch", "respond")}
 AT_EACH_STEP = [pytest.param(kind, step, id=f"{kind}-{step}") for kind, steps in STEPS.items() for step in steps]
 BOTH = pytest.mark.parametrize(("consulted", "step"), AT_EACH_STEP, indirect=["consulted"])

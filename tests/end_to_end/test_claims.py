@@ -13,6 +13,8 @@ import pytest
 
 from satchel import Satchel, open_satchel
 
+pytestmark = pytest.mark.slow
+
 _PROCESSES = 8
 _ROUNDS = 30
 

@@ -10,6 +10,8 @@ import pytest
 from faults.processes import Child
 from satchel import Satchel, open_satchel
 
+pytestmark = pytest.mark.slow
+
 _PROCESSES = 8
 _WRITES = 50
 

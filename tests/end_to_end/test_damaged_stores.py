@@ -18,6 +18,8 @@ from satchel.interfaces.cli import run
 from satchel.store.known_stores import KnownStores
 from satchel.store.opening import identity_of
 
+pytestmark = pytest.mark.slow
+
 _COMMANDS = (
     ["doctor"],
     ["read"],

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from faults.processes import Child
 from satchel import Satchel, open_satchel
+
+pytestmark = pytest.mark.slow
 
 _ROUNDS = 30
 

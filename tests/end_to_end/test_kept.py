@@ -15,6 +15,8 @@ import pytest
 
 from faults.processes import Child
 
+pytestmark = pytest.mark.slow
+
 _WRITES = [
     ("write_context", {"type": "discovery", "content": "one", "file": "a.py"}, "context"),
     ("write_context", {"type": "discovery", "content": "two", "file": "a.py"}, "context"),

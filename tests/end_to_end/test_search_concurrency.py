@@ -7,8 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from faults.processes import Child
 from satchel import Satchel, open_satchel
+
+pytestmark = pytest.mark.slow
 
 _PROCESSES = 4
 _WRITES = 25

@@ -16,6 +16,8 @@ from satchel.keep.housekeeping import Housekeeping
 from satchel.keep.projects import Workplace
 from satchel.store.sqlite import SqliteEngine
 
+pytestmark = pytest.mark.slow
+
 OpenEngine = Callable[..., SqliteEngine]
 
 _WRITES = 60

@@ -24,6 +24,8 @@ from satchel.brief.briefing.shares import ROLES
 from satchel.brief.briefing.shortening import MAX_SENTENCE_CHARS
 from satchel.brief.briefing.zones import ZONES, zone_of
 
+pytestmark = pytest.mark.slow
+
 DAY = 86_400_000
 WORDS = (
     "kafka token refresh gateway clock skew session cache lock retry budget parseConfig src/auth.py:42 naïve 日本語 "

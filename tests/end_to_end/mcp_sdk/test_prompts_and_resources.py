@@ -11,6 +11,8 @@ from mcp import Client, MCPError
 
 from end_to_end.mcp_sdk.talking import call, resource_text
 
+pytestmark = pytest.mark.slow
+
 
 def test_prompts_are_listed_and_filled(session: Callable[..., None]) -> None:
     given = {

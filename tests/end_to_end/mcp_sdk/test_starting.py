@@ -13,6 +13,8 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from default_tools import DEFAULT_TOOLS
 from end_to_end.mcp_sdk.talking import READING_TOOLS, call, refused
 
+pytestmark = pytest.mark.slow
+
 
 def test_read_only_leaves_out_what_writes(one_session: Callable[..., None]) -> None:
     async def conversation(client: Client) -> None:

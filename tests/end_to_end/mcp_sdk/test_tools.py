@@ -12,6 +12,8 @@ from mcp import Client, MCPError
 from default_tools import DEFAULT_TOOLS
 from end_to_end.mcp_sdk.talking import READING_TOOLS, call, refused
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_default_tools_are_listed(session: Callable[..., None]) -> None:
     async def conversation(client: Client) -> None:

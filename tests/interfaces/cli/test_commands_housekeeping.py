@@ -43,10 +43,10 @@ def test_stats_show_everything_that_is_kept(cli: Cli) -> None:
     assert status == 0
     assert "2 decisions (1 active, 0 deprecated, 1 draft)" in out
     assert "2 constraints (1 active, 1 inactive)" in out
-    assert "1 message, 1 file change, 1 claim" in out
+    assert "1 file change, 1 message, 1 error pattern, 1 strategy" in out
+    assert "1 claim, 1 solution, 0 deliveries" in out
     assert "10 tags, 1 scope" in out
     assert "2 packages (1 live, 1 superseded)" in out
-    assert "1 error pattern with 1 solution, 1 strategy, 0 deliveries" in out
     assert (
         "1 conversation of 1 turn (2.0 kB, contents 12 B), 100 tokens sent, 300 saved, 0 vector stores recorded"
     ) in out

@@ -12,6 +12,8 @@ import mcp_types
 import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
+pytestmark = pytest.mark.slow
+
 SERVED = Path(__file__).with_name("served.py")
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 DIALECTS = [*(("legacy", revision) for revision in REVISIONS), ("auto", None), ("2026-07-28", None)]

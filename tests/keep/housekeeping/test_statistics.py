@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel import Satchel
+from satchel.keep.kinds import KINDS
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -70,6 +71,17 @@ def test_strategies_and_deliveries_are_counted(satchel: Satchel, deliver: Callab
     deliver(satchel, satchel.strategies.save("other", "say it once").ref)
     counted = satchel.housekeeping.statistics()
     assert (counted.strategies, counted.deliveries) == (2, 2)
+
+
+def test_every_kind_is_counted_until_it_expires(satchel: Satchel, clock: ManualClock) -> None:
+    satchel.entries.write("discovery", "x")
+    satchel.messages.send("x", agent="ann")
+    satchel.strategies.save("topic", "say it twice")
+    before = dict(satchel.housekeeping.statistics().kinds)
+    assert list(before) == [thing.name for thing in KINDS.values()]
+    assert {name for name, count in before.items() if count} == {"entry", "message", "strategy"}
+    clock.advance(7 * DAY)
+    assert dict(satchel.housekeeping.statistics().kinds) == before | {"message": 0}
 
 
 def test_what_another_project_holds_does_not_count(

@@ -7,7 +7,11 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from satchel import Satchel, open_satchel
+
+pytestmark = pytest.mark.slow
 
 PROCESSES, ROUNDS = 4, 25
 

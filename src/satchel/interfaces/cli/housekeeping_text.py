@@ -26,9 +26,11 @@ def statistics_lines(statistics: Statistics) -> str:
         ("constraint", statistics.constraints),
         ("package", statistics.packages),
     )
+    said = {"entry", *(noun for noun, _ in of_states)}
+    others = [counted(count, name.replace("_", " ")) for name, count in statistics.kinds if name not in said]
     texts = f"{size_text(statistics.turn_bytes)}, contents {size_text(statistics.content_bytes)}"
     each = f", {statistics.bytes_per_item:,} bytes per item" if statistics.bytes_per_item else ""
-    others = f"{statistics.other_projects} other projects share this store"
+    neighbours = f"{statistics.other_projects} other projects share this store"
     return "\n".join(
         [
             f"project {statistics.project}, seq {statistics.seq}",
@@ -37,17 +39,15 @@ def statistics_lines(statistics: Statistics) -> str:
             *bars,
             f"{statistics.total_entries:,} entries, {statistics.superseded:,} of them superseded",
             *(f"{counted(sum(count for _, count in counts), noun)} ({_listed(counts)})" for noun, counts in of_states),
-            f"{counted(statistics.messages, 'message')}, {counted(statistics.file_changes, 'file change')}, "
-            f"{counted(statistics.claims, 'claim')}",
-            f"{counted(statistics.error_patterns, 'error pattern')} with {counted(statistics.solutions, 'solution')}, "
-            f"{counted(statistics.strategies, 'strategy', 'strategies')}, "
-            f"{counted(statistics.deliveries, 'delivery', 'deliveries')}",
+            ", ".join(others),
+            f"{counted(statistics.claims, 'claim')}, {counted(statistics.solutions, 'solution')}, "
+            f"{counted(statistics.deliveries, 'delivery')}",
             f"{counted(statistics.conversations, 'conversation')} of {counted(statistics.turns, 'turn')} ({texts}), "
             f"{statistics.sent_tokens:,} tokens sent, {statistics.saved_tokens:,} saved, "
             f"{counted(statistics.vector_stores, 'vector store')} recorded",
             f"{counted(statistics.tags, 'tag')}, {counted(statistics.scopes, 'scope')}",
             f"{statistics.file}: {size_text(statistics.size_bytes)}{each}",
-            *([others] if statistics.other_projects else []),
+            *([neighbours] if statistics.other_projects else []),
         ]
     )
 

@@ -159,10 +159,7 @@ def rest_text(shown: int, total: int, what: str, next_offset: int | None) -> str
     return f"{shown} of {total} {what}{rest}"
 
 
-def counted(number: int, noun: str, several: str | None = None) -> str:
-    """Write a number of things, as in ``1 message`` and ``2,000 messages``.
-
-    Args:
-        several: the noun for several where it takes more than an s.
-    """
-    return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
+def counted(number: int, noun: str) -> str:
+    """Write a number of things, as in ``1 message``, ``2,000 messages`` and ``3 strategies``."""
+    several = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else several}"

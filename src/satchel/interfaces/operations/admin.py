@@ -107,10 +107,10 @@ OPERATIONS = (
         command=("forget",),
         help="""Remove one item for good, as for a leaked secret: its rows, its search text, and the bytes they took.
 
-Anything with an id such as e812: a note, a decision with its whole history, a constraint, a message, a file change, a
-package, a strategy, an error with its solutions, or one solution such as y7; with each, the record of who was given it.
-The whole file is rewritten, which takes seconds on a large store. Backups are not changed: those that still hold the
-item are listed, for you to delete.""",
+Anything with an id such as e812: of any kind that can be found, a decision with its whole history, an error with its
+solutions, or one solution such as y7; with each, the record of who was given it. The whole file is rewritten, which
+takes seconds on a large store. Backups are not changed: those that still hold the item are listed, for you to
+delete.""",
         examples=("forget e812",),
         parameters=(Parameter("id", required=True, option="ID", passed_as="ref"),),
         run="housekeeping.forget",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from satchel.keep import constraints, decisions, packages
-from satchel.keep.entries.records import ENTRY_TYPES
+from satchel.find.kind import Kind
+from satchel.keep.kinds import KINDS
 from satchel.keep.past_conversations import GOES_ON
 from satchel.keep.projects import Project
 from satchel.store import upkeep
@@ -20,6 +21,7 @@ class Statistics:
     Attributes:
         project: its name, or None before the first write.
         seq: its change counter.
+        kinds: pairs of every kind that can be found and how many that have not expired.
         entries: pairs of entry type and how many.
         superseded: how many of them were superseded.
         decisions: pairs of status and how many.
@@ -46,6 +48,7 @@ class Statistics:
     runs: int
     active_runs: int
     agents: int
+    kinds: tuple[tuple[str, int], ...]
     entries: tuple[tuple[str, int], ...]
     superseded: int
     decisions: tuple[tuple[str, int], ...]
@@ -84,6 +87,10 @@ class Statistics:
 
 
 _LIVE = f"c.project_id = :project AND c.turns > 0 AND {GOES_ON}"
+_BY_KIND = """
+    SELECT kind, type, status, count(*) FROM documents
+    WHERE project_id = :project AND (expires_at IS NULL OR expires_at > :now) GROUP BY kind, type, status
+"""
 _CONVERSATIONS = f"""
     SELECT count(*), COALESCE(sum(turns), 0), COALESCE(sum(sent_tokens), 0),
         COALESCE(sum(CASE WHEN resent_tokens > sent_tokens THEN resent_tokens - sent_tokens ELSE 0 END), 0)
@@ -105,15 +112,14 @@ def count_up(transaction: Transaction, file: Path, project: Project | None, now:
         row = transaction.one(sql, values)
         return int(row[0]) if row else 0
 
-    def counts(sql: str) -> dict[int, int]:
-        return dict(transaction.all(sql, values))
+    found = transaction.all(_BY_KIND, values)
+    of_kind = {kind: sum(row[-1] for row in found if row[0] == kind.number) for kind in KINDS}
 
-    by_type = counts("SELECT type, count(*) FROM context WHERE project_id = :project GROUP BY type")
-    by_status = counts("SELECT status, count(*) FROM decisions WHERE project_id = :project GROUP BY status")
-    by_active = counts("SELECT 2 - active, count(*) FROM constraints WHERE project_id = :project GROUP BY active")
-    by_heir = counts(
-        "SELECT 1 + (superseded_by IS NOT NULL), count(*) FROM context_packages WHERE project_id = :project GROUP BY 1"
-    )
+    def by_status(kind: Kind) -> tuple[tuple[str, int], ...]:
+        return _numbered(KINDS[kind].statuses, [(status, n) for one, _, status, n in found if one == kind.number])
+
+    of_type = [(number, n) for one, number, _, n in found if one == Kind.ENTRY.number]
+    entries = _numbered(KINDS[Kind.ENTRY].types, of_type)
     conversations, turns, sent, saved = transaction.all(_CONVERSATIONS, values)[0]
     everything = count("SELECT count(*) FROM documents")
     size = upkeep.stored_bytes(file)
@@ -124,20 +130,21 @@ def count_up(transaction: Transaction, file: Path, project: Project | None, now:
         runs=count("SELECT count(*) FROM runs WHERE project_id = :project"),
         active_runs=count("SELECT count(*) FROM runs WHERE project_id = :project AND status = 1"),
         agents=count("SELECT count(*) FROM agents WHERE project_id = :project"),
-        entries=tuple((name, by_type[place]) for place, name in enumerate(ENTRY_TYPES, 1) if place in by_type),
-        superseded=count("SELECT count(*) FROM context WHERE superseded_by IS NOT NULL AND project_id = :project"),
-        decisions=tuple((name, by_status.get(place, 0)) for place, name in enumerate(decisions.STATUSES, 1)),
-        constraints=tuple((name, by_active.get(place, 0)) for place, name in enumerate(constraints.STATUSES, 1)),
-        messages=count("SELECT count(*) FROM agent_messages WHERE project_id = :project AND expires_at > :now"),
-        file_changes=count("SELECT count(*) FROM file_changes WHERE project_id = :project AND expires_at > :now"),
+        kinds=tuple((thing.name, of_kind[kind]) for kind, thing in KINDS.items()),
+        entries=tuple((name, number) for name, number in entries if number),
+        superseded=by_status(Kind.ENTRY)[1][1],
+        decisions=by_status(Kind.DECISION),
+        constraints=by_status(Kind.CONSTRAINT),
+        messages=of_kind[Kind.MESSAGE],
+        file_changes=of_kind[Kind.FILE_CHANGE],
         claims=count("SELECT count(*) FROM file_claims WHERE project_id = :project AND expires_at > :now"),
-        packages=tuple((name, by_heir.get(place, 0)) for place, name in enumerate(packages.STATUSES, 1)),
-        error_patterns=count("SELECT count(*) FROM error_patterns WHERE project_id = :project AND expires_at > :now"),
+        packages=by_status(Kind.PACKAGE),
+        error_patterns=of_kind[Kind.ERROR_PATTERN],
         solutions=count(
             "SELECT count(*) FROM error_solutions s JOIN error_patterns p ON p.id = s.pattern_id "
             "WHERE s.project_id = :project AND p.expires_at > :now"
         ),
-        strategies=count("SELECT count(*) FROM strategies WHERE project_id = :project"),
+        strategies=of_kind[Kind.STRATEGY],
         deliveries=count(
             "SELECT count(*) FROM deliveries d JOIN runs r ON r.id = d.run_id WHERE r.project_id = :project"
         ),
@@ -158,3 +165,8 @@ def count_up(transaction: Transaction, file: Path, project: Project | None, now:
         bytes_per_item=round(size / everything) if everything else None,
         schema_version=count("SELECT max(version) FROM migrations"),
     )
+
+
+def _numbered(names: Sequence[str], counts: Sequence[tuple[int, int]]) -> tuple[tuple[str, int], ...]:
+    """Return names with how many of each there are, given pairs of a name's number, from 1, and how many."""
+    return tuple((name, sum(n for number, n in counts if number == place)) for place, name in enumerate(names, 1))

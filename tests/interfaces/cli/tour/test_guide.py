@@ -16,6 +16,8 @@ from satchel import open_satchel
 from satchel.base.errors import InvalidInput
 from satchel.interfaces.cli.tour.guide import guide
 
+pytestmark = pytest.mark.slow
+
 Run = subprocess.CompletedProcess[str]
 
 
