@@ -31,7 +31,7 @@ _PACKAGE_PRIORITY = f"CASE WHEN c.priority < {CRITICAL} AND {_IS_STALE} THEN 1 E
 
 
 def packages(asked: Asked) -> Source:
-    """Return the live packages of the run: those for this role or any, and every critical one."""
+    """Return the live packages of the project: those for this role or any, and every critical one."""
     is_eligible = f"(c.priority = {CRITICAL} OR NOT EXISTS ({_CONSUMERS}) OR {_IS_FOR_ROLE})"
     rank = base_score_sql(_PACKAGE_PRIORITY, "c.task_id = :task", _IS_FOR_ROLE, "c.updated_at")
     return Source(
@@ -40,9 +40,7 @@ def packages(asked: Asked) -> Source:
         kind=Kind.PACKAGE,
         tool="get_packages",
         table="context_packages c",
-        where=""
-        if asked.run is None
-        else "c.project_id = :project AND c.run_id = :run AND c.superseded_by IS NULL"
+        where="c.project_id = :project AND c.superseded_by IS NULL"
         + (f" AND {is_eligible}" if asked.role is not None else ""),
         # what is of no task and for no role ranks by priority, then by age: an index has that order
         orders=(
@@ -61,9 +59,10 @@ def packages(asked: Asked) -> Source:
 def _load_packages(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
     rows = asked.transaction.all(
         f"""
-        SELECT c.id, c.seq, c.type, {_PACKAGE_PRIORITY}, c.summary, c.content_path, c.task_id, a.name, c.updated_at,
-            {_IS_FOR_ROLE}
-        FROM context_packages c LEFT JOIN agents a ON a.id = c.producer_id WHERE c.id IN ({listed(numbers)})
+        SELECT c.id, c.seq, c.type, {_PACKAGE_PRIORITY}, c.summary, c.content_path, c.task_id, r.run_id, a.name,
+            c.updated_at, {_IS_FOR_ROLE}
+        FROM context_packages c LEFT JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id = c.producer_id
+        WHERE c.id IN ({listed(numbers)})
         """,
         asked.values,
     )
@@ -76,6 +75,7 @@ def _load_packages(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
         summary: str,
         path: str | None,
         task: str | None,
+        run_id: str,
         agent: str | None,
         changed: int,
         is_for_role: int,
@@ -88,7 +88,14 @@ def _load_packages(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
             seq=seq,
             label="package",
             group="packages (get_packages shows what they hold)",
-            head=joined(priority_said(priority), TYPES[kind - 1], by(agent), other_task(asked, task), path),
+            head=joined(
+                priority_said(priority),
+                TYPES[kind - 1],
+                by(agent),
+                other_run(asked, run_id),
+                other_task(asked, task),
+                path,
+            ),
             text=summary if problem is None else f"{summary} (its file {problem})",
             priority=priority,
             changed_at=changed,
@@ -288,6 +295,11 @@ def by(agent: str | None) -> str | None:
 def priority_said(priority: int) -> str | None:
     """Return how a priority is shown: medium goes without saying, and critical items stand under a heading."""
     return None if priority in {MEDIUM, CRITICAL} else PRIORITIES[priority - 1]
+
+
+def other_run(asked: Asked, run_id: str) -> str | None:
+    """Return how another run than the agent's own is shown."""
+    return None if run_id == asked.run.run_id else f"of run {run_id}"
 
 
 def other_task(asked: Asked, task: str | None) -> str | None:

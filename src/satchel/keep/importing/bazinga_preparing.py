@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.text import fold
-from satchel.base.vocabulary import PRIORITIES
+from satchel.base.vocabulary import MAIN_RUN, PRIORITIES
 from satchel.keep import names, runs
 from satchel.keep.importing.bazinga_records import (
     BazingaStore,
@@ -205,9 +205,11 @@ class BazingaPreparation:
             )
             title = short.text
             self._note(table, one.row, short.notes)
-        # none comes as active: a call that names no run is about the only active one
-        status = "failed" if one.status == "failed" else "completed"
         uid = identity(_TOOL, "run", one.session)
+        if name == MAIN_RUN:  # which never ends
+            return ReadyRun(one.session, PastRun(uid, name, title, "active", one.created_at, None))
+        # none else comes as active: nobody works in it here
+        status = "failed" if one.status == "failed" else "completed"
         return ReadyRun(one.session, PastRun(uid, name, title, status, one.created_at, one.ended_at))
 
     def _package(self, one: ForeignPackage, table: str) -> ReadyPackage:
