@@ -33,7 +33,8 @@ _PACKAGE_PRIORITY = f"CASE WHEN c.priority < {CRITICAL} AND {_IS_STALE} THEN 1 E
 def packages(asked: Asked) -> Source:
     """Return the live packages of the project: those for this role or any, and every critical one."""
     is_eligible = f"(c.priority = {CRITICAL} OR NOT EXISTS ({_CONSUMERS}) OR {_IS_FOR_ROLE})"
-    rank = base_score_sql(_PACKAGE_PRIORITY, "c.task_id = :task", _IS_FOR_ROLE, "c.updated_at")
+    of_task = "c.task_id = :task AND c.run_id = :run" if asked.is_run_chosen else "c.task_id = :task"
+    rank = base_score_sql(_PACKAGE_PRIORITY, of_task, _IS_FOR_ROLE, "c.updated_at")
     return Source(
         name="packages",
         section="packages",
@@ -45,7 +46,7 @@ def packages(asked: Asked) -> Source:
         # what is of no task and for no role ranks by priority, then by age: an index has that order
         orders=(
             ("c.updated_at DESC, c.id DESC", f"c.priority = {CRITICAL}"),
-            (f"{rank} DESC, c.id DESC", "c.task_id = :task"),
+            (f"{rank} DESC, c.id DESC", of_task),
             (f"{rank} DESC, c.id DESC", _IS_FOR_ROLE),
             ("c.priority DESC, c.updated_at DESC, c.id DESC", f"NOT {_IS_STALE}"),
             ("c.updated_at DESC, c.id DESC", _IS_STALE),
@@ -99,7 +100,7 @@ def _load_packages(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
             text=summary if problem is None else f"{summary} (its file {problem})",
             priority=priority,
             changed_at=changed,
-            is_of_task=task is not None and task == asked.task_id,
+            is_of_task=is_task(asked, task, run_id),
             is_for_role=bool(is_for_role),
             file=path,
         )
@@ -295,6 +296,11 @@ def by(agent: str | None) -> str | None:
 def priority_said(priority: int) -> str | None:
     """Return how a priority is shown: medium goes without saying, and critical items stand under a heading."""
     return None if priority in {MEDIUM, CRITICAL} else PRIORITIES[priority - 1]
+
+
+def is_task(asked: Asked, task: str | None, run_id: str) -> bool:
+    """Whether a task is the agent's own; one of that name in another run is not, where a run was chosen."""
+    return task is not None and task == asked.task_id and (not asked.is_run_chosen or run_id == asked.run.run_id)
 
 
 def other_run(asked: Asked, run_id: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.brief.briefing.packages import by, joined, other_run, other_task
+from satchel.brief.briefing.packages import by, is_task, joined, other_run, other_task
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import Asked, Source, listed, readable
@@ -78,7 +78,6 @@ def _load_entries(asked: Asked, numbers: Sequence[int], notes: list[str]) -> lis
         created: int,
     ) -> Candidate:
         name = ENTRY_TYPES[kind - 1]
-        is_here = run == asked.run.id
         text = structured.searchable_text(content) if name in STRUCTURED_TYPES else content
         return Candidate(
             section="entries",
@@ -91,8 +90,8 @@ def _load_entries(asked: Asked, numbers: Sequence[int], notes: list[str]) -> lis
             text=text,
             priority=MEDIUM,
             changed_at=created,
-            is_of_task=(task is not None and task == asked.task_id and (is_here or not asked.is_run_chosen))
-            or (loop is not None and loop == asked.loop_id and is_here),
+            is_of_task=is_task(asked, task, run_id)
+            or (loop is not None and loop == asked.loop_id and run == asked.run.id),
             file=file,
         )
 
