@@ -37,6 +37,7 @@ READING = {
     "messages": ["get_messages"],
     "files": ["get_file_changes", "check_files"],
     "consult": ["list_conversations"],
+    "runs": ["get_runs"],
     "admin": ["get_layer_summary", "get_stats", "get_config"],
 }
 WRITING = {
@@ -50,6 +51,7 @@ WRITING = {
     "messages": ["send_message", "mark_read"],
     "files": ["record_file_change", "claim_files", "release_files"],
     "consult": ["consult", "reset_conversation"],
+    "runs": ["start_run", "end_run"],
     "admin": ["clear_old_data"],
 }
 DESTRUCTIVE = {"clear_old_data", "reset_conversation"}

@@ -18,6 +18,7 @@ import click
 
 from satchel.base.errors import InvalidInput
 from satchel.base.tokens import TokenCounter, token_counter
+from satchel.base.vocabulary import MAIN_RUN
 from satchel.interfaces.cli.tour.client import ToolClient, must_call
 from satchel.interfaces.cli.tour.history import Choice, choose_history
 from satchel.interfaces.cli.tour.lesson import LessonResult, learn
@@ -122,11 +123,10 @@ def guide(repository: Path | None, here: Path, commits: int, keep: Path | None, 
         team = work_as_team(builder, reviewer, busiest_file(choice.history), say_step)
         say(_step(7, f"The {_BUILDER} fails at something new; the {_REVIEWER} is warned before it fails the same way."))
         lesson = learn(builder, reviewer, Path(folder), say_step)
-        run_id = str(json.loads(must_call(agents[_REVIEWER], "read_context", {"limit": 0, "format": "json"}))["run_id"])
     result = TourResult(
         source=choice.history.name,
         sample_because=choice.sample_because,
-        run_id=run_id,
+        run_id=MAIN_RUN,
         team=team,
         lesson=lesson,
         written=tuple(Counter(kept).items()),
@@ -159,9 +159,7 @@ def _start(name: str, store: Path, say: Say) -> ToolClient:
 def _write(client: ToolClient, name: str, notes: Sequence[Note], say: Say) -> list[str]:
     for first in range(0, len(notes), _PER_CALL):
         entries = [_fields(note) for note in notes[first : first + _PER_CALL]]
-        answer = must_call(client, "write_context", {"entries": entries})
-        if first == 0 and "was started" in answer:
-            say(f"   {_who(name)}{answer.splitlines()[-1]}")
+        must_call(client, "write_context", {"entries": entries})
     counts = ", ".join(f"{count} {kind}" for kind, count in Counter(note.type for note in notes).items())
     say(f"   {_who(name)}wrote {counts}, such as")
     telling = sorted(notes, key=lambda note: ("decision", "error").index(note.type) if note.type in _TELLING else 2)
