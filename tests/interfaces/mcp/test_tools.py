@@ -247,6 +247,9 @@ FOR_THE_DEFAULT: list[tuple[str, dict[str, Any]]] = [
     ("get_file_changes", {}),
     ("list_conversations", {}),
     ("reset_conversation", {"conversation": "review"}),
+    ("start_run", {"run_id": "r2"}),
+    ("end_run", {"run_id": "r1"}),
+    ("get_runs", {}),
     ("get_layer_summary", {}),
     ("get_stats", {}),
     ("clear_old_data", {}),
@@ -262,6 +265,7 @@ def waiting(new_asker: Callable[..., Asker]) -> Callable[..., Asker]:
     def make(**options: object) -> Asker:
         ask = new_asker(**options, settings={"consult.window_tokens": 16_000})
         take_turn(ask.satchel.consulting.conversations)
+        ask.satchel.runs.start("r1")
         ask.text("send_message", message="stop", to="ben", priority="critical", agent="ann")
         ask.text("set_decision", key="old", value=1, agent="ann")
         ask.text("add_constraint", text="an old rule", agent="ann")

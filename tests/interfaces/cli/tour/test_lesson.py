@@ -36,7 +36,7 @@ def played(folder: Path) -> Iterator[Played]:
 
     with ExitStack() as stack:
         builder, reviewer = (Member(name, stack.enter_context(start(name))) for name in ("builder", "reviewer"))
-        assert "started" in builder.server.call("write_context", {"type": "discovery", "content": "rain"}).text
+        assert "kept" in builder.server.call("write_context", {"type": "discovery", "content": "rain"}).text
         yield learn(builder, reviewer, folder, lambda *step: said.append(step)), said
 
 
