@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from satchel.interfaces.cli.tour.history import History, read_history
-from satchel.interfaces.cli.tour.messages import clean_message
+from satchel.interfaces.cli.tour.messages import read_message
 from satchel.interfaces.cli.tour.story import tell
 
 HERE = Path(__file__).resolve().parent.parent
@@ -26,15 +26,12 @@ MAX_BODY_CHARS = 1_200
 
 def sample_of(history: History) -> dict[str, object]:
     """Return the sample's JSON: what the tour can use of a history, and no more."""
-    commits = [commit for commit in history.commits if not commit.is_merge][:MAX_COMMITS]
     rows: list[dict[str, object]] = []
-    for commit in commits:
-        message = clean_message(commit.subject, commit.body)
+    for commit in history.commits[:MAX_COMMITS]:
+        message = read_message(commit.subject, commit.body)
         rows.append(
             {
                 "sha": commit.sha,
-                "author": "a Satchel maintainer",
-                "date_ms": commit.date_ms,
                 "subject": message.subject,
                 "body": "\n\n".join(message.sentences)[:MAX_BODY_CHARS],
                 "files": list(commit.files[:MAX_FILES_PER_COMMIT]),
@@ -42,7 +39,6 @@ def sample_of(history: History) -> dict[str, object]:
         )
     return {
         "name": NAME,
-        "total_commits": history.total_commits,
         "commits": rows,
         "tracked_files": list(history.tracked_files[:MAX_TRACKED]),
     }

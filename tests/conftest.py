@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import apsw
+import httpcore2
 import pytest
 
 from satchel import Satchel, open_satchel
@@ -50,6 +53,23 @@ def list_of_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Each module has a list of stores of its own: every change of the list looks for all that are on it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tls_made_once() -> Iterator[None]:
+    """Every client of a test trusts the same authorities: reading them takes 30 ms, which a consultation pays twice."""
+    read = httpcore2.default_ssl_context
+
+    @cache
+    def made(trust_env: bool, _variables: tuple[str | None, ...]) -> ssl.SSLContext:
+        return read(_trust_env=trust_env)
+
+    def context(*, _trust_env: bool = True) -> ssl.SSLContext:
+        return made(_trust_env, tuple(os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR")))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpcore2, "default_ssl_context", context)
         yield
 
 

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -27,6 +28,14 @@ CODE = (
 CHINESE = "会话中间件为每个设备保存一个刷新令牌。网关更换密钥之后,旧令牌都会被拒绝,客户端必须重新登录。" * 3
 JAPANESE = "セッションは端末ごとに更新トークンを保持します。鍵が変わると、古いトークンは拒否されます。" * 3
 RUSSIAN = "Сеанс хранит токен обновления для каждого устройства. После смены ключа старые токены отклоняются. " * 3
+
+
+@pytest.fixture(autouse=True)
+def loaded_anew() -> Iterator[None]:
+    """A counter that one test has loaded is not what another one gets."""
+    token_counter.cache_clear()
+    yield
+    token_counter.cache_clear()
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
@@ -14,6 +13,7 @@ from satchel.consult.planning import forgotten
 from satchel.consult.prompts import tokens_of_past
 from satchel.consult.records import ConversationState, PastTurn, Placement, TurnPlan, TurnRequest, Window
 from satchel.consult.window import WindowFull, room
+from state_machines import short_and_long
 
 NAMES = [f"{folder}{name}" for folder in ("", "a/", "a/b/", "ü ,/") for name in ("x.py", "y.md", "z", 'q".txt')]
 PATHS = st.sampled_from(NAMES)
@@ -255,5 +255,4 @@ class Consultation(RuleBasedStateMachine):
             assert not desk.reader.diffs
 
 
-Consultation.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
-TestConsultation = Consultation.TestCase
+TestConsultation, TestLongConsultation = short_and_long(Consultation, examples=60, steps=40)

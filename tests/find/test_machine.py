@@ -7,7 +7,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -16,6 +15,7 @@ from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.store.transaction import Transaction
+from state_machines import short_and_long
 
 RUNS = st.sampled_from(["r1", "r2"])
 LOOPS = st.sampled_from([None, "L1", "L2"])
@@ -182,5 +182,4 @@ class Index(RuleBasedStateMachine):
         assert checks == {}
 
 
-TestIndex = Index.TestCase
-TestIndex.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestIndex, TestLongIndex = short_and_long(Index, examples=40, steps=25)

@@ -118,10 +118,7 @@ def read_page(text: str) -> ReadPage:
         order=ORDERS[head["order"]] if head["order"] else None,
         next_offset=int(head["next"]) if head["next"] else None,
         cursor=int(head["seq"]),
-        entries=tuple(
-            read_entry(match, content, {"run": head["run"] or "main"} | common, head["year"])
-            for match, content in blocks
-        ),
+        entries=tuple(read_entry(match, content, usual | common, head["year"]) for match, content in blocks),
     )
 
 

@@ -12,6 +12,7 @@ from satchel.base.errors import InvalidInput, TooLarge
 from satchel.base.paging import KeptPage
 from satchel.find import search
 from satchel.keep import listing
+from satchel.keep.common_filters import ListFilters
 from satchel.keep.constraints import queries as constraints
 from satchel.keep.decisions import queries as decisions
 from satchel.keep.entries import queries as entries
@@ -123,5 +124,5 @@ def test_a_filter_that_a_kind_does_not_have_is_a_mistake_of_the_caller(satchel: 
 
 @pytest.mark.parametrize(("declared", "typed"), DECLARED, ids=lambda value: getattr(value, "__name__", ""))
 def test_what_is_declared_of_a_kind_is_what_its_list_takes(declared: listing.Listing[Any], typed: type) -> None:
-    common = listing.RunFilters if declared.in_run else listing.ListFilters
+    common = listing.RunFilters if declared.in_run else ListFilters
     assert get_type_hints(typed).keys() - get_type_hints(common).keys() == {one.name for one in declared.filters}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from satchel.base.errors import unknown_name
 
@@ -75,10 +76,11 @@ class TokenCounter:
         return TokenCount(self._count(text, kind), self.name, self.exact)
 
 
+@cache
 def token_counter(encoding: str | None = None) -> TokenCounter:
-    """Return the best counter this installation has.
+    """Return the best counter this installation has; it is loaded once in a process, which takes about 50 ms.
 
-    Loading a vocabulary takes about 50 ms: keep the counter. Nothing is fetched over the network.
+    Nothing is fetched over the network.
 
     Args:
         encoding: ``o200k_base`` (the default) or ``cl100k_base``.

@@ -17,7 +17,7 @@ from satchel.keep.entries.records import (
     Prepared,
     Writer,
 )
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service, Workplace
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -26,11 +26,8 @@ if TYPE_CHECKING:
 _PLAIN = frozenset(ENTRY_TYPES.index(name) + 1 for name in ("discovery", "error", "decision"))
 
 
-class Learning:
+class Learning(Service):
     """What can be learned from a run as a whole."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def strategies(self, run_id: str | None = None) -> tuple[StrategyProposal, ...]:
         """Propose strategies: what passed review in a run after it had failed. Nothing is saved.

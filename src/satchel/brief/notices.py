@@ -10,7 +10,7 @@ from satchel.base.clock import iso
 from satchel.keep import projects
 from satchel.keep.files.presence import is_anything_claimed
 from satchel.keep.names import check_identifier, find_agent
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 _MAX_CLAIMS = 3
 
 
-class Notices:
+class Notices(Service):
     """The line that an answer ends with when there is something to say."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def line(self, *, agent: str | None = None, files: Sequence[str] = ()) -> str | None:
         """Return what the receiver of an answer should know beside it, or None.

@@ -104,10 +104,7 @@ def _ensure_folders(transaction: Transaction, conversation_id: int, wanted: Iter
         )
     )
     for folder in sorted(set(wanted) - numbers.keys()):
-        numbers[folder] = transaction.insert(
-            "INSERT INTO conversation_folders (conversation_id, path) VALUES (:conversation, :path)",
-            {"conversation": conversation_id, "path": folder},
-        )
+        numbers[folder] = transaction.add("conversation_folders", {"conversation_id": conversation_id, "path": folder})
     return numbers
 
 
@@ -121,23 +118,19 @@ def write_turn(
         prompt: compressed, as it may be stored.
         now: in milliseconds UTC.
     """
-    transaction.execute(
-        """
-        INSERT INTO conversation_turns (conversation_id, n, question, prompt, answer, provider_ref, sent_tokens,
-            resent_tokens, answer_tokens, created_at)
-        VALUES (:id, :turn, :question, :prompt, :answer, :ref, :sent, :resent, :answered, :now)
-        """,
+    transaction.add(
+        "conversation_turns",
         {
-            "id": conversation_id,
-            "turn": said.n,
+            "conversation_id": conversation_id,
+            "n": said.n,
             "question": said.question,
             "prompt": prompt,
             "answer": said.answer,
-            "ref": result.provider_ref,
-            "sent": result.plan.tokens,
-            "resent": result.plan.resent_tokens,
-            "answered": result.answer_tokens,
-            "now": now,
+            "provider_ref": result.provider_ref,
+            "sent_tokens": result.plan.tokens,
+            "resent_tokens": result.plan.resent_tokens,
+            "answer_tokens": result.answer_tokens,
+            "created_at": now,
         },
     )
 

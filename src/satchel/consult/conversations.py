@@ -337,8 +337,9 @@ def _checked(key: ConversationKey) -> ConversationKey:
     )
 
 
-def _values(project: Project, key: ConversationKey) -> dict[str, object]:
-    return {"project": project.id, "owner": key.owner, "assistant": key.assistant, "session": key.conversation}
+def _values(project: Project | None, key: ConversationKey) -> dict[str, object]:
+    number = None if project is None else project.id
+    return {"project": number, "owner": key.owner, "assistant": key.assistant, "session": key.conversation}
 
 
 def _caller(work: Workplace) -> str:
@@ -364,12 +365,7 @@ def _unknown(transaction: Transaction, project: Project | None, key: Conversatio
             WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {_HAS_TURNS}
             ORDER BY updated_at DESC, id DESC LIMIT 200
             """,
-            {
-                "project": project.id if project else None,
-                "owner": key.owner,
-                "assistant": key.assistant,
-                "now": now,
-            },
+            {**_values(project, key), "now": now},
         )
     ]
     close = nearest(key.conversation, known)

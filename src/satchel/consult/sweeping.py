@@ -14,7 +14,7 @@ from satchel.base.errors import Interrupted, SatchelError
 from satchel.base.paging import check_whole
 from satchel.consult.cancelling import IsCancelled, never
 from satchel.keep import names, projects
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service
 from satchel.store.transaction import Row
 
 LIFE_MS = 3_600_000
@@ -29,6 +29,16 @@ _ANNOUNCED, _MADE, _LEAVING = 1, 2, 3
 _PAUSE_MS = 300_000
 _LONGEST_PAUSE_MS = 86_400_000
 _COLUMNS = "uid, provider, external_id, conversation_id, state, attempts, expires_at, created_at"
+_RECORD = f"""
+    INSERT INTO vector_stores
+        (uid, project_id, conversation_id, provider, external_id, state, expires_at, created_at)
+    VALUES
+        (:uid, :project, (SELECT id FROM conversations WHERE id = :conversation), :provider, :external,
+        :state, :expires, :created)
+    ON CONFLICT (uid) DO UPDATE
+    SET external_id = excluded.external_id, state = excluded.state, expires_at = excluded.expires_at
+    RETURNING {_COLUMNS}
+"""
 _STATES = {_ANNOUNCED: "announced", _MADE: "made", _LEAVING: "leaving"}
 
 
@@ -85,11 +95,8 @@ class Sweeper:
     remove: Remover
 
 
-class VectorStores:
+class VectorStores(Service):
     """The vector stores that a project has at providers, or may have."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def announce(self, provider: str, conversation_id: int | None = None, life_ms: int = LIFE_MS) -> VectorStore:
         """Record a store before it is made; this is durable when it returns.
@@ -108,20 +115,16 @@ class VectorStores:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             row = transaction.one(
-                f"""
-                INSERT INTO vector_stores (uid, project_id, conversation_id, provider, state, expires_at, created_at)
-                VALUES (:uid, :project, (SELECT id FROM conversations WHERE id = :conversation), :provider, :state,
-                    :expires, :now)
-                RETURNING {_COLUMNS}
-                """,
+                _RECORD,
                 {
                     "uid": os.urandom(16),
                     "project": project.id,
                     "conversation": conversation_id,
                     "provider": provider,
+                    "external": None,
                     "state": _ANNOUNCED,
                     "expires": now + life_ms,
-                    "now": now,
+                    "created": now,
                 },
             )
         assert row is not None
@@ -142,16 +145,7 @@ class VectorStores:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             row = transaction.one(
-                f"""
-                INSERT INTO vector_stores
-                    (uid, project_id, conversation_id, provider, external_id, state, expires_at, created_at)
-                VALUES
-                    (:uid, :project, (SELECT id FROM conversations WHERE id = :conversation), :provider, :external,
-                    :state, :expires, :created)
-                ON CONFLICT (uid) DO UPDATE
-                SET external_id = excluded.external_id, state = excluded.state, expires_at = excluded.expires_at
-                RETURNING {_COLUMNS}
-                """,
+                _RECORD,
                 {
                     "uid": _uid(store),
                     "project": project.id,

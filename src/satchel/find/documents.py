@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from satchel.find import index_sqlite as index
@@ -152,6 +152,60 @@ def count_problems(transaction: Transaction) -> list[str]:
     """Return which projects have another number of documents than is recorded."""
     rows = transaction.all(f"SELECT name, documents, ({_COUNTED}) FROM projects WHERE documents <> ({_COUNTED})")
     return [f"project {name!r} has {actual} documents, not {recorded}" for name, recorded, actual in rows]
+
+
+_COLUMNS = {
+    "item_id": "id",
+    "seq": "seq",
+    "project_id": "project_id",
+    "run_id": "NULL",
+    "created_at": "created_at",
+}
+
+
+class Source:
+    """How the documents of one kind are read from its table."""
+
+    def __init__(
+        self, kind: Kind, texts: str, searchable: Callable[..., str], *, joined: str = "", **columns: str
+    ) -> None:
+        """Say what stands where.
+
+        Args:
+            texts: the columns that ``searchable`` makes the searchable text of.
+            joined: what is joined to the kind's table.
+            columns: SQL for fields of :class:`Document` that not every kind has, by their names.
+        """
+        self._kind = kind
+        self._texts = texts
+        self._searchable = searchable
+        self._table = f"{kind.table} {joined}"
+        self._columns = {**_COLUMNS, **columns}
+
+    def texts(self, transaction: Transaction, numbers: Iterable[int]) -> dict[int, str]:
+        """Return what can be searched of items, by their numbers; those that are gone are left out."""
+        rows = transaction.all(
+            f"SELECT id, {self._texts} FROM {self._table} WHERE id IN ({', '.join(map(str, numbers))})"
+        )
+        return {number: self._searchable(*texts) for number, *texts in rows}
+
+    def load(self, transaction: Transaction, after: int, most: int) -> list[Document]:
+        """Return what the documents should know of the items after a number, at most so many, in order."""
+        fields = self._columns
+        rows = transaction.all(
+            f"SELECT {', '.join(fields.values())}, {self._texts} FROM {self._table} "
+            "WHERE id > :after ORDER BY id LIMIT :most",
+            {"after": after, "most": most},
+        )
+        count = len(fields)
+        return [
+            Document(self._kind, text=self._searchable(*row[count:]), **dict(zip(fields, row[:count], strict=True)))
+            for row in rows
+        ]
+
+
+STATUS_BY_HEIR = f"CASE WHEN superseded_by IS NULL THEN {LIVE} ELSE {SUPERSEDED} END"
+"""The status of what may be superseded."""
 
 
 def set_status(transaction: Transaction, kind: Kind, items: Sequence[tuple[int, int]], status: int) -> None:

@@ -21,7 +21,7 @@ from satchel.find.search import Ranking, Scope
 from satchel.find.snippets import Snipper, Snippet
 from satchel.keep import names, projects, runs
 from satchel.keep.kinds import KIND_OF, KINDS, read_ref
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service
 from satchel.store.transaction import Row, Transaction
 
 _SAMPLE = 50
@@ -101,11 +101,8 @@ class FoundPage:
         return next_offset(self.offset, len(self.results), self.total)
 
 
-class Finding:
+class Finding(Service):
     """One search over everything the project keeps."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def search(
         self,

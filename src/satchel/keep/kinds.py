@@ -11,13 +11,17 @@ from dataclasses import dataclass
 from satchel.base.errors import InvalidInput
 from satchel.find import rebuild as rebuilding
 from satchel.find.kind import Kind
-from satchel.keep import constraints, decisions, entries, packages, strategies
+from satchel.keep import constraints, decisions, entries, packages
+from satchel.keep.constraints import updates as constraint_writing
+from satchel.keep.decisions import tables as decision_writing
 from satchel.keep.entries import updates as entry_writing
 from satchel.keep.files import changes as file_changes
 from satchel.keep.files.records import CHANGES
 from satchel.keep.messages import updates as message_writing
 from satchel.keep.messages.records import MESSAGE_TYPES
+from satchel.keep.packages import updates as package_writing
 from satchel.keep.patterns import updates as pattern_writing
+from satchel.keep.strategies import updates as strategy_writing
 from satchel.store.transaction import Transaction
 
 
@@ -47,40 +51,40 @@ KINDS: dict[Kind, KindSpec] = {
         "entry",
         entries.ENTRY_TYPES,
         ("live", "superseded"),
-        entry_writing.searchable_texts,
-        entry_writing.load_documents,
+        entry_writing.DOCUMENTS.texts,
+        entry_writing.DOCUMENTS.load,
         entry_writing.delete,
     ),
     Kind.DECISION: KindSpec(
         "decision",
         (),
         decisions.STATUSES,
-        decisions.searchable_texts,
-        decisions.load_documents,
-        decisions.delete,
+        decision_writing.searchable_texts,
+        decision_writing.load_documents,
+        decision_writing.delete,
     ),
     Kind.CONSTRAINT: KindSpec(
         "constraint",
         (),
         constraints.STATUSES,
-        constraints.searchable_texts,
-        constraints.load_documents,
-        constraints.delete,
+        constraint_writing.searchable_texts,
+        constraint_writing.load_documents,
+        constraint_writing.delete,
     ),
     Kind.FILE_CHANGE: KindSpec(
         "file_change",
         CHANGES,
         ("live",),
-        file_changes.searchable_texts,
-        file_changes.load_documents,
+        file_changes.DOCUMENTS.texts,
+        file_changes.DOCUMENTS.load,
         file_changes.delete,
     ),
     Kind.MESSAGE: KindSpec(
         "message",
         MESSAGE_TYPES,
         ("live",),
-        message_writing.searchable_texts,
-        message_writing.load_documents,
+        message_writing.DOCUMENTS.texts,
+        message_writing.DOCUMENTS.load,
         message_writing.delete,
     ),
     Kind.ERROR_PATTERN: KindSpec(
@@ -95,17 +99,17 @@ KINDS: dict[Kind, KindSpec] = {
         "package",
         packages.TYPES,
         packages.STATUSES,
-        packages.searchable_texts,
-        packages.load_documents,
-        packages.delete,
+        package_writing.DOCUMENTS.texts,
+        package_writing.DOCUMENTS.load,
+        package_writing.delete,
     ),
     Kind.STRATEGY: KindSpec(
         "strategy",
         (),
         ("live",),
-        strategies.searchable_texts,
-        strategies.load_documents,
-        strategies.delete,
+        strategy_writing.DOCUMENTS.texts,
+        strategy_writing.DOCUMENTS.load,
+        strategy_writing.delete,
     ),
 }
 KIND_OF = {kind.number: kind for kind in Kind}

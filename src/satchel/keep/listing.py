@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from satchel.find.kind import Kind
 from satchel.keep import names
+from satchel.keep.common_filters import ListFilters
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
 
@@ -15,27 +16,6 @@ Item = TypeVar("Item")
 
 _MAX_KNOWN = 2_000
 """Among so many names the nearest to an unknown one is looked for."""
-
-
-class ListFilters(TypedDict, total=False):
-    """What every list takes.
-
-    Keys:
-        query: words in any form, at most 64 KiB; without ``order`` the best matches come first.
-        since: only what was created or changed at or after this time: ISO 8601, an age such as ``90m``, or
-            milliseconds UTC.
-        after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
-        order: desc or asc, by (created_at, id); None is what is usual for the kind, or relevance for a search.
-        limit: 0 to 500; 0 gives the total alone.
-        offset: how many to skip.
-    """
-
-    query: str | None
-    since: str | int | None
-    after_seq: int | None
-    order: str | None
-    limit: int
-    offset: int
 
 
 class RunFilters(ListFilters, total=False):
@@ -136,18 +116,18 @@ class Asked:
     """What a list is asked for, checked.
 
     Attributes:
-        since: milliseconds UTC.
+        common: the filters of every list that were given, with what they compare.
         chosen: the kind's filters that were given or have a default, with what they compare.
         now: milliseconds UTC.
     """
 
     query: str | None
-    since: int | None
     after_seq: int | None
     order: str | None
     limit: int
     offset: int
     run_id: str | None
+    common: Mapping[str, Any]
     chosen: Mapping[str, Any]
     now: int
 

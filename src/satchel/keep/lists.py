@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, ORDERS, KeptPage, check_page, check_whole
 from satchel.base.text import check_query
 from satchel.keep import projects, runs
+from satchel.keep.common_filters import COMMON
 from satchel.keep.listing import Asked, Item, Listing, View
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
@@ -96,9 +96,8 @@ def _check(workplace: Workplace, listing: Listing[Any], given: Mapping[str, Any]
             value = one.default
         if value is not None:
             chosen[one.name] = one.check(value, workplace)
-    return Asked(
-        query, check_since(given.get("since"), now), after_seq, order, limit, offset, given.get("run_id"), chosen, now
-    )
+    common = {one.name: one.check(given[one.name], now) for one in COMMON if given.get(one.name) is not None}
+    return Asked(query, after_seq, order, limit, offset, given.get("run_id"), common, chosen, now)
 
 
 def _choose_run(view: View, listing: Listing[Any], run_id: str | None) -> None:
@@ -114,11 +113,9 @@ def _add_common(view: View, listing: Listing[Any]) -> None:
     if listing.expires:
         # the search leaves out by itself what has expired
         view.conditions.append(f"{alias}.expires_at > :now")
-    if asked.since is not None:
-        later = " OR ".join(f"{alias}.{column} >= :since" for column in listing.changed)
-        view.values["since"] = asked.since
-        # what never changes has one time, which its document has too
-        view.where(f"({later})", **({"since": asked.since} if listing.changed == ("created_at",) else {}))
+    for one in COMMON:
+        if one.name in asked.common:
+            one.apply(view, listing, asked.common[one.name])
     if asked.after_seq is not None:
         view.where(f"{alias}.seq > {{}}", asked.after_seq)
 

@@ -12,7 +12,7 @@ from satchel.base.redaction import finds_secret
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LAYERS
 from satchel.keep import projects
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service, Workplace
 from satchel.store.transaction import Row, Transaction
 
 
@@ -32,11 +32,8 @@ class Agent:
     has_acted: bool
 
 
-class Agents:
+class Agents(Service):
     """The agents of a project."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def register(self, name: str, role: str | None = None) -> Agent:
         """Record an agent, or its role; writing as an agent records it too.
@@ -98,30 +95,27 @@ def ensure_agent(
         {"project": project_id, "folded": fold(name)},
     )
     if known is None:
-        known = transaction.one(
-            """
-            INSERT INTO agents (uid, seq, project_id, name, folded, created_at, has_acted)
-            VALUES (:uid, :seq, :project, :name, :folded, :now, :acts)
-            RETURNING id, name, has_acted
-            """,
-            {
-                "uid": os.urandom(16),
-                "seq": projects.next_seq(transaction, project_id),
-                "project": project_id,
-                "name": name,
-                "folded": fold(name),
-                "now": now,
-                "acts": int(acts),
-            },
-        )
+        row = _named_row(transaction, project_id, name, now)
+        known = transaction.add("agents", row | {"has_acted": int(acts)}), name, acts
     elif acts and not known[2]:
         transaction.execute(
             "UPDATE agents SET has_acted = 1, seq = :seq WHERE id = :id",
             {"seq": projects.next_seq(transaction, project_id), "id": known[0]},
         )
-    assert known is not None
     agent = transaction.memo[key] = int(known[0]), str(known[1])
     return agent
+
+
+def _named_row(transaction: Transaction, project_id: int, name: str, now: int) -> dict[str, object]:
+    """Return what is recorded of a name when it is used first, by the columns that all names have."""
+    return {
+        "uid": os.urandom(16),
+        "seq": projects.next_seq(transaction, project_id),
+        "project_id": project_id,
+        "name": name,
+        "folded": fold(name),
+        "created_at": now,
+    }
 
 
 def find_agent(transaction: Transaction, project_id: int, name: str | None) -> int | None:
@@ -130,6 +124,21 @@ def find_agent(transaction: Transaction, project_id: int, name: str | None) -> i
         return None
     number = find_name(transaction, "agents", project_id, name)
     return -1 if number is None else number
+
+
+def check_agent(workplace: Workplace, agent: str | None) -> str | None:
+    """Return the name of the agent named, else of the default, which may be nobody.
+
+    Raises:
+        InvalidInput: it is no name.
+    """
+    agent = workplace.agent if agent is None else agent
+    return None if agent is None else check_identifier(agent, "agent")
+
+
+def author_number(transaction: Transaction, project_id: int, agent: str | None, now: int) -> int | None:
+    """Return the number of an agent that writes, recorded on first use; None for nobody."""
+    return None if agent is None else ensure_agent(transaction, project_id, agent, now)[0]
 
 
 def acting_agent(workplace: Workplace, agent: str | None, doing: str) -> str:
@@ -224,22 +233,7 @@ def ensure_name(transaction: Transaction, table: str, project_id: int, name: str
         {"project": project_id, "folded": fold(name)},
     )
     if row is None:
-        row = transaction.one(
-            f"""
-            INSERT INTO {table} (uid, seq, project_id, name, folded, created_at)
-            VALUES (:uid, :seq, :project, :name, :folded, :now)
-            RETURNING id, name
-            """,
-            {
-                "uid": os.urandom(16),
-                "seq": projects.next_seq(transaction, project_id),
-                "project": project_id,
-                "name": name,
-                "folded": fold(name),
-                "now": now,
-            },
-        )
-    assert row is not None
+        row = transaction.add(table, _named_row(transaction, project_id, name, now)), name
     known = transaction.memo[table, project_id, name] = int(row[0]), str(row[1])
     return known
 
@@ -305,15 +299,13 @@ def ensure_file(transaction: Transaction, project_id: int, path: str, now: int) 
     )
     if row is not None:
         return int(row[0])
-    return transaction.insert(
-        """
-        INSERT INTO files (uid, seq, project_id, path, created_at) VALUES (:uid, :seq, :project, :path, :now)
-        """,
+    return transaction.add(
+        "files",
         {
             "uid": os.urandom(16),
             "seq": projects.next_seq(transaction, project_id),
-            "project": project_id,
+            "project_id": project_id,
             "path": path,
-            "now": now,
+            "created_at": now,
         },
     )

@@ -48,20 +48,17 @@ def find(transaction: Transaction, project_id: int, name: str) -> KnownRun | Non
 def upsert(transaction: Transaction, project_id: int, past: PastRun) -> int:
     """Keep a run that ended elsewhere, and return its number."""
     transaction.forget()
-    return transaction.insert(
-        """
-        INSERT INTO runs (uid, seq, project_id, run_id, title, status, created_at, ended_at)
-        VALUES (:uid, :seq, :project, :name, :title, :status, :created, :ended)
-        """,
+    return transaction.add(
+        "runs",
         {
             "uid": past.uid,
             "seq": next_seq(transaction, project_id),
-            "project": project_id,
-            "name": past.run_id,
+            "project_id": project_id,
+            "run_id": past.run_id,
             "title": past.title,
             "status": runs.STATUSES.index(past.status) + 1,
-            "created": past.created_at,
-            "ended": past.ended_at,
+            "created_at": past.created_at,
+            "ended_at": past.ended_at,
         },
     )
 

@@ -56,6 +56,13 @@ class Workplace:
     retention: Retention = field(default_factory=Retention)
 
 
+class Service:
+    """What works on the project of a workplace."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        self._workplace = workplace
+
+
 @dataclass(frozen=True, slots=True)
 class Project:
     """One project of the store."""

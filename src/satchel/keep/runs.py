@@ -17,7 +17,7 @@ from satchel.base.text import clean_content
 from satchel.base.vocabulary import ALL_RUNS, MAIN_RUN
 from satchel.keep import projects
 from satchel.keep.names import check_identifier
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service, Workplace
 from satchel.store.transaction import Row, Transaction
 
 STATUSES = ("active", "completed", "failed")
@@ -63,11 +63,8 @@ class RunChoice:
         return () if self.status == "active" else (f"run {self.run_id} is {self.status}",)
 
 
-class Runs:
+class Runs(Service):
     """The runs of a project."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def start(
         self,
@@ -111,25 +108,10 @@ class Runs:
                         f"Work in it with --run {name}, or start one of another name",
                     )
             name = name or _free_run_id(transaction, project.id, now)
-            row = transaction.one(
-                f"""
-                INSERT INTO runs (uid, seq, project_id, run_id, title, spec_path, effort, created_at)
-                VALUES (:uid, :seq, :project, :name, :title, :spec, :effort, :now)
-                RETURNING {_COLUMNS}
-                """,
-                {
-                    "uid": os.urandom(16),
-                    "seq": projects.next_seq(transaction, project.id),
-                    "project": project.id,
-                    "name": name,
-                    "title": title,
-                    "spec": spec_path,
-                    "effort": effort,
-                    "now": now,
-                },
+            number = _insert(
+                transaction, project.id, name, now, {"title": title, "spec_path": spec_path, "effort": effort}
             )
-        assert row is not None
-        return _run(row)
+            return load(transaction, number)
 
     def end(self, run_id: str | None = None, status: str = "completed") -> Run:
         """End a run.
@@ -288,19 +270,26 @@ def make_main(transaction: Transaction, project_id: int, now: int) -> RunChoice:
     found = find_main(transaction, project_id)
     if found.is_made:
         return found
-    number = transaction.insert(
-        """
-        INSERT INTO runs (uid, seq, project_id, run_id, created_at) VALUES (:uid, :seq, :project, :name, :now)
-        """,
+    return RunChoice(_insert(transaction, project_id, MAIN_RUN, now, {}), MAIN_RUN, STATUSES[0])
+
+
+def _insert(transaction: Transaction, project_id: int, name: str, now: int, further: dict[str, object]) -> int:
+    """Store an active run, and return its number.
+
+    Args:
+        further: other columns.
+    """
+    return transaction.add(
+        "runs",
         {
             "uid": os.urandom(16),
             "seq": projects.next_seq(transaction, project_id),
-            "project": project_id,
-            "name": MAIN_RUN,
-            "now": now,
+            "project_id": project_id,
+            "run_id": name,
+            "created_at": now,
+            **further,
         },
     )
-    return RunChoice(number, MAIN_RUN, STATUSES[0])
 
 
 def latest_ended(transaction: Transaction, project_id: int) -> Run | None:

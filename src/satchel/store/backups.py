@@ -11,7 +11,7 @@ from pathlib import Path
 
 import apsw
 
-from satchel.base.clock import iso
+from satchel.base.clock import DAY_MS, iso
 from satchel.base.errors import InvalidInput, NotFound, SatchelError, StoreDamaged
 from satchel.base.paths import FOLDER_NAME
 from satchel.store import opening, unfinished
@@ -25,7 +25,6 @@ Progress = Callable[[int, int], None]
 
 _PAGES_PER_STEP = 512
 _AUTOMATIC = ("before-", "daily-")
-_DAY_MS = 86_400_000
 _MAX_BYTES_IN_STATE = 1 << 30
 
 
@@ -207,7 +206,7 @@ def back_up_daily(access: Access, now: int, keep: int, trust: Trust) -> Backup |
     if folder is None:
         return None
     newest = max((backup.created_at for backup in _backups_in(folder)), default=trust.listed_at)
-    if now - newest < _DAY_MS or newest >= _changed_at(access.file):
+    if now - newest < DAY_MS or newest >= _changed_at(access.file):
         return None
     with explained(access.file):
         _make_folder(folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import apsw
@@ -56,6 +57,12 @@ class Transaction:
         self.connection.execute(sql, parameters)
         return self.connection.last_insert_rowid()
 
+    def add(self, table: str, row: Parameters) -> int:
+        """Insert one row, given by its columns, and return the number it got; see :meth:`insert`."""
+        self._check()
+        self.connection.execute(_insertion(table, tuple(row)), row)
+        return self.connection.last_insert_rowid()
+
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
         """Run one statement once for every row of parameters."""
         self._check()
@@ -86,3 +93,8 @@ class Transaction:
             raise Interrupted("the call was interrupted", "Nothing of it was written")
         if self.forks != forks.generation:
             raise forks.refusal()
+
+
+@lru_cache(maxsize=64)
+def _insertion(table: str, columns: tuple[str, ...]) -> str:
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(f':{column}' for column in columns)})"

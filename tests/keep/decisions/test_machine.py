@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -17,6 +16,7 @@ from satchel.base.errors import SatchelError
 from satchel.find import likeness
 from satchel.find.kind import Kind
 from satchel.keep.decisions import STATUSES, Decision, Decisions
+from state_machines import short_and_long
 
 KEYS = ("session_ttl", "sessionTtl", "session_ttl_seconds", "cache", "max upload size", "max upload sizes")
 TEXTS = ("redis holds all user sessions", "all user sessions held in redis", "redis holds all the user sessions", "no")
@@ -295,5 +295,4 @@ class Ledger(RuleBasedStateMachine):
             assert [check for check in self.satchel.housekeeping.doctor() if check.status == "failed"] == []
 
 
-Ledger.TestCase.settings = settings(deadline=None, max_examples=30, stateful_step_count=30)
-TestLedger = Ledger.TestCase
+TestLedger, TestLongLedger = short_and_long(Ledger, examples=30, steps=30)

@@ -8,7 +8,8 @@ import pytest
 
 from satchel import Satchel
 from satchel.find import likeness
-from satchel.keep.decisions import Decisions, NewDecision, Similar, delete
+from satchel.keep.decisions import Decisions, NewDecision, Similar
+from satchel.keep.decisions.tables import delete
 
 if TYPE_CHECKING:
     from .conftest import Dump

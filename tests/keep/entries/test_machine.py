@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
 
 from satchel import Satchel, open_satchel
 from satchel.keep.entries.records import ENTRY_TYPES
+from state_machines import short_and_long
 
 RUNS = ("r1", "r2")
 TASKS = st.sampled_from([None, "T1", "T2"])
@@ -267,5 +267,4 @@ class Context(RuleBasedStateMachine):
         assert all(seq <= self.satchel.housekeeping.statistics().seq for seq in seqs)
 
 
-Context.TestCase.settings = settings(deadline=None, max_examples=40, stateful_step_count=40)
-TestContext = Context.TestCase
+TestContext, TestLongContext = short_and_long(Context, examples=40, steps=40)

@@ -178,7 +178,7 @@ def test_deleted_changes_leave_the_index_too(satchel: Satchel) -> None:
     gone, kept = (satchel.files.record("a.py", "modified", description="note") for _ in range(2))
     with satchel.workplace.engine.write() as transaction:
         file_changes.delete(transaction, 1, [gone.id])
-        assert file_changes.searchable_texts(transaction, [gone.id, kept.id]) == {kept.id: "a.py\nnote"}
+        assert file_changes.DOCUMENTS.texts(transaction, [gone.id, kept.id]) == {kept.id: "a.py\nnote"}
     assert numbers(satchel.files.changes()) == numbers(satchel.files.changes(query="note")) == [kept.id]
     checks = {check.name: check.status for check in satchel.housekeeping.doctor()}
     assert (checks["file"], checks["index"]) == ("ok", "ok")

@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from satchel import Conflict, Satchel, open_satchel
 from satchel.keep.files.claims import claims_of_others
+from state_machines import short_and_long
 
 MINUTE = 60_000
 AGENTS = ("ann", "bob", "cat")
@@ -192,5 +193,4 @@ class Claims(RuleBasedStateMachine):
                     assert not overlaps(one.path, other.path)
 
 
-Claims.TestCase.settings = settings(deadline=None, max_examples=60, stateful_step_count=30)
-TestClaims = Claims.TestCase
+TestClaims, TestLongClaims = short_and_long(Claims, examples=60, steps=30)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from satchel.keep.importing.bazinga_records import BazingaStore
-from satchel.keep.importing.records import ForeignDecision, SqlewStore
+from satchel.keep.importing.sqlew_records import ForeignDecision, SqlewStore
 
 NOW = 1_795_000_000
 

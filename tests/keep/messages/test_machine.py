@@ -6,7 +6,6 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -14,6 +13,7 @@ from satchel import MarkedRead, Message, Satchel, open_satchel
 from satchel.base.vocabulary import PRIORITIES
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import unread_critical
+from state_machines import short_and_long
 
 HOUR = 3_600_000
 READ_MS, UNREAD_MS = 24 * HOUR, 168 * HOUR
@@ -290,5 +290,4 @@ class Post(RuleBasedStateMachine):
             assert checks["index"].status == "ok", checks["index"].detail
 
 
-Post.TestCase.settings = settings(deadline=None, max_examples=40, stateful_step_count=40)
-TestPost = Post.TestCase
+TestPost, TestLongPost = short_and_long(Post, examples=40, steps=40)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from satchel import Conflict, Satchel, open_satchel
 from satchel.base.vocabulary import PRIORITIES
+from state_machines import short_and_long
 
 RUNS = ("r1", "r2")
 URGENCY = {name: place for place, name in enumerate(PRIORITIES)}
@@ -221,5 +221,4 @@ class Shelf(RuleBasedStateMachine):
         assert kept == known
 
 
-Shelf.TestCase.settings = settings(deadline=None, max_examples=30, stateful_step_count=30)
-TestShelf = Shelf.TestCase
+TestShelf, TestLongShelf = short_and_long(Shelf, examples=30, steps=30)

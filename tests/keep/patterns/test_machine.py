@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from satchel import ErrorPattern, NotFound, Satchel, Solution, open_satchel
 from satchel.keep import expiry
 from satchel.keep.patterns import signature
+from state_machines import short_and_long
 
 DAY = 86_400_000
 ERRORS = [(kind, message) for kind in ("TypeError", "OSError") for message in ("cat is missing", "dog has no tail")]
@@ -295,5 +295,4 @@ class Lessons(RuleBasedStateMachine):
             assert "index" not in checks or checks["index"].status == "ok", checks["index"].detail
 
 
-Lessons.TestCase.settings = settings(deadline=None, max_examples=40, stateful_step_count=40)
-TestLessons = Lessons.TestCase
+TestLessons, TestLongLessons = short_and_long(Lessons, examples=40, steps=40)

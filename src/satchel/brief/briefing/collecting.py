@@ -198,8 +198,7 @@ def _standing(asked: Asked, notes: list[str]) -> attempts.Standing | None:
     if asked.transaction.left_out > before:
         notes.append("whether the loop is stuck is not known: one of its scratchpads is no text in UTF-8")
         return None
-    pads: list[structured.Scratchpad] = []
-    readable(Kind.ENTRY, reversed(rows), lambda _, content: pads.append(structured.scratchpad(content)), notes)
+    pads = readable(Kind.ENTRY, reversed(rows), lambda row: structured.scratchpad(row[1]), notes)
     return attempts.standing(pads)
 
 

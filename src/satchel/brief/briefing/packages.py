@@ -9,7 +9,7 @@ from satchel.base.text import shortened
 from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.briefing.ranking import HIGH, MEDIUM, base_score_sql
 from satchel.brief.briefing.records import CRITICAL, Candidate
-from satchel.brief.briefing.sources import Asked, Source, listed, readable
+from satchel.brief.briefing.sources import Asked, Source, listed, loading, readable
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, IS_MINE, UNREAD
@@ -18,6 +18,7 @@ from satchel.keep.packages.records import TYPES
 from satchel.keep.packages.service import MAX_BYTES
 from satchel.keep.patterns.records import KNOWN, TENTATIVE
 from satchel.keep.patterns.updates import solutions_of
+from satchel.store.transaction import Row
 
 STALE_DAYS = 30
 """A package that was not touched for so long ranks as low, unless it is critical."""
@@ -52,60 +53,37 @@ def packages(asked: Asked) -> Source:
             ("c.updated_at DESC, c.id DESC", _IS_STALE),
         ),
         priority=_PACKAGE_PRIORITY,
-        load=_load_packages,
+        load=loading(
+            Kind.PACKAGE,
+            f"c.type, {_PACKAGE_PRIORITY}, c.summary, c.content_path, c.task_id, r.run_id, a.name, c.updated_at, "
+            f"{_IS_FOR_ROLE}",
+            "context_packages c LEFT JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id = c.producer_id",
+            _package,
+        ),
         tokens=24,
     )
 
 
-def _load_packages(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
-    rows = asked.transaction.all(
-        f"""
-        SELECT c.id, c.seq, c.type, {_PACKAGE_PRIORITY}, c.summary, c.content_path, c.task_id, r.run_id, a.name,
-            c.updated_at, {_IS_FOR_ROLE}
-        FROM context_packages c LEFT JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id = c.producer_id
-        WHERE c.id IN ({listed(numbers)})
-        """,
-        asked.values,
+def _package(asked: Asked, row: Row) -> Candidate:
+    number, seq, kind, priority, summary, path, task, run_id, agent, changed, is_for_role = row
+    problem = None if path is None else contents.unreadable(path, asked.workplace.files_root, MAX_BYTES)
+    return Candidate(
+        section="packages",
+        kind=Kind.PACKAGE,
+        number=number,
+        seq=seq,
+        label="package",
+        group="packages (get_packages shows what they hold)",
+        head=joined(
+            priority_said(priority), TYPES[kind - 1], by(agent), other_run(asked, run_id), other_task(asked, task), path
+        ),
+        text=summary if problem is None else f"{summary} (its file {problem})",
+        priority=priority,
+        changed_at=changed,
+        is_of_task=is_task(asked, task, run_id),
+        is_for_role=bool(is_for_role),
+        file=path,
     )
-
-    def package(
-        number: int,
-        seq: int,
-        kind: int,
-        priority: int,
-        summary: str,
-        path: str | None,
-        task: str | None,
-        run_id: str,
-        agent: str | None,
-        changed: int,
-        is_for_role: int,
-    ) -> Candidate:
-        problem = None if path is None else contents.unreadable(path, asked.workplace.files_root, MAX_BYTES)
-        return Candidate(
-            section="packages",
-            kind=Kind.PACKAGE,
-            number=number,
-            seq=seq,
-            label="package",
-            group="packages (get_packages shows what they hold)",
-            head=joined(
-                priority_said(priority),
-                TYPES[kind - 1],
-                by(agent),
-                other_run(asked, run_id),
-                other_task(asked, task),
-                path,
-            ),
-            text=summary if problem is None else f"{summary} (its file {problem})",
-            priority=priority,
-            changed_at=changed,
-            is_of_task=is_task(asked, task, run_id),
-            is_for_role=bool(is_for_role),
-            file=path,
-        )
-
-    return readable(Kind.PACKAGE, rows, package, notes)
 
 
 # the project stands in the pattern: named for the solution too, it would have to be looked up
@@ -146,9 +124,8 @@ def _load_patterns(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
         asked.values,
     )
 
-    def pattern(
-        number: int, seq: int, error_type: str, message: str, lang: str | None, seen: int, was_met: int
-    ) -> Candidate:
+    def pattern(row: Row) -> Candidate:
+        number, seq, error_type, message, lang, seen, was_met = row
         best = fixes[number][0]
         is_known = best.confidence >= KNOWN
         return Candidate(
@@ -181,46 +158,31 @@ def strategies(_asked: Asked) -> Source:
         orders=(("c.helped - c.not_helped DESC, c.last_seen DESC, c.id DESC", ""),),
         priority=str(MEDIUM),
         may_be_critical=False,
-        load=_load_strategies,
+        load=loading(
+            Kind.STRATEGY,
+            "c.topic, c.insight, c.lang, c.framework, c.helped, c.not_helped, a.name, c.last_seen",
+            "strategies c LEFT JOIN agents a ON a.id = c.agent_id",
+            _strategy,
+        ),
         tokens=16,
     )
 
 
-def _load_strategies(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
-    rows = asked.transaction.all(
-        f"""
-        SELECT c.id, c.seq, c.topic, c.insight, c.lang, c.framework, c.helped, c.not_helped, a.name, c.last_seen
-        FROM strategies c LEFT JOIN agents a ON a.id = c.agent_id WHERE c.id IN ({listed(numbers)})
-        """
+def _strategy(_asked: Asked, row: Row) -> Candidate:
+    number, seq, topic, insight, lang, framework, helped, not_helped, agent, seen = row
+    tried = helped + not_helped
+    return Candidate(
+        section="errors",
+        kind=Kind.STRATEGY,
+        number=number,
+        seq=seq,
+        label="strategy",
+        group="strategies",
+        head=joined(topic, lang, framework, by(agent), f"helped {helped} of {tried}" if tried else None),
+        text=insight,
+        priority=MEDIUM,
+        changed_at=seen,
     )
-
-    def strategy(
-        number: int,
-        seq: int,
-        topic: str,
-        insight: str,
-        lang: str | None,
-        framework: str | None,
-        helped: int,
-        not_helped: int,
-        agent: str | None,
-        seen: int,
-    ) -> Candidate:
-        tried = helped + not_helped
-        return Candidate(
-            section="errors",
-            kind=Kind.STRATEGY,
-            number=number,
-            seq=seq,
-            label="strategy",
-            group="strategies",
-            head=joined(topic, lang, framework, by(agent), f"helped {helped} of {tried}" if tried else None),
-            text=insight,
-            priority=MEDIUM,
-            changed_at=seen,
-        )
-
-    return readable(Kind.STRATEGY, rows, strategy, notes)
 
 
 def messages(asked: Asked) -> Source:
@@ -236,51 +198,37 @@ def messages(asked: Asked) -> Source:
         where=f"{is_mine} AND {ALIVE} AND {UNREAD}".replace("m.", "c.") if asked.agent is not None else "",
         orders=(("c.priority DESC, c.created_at DESC, c.id DESC", ""),),
         priority="c.priority",
-        load=_load_messages,
+        load=loading(
+            Kind.MESSAGE,
+            "c.type, c.priority, c.message, c.payload IS NOT NULL, a.name, c.to_agent_id, c.created_at",
+            "agent_messages c LEFT JOIN agents a ON a.id = c.from_agent_id",
+            _message,
+        ),
         tokens=12,
     )
 
 
-def _load_messages(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
-    rows = asked.transaction.all(
-        f"""
-        SELECT c.id, c.seq, c.type, c.priority, c.message, c.payload IS NOT NULL, a.name, c.to_agent_id, c.created_at
-        FROM agent_messages c LEFT JOIN agents a ON a.id = c.from_agent_id WHERE c.id IN ({listed(numbers)})
-        """
+def _message(_asked: Asked, row: Row) -> Candidate:
+    number, seq, kind, priority, text, has_payload, agent, to, created = row
+    return Candidate(
+        section="messages",
+        kind=Kind.MESSAGE,
+        number=number,
+        seq=seq,
+        label="message",
+        group="messages",
+        head=joined(
+            priority_said(priority),
+            MESSAGE_TYPES[kind - 1],
+            by(agent),
+            "to all" if to is None else None,
+            "with payload" if has_payload else None,
+        ),
+        text=text,
+        priority=priority,
+        changed_at=created,
+        is_for_role=to is not None,
     )
-
-    def message(
-        number: int,
-        seq: int,
-        kind: int,
-        priority: int,
-        text: str,
-        has_payload: int,
-        agent: str | None,
-        to: int | None,
-        created: int,
-    ) -> Candidate:
-        return Candidate(
-            section="messages",
-            kind=Kind.MESSAGE,
-            number=number,
-            seq=seq,
-            label="message",
-            group="messages",
-            head=joined(
-                priority_said(priority),
-                MESSAGE_TYPES[kind - 1],
-                by(agent),
-                "to all" if to is None else None,
-                "with payload" if has_payload else None,
-            ),
-            text=text,
-            priority=priority,
-            changed_at=created,
-            is_for_role=to is not None,
-        )
-
-    return readable(Kind.MESSAGE, rows, message, notes)
 
 
 def joined(*parts: str | None) -> str:

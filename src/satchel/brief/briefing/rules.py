@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from satchel.brief.briefing.packages import by, joined, priority_said
 from satchel.brief.briefing.ranking import MEDIUM
 from satchel.brief.briefing.records import Candidate
-from satchel.brief.briefing.sources import Asked, Source, listed, readable
+from satchel.brief.briefing.sources import Asked, Source, loading
 from satchel.find.kind import Kind
 from satchel.keep.decisions.state import value_of
+from satchel.store.transaction import Row
 
 
 def constraints(_asked: Asked) -> Source:
@@ -23,37 +22,30 @@ def constraints(_asked: Asked) -> Source:
         where="c.project_id = :project AND c.active = 1",
         orders=(("c.priority DESC, c.created_at DESC, c.id DESC", ""),),
         priority="c.priority",
-        load=_load_constraints,
+        load=loading(
+            Kind.CONSTRAINT,
+            "c.priority, c.text, g.name, a.name, c.created_at",
+            "constraints c JOIN categories g ON g.id = c.category_id LEFT JOIN agents a ON a.id = c.created_by",
+            _constraint,
+        ),
         tokens=12,
     )
 
 
-def _load_constraints(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
-    rows = asked.transaction.all(
-        f"""
-        SELECT c.id, c.seq, c.priority, c.text, g.name, a.name, c.created_at
-        FROM constraints c JOIN categories g ON g.id = c.category_id LEFT JOIN agents a ON a.id = c.created_by
-        WHERE c.id IN ({listed(numbers)})
-        """
+def _constraint(_asked: Asked, row: Row) -> Candidate:
+    number, seq, priority, text, category, agent, created = row
+    return Candidate(
+        section="rules",
+        kind=Kind.CONSTRAINT,
+        number=number,
+        seq=seq,
+        label="constraint",
+        group="constraints",
+        head=joined(priority_said(priority), category, by(agent)),
+        text=text,
+        priority=priority,
+        changed_at=created,
     )
-
-    def constraint(
-        number: int, seq: int, priority: int, text: str, category: str, agent: str | None, created: int
-    ) -> Candidate:
-        return Candidate(
-            section="rules",
-            kind=Kind.CONSTRAINT,
-            number=number,
-            seq=seq,
-            label="constraint",
-            group="constraints",
-            head=joined(priority_said(priority), category, by(agent)),
-            text=text,
-            priority=priority,
-            changed_at=created,
-        )
-
-    return readable(Kind.CONSTRAINT, rows, constraint, notes)
 
 
 def decisions(_asked: Asked) -> Source:
@@ -67,40 +59,27 @@ def decisions(_asked: Asked) -> Source:
         where="c.project_id = :project AND c.status = 1",
         orders=(("c.updated_at DESC, c.id DESC", ""),),
         priority=str(MEDIUM),
-        load=_load_decisions,
+        load=loading(
+            Kind.DECISION,
+            "c.key, c.value_text, c.value_number, c.rationale, a.name, c.updated_at",
+            "decisions c LEFT JOIN agents a ON a.id = c.agent_id",
+            _decision,
+        ),
         tokens=10,
     )
 
 
-def _load_decisions(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
-    rows = asked.transaction.all(
-        f"""
-        SELECT c.id, c.seq, c.key, c.value_text, c.value_number, c.rationale, a.name, c.updated_at
-        FROM decisions c LEFT JOIN agents a ON a.id = c.agent_id WHERE c.id IN ({listed(numbers)})
-        """
+def _decision(_asked: Asked, row: Row) -> Candidate:
+    number, seq, key, text, value, rationale, agent, changed = row
+    return Candidate(
+        section="rules",
+        kind=Kind.DECISION,
+        number=number,
+        seq=seq,
+        label="decision",
+        group="decisions",
+        head=joined(by(agent), key),
+        text=f"{value_of(text, value)}{f' (since {rationale})' if rationale else ''}",
+        priority=MEDIUM,
+        changed_at=changed,
     )
-
-    def decision(
-        number: int,
-        seq: int,
-        key: str,
-        text: str | None,
-        value: float | None,
-        rationale: str | None,
-        agent: str | None,
-        changed: int,
-    ) -> Candidate:
-        return Candidate(
-            section="rules",
-            kind=Kind.DECISION,
-            number=number,
-            seq=seq,
-            label="decision",
-            group="decisions",
-            head=joined(by(agent), key),
-            text=f"{value_of(text, value)}{f' (since {rationale})' if rationale else ''}",
-            priority=MEDIUM,
-            changed_at=changed,
-        )
-
-    return readable(Kind.DECISION, rows, decision, notes)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from satchel.brief.briefing.packages import by, is_task, joined, other_run, other_task
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
-from satchel.brief.briefing.sources import Asked, Source, listed, readable
+from satchel.brief.briefing.sources import Asked, Source, listed, loading
 from satchel.find.kind import Kind
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import (
@@ -18,6 +16,7 @@ from satchel.keep.entries.records import (
     SCRATCHPAD,
     STRUCTURED_TYPES,
 )
+from satchel.store.transaction import Row
 
 _NOTES = tuple(
     number
@@ -47,55 +46,35 @@ def entries(asked: Asked) -> Source:
         where=where,
         orders=(*own, ("c.created_at DESC, c.id DESC", "")),
         priority=str(MEDIUM),
-        load=_load_entries,
+        load=loading(Kind.ENTRY, _COLUMNS, _SOURCE, _entry),
         tokens=8,
         found_where=f"{_LIVE}{found}",
         counts_found=True,
     )
 
 
-_COLUMNS = """
-    c.id, c.seq, c.type, c.content, c.task_id, c.loop_id, c.file, c.line, c.run_id, r.run_id, a.name, c.created_at
-"""
+_COLUMNS = "c.type, c.content, c.task_id, c.loop_id, c.file, c.line, c.run_id, r.run_id, a.name, c.created_at"
 _SOURCE = "context c JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id = c.agent_id"
 
 
-def _load_entries(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
-    rows = asked.transaction.all(f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE c.id IN ({listed(numbers)})")
-
-    def entry(
-        number: int,
-        seq: int,
-        kind: int,
-        content: str,
-        task: str | None,
-        loop: str | None,
-        file: str | None,
-        line: int | None,
-        run: int,
-        run_id: str,
-        agent: str | None,
-        created: int,
-    ) -> Candidate:
-        name = ENTRY_TYPES[kind - 1]
-        text = structured.searchable_text(content) if name in STRUCTURED_TYPES else content
-        return Candidate(
-            section="entries",
-            kind=Kind.ENTRY,
-            number=number,
-            seq=seq,
-            label=name,
-            group=joined(name, by(agent), other_run(asked, run_id)),
-            head=joined(other_task(asked, task), place(file, line)),
-            text=text,
-            priority=MEDIUM,
-            changed_at=created,
-            is_of_task=is_task(asked, task, run_id)
-            or (loop is not None and loop == asked.loop_id and run == asked.run.id),
-            file=file,
-        )
-
-    return readable(Kind.ENTRY, rows, entry, notes)
+def _entry(asked: Asked, row: Row) -> Candidate:
+    number, seq, kind, content, task, loop, file, line, run, run_id, agent, created = row
+    name = ENTRY_TYPES[kind - 1]
+    text = structured.searchable_text(content) if name in STRUCTURED_TYPES else content
+    return Candidate(
+        section="entries",
+        kind=Kind.ENTRY,
+        number=number,
+        seq=seq,
+        label=name,
+        group=joined(name, by(agent), other_run(asked, run_id)),
+        head=joined(other_task(asked, task), place(file, line)),
+        text=text,
+        priority=MEDIUM,
+        changed_at=created,
+        is_of_task=is_task(asked, task, run_id) or (loop is not None and loop == asked.loop_id and run == asked.run.id),
+        file=file,
+    )
 
 
 def reviews(asked: Asked) -> Source:
@@ -118,55 +97,38 @@ def reviews(asked: Asked) -> Source:
         where=f"{_LIVE} AND {of_review} AND c.type IN ({REVIEW_ISSUE}, {REVIEW_VERDICT})" if is_known else "",
         orders=(("c.type DESC, c.created_at DESC, c.id DESC", ""),),
         priority=str(HIGH),
-        load=_load_reviews,
+        load=loading(Kind.ENTRY, _COLUMNS, _SOURCE, _review),
         tokens=12,
     )
 
 
-def _load_reviews(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
-    rows = asked.transaction.all(f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE c.id IN ({listed(numbers)})")
-
-    def review(
-        number: int,
-        seq: int,
-        kind: int,
-        content: str,
-        _task: str | None,
-        _loop: str | None,
-        file: str | None,
-        line: int | None,
-        _run: int,
-        _run_id: str,
-        agent: str | None,
-        created: int,
-    ) -> Candidate:
-        if kind == REVIEW_VERDICT:
-            verdict = structured.review_verdict(content)
-            label = "review passed" if verdict.passed else "review failed"
-            if verdict.intent_satisfied is False:
-                label += ", intent not satisfied"
-            head, text = joined(label, by(agent)), verdict.summary or "no summary"
-        else:
-            issue = structured.review_issue(content)
-            head = joined(issue.issue_type, by(agent), place(file, line))
-            text = issue.description + (f"; suggested: {issue.suggestion}" if issue.suggestion else "")
-        return Candidate(
-            section="reviews",
-            kind=Kind.ENTRY,
-            number=number,
-            seq=seq,
-            label="review",
-            group="review of your task",
-            head=head,
-            text=text,
-            priority=HIGH,
-            changed_at=created,
-            is_of_task=True,
-            is_own=True,
-            file=file,
-        )
-
-    return readable(Kind.ENTRY, rows, review, notes)
+def _review(_asked: Asked, row: Row) -> Candidate:
+    number, seq, kind, content, _task, _loop, file, line, _run, _run_id, agent, created = row
+    if kind == REVIEW_VERDICT:
+        verdict = structured.review_verdict(content)
+        label = "review passed" if verdict.passed else "review failed"
+        if verdict.intent_satisfied is False:
+            label += ", intent not satisfied"
+        head, text = joined(label, by(agent)), verdict.summary or "no summary"
+    else:
+        issue = structured.review_issue(content)
+        head = joined(issue.issue_type, by(agent), place(file, line))
+        text = issue.description + (f"; suggested: {issue.suggestion}" if issue.suggestion else "")
+    return Candidate(
+        section="reviews",
+        kind=Kind.ENTRY,
+        number=number,
+        seq=seq,
+        label="review",
+        group="review of your task",
+        head=head,
+        text=text,
+        priority=HIGH,
+        changed_at=created,
+        is_of_task=True,
+        is_own=True,
+        file=file,
+    )
 
 
 def attempts(asked: Asked) -> Source:
@@ -182,40 +144,34 @@ def attempts(asked: Asked) -> Source:
         else f"{_LIVE} AND c.run_id = :run AND c.loop_id = :loop AND c.type = {SCRATCHPAD}",
         orders=(("c.created_at DESC, c.id DESC", ""),),
         priority=str(HIGH),
-        load=_load_attempts,
+        load=loading(Kind.ENTRY, "c.content, c.created_at", "context c", _attempt),
         tokens=12,
     )
 
 
-def _load_attempts(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
-    rows = asked.transaction.all(
-        f"SELECT c.id, c.seq, c.content, c.created_at FROM context c WHERE c.id IN ({listed(numbers)})"
+def _attempt(_asked: Asked, row: Row) -> Candidate:
+    number, seq, content, created = row
+    pad = structured.scratchpad(content)
+    parts = (
+        f"tried: {'; '.join(pad.attempted)}" if pad.attempted else None,
+        f"blockers: {'; '.join(pad.blockers)}" if pad.blockers else None,
+        f"next: {pad.next_step}" if pad.next_step else None,
     )
-
-    def attempt(number: int, seq: int, content: str, created: int) -> Candidate:
-        pad = structured.scratchpad(content)
-        parts = (
-            f"tried: {'; '.join(pad.attempted)}" if pad.attempted else None,
-            f"blockers: {'; '.join(pad.blockers)}" if pad.blockers else None,
-            f"next: {pad.next_step}" if pad.next_step else None,
-        )
-        state = "done" if pad.done else pad.test_status
-        return Candidate(
-            section="attempts",
-            kind=Kind.ENTRY,
-            number=number,
-            seq=seq,
-            label="scratchpad",
-            group="your loop so far (do not repeat what was tried)",
-            head=joined(f"iteration {pad.iteration}", state),
-            text="; ".join(part for part in parts if part) or "nothing was noted",
-            priority=HIGH,
-            changed_at=created,
-            is_of_task=True,
-            is_own=True,
-        )
-
-    return readable(Kind.ENTRY, rows, attempt, notes)
+    state = "done" if pad.done else pad.test_status
+    return Candidate(
+        section="attempts",
+        kind=Kind.ENTRY,
+        number=number,
+        seq=seq,
+        label="scratchpad",
+        group="your loop so far (do not repeat what was tried)",
+        head=joined(f"iteration {pad.iteration}", state),
+        text="; ".join(part for part in parts if part) or "nothing was noted",
+        priority=HIGH,
+        changed_at=created,
+        is_of_task=True,
+        is_own=True,
+    )
 
 
 def place(file: str | None, line: int | None) -> str | None:

@@ -21,7 +21,7 @@ from satchel.brief.briefing.shares import max_packages, shares_of
 from satchel.brief.briefing.zones import zone_of
 from satchel.keep import deliveries
 from satchel.keep.kinds import KINDS
-from satchel.keep.names import check_identifier, ensure_agent
+from satchel.keep.names import check_agent, check_identifier, ensure_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import make_main
 
@@ -93,7 +93,6 @@ class Briefings:
         check_whole("budget", budget, MAX_BUDGET)
         check_whole("iteration", iteration, _MAX_ITERATION)
         zone = zone_of(window_used)
-        agent = work.agent if agent is None else agent
         role = None if role is None else check_identifier(role, "role")
         request = Request(
             role=None if role is None else fold(role),
@@ -102,7 +101,7 @@ class Briefings:
             iteration=iteration,
             query=_check_query(query),
             run_id=None if run_id is None else check_identifier(run_id, "run_id"),
-            agent=None if agent is None else check_identifier(agent, "agent"),
+            agent=check_agent(work, agent),
             budget=budget,
             again=again,
         )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from satchel.base.errors import SatchelError
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.find.kind import Kind
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Row, Transaction
+
+Made = TypeVar("Made")
 
 MAX_CANDIDATES = 500
 """So many of one kind are enough for a budget of any size."""
@@ -63,6 +66,10 @@ class Asked:
         }
 
 
+Load = Callable[[Asked, Sequence[int], list[str]], list[Candidate]]
+"""Makes candidates of items, by their numbers; what cannot be read is left out and told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """One kind of thing that a briefing draws on.
@@ -77,7 +84,7 @@ class Source:
             order and a condition of its own.
         priority: their priority, in SQL.
         may_be_critical: whether any of them can be.
-        load: makes candidates of them, by their numbers; what cannot be read is left out and told.
+        load: makes candidates of them.
         tokens: what a short one takes; decides how many candidates there is use for.
         seq: the number of their last change, in SQL.
         counts_found: whether what is eligible is what the query found, where there is a query.
@@ -91,7 +98,7 @@ class Source:
     where: str
     orders: tuple[tuple[str, str], ...]
     priority: str
-    load: Callable[[Asked, Sequence[int], list[str]], list[Candidate]]
+    load: Load
     tokens: int
     found_where: str | None = None
     may_be_critical: bool = True
@@ -227,20 +234,32 @@ def _unchanged(asked: Asked, source: Source, where: str) -> dict[int, int]:
     return {number: priority for number, seq, priority in rows if seq <= got[number]}
 
 
-def readable(
-    kind: Kind, rows: Iterable[tuple[object, ...]], make: Callable[..., Candidate | None], notes: list[str]
-) -> list[Candidate]:
-    """Make candidates of rows that begin with their number; a row that cannot be read is told, never fatal."""
-    made: list[Candidate] = []
+def loading(kind: Kind, columns: str, source: str, make: Callable[[Asked, Row], Candidate]) -> Load:
+    """Return what makes a candidate of each row.
+
+    Args:
+        columns: what ``make`` gets after the number and seq of an item, in SQL with the values of :class:`Asked`.
+        source: what stands after FROM, the items as ``c``.
+    """
+
+    def load(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
+        rows = asked.transaction.all(
+            f"SELECT c.id, c.seq, {columns} FROM {source} WHERE c.id IN ({listed(numbers)})", asked.values
+        )
+        return readable(kind, rows, lambda row: make(asked, row), notes)
+
+    return load
+
+
+def readable(kind: Kind, rows: Iterable[Row], make: Callable[[Row], Made], notes: list[str]) -> list[Made]:
+    """Make something of rows that begin with their number; a row that cannot be read is told, never fatal."""
+    made: list[Made] = []
     for row in rows:
         try:
-            candidate = make(*row)
+            made.append(make(row))
         except (SatchelError, ValueError, TypeError, LookupError) as error:
             said = error.problem if isinstance(error, SatchelError) else f"{type(error).__name__}: {error}"
             notes.append(f"{kind.ref(int(str(row[0])))} could not be read: {said}"[:200])
-            continue
-        if candidate is not None:
-            made.append(candidate)
     return made
 
 

@@ -48,10 +48,6 @@ class AnthropicClient(StainlessClient):
                 http_client=anthropic.DefaultHttpxClient(event_hooks=wire.event_hooks()),
             )
 
-    def close(self) -> None:
-        """Close the connections."""
-        self.sdk.close()
-
 
 class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
     """An assistant at Anthropic. Overflow is searched in a store of our own."""

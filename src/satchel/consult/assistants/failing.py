@@ -70,19 +70,12 @@ def from_status(
         return too_long(said)
     if code in _NO_CREDIT_CODES:
         return AssistantFailed(said, "Check the plan and the budget at the provider", reason="no_credit")
-    if status == 429:
+    if status in {408, 409, 429} or status >= 500:
+        is_limited = status == 429
         return AssistantFailed(
             said,
-            "Wait a little, then ask again",
-            reason="rate_limited",
-            is_passing=True,
-            retry_after=retry_after(headers),
-        )
-    if status in {408, 409} or status >= 500:
-        return AssistantFailed(
-            said,
-            "The fault is the provider's: ask again later",
-            reason="failing",
+            "Wait a little, then ask again" if is_limited else "The fault is the provider's: ask again later",
+            reason="rate_limited" if is_limited else "failing",
             is_passing=True,
             retry_after=retry_after(headers),
         )

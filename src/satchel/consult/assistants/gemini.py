@@ -74,10 +74,6 @@ class GeminiClient(SdkClient):
         headers.update(_delay(error.details))
         return failing.from_status(self.name, self.variable, status, str(error.status or ""), message, headers)
 
-    def close(self) -> None:
-        """Close the connections."""
-        self.sdk.close()
-
 
 class GeminiContents(OwnHistoryAssistant[GeminiClient]):
     """An assistant at Google. Overflow is searched in a store of our own."""

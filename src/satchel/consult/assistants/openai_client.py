@@ -67,7 +67,3 @@ class OpenAIClient(StainlessClient):
                 reason="thread_lost",
             )
         return super().failure(error)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self.sdk.close()

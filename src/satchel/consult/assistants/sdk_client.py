@@ -18,7 +18,13 @@ _MAX_ID_CHARS = 1_000
 
 
 class SdkClient(ABC):
-    """What the clients of all vendors have in common: one for each call, and for what is cleaned up after it."""
+    """What the clients of all vendors have in common: one for each call, and for what is cleaned up after it.
+
+    Attributes:
+        sdk: the vendor's own client.
+    """
+
+    sdk: Any
 
     def __init__(self, name: str, wire: Wire, variable: str, errors: tuple[type[Exception], ...]) -> None:
         """Remember what errors are explained with.
@@ -33,9 +39,9 @@ class SdkClient(ABC):
         self.variable = variable
         self._errors = errors
 
-    @abstractmethod
     def close(self) -> None:
         """Close the connections."""
+        self.sdk.close()
 
     @abstractmethod
     def failure(self, error: Any) -> AssistantFailed:

@@ -9,6 +9,7 @@ the head says, how often it ``helped:`` or ``failed:``, when it was given, when 
 
 from __future__ import annotations
 
+from satchel.base.clock import DAY_MS
 from satchel.base.paging import Page
 from satchel.interfaces.ledger.compact_lines import (
     NO_AGENT,
@@ -21,8 +22,6 @@ from satchel.interfaces.ledger.compact_lines import (
 )
 from satchel.interfaces.text_parts import content_lines, value_text, year_of
 from satchel.keep.patterns.records import ErrorPattern, Reported, Solution
-
-_DAY_MS = 86_400_000
 
 
 def reported_text(reported: Reported) -> str:
@@ -60,7 +59,7 @@ def outcome_counts(helped: int, failed: int) -> tuple[str, ...]:
 def _met(pattern: ErrorPattern, is_new: bool) -> str:
     met = "new" if is_new else f"met {pattern.occurrences} times since {moment_text(pattern.created_at)}"
     lang = "" if pattern.lang is None else f", lang:{value_text(pattern.lang)}"
-    kept = f"kept {span_text(pattern.ttl_days * _DAY_MS)} after {moment_text(pattern.last_seen)} UTC"
+    kept = f"kept {span_text(pattern.ttl_days * DAY_MS)} after {moment_text(pattern.last_seen)} UTC"
     return f"{pattern.ref} {value_text(pattern.error_type)}, {met}{lang}, {kept}"
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
+from satchel.base.clock import DAY_MS
 from satchel.base.paging import Item, KeptPage, Page
 from satchel.base.tokens import estimate
 from satchel.base.vocabulary import LAYERS
@@ -32,7 +33,6 @@ _ORDERS = {
 NO_LAYER = "layer:-"
 NO_AGENT = "by -"
 
-_DAY_MS = 86_400_000
 _DAY_COST = 3
 """Tokens of a day on a line, as in `` 1120``."""
 
@@ -122,7 +122,7 @@ def moment_text(moment: int, year: str = "") -> str:
 
 def span_text(milliseconds: int) -> str:
     """Return a length of time in the largest unit that gives a whole number, as in ``7d``."""
-    for unit, size in (("d", _DAY_MS), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)):
+    for unit, size in (("d", DAY_MS), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)):
         if milliseconds and milliseconds % size == 0:
             return f"{milliseconds // size}{unit}"
     return f"{milliseconds}ms"
@@ -164,7 +164,7 @@ def _planned(lines: Sequence[Line], blanks: Sequence[str | None], column: int | 
     for group in groups:
         cost += _cost(f"# {group.heading}") if group.heading else 0
         cost += _noted_cost(group.lines, group.usual, blanks)
-        cost += _DAY_COST * sum(1 for _ in groupby(line.moment // _DAY_MS for line in group.lines))
+        cost += _DAY_COST * sum(1 for _ in groupby(line.moment // DAY_MS for line in group.lines))
     return _Plan(usual, groups, cost)
 
 

@@ -9,6 +9,7 @@ from satchel.base import vocabulary
 from satchel.base.errors import InvalidInput
 from satchel.base.paging import DEFAULT_LIMIT, MATCHES, ORDERS
 from satchel.interfaces.operations.declaration import Parameter
+from satchel.keep.common_filters import COMMON
 
 AGENT = Parameter("agent", about="Your name", help="Who acts. [env: SATCHEL_AGENT]", metavar="NAME")
 """Who acts; the command line opens the store as that agent."""
@@ -33,7 +34,12 @@ TYPES = Parameter("types", list[str], help="Only this type; may be repeated.", m
 LAYER = Parameter("layer", help="Only this layer.")
 NEW_LAYER = Parameter("layer", help="Such as business or data.")
 
-SINCE = Parameter("since", about="2d or ISO 8601", help="ISO 8601, or an age such as 90m or 2d.", metavar="TIME")
+COMMON_FILTERS = tuple(
+    Parameter(one.name, one.type, about=one.about, help=one.help, metavar=one.metavar) for one in COMMON
+)
+"""The filters of :data:`satchel.keep.common_filters.COMMON`."""
+
+SINCE = next(one for one in COMMON_FILTERS if one.name == "since")
 PAGE = (
     Parameter("limit", int, help="0 to 500; 0 gives the total.", default=DEFAULT_LIMIT),
     Parameter("offset", int, help="How many to skip."),
@@ -41,7 +47,7 @@ PAGE = (
 """What every list takes."""
 
 CHANGES = (
-    SINCE,
+    *COMMON_FILTERS,
     Parameter(
         "after_seq",
         int,

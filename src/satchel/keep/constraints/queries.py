@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from satchel.find.kind import Kind
 from satchel.keep import filters
+from satchel.keep.common_filters import ListFilters
 from satchel.keep.constraints.records import COLUMNS, SOURCE, STATUSES, Constraint, constraint_of
 from satchel.keep.constraints.updates import tags_of
-from satchel.keep.listing import Filter, ListFilters, Listing, Order, View
+from satchel.keep.listing import Filter, Listing, Order, View
 from satchel.store.transaction import Row
 
 SHOWN = (*STATUSES, "all")

@@ -12,8 +12,8 @@ from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.constraints import updates
 from satchel.keep.constraints.records import DEFAULT_CATEGORY, DEFAULT_PRIORITY, Constraint, ConstraintPage
-from satchel.keep.names import check_identifier, ensure_agent
-from satchel.keep.projects import Workplace
+from satchel.keep.names import author_number, check_agent
+from satchel.keep.projects import Service
 from satchel.keep.texts import check_content
 
 if TYPE_CHECKING:
@@ -21,11 +21,8 @@ if TYPE_CHECKING:
     from satchel.store.transaction import Transaction
 
 
-class Constraints:
+class Constraints(Service):
     """The rules that the project must respect."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def add(
         self,
@@ -56,11 +53,11 @@ class Constraints:
         """
         work = self._workplace
         new = updates.prepare(text, category, priority, layer, tags, work)
-        agent = self._check_agent(agent)
+        agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
-            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
+            author = author_number(transaction, project.id, agent, now)
             similar = updates.notes_on_similar(transaction, project.id, new.text)
             number = updates.insert(transaction, work, project.id, author, new, now)
             return _loaded(transaction, project.id, number, (*new.notes, *similar))
@@ -99,7 +96,7 @@ class Constraints:
         work = self._workplace
         number = Kind.CONSTRAINT.number_of(ref)
         cleaned = None if reason is None else check_content(reason, "reason", work.max_content_bytes)
-        agent = self._check_agent(agent)
+        agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.find(transaction, work)
@@ -111,14 +108,10 @@ class Constraints:
                 )
             if not before.active:
                 return replace(before, notes=(_inactive_already(before),))
-            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
+            author = author_number(transaction, project.id, agent, now)
             text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
             updates.deactivate(transaction, project.id, number, text, author, now)
             return _loaded(transaction, project.id, number, notes)
-
-    def _check_agent(self, agent: str | None) -> str | None:
-        agent = self._workplace.agent if agent is None else agent
-        return None if agent is None else check_identifier(agent, "agent")
 
 
 def _loaded(transaction: Transaction, project_id: int, number: int, notes: tuple[str, ...]) -> Constraint:

@@ -79,21 +79,18 @@ def insert(
     category, category_name = names.ensure_name(transaction, "categories", project_id, new.category, now)
     tags = [names.ensure_name(transaction, "tags", project_id, tag, now) for tag in new.tags]
     seq = next_seq(transaction, project_id)
-    number = transaction.insert(
-        """
-        INSERT INTO constraints (uid, seq, project_id, category_id, text, priority, layer_id, created_by, created_at)
-        VALUES (:uid, :seq, :project, :category, :text, :priority, :layer, :agent, :now)
-        """,
+    number = transaction.add(
+        "constraints",
         {
             "uid": uid or os.urandom(16),
             "seq": seq,
-            "project": project_id,
-            "category": category,
+            "project_id": project_id,
+            "category_id": category,
             "text": new.text,
             "priority": new.priority,
-            "layer": layer[0],
-            "agent": agent,
-            "now": now,
+            "layer_id": layer[0],
+            "created_by": agent,
+            "created_at": now,
         },
     )
     transaction.many(

@@ -13,7 +13,6 @@ from satchel.keep.decisions.records import (
     Similar,
 )
 from satchel.keep.decisions.service import Decisions
-from satchel.keep.decisions.tables import delete, load_documents, searchable_texts
 
 __all__ = [
     "KEEP",
@@ -27,7 +26,4 @@ __all__ = [
     "Keep",
     "NewDecision",
     "Similar",
-    "delete",
-    "load_documents",
-    "searchable_texts",
 ]

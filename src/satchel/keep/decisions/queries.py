@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from satchel.base.errors import InvalidInput
 from satchel.find.kind import Kind
 from satchel.keep import filters
+from satchel.keep.common_filters import ListFilters
 from satchel.keep.decisions.records import Decision
 from satchel.keep.decisions.state import COLUMNS, SOURCE, currents, status_number
 from satchel.keep.decisions.updates import decision
-from satchel.keep.listing import Filter, ListFilters, Listing, View
+from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row
 
@@ -72,7 +73,7 @@ def _range(view: View) -> tuple[Sequence[int], int] | None:
     named += [(2, "tag", number) for number in view.numbers.get("tag", ())]
     named += [(3, "scope", number) for number in view.numbers.get("scope", ())]
     others = asked.chosen.keys() & {"minimum", "maximum", "author"}
-    if len(named) > 1 or others or asked.since is not None or asked.after_seq is not None:
+    if len(named) > 1 or others or asked.common or asked.after_seq is not None:
         return None
     dimension, what, name = named[0] if named else (0, "", 0)
     values = {**view.values, "dimension": dimension, "name": name, "status": status}

@@ -27,7 +27,7 @@ from satchel.keep.decisions.records import (
     Value,
 )
 from satchel.keep.decisions.state import Current, State
-from satchel.keep.names import check_identifier, ensure_agent
+from satchel.keep.names import check_agent, ensure_agent
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
 
@@ -112,8 +112,7 @@ class Decisions:
         twice = next((key for key in keys if keys.count(key) > 1), None)
         if twice is not None:
             raise InvalidInput(f"key {twice!r} is in the batch twice", "Set each key once")
-        agent = work.agent if agent is None else agent
-        agent = None if agent is None else check_identifier(agent, "agent")
+        agent = check_agent(work, agent)
         done: list[Decision] = []
         with work.engine.write() as transaction:
             now = work.clock()

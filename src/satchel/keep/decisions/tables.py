@@ -17,14 +17,6 @@ from satchel.store.transaction import Transaction
 _PROJECT, _LAYER, _TAG, _SCOPE = 0, 1, 2, 3
 """The dimensions of ``decision_counts``."""
 
-_INSERT = """
-    INSERT INTO decisions
-        (uid, seq, project_id, key, value_text, value_number, agent_id, layer_id, version, revision, status, rationale,
-         created_at, updated_at)
-    VALUES
-        (:uid, :seq, :project, :key, :text, :number, :agent, :layer, :version, 1, :status, :rationale, :at, :at)
-"""
-
 
 def create(
     transaction: Transaction,
@@ -45,15 +37,17 @@ def create(
     """
     uid = uid or os.urandom(16)
     seq = next_seq(transaction, project_id)
-    number = transaction.insert(
-        _INSERT,
+    number = transaction.add(
+        "decisions",
         {
             "uid": uid,
             "seq": seq,
-            "project": project_id,
+            "project_id": project_id,
             "key": key,
-            "agent": _number(agent),
-            "at": at,
+            "revision": 1,
+            "agent_id": _number(agent),
+            "created_at": at,
+            "updated_at": at,
             **_values(state),
         },
     )
@@ -84,26 +78,19 @@ def change(
     """
     seq = next_seq(transaction, project_id, 2) + 1
     old = before.state
-    transaction.execute(
-        """
-        INSERT INTO decision_history
-            (uid, seq, project_id, decision_id, revision, value_text, value_number, version, status, layer_id,
-             agent_id, rationale, tags, scopes, set_at, created_at)
-        VALUES
-            (:uid, :seq, :project, :decision, :revision, :text, :number, :version, :status, :layer, :agent, :rationale,
-             :tags, :scopes, :set_at, :at)
-        """,
+    transaction.add(
+        "decision_history",
         {
             "uid": uid or os.urandom(16),
             "seq": seq - 1,
-            "project": project_id,
-            "decision": before.id,
+            "project_id": project_id,
+            "decision_id": before.id,
             "revision": before.revision,
-            "agent": _number(before.agent),
+            "agent_id": _number(before.agent),
             "tags": _json(old.tags),
             "scopes": _json(old.scopes),
             "set_at": before.updated_at,
-            "at": at,
+            "created_at": at,
             **_values(old),
         },
     )
@@ -111,8 +98,9 @@ def change(
     transaction.execute(
         """
         UPDATE decisions
-        SET seq = :seq, value_text = :text, value_number = :number, agent_id = :agent, layer_id = :layer,
-            version = :version, revision = :revision, status = :status, rationale = :rationale, updated_at = :at
+        SET seq = :seq, value_text = :value_text, value_number = :value_number, agent_id = :agent,
+            layer_id = :layer_id, version = :version, revision = :revision, status = :status, rationale = :rationale,
+            updated_at = :at
         WHERE id = :id
         """,
         {
@@ -192,11 +180,12 @@ def _searchable(current: Current) -> str:
 
 
 def _values(state: State) -> dict[str, object]:
+    """Return what a state says by the columns that decisions and their history have in common."""
     is_text = isinstance(state.value, str)
     return {
-        "text": state.value if is_text else None,
-        "number": None if is_text else float(state.value),
-        "layer": _number(state.layer),
+        "value_text": state.value if is_text else None,
+        "value_number": None if is_text else float(state.value),
+        "layer_id": _number(state.layer),
         "version": state.version,
         "status": state.status,
         "rationale": state.rationale,

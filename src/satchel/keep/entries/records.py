@@ -193,24 +193,10 @@ SOURCE = "context c LEFT JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.
 
 
 def entry_of(row: Row, score: float | None = None) -> Entry:
-    """Turn a row of :data:`COLUMNS` into a record."""
-    number, uid, seq, run, kind, content, task, loop, file, line, agent, superseded, created = row[:13]
-    return Entry(
-        number,
-        uid.hex(),
-        seq,
-        run,
-        ENTRY_TYPES[kind - 1],
-        content,
-        task,
-        loop,
-        file,
-        line,
-        agent,
-        superseded,
-        created,
-        score,
-    )
+    """Turn a row of :data:`COLUMNS`, which stand in the order of the fields, into a record."""
+    number, uid, seq, run_id, kind, *rest = row[:13]
+    rest.append(score)
+    return Entry(number, uid.hex(), seq, run_id, ENTRY_TYPES[kind - 1], *rest)
 
 
 def type_number(name: object) -> int:

@@ -226,47 +226,26 @@ def prunable(
     ]
 
 
-def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    """Return what can be searched of entries, by their numbers; those that are gone are left out."""
-    rows = transaction.all(f"SELECT id, type, content FROM context WHERE id IN ({', '.join(map(str, numbers))})")
-    return {number: _searchable(kind, content) for number, kind, content in rows}
-
-
-def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
-    """Return what the search documents should know of the entries after a number, at most so many, in order."""
-    rows = transaction.all(
-        """
-        SELECT id, seq, project_id, run_id, type, content, created_at, agent_id, task_id, loop_id, file, superseded_by
-        FROM context WHERE id > :after ORDER BY id LIMIT :most
-        """,
-        {"after": after, "most": most},
-    )
-    return [
-        Document(
-            Kind.ENTRY,
-            number,
-            seq,
-            project,
-            run,
-            _searchable(kind, content),
-            created,
-            type=kind,
-            agent_id=agent,
-            task_id=task,
-            loop_id=loop,
-            file=file,
-            status=documents.LIVE if superseded_by is None else documents.SUPERSEDED,
-        )
-        for number, seq, project, run, kind, content, created, agent, task, loop, file, superseded_by in rows
-    ]
-
-
 def _searchable(kind: int, content: str) -> str:
     if ENTRY_TYPES[kind - 1] not in STRUCTURED_TYPES:
         return content
     from satchel.keep.entries import structured
 
     return structured.searchable_text(content)
+
+
+DOCUMENTS = documents.Source(
+    Kind.ENTRY,
+    "type, content",
+    _searchable,
+    run_id="run_id",
+    type="type",
+    agent_id="agent_id",
+    task_id="task_id",
+    loop_id="loop_id",
+    file="file",
+    status=documents.STATUS_BY_HEIR,
+)
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:

@@ -64,39 +64,36 @@ def insert(transaction: Transaction, new: NewChange) -> tuple[int, bytes, int]:
     uid = new.uid or os.urandom(16)
     file = names.ensure_file(transaction, new.project_id, new.file, new.created_at)
     seq = next_seq(transaction, new.project_id)
-    number = transaction.insert(
-        """
-        INSERT INTO file_changes
-            (uid, seq, project_id, file_id, agent_id, worktree, change, layer_id, description, expires_at, created_at)
-        VALUES
-            (:uid, :seq, :project, :file, :agent, :worktree, :change, :layer, :description, :expires, :created)
-        """,
+    number = transaction.add(
+        "file_changes",
         {
             "uid": uid,
             "seq": seq,
-            "project": new.project_id,
-            "file": file,
-            "agent": new.agent_id,
+            "project_id": new.project_id,
+            "file_id": file,
+            "agent_id": new.agent_id,
             "worktree": new.worktree,
             "change": new.change,
-            "layer": new.layer_id,
+            "layer_id": new.layer_id,
             "description": new.description,
-            "expires": new.expires_at,
-            "created": new.created_at,
+            "expires_at": new.expires_at,
+            "created_at": new.created_at,
         },
     )
     documents.add(
         transaction,
-        _document(
+        Document(
+            Kind.FILE_CHANGE,
             number,
             seq,
             new.project_id,
-            new.file,
-            new.description,
+            None,
+            _searchable(new.file, new.description),
             new.created_at,
-            new.change,
-            new.agent_id,
-            new.expires_at,
+            type=new.change,
+            agent_id=new.agent_id,
+            file=new.file,
+            expires_at=new.expires_at,
         ),
     )
     return number, uid, seq
@@ -163,30 +160,6 @@ def by_others(
     return tuple(change_of(row) for row in rows), rows[0][-1] if rows else None
 
 
-_SEARCHABLE = "f.path, c.description FROM file_changes c JOIN files f ON f.id = c.file_id"
-
-
-def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    """Return what can be searched of changes, by their numbers; those that are gone are left out."""
-    rows = transaction.all(f"SELECT c.id, {_SEARCHABLE} WHERE c.id IN ({', '.join(map(str, numbers))})")
-    return {number: _searchable(file, description) for number, file, description in rows}
-
-
-def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
-    """Return what the search documents should know of the changes after a number, at most so many, in order."""
-    rows = transaction.all(
-        f"""
-        SELECT c.id, c.seq, c.project_id, c.created_at, c.change, c.agent_id, c.expires_at, {_SEARCHABLE}
-        WHERE c.id > :after ORDER BY c.id LIMIT :most
-        """,
-        {"after": after, "most": most},
-    )
-    return [
-        _document(number, seq, project, file, description, created, change, agent, expires)
-        for number, seq, project, created, change, agent, expires, file, description in rows
-    ]
-
-
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Remove changes with their documents."""
     transaction.execute(
@@ -196,31 +169,17 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
     documents.remove(transaction, Kind.FILE_CHANGE, numbers)
 
 
-def _document(
-    number: int,
-    seq: int,
-    project_id: int,
-    file: str,
-    description: str | None,
-    created: int,
-    change: int,
-    agent: int | None,
-    expires: int,
-) -> Document:
-    return Document(
-        Kind.FILE_CHANGE,
-        number,
-        seq,
-        project_id,
-        None,
-        _searchable(file, description),
-        created,
-        type=change,
-        agent_id=agent,
-        file=file,
-        expires_at=expires,
-    )
-
-
 def _searchable(file: str, description: str | None) -> str:
     return file if description is None else f"{file}\n{description}"
+
+
+DOCUMENTS = documents.Source(
+    Kind.FILE_CHANGE,
+    "path, description",
+    _searchable,
+    joined="JOIN (SELECT id AS file_id, path FROM files) USING (file_id)",
+    type="change",
+    agent_id="agent_id",
+    file="path",
+    expires_at="expires_at",
+)

@@ -67,6 +67,19 @@ def _overlap(wanted: Iterable[str]) -> tuple[str, dict[str, object]]:
     return f"+c.expires_at > :now AND c.id IN ({ways})", values
 
 
+_KEEP = """
+    INSERT INTO file_claims
+        (uid, seq, project_id, path, agent_id, worktree, exclusive, reason, expires_at, created_at)
+    VALUES
+        (:uid, :seq, :project, :path, :agent, :worktree, :exclusive, :reason, :expires, :now)
+    ON CONFLICT (project_id, path, agent_id, worktree) DO UPDATE
+    SET seq = excluded.seq, exclusive = excluded.exclusive, expires_at = excluded.expires_at,
+        reason = COALESCE(excluded.reason, file_claims.reason)
+    RETURNING id
+"""
+"""Stores a claim, or renews the agent's own on the same path."""
+
+
 def grant(
     transaction: Transaction,
     project_id: int,
@@ -101,10 +114,20 @@ def grant(
         raise _refusal(wanted, against, exclusive=exclusive)
     own = {held.claim.path for held in found if held.agent_id == number and held.claim.worktree == worktree}
     first = next_seq(transaction, project_id, len(wanted))
-    numbers = [
-        _keep(transaction, project_id, number, worktree, path, reason, now, expires_at, seq, exclusive=exclusive)
+    values = {
+        "project": project_id,
+        "agent": number,
+        "worktree": worktree or "",
+        "exclusive": int(exclusive),
+        "reason": reason,
+        "expires": expires_at,
+        "now": now,
+    }
+    stored = [
+        transaction.one(_KEEP, {**values, "uid": os.urandom(16), "seq": seq, "path": path})
         for seq, path in enumerate(wanted, first)
     ]
+    numbers = [row[0] for row in stored if row is not None]
     rows = transaction.all(f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.id IN ({', '.join(map(str, numbers))})")
     kept = {row[0]: _claim(row) for row in rows}
     return Claimed(
@@ -115,48 +138,6 @@ def grant(
         shared=tuple(here),
         notes=_warnings(elsewhere),
     )
-
-
-def _keep(
-    transaction: Transaction,
-    project_id: int,
-    agent: int,
-    worktree: str | None,
-    path: str,
-    reason: str | None,
-    now: int,
-    expires_at: int,
-    seq: int,
-    *,
-    exclusive: bool,
-) -> int:
-    """Store a claim, or renew the agent's own on the same path, and return its number."""
-    row = transaction.one(
-        """
-        INSERT INTO file_claims
-            (uid, seq, project_id, path, agent_id, worktree, exclusive, reason, expires_at, created_at)
-        VALUES
-            (:uid, :seq, :project, :path, :agent, :worktree, :exclusive, :reason, :expires, :now)
-        ON CONFLICT (project_id, path, agent_id, worktree) DO UPDATE
-        SET seq = excluded.seq, exclusive = excluded.exclusive, expires_at = excluded.expires_at,
-            reason = COALESCE(excluded.reason, file_claims.reason)
-        RETURNING id
-        """,
-        {
-            "uid": os.urandom(16),
-            "seq": seq,
-            "project": project_id,
-            "path": path,
-            "agent": agent,
-            "worktree": worktree or "",
-            "exclusive": int(exclusive),
-            "reason": reason,
-            "expires": expires_at,
-            "now": now,
-        },
-    )
-    assert row is not None
-    return int(row[0])
 
 
 def remove_expired(transaction: Transaction, now: int) -> None:

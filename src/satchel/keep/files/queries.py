@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from satchel.find.kind import Kind
 from satchel.keep import filters
+from satchel.keep.common_filters import ListFilters
 from satchel.keep.files import paths
 from satchel.keep.files.changes import COLUMNS, SOURCE, change_number, change_of, is_about
 from satchel.keep.files.records import FileChange
-from satchel.keep.listing import Filter, ListFilters, Listing, View
+from satchel.keep.listing import Filter, Listing, View
 from satchel.store.transaction import Row
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput
@@ -12,7 +13,7 @@ from satchel.keep import expiry, names, projects
 from satchel.keep.files import changes, claims
 from satchel.keep.files.paths import check_path, is_folder
 from satchel.keep.files.records import CHANGES, Claim, Claimed, FileChange, FileChangePage, FileLock, Released
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service
 from satchel.keep.texts import check_content
 
 MAX_PATHS = 100
@@ -28,11 +29,8 @@ if TYPE_CHECKING:
     from satchel.keep.files.queries import ChangeFilters
 
 
-class Files:
+class Files(Service):
     """Recorded edits, and claims that announce them."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def record(
         self,
@@ -63,8 +61,7 @@ class Files:
         number = changes.change_number(change)
         text = None if description is None else check_content(description, "description", work.max_content_bytes)
         layer = None if layer is None else names.check_identifier(layer, "layer")
-        agent = work.agent if agent is None else agent
-        agent = None if agent is None else names.check_identifier(agent, "agent")
+        agent = names.check_agent(work, agent)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
@@ -163,14 +160,7 @@ class Files:
                 exclusive=exclusive,
             )
             expiry.sweep_now_and_then(work.engine, transaction, now)
-        return Claimed(
-            claimed.agent,
-            claimed.claims,
-            claimed.renewed,
-            claimed.elsewhere,
-            claimed.shared,
-            (*notes, *self._folders_named_as_files(wanted), *claimed.notes),
-        )
+        return replace(claimed, notes=(*notes, *self._folders_named_as_files(wanted), *claimed.notes))
 
     def release(self, paths: Sequence[str] | None = None, *, agent: str | None = None) -> Released:
         """End claims of one's own in this worktree; those of others are left alone.
@@ -239,8 +229,7 @@ class Files:
         work = self._workplace
         path = check_path(file, work.files_root, "file")
         check_whole("window_seconds", window_seconds, MAX_WINDOW_SECONDS)
-        agent = work.agent if agent is None else agent
-        agent = None if agent is None else names.check_identifier(agent, "agent")
+        agent = names.check_agent(work, agent)
         window = window_seconds * 1_000
         with work.engine.read() as transaction:
             now = work.clock()

@@ -8,15 +8,14 @@ Sessions and packages belong to no project there; error patterns and strategies 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from satchel.base.errors import Conflict, InvalidInput, NotFound, StoreForeign, unknown_name
-from satchel.keep.importing.records import Trouble
-from satchel.keep.importing.values import Unreadable, described, number_of, rows_of
+from satchel.base.errors import NotFound
+from satchel.keep.importing.tables import ForeignTables
+from satchel.keep.importing.values import Unreadable, described, number_of
 from satchel.keep.patterns.preparing import MAX_TTL_DAYS
 from satchel.keep.patterns.records import DEFAULT_TTL_DAYS, FIRST, LEAST, MOST
 from satchel.store.foreign import ForeignDatabase, Value
@@ -41,7 +40,6 @@ _MARKS = {
 _OWNED = ("error_patterns", "strategies")
 _READ = frozenset((*KINDS.values(), "context_package_consumers", "schema_version"))
 _DATABASES = ("bazinga/bazinga.db", "bazinga.db")
-_MAX_NAMED = 12
 _WHOLE_SESSION = "global"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -60,98 +58,58 @@ def find_database(path: Path) -> Path:
     raise NotFound(f"there is no {' and no '.join(_DATABASES)} in {path}", "Name the database file, or its project")
 
 
-class BazingaTables:
+class BazingaTables(ForeignTables):
     """The tables of one bazinga database.
 
     Attributes:
-        project: the ``project_id`` that is read, or None where the database has none.
-        others: how many more it has.
-        troubles: what could not be read so far.
+        others: how many more projects it has than the one that is read.
     """
 
+    tells_projects = "names"
+
     def __init__(self, database: ForeignDatabase, where: str) -> None:
-        self._database = database
-        self.troubles: list[Trouble] = []
-        self.project: str | None = None
+        super().__init__(database)
         self.others = 0
         if not any(self.has(table, *columns) for table, columns in _MARKS.items()):
-            names = list(database.tables)
-            listed = ", ".join(names[:_MAX_NAMED]) + (", ..." if len(names) > _MAX_NAMED else "")
-            raise StoreForeign(
-                f"{where} is no bazinga database: it has {f'the tables {listed}' if names else 'no tables'}",
-                "One has context_packages, error_patterns or strategies as bazinga makes them; nothing was imported",
-            )
+            raise self.not_of("bazinga", where, "context_packages, error_patterns or strategies as bazinga makes them")
 
-    def has(self, table: str, *columns: str) -> bool:
-        """Whether there is a table with all of these columns."""
-        found = self._database.tables.get(table)
-        return found is not None and set(columns) <= set(found)
+    def row_name(self, column: str, value: Value) -> str:
+        """Return what tells a row from others in a report."""
+        return f"{column} {value if isinstance(value, (int, str)) else described(value)}"[:120]
 
-    def rows(self, table: str, *columns: str) -> Iterator[tuple[Value, ...]]:
-        """Return columns of a table's rows, of the project where rows have one; what is not there is None or empty."""
-        if table not in _OWNED:
-            yield from rows_of(self._database, table, *columns)
-            return
-        for project, *values in rows_of(self._database, table, "project_id", *columns):
-            if self.project is None or project == self.project:
-                yield tuple(values)
+    def is_owned(self, table: str) -> bool:
+        """Whether the rows of a table name their project."""
+        return table in _OWNED
 
-    def trouble(self, table: str, row: str, reason: str, *, left_out: bool = True) -> None:
-        """Report what could not be read."""
-        self.troubles.append(Trouble(table, row, reason, left_out))
+    def projects(self) -> tuple[Mapping[str, str], Collection[Value]]:
+        """Return the projects that error patterns and strategies name; with none, all belong to the one who takes them.
 
-    def choose_project(self, wanted: str | None) -> None:
-        """Read only one project's error patterns and strategies from now on.
-
-        Args:
-            wanted: its ``project_id``; None takes the only one. Where no row names a project, all belong to the one who
-                takes them.
-
-        Raises:
-            Conflict: there are several, and none was named.
-            InvalidInput: there is no such project.
+        Where there is any, rows that name none are reported.
         """
-        held: Counter[str] = Counter()
+        held: set[str] = set()
         without: list[tuple[str, str]] = []
         for table, key in zip(_OWNED, ("pattern_hash", "strategy_id"), strict=True):
-            for number, project in rows_of(self._database, table, key, "project_id"):
+            for number, project in self.everybodys(table, key, "project_id"):
                 if isinstance(project, str) and project.strip():
-                    held[project] += 1
+                    held.add(project)
                 else:
-                    without.append((table, row_name(key, number)))
-        if wanted is not None and wanted not in held:
-            if not held:
-                raise InvalidInput(
-                    f"this database names no projects, so none is called {wanted!r}", "Leave the source project out"
-                )
-            raise unknown_name("source project", wanted, sorted(held))
-        if len(held) > 1 and wanted is None:
-            raise Conflict(
-                f"this database holds {len(held)} projects: {', '.join(sorted(held))}",
-                "Name the one to import with --source-project",
-            )
+                    without.append((table, self.row_name(key, number)))
         if held:
-            self.project = wanted if wanted is not None else next(iter(held))
+            self.others = len(held) - 1
             for table, row in without:
                 self.trouble(table, row, "it belongs to no project")
-        self.others = len(held) - bool(held)
+        return {name: name for name in sorted(held)}, held
 
     @property
     def format(self) -> str:
         """Which schema of bazinga it is, as far as the database says."""
-        versions = [number_of(version) for (version,) in rows_of(self._database, "schema_version", "version")]
+        versions = [number_of(version) for (version,) in self.everybodys("schema_version", "version")]
         known = [version for version in versions if version is not None]
         return f"bazinga, schema {max(known)}" if known else "bazinga"
 
     def not_taken(self) -> tuple[tuple[str, int], ...]:
         """Return the tables with rows that nothing here corresponds to, and how many rows they have."""
-        counted = ((name, self._database.count(name)) for name in self._database.tables if name not in _READ)
-        return tuple((name, rows) for name, rows in counted if rows)
-
-
-def row_name(column: str, value: Value) -> str:
-    """Return what tells a row from others in a report."""
-    return f"{column} {value if isinstance(value, (int, str)) else described(value)}"[:120]
+        return self.not_among(_READ)
 
 
 def key_of(value: Value, field: str) -> str:

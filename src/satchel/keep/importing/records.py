@@ -24,107 +24,6 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignState:
-    """One state of a decision.
-
-    Attributes:
-        status: 1 active, 2 deprecated, 3 draft.
-        set_at: milliseconds UTC.
-    """
-
-    value: str | float
-    version: str | None
-    status: int
-    layer: str | None
-    agent: str | None
-    rationale: str | None
-    set_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class ForeignDecision:
-    """One decision with all of its states.
-
-    Attributes:
-        key_id: the number of its key there.
-        created_at: when the key was first set, as far as that is known, in milliseconds UTC.
-        states: the oldest first; the last is the current one.
-    """
-
-    key_id: int
-    key: str
-    created_at: int
-    states: tuple[ForeignState, ...]
-    tags: tuple[str, ...]
-    scopes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ForeignConstraint:
-    """One constraint.
-
-    Attributes:
-        priority: 1 low to 4 critical.
-        reason: why it was made, or None.
-        created_at: milliseconds UTC.
-    """
-
-    id: int
-    category: str
-    text: str
-    priority: int
-    layer: str | None
-    tags: tuple[str, ...]
-    agent: str | None
-    active: bool
-    reason: str | None
-    created_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class ForeignMessage:
-    """One message.
-
-    Attributes:
-        type: 1 decision, 2 warning, 3 request, 4 info.
-        priority: 1 low to 4 critical.
-        to: who it is for; None is everyone.
-        text: None where the other tool kept none.
-        payload: any JSON value, or None.
-        read: the one mark that the other tool has for all readers.
-        created_at: milliseconds UTC.
-    """
-
-    id: int
-    sender: str | None
-    to: str | None
-    type: int
-    priority: int
-    text: str | None
-    payload: object
-    read: bool
-    created_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class ForeignFileChange:
-    """One recorded edit.
-
-    Attributes:
-        change: 1 created, 2 modified, 3 deleted.
-        created_at: milliseconds UTC.
-    """
-
-    id: int
-    file: str
-    change: int
-    agent: str | None
-    layer: str | None
-    description: str | None
-    created_at: int
-
-
-@dataclass(frozen=True, slots=True)
 class ForeignStore:
     """What is known of any tool's store that was read.
 
@@ -147,21 +46,6 @@ class ForeignStore:
     troubles: tuple[Trouble, ...]
     notes: tuple[str, ...]
     not_taken: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SqlewStore(ForeignStore):
-    """Everything that can be read of a sqlew database.
-
-    Attributes:
-        project_id: the project's number there; 1, which an upgrade gives the first, where the store knows none.
-    """
-
-    project_id: int
-    decisions: tuple[ForeignDecision, ...]
-    constraints: tuple[ForeignConstraint, ...]
-    messages: tuple[ForeignMessage, ...]
-    file_changes: tuple[ForeignFileChange, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any
 
 from satchel.base.redaction import redact
 from satchel.keep import projects
-from satchel.keep.importing.records import ForeignStore, ImportConflict, Imported, KindImported, Trouble
-from satchel.keep.importing.verdicts import Outcome, Verdict
+from satchel.keep.importing.records import ForeignStore, Imported, KindImported
+from satchel.keep.importing.taking import Outcome, Ready, Taking, Verdict
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
@@ -21,15 +21,6 @@ CHANGES_PER_TRANSACTION = 300
 
 Progress = Callable[[int, int], None]
 """Called with the items done and the items in all."""
-
-
-class _Weighed(Protocol):
-    @property
-    def weight(self) -> int:
-        """How many changes of the store an item takes."""
-
-
-Item = TypeVar("Item", bound=_Weighed)
 
 
 class Importing:
@@ -69,27 +60,12 @@ class Importing:
             InvalidInput: it holds no such project.
         """
         from satchel.keep.importing.sqlew import read_sqlew
-        from satchel.keep.importing.sqlew_keeping import SqlewKeeping
-        from satchel.keep.importing.sqlew_preparing import SqlewPreparation
+        from satchel.keep.importing.sqlew_taking import SqlewTaking
 
-        work = self._workplace
-        now = work.clock()
+        now = self._workplace.clock()
         store = read_sqlew(file, source_project)
-        ready = SqlewPreparation(store, work)
-        tally = _Tally(store.kinds, write=not preview, progress=progress, total=ready.total)
-        new_layers: dict[str, str] = {}
-
-        def keeping(transaction: Transaction, project_id: int | None) -> SqlewKeeping:
-            return SqlewKeeping(transaction, work, project_id, now, new_layers, write=not preview)
-
-        self._take("decisions", ready.decisions, lambda *at: keeping(*at).decisions, now, tally)
-        self._take("constraints", ready.constraints, lambda *at: keeping(*at).constraints, now, tally)
-        self._take("messages", ready.messages, lambda *at: keeping(*at).messages, now, tally)
-        self._take("file_changes", ready.file_changes, lambda *at: keeping(*at).file_changes, now, tally)
-        notes = store.notes
-        if new_layers:
-            notes += (f"layers that this project did not have: {', '.join(new_layers.values())}",)
-        return _report(file, store, ready.troubles, notes, tally)
+        taking = SqlewTaking(store, self._workplace, now, write=not preview)
+        return self._take(file, store, taking, progress)
 
     def bazinga(
         self,
@@ -122,79 +98,62 @@ class Importing:
             InvalidInput: it holds no such project.
         """
         from satchel.keep.importing.bazinga import read_bazinga
-        from satchel.keep.importing.bazinga_keeping import BazingaKeeping, Links
-        from satchel.keep.importing.bazinga_preparing import BazingaPreparation
         from satchel.keep.importing.bazinga_tables import find_database
+        from satchel.keep.importing.bazinga_taking import BazingaTaking
 
-        work = self._workplace
-        now = work.clock()
+        now = self._workplace.clock()
         file = find_database(path)
         store = read_bazinga(file, source_project)
-        ready = BazingaPreparation(store, work)
-        tally = _Tally(store.kinds, write=not preview, progress=progress, total=ready.total)
-        links = Links()
+        taking = BazingaTaking(store, self._workplace, now, write=not preview)
+        return self._take(file, store, taking, progress)
 
-        def keeping(transaction: Transaction, project_id: int | None) -> BazingaKeeping:
-            return BazingaKeeping(transaction, project_id, now, links, write=not preview)
-
-        self._take("runs", ready.runs, lambda *at: keeping(*at).runs, now, tally)
-        self._take("packages", ready.packages, lambda *at: keeping(*at).packages, now, tally)
-        for batch in _batches(ready.superseding):
-            with self._transaction(now, write=not preview) as at:
-                keeping(*at).supersede(batch)
-        self._take("error_patterns", ready.patterns, lambda *at: keeping(*at).patterns, now, tally)
-        self._take("strategies", ready.strategies, lambda *at: keeping(*at).strategies, now, tally)
-        self._take("deliveries", ready.deliveries, lambda *at: keeping(*at).deliveries, now, tally)
-        return _report(file, store, ready.troubles, (*store.notes, *ready.notes), tally)
-
-    def _take(
-        self,
-        kind: str,
-        items: Sequence[Item],
-        keeper: Callable[[Transaction, int | None], Callable[[Sequence[Item]], list[Verdict]]],
-        now: int,
-        tally: _Tally,
-    ) -> None:
-        for batch in _batches(items):
-            with self._transaction(now, write=tally.write) as at:
-                verdicts = keeper(*at)(batch)
-            tally.add(kind, verdicts)
+    def _take(self, file: Path, store: ForeignStore, taking: Taking, progress: Progress | None) -> Imported:
+        steps = taking.steps()
+        outcomes: dict[str, Counter[Outcome]] = {kind: Counter() for kind in store.kinds}
+        verdicts: list[Verdict] = []
+        total = sum(len(step.items) for step in steps if step.kind is not None)
+        for step in steps:
+            for batch in _batches(step.items):
+                with self._transaction(taking) as (transaction, project_id):
+                    done = taking.take(transaction, project_id, step, batch)
+                if step.kind is None:
+                    continue
+                outcomes[step.kind].update(verdict.outcome for verdict in done)
+                verdicts += done
+                if progress is not None:
+                    progress(len(verdicts), total)
+        return Imported(
+            source=file,
+            format=store.format,
+            source_project=store.project,
+            states=sum(verdict.states for verdict in verdicts),
+            kinds=tuple(map(_counted, store.kinds, store.rows, outcomes.values())),
+            conflicts=tuple(verdict.conflict for verdict in verdicts if verdict.conflict is not None),
+            # what was refused for the secret in it is quoted here
+            troubles=tuple(
+                replace(one, row=redact(one.row).text, reason=redact(one.reason).text) for one in taking.troubles
+            ),
+            notes=(*store.notes, *taking.notes),
+            not_taken=store.not_taken,
+            done=taking.write,
+        )
 
     @contextmanager
-    def _transaction(self, now: int, *, write: bool) -> Iterator[tuple[Transaction, int | None]]:
+    def _transaction(self, taking: Taking) -> Iterator[tuple[Transaction, int | None]]:
         """Open a transaction, and find the project that it is about; before the first write there may be none."""
         work = self._workplace
-        if write:
+        if taking.write:
             with work.engine.write() as transaction:
-                yield transaction, projects.ensure(transaction, work, now).id
+                yield transaction, projects.ensure(transaction, work, taking.now).id
         else:
             with work.engine.read() as transaction:
                 found = projects.find(transaction, work)
                 yield transaction, None if found is None else found.id
 
 
-class _Tally:
-    """What has become of the items so far."""
-
-    def __init__(self, kinds: Sequence[str], *, write: bool, progress: Progress | None, total: int) -> None:
-        self.write = write
-        self.outcomes: dict[str, Counter[Outcome]] = {kind: Counter() for kind in kinds}
-        self.conflicts: list[ImportConflict] = []
-        self.states = 0
-        self._progress = progress
-        self._total = total
-
-    def add(self, kind: str, verdicts: list[Verdict]) -> None:
-        self.outcomes[kind].update(verdict.outcome for verdict in verdicts)
-        self.conflicts.extend(verdict.conflict for verdict in verdicts if verdict.conflict is not None)
-        self.states += sum(verdict.states for verdict in verdicts)
-        if self._progress is not None:
-            self._progress(sum(counter.total() for counter in self.outcomes.values()), self._total)
-
-
-def _batches(items: Sequence[Item]) -> Iterable[list[Item]]:
+def _batches(items: Sequence[Ready[Any, Any]]) -> Iterable[list[Ready[Any, Any]]]:
     """Split items into batches, each of at most :data:`CHANGES_PER_TRANSACTION` changes, or of one item."""
-    batch: list[Item] = []
+    batch: list[Ready[Any, Any]] = []
     weight = 0
     for item in items:
         if batch and weight + item.weight > CHANGES_PER_TRANSACTION:
@@ -206,33 +165,13 @@ def _batches(items: Sequence[Item]) -> Iterable[list[Item]]:
         yield batch
 
 
-def _report(
-    file: Path, store: ForeignStore, troubles: Sequence[Trouble], notes: Sequence[str], tally: _Tally
-) -> Imported:
-    kinds: list[KindImported] = []
-    for name, rows in zip(store.kinds, store.rows, strict=True):
-        outcomes = tally.outcomes[name]
-        kinds.append(
-            KindImported(
-                kind=name,
-                rows=rows,
-                added=outcomes[Outcome.ADDED],
-                updated=outcomes[Outcome.UPDATED],
-                present=outcomes[Outcome.PRESENT],
-                conflicts=outcomes[Outcome.CONFLICT],
-                left_out=rows - outcomes.total(),
-            )
-        )
-    return Imported(
-        source=file,
-        format=store.format,
-        source_project=store.project,
-        states=tally.states,
-        kinds=tuple(kinds),
-        conflicts=tuple(tally.conflicts),
-        # what was refused for the secret in it is quoted here
-        troubles=tuple(replace(one, row=redact(one.row).text, reason=redact(one.reason).text) for one in troubles),
-        notes=tuple(notes),
-        not_taken=store.not_taken,
-        done=tally.write,
+def _counted(kind: str, rows: int, outcomes: Counter[Outcome]) -> KindImported:
+    return KindImported(
+        kind=kind,
+        rows=rows,
+        added=outcomes[Outcome.ADDED],
+        updated=outcomes[Outcome.UPDATED],
+        present=outcomes[Outcome.PRESENT],
+        conflicts=outcomes[Outcome.CONFLICT],
+        left_out=rows - outcomes.total(),
     )

@@ -8,9 +8,11 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TypeVar
 
-from satchel.keep.importing.records import ForeignDecision, ForeignState
+from satchel.keep.importing.sqlew_records import ForeignDecision, ForeignState, named, time
 from satchel.keep.importing.sqlew_tables import Names, SqlewTables, milliseconds
+from satchel.keep.importing.tables import Row, column, columns
 from satchel.keep.importing.values import Unreadable, described, number_of, one_of, optional_text, text_of
 from satchel.store.foreign import Value
 
@@ -19,22 +21,50 @@ _LATER_STATUSES = {4: "in_progress", 5: "in_review", 6: "implemented"}
 """Of sqlew 5, whose own hooks write the last two as active."""
 
 
-@dataclass(frozen=True, slots=True)
+def _key(value: Value, _: str) -> int:
+    key_id = number_of(value)
+    if key_id is None:
+        raise Unreadable("it belongs to no key")
+    return key_id
+
+
+def _recorded_key(_: Row[SqlewTables], key: Value, value: Value) -> int:
+    key_id = _key(key, "key_id")
+    if value == "":
+        raise Unreadable("its value is empty: sqlew 3.9 and later record none for a number")
+    return key_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Past:
     """A row of the history."""
 
-    id: int
-    at: int
-    value: str
-    version: str | None
-    agent: str | None
+    key_id: int = columns("key_id", "value", read=_recorded_key)
+    id: int = columns("id", read=lambda _, value: number_of(value) or 0)
+    at: int = time()
+    value: str = column("value", text_of)
+    version: str | None = column("version", optional_text)
+    agent: str | None = named("agent_id", "agents")
 
 
-@dataclass(frozen=True, slots=True)
+def _reasons(_: Row[SqlewTables], why: Value, alternatives: Value, tradeoffs: Value) -> str:
+    parts = [text_of(why, "rationale")]
+    parts += _listed("Alternatives considered", alternatives)
+    parts += _listed("Trade-offs", tradeoffs)
+    return "\n".join(parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Rationale:
-    at: int
-    id: int
-    text: str
+    """A row that says why a key was decided so."""
+
+    key_id: int = column("decision_key_id", _key)
+    text: str = columns("rationale", "alternatives_considered", "tradeoffs", read=_reasons)
+    at: int = time("ts|decision_date")
+    id: int = columns("id", read=lambda _, value: number_of(value) or 0)
+
+
+_OfKey = TypeVar("_OfKey", _Past, _Rationale)
 
 
 class DecisionReader:
@@ -45,20 +75,18 @@ class DecisionReader:
         unchanged: how many rows of the history were dropped because what followed was the same.
     """
 
-    def __init__(self, tables: SqlewTables, agents: Names, layers: Names) -> None:
+    def __init__(self, tables: SqlewTables) -> None:
         self._tables = tables
-        self._agents = agents
-        self._layers = layers
         self.rows = 0
         self.unchanged = 0
 
     def read(self) -> tuple[ForeignDecision, ...]:
         """Return every decision that can be read, by the numbers of their keys."""
-        keys = self._tables.names("context_keys", "key|key_name")
+        keys = self._tables.names("context_keys")
         numbers = self._values("decisions_numeric", ())
         texts = self._values("decisions", numbers.keys())
-        history = self._history()
-        rationales = self._rationales()
+        history = _by_key(self._tables.read(_Past, "decision_history", "id"))
+        rationales = _by_key(self._tables.read(_Rationale, "decision_context", "id"))
         tags = self._linked("decision_tags", "tag_id", self._tables.names("tags"))
         scopes = self._linked("decision_scopes", "scope_id", self._tables.names("scopes"))
         every = sorted(texts.keys() | numbers.keys())
@@ -135,9 +163,9 @@ class DecisionReader:
         return ForeignState(
             value=text_of(value, "value") if table == "decisions" else _finite(value),
             version=optional_text(version, "version"),
-            status=one_of(status, _STATUSES, "status", _ACTIVE),
-            layer=self._layers.get(layer, "layer_id", table, row),
-            agent=self._agents.get(agent, "agent_id", table, row),
+            status=one_of(status, "status", _STATUSES, _ACTIVE),
+            layer=self._tables.known("layers").get(layer, "layer_id", table, row),
+            agent=self._tables.known("agents").get(agent, "agent_id", table, row),
             rationale=None,
             set_at=milliseconds(at),
         )
@@ -154,32 +182,6 @@ class DecisionReader:
         reason = f"{key!r} has both a number and a text: the {current} is newer and current, the other became history"
         self._tables.trouble("decisions_numeric", f"key of {key!r}", reason, left_out=False)
         return known
-
-    def _history(self) -> dict[int, list[_Past]]:
-        """Return the readable rows of the history of each key, the oldest first."""
-        found: dict[int, list[_Past]] = defaultdict(list)
-        for number, key, value, agent, version, at in self._tables.rows(
-            "decision_history", "id", "key_id", "value", "agent_id", "version", "ts"
-        ):
-            row = f"id {described(number)}"
-            try:
-                key_id = number_of(key)
-                if key_id is None:
-                    raise Unreadable("it belongs to no key")
-                if value == "":
-                    raise Unreadable("its value is empty: sqlew 3.9 and later record none for a number")
-                found[key_id].append(
-                    _Past(
-                        id=number_of(number) or 0,
-                        at=milliseconds(at),
-                        value=text_of(value, "value"),
-                        version=optional_text(version, "version"),
-                        agent=self._agents.get(agent, "agent_id", "decision_history", row),
-                    )
-                )
-            except Unreadable as error:
-                self._tables.trouble("decision_history", row, str(error))
-        return {key: sorted(rows, key=lambda row: (row.at, row.id)) for key, rows in found.items()}
 
     def _earlier(self, past: Sequence[_Past], known: ForeignState, *, is_number: bool) -> list[ForeignState]:
         """Turn rows of the history into states; what sqlew did not record is as in the oldest state that is known."""
@@ -225,23 +227,13 @@ class DecisionReader:
     def _keys_of_decisions(self) -> dict[int | None, int | None]:
         return {number_of(number): number_of(key) for number, key in self._tables.rows("decisions", "id", "key_id")}
 
-    def _rationales(self) -> dict[int, list[_Rationale]]:
-        """Return why each key was decided so, the oldest first."""
-        found: dict[int, list[_Rationale]] = defaultdict(list)
-        columns = ("id", "decision_key_id", "rationale", "alternatives_considered", "tradeoffs", "ts|decision_date")
-        for number, key, why, alternatives, tradeoffs, at in self._tables.rows("decision_context", *columns):
-            row = f"id {described(number)}"
-            try:
-                key_id = number_of(key)
-                if key_id is None:
-                    raise Unreadable("it belongs to no key")
-                parts = [text_of(why, "rationale")]
-                parts += _listed("Alternatives considered", alternatives)
-                parts += _listed("Trade-offs", tradeoffs)
-                found[key_id].append(_Rationale(milliseconds(at), number_of(number) or 0, "\n".join(parts)))
-            except Unreadable as error:
-                self._tables.trouble("decision_context", row, str(error))
-        return {key: sorted(why, key=lambda one: (one.at, one.id)) for key, why in found.items()}
+
+def _by_key(rows: Sequence[_OfKey]) -> dict[int, list[_OfKey]]:
+    """Return the rows of each key, the oldest first."""
+    found: dict[int, list[_OfKey]] = defaultdict(list)
+    for row in rows:
+        found[row.key_id].append(row)
+    return {key: sorted(of_key, key=lambda one: (one.at, one.id)) for key, of_key in found.items()}
 
 
 def _with_rationales(states: Sequence[ForeignState], rationales: Sequence[_Rationale]) -> tuple[ForeignState, ...]:

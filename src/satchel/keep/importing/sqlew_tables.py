@@ -15,17 +15,23 @@ The names of sqlew's own architecture document are read too: ``key_name``, ``is_
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Mapping
 
-from satchel.base.errors import Conflict, InvalidInput, StoreForeign, unknown_name
-from satchel.keep.importing.records import Trouble
-from satchel.keep.importing.values import Unreadable, described, number_of, rows_of
+from satchel.base.errors import InvalidInput
+from satchel.keep.importing.tables import ForeignTables
+from satchel.keep.importing.values import Unreadable, described, number_of
 from satchel.keep.names import check_identifier
 from satchel.store.foreign import ForeignDatabase, Value
 
 _MASTERS = frozenset(
     {"agents", "files", "context_keys", "constraint_categories", "layers", "tags", "scopes", "projects"}
 )
+_NAME_COLUMNS = {"context_keys": "key|key_name", "files": "path"}
+"""What the column of the names is called where that is not ``name``."""
+
+_UNCHECKED = frozenset({"files"})
+"""Masters whose names need not be such as Satchel accepts."""
+
 _OWNED = ("decisions", "decisions_numeric", "decision_history", "constraints", "file_changes")
 """What tells which projects hold anything."""
 
@@ -35,119 +41,64 @@ _READ = _MASTERS.union(
 _PREFIXES = (("v4_", "v4_"), ("m_", "t_"), ("", ""))
 """Of the master tables and of the others; where a migration left two sets, the first is the current one."""
 
-_MAX_NAMED = 12
 _NEWEST_SECONDS = 253_402_300_799
 """The end of the year 9999."""
 
 
-class SqlewTables:
-    """The tables of one sqlew database, by the names of version 1.0.
+class SqlewTables(ForeignTables):
+    """The tables of one sqlew database, by the names of version 1.0."""
 
-    Attributes:
-        project: the number and name of the project that is read, or None where the database knows no projects.
-        troubles: what could not be read so far.
-    """
+    tells_projects = "knows"
 
     def __init__(self, database: ForeignDatabase, where: str) -> None:
-        self._database = database
-        self.troubles: list[Trouble] = []
-        self.project: tuple[int, str] | None = None
+        super().__init__(database)
+        self._known: dict[str, Names] = {}
         for masters, others in _PREFIXES:
             if f"{masters}context_keys" in database.tables and f"{others}decisions" in database.tables:
                 self._masters, self._others = masters, others
                 return
-        names = list(database.tables)
-        listed = ", ".join(names[:_MAX_NAMED]) + (", ..." if len(names) > _MAX_NAMED else "")
-        raise StoreForeign(
-            f"{where} is no sqlew database: it has {f'the tables {listed}' if names else 'no tables'}",
-            "One has decisions and context_keys, with or without a prefix; nothing was imported",
-        )
+        raise self.not_of("sqlew", where, "decisions and context_keys, with or without a prefix")
 
     def name(self, table: str) -> str:
         """Return what a table is called in this database."""
         return (self._masters if table in _MASTERS else self._others) + table
 
-    def has(self, table: str, *columns: str) -> bool:
-        """Whether there is a table with all of these columns."""
-        found = self._database.tables.get(self.name(table))
-        return found is not None and set(columns) <= set(found)
+    def row_name(self, column: str, value: Value) -> str:
+        """Return what tells a row from others in a report."""
+        return f"{column} {described(value)}"
 
-    def count(self, table: str) -> int:
-        """Return how many rows of the project a table has."""
-        if self.project is not None and self.has(table, "project_id"):
-            return sum(1 for _ in self.rows(table, "project_id"))
-        return self._database.count(self.name(table)) if self.has(table) else 0
+    def is_owned(self, table: str) -> bool:
+        """Whether the rows of a table name their project, of which one was chosen."""
+        return self.owner is not None and self.has(table, "project_id")
 
-    def rows(self, table: str, *columns: str) -> Iterator[tuple[Value, ...]]:
-        """Return columns of the project's rows of a table; a column it lacks is None, a table it lacks is empty.
+    def names(self, table: str) -> Names:
+        """Return the names of a master table; projects share their numbers, so those of all are there."""
+        rows = self.everybodys(table, "id", _NAME_COLUMNS.get(table, "name"))
+        return Names(self, table, {number: name for number, name in rows if isinstance(number, int)})
 
-        Args:
-            columns: names; of ``one|other`` the first that is there.
-        """
-        if self.project is None or not self.has(table, "project_id"):
-            yield from self._everybodys(table, *columns)
-            return
-        for project, *values in self._everybodys(table, "project_id", *columns):
-            if project == self.project[0]:
-                yield tuple(values)
+    def known(self, table: str) -> Names:
+        """Return the same, read once, so that what is wrong with a name is reported once."""
+        if table not in self._known:
+            self._known[table] = self.names(table)
+        return self._known[table]
 
-    def _everybodys(self, table: str, *columns: str) -> Iterator[tuple[Value, ...]]:
-        """Return columns of all rows of a table, whatever the project."""
-        return rows_of(self._database, self.name(table), *columns)
-
-    def names(self, table: str, column: str = "name", *, checked: bool = True) -> Names:
-        """Return the names of a master table; projects share their numbers, so those of all are there.
-
-        Args:
-            checked: whether they must be such as Satchel accepts.
-        """
-        rows = self._everybodys(table, "id", column)
-        return Names(self, table, {number: name for number, name in rows if isinstance(number, int)}, checked)
-
-    def trouble(self, table: str, row: str, reason: str, *, left_out: bool = True) -> None:
-        """Report what could not be read."""
-        self.troubles.append(Trouble(self.name(table), row, reason, left_out))
-
-    def choose_project(self, wanted: str | None) -> None:
-        """Read only one project from now on.
-
-        Args:
-            wanted: its name; None takes the only one that holds anything.
-
-        Raises:
-            Conflict: several projects hold something, and none was named.
-            InvalidInput: there is no such project.
-        """
+    def projects(self) -> tuple[Mapping[int, str], Collection[Value]]:
+        """Return the projects by their numbers, and the numbers of those that hold anything."""
         names: dict[int, str] = {}
         if self.has("decisions", "project_id"):
-            rows = self._everybodys("projects", "id", "name")
+            rows = self.everybodys("projects", "id", "name")
             names = {number: name for number, name in rows if isinstance(number, int) and isinstance(name, str)}
         if not names:
-            if wanted is not None:
-                raise InvalidInput(
-                    f"this database knows no projects, so none is called {wanted!r}", "Leave the source project out"
-                )
-            return
-        holding = {row[0] for table in _OWNED if self.has(table, "project_id") for row in self._projects_of(table)}
+            return {}, ()
+        holding = {row[0] for table in _OWNED for row in self.everybodys(table, "project_id")}
         for number in sorted(number for number in holding if isinstance(number, int) and number not in names):
             self.trouble("projects", f"id {number}", "rows belong to this project, which is not listed")
-        chosen = [
-            number
-            for number, name in sorted(names.items())
-            if (number in holding if wanted is None else name == wanted)
-        ]
-        if not chosen and wanted is not None:
-            raise unknown_name("source project", wanted, names.values())
-        if len(chosen) > 1:
-            raise Conflict(
-                f"this database holds {len(chosen)} projects: {', '.join(names[number] for number in chosen)}",
-                "Name the one to import with --source-project",
-            )
-        number = chosen[0] if chosen else min(names)
-        self.project = number, names[number]
+        return names, holding
 
-    def _projects_of(self, table: str) -> Iterator[tuple[Value, ...]]:
-        return self._everybodys(table, "project_id")
+    @property
+    def project_id(self) -> int:
+        """The number of the project that is read; 1, which an upgrade gives the first, where there are none."""
+        return self.owner if isinstance(self.owner, int) else 1
 
     @property
     def format(self) -> str:
@@ -168,19 +119,16 @@ class SqlewTables:
 
     def not_taken(self) -> tuple[tuple[str, int], ...]:
         """Return the tables with rows that nothing here corresponds to, in no format, and how many rows they have."""
-        read = {prefix + table for pair in _PREFIXES for prefix in pair for table in _READ}
-        counted = ((name, self._database.count(name)) for name in self._database.tables if name not in read)
-        return tuple((name, rows) for name, rows in counted if rows)
+        return self.not_among({prefix + table for pair in _PREFIXES for prefix in pair for table in _READ})
 
 
 class Names:
     """The names of one master table, by their numbers; what is wrong with one is reported when it is used."""
 
-    def __init__(self, tables: SqlewTables, table: str, names: dict[int, Value], checked: bool) -> None:
+    def __init__(self, tables: SqlewTables, table: str, names: dict[int, Value]) -> None:
         self._tables = tables
         self._table = table
         self._names = names
-        self._checked = checked
         self._reported: set[int] = set()
 
     def need(self, number: Value, field: str) -> str:
@@ -203,7 +151,7 @@ class Names:
         name = self._names[number]
         if not isinstance(name, str):
             raise Unreadable(f"the name of {self._tables.name(self._table)} {number} is {described(name)}")
-        if not self._checked:
+        if self._table in _UNCHECKED:
             return name
         try:
             return check_identifier(name, f"the name of {self._tables.name(self._table)} {number}")

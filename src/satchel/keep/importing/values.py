@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from hashlib import blake2b
 
-from satchel.store.foreign import ForeignDatabase, Value
+from satchel.store.foreign import Value
 
 
 class Unreadable(Exception):
     """A row cannot be read; the text says why."""
-
-
-def rows_of(database: ForeignDatabase, table: str, *columns: str) -> Iterator[tuple[Value, ...]]:
-    """Return columns of all rows of a table; a column it lacks is None, a table it lacks is empty.
-
-    Args:
-        columns: names; of ``one|other`` the first that is there.
-    """
-    there = database.tables.get(table, ())
-    chosen = [next((name for name in names.split("|") if name in there), None) for names in columns]
-    asked = [name for name in chosen if name is not None]
-    if not asked:
-        return
-    for row in database.rows(table, asked):
-        values = iter(row)
-        yield tuple(None if name is None else next(values) for name in chosen)
 
 
 def identity(tool: str, kind: str, *parts: object) -> bytes:
@@ -52,7 +35,7 @@ def described(value: Value) -> str:
     return "no readable text" if isinstance(value, bytes) else repr(value)[:60]
 
 
-def one_of(value: Value, most: int, field: str, default: int | None = None) -> int:
+def one_of(value: Value, field: str, most: int, default: int | None = None) -> int:
     """Return the number of an enumeration, from 1.
 
     Raises:

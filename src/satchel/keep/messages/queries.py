@@ -9,7 +9,8 @@ from satchel.base.errors import InvalidInput, nearest, unknown_name
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep import filters
-from satchel.keep.listing import Filter, ListFilters, Listing, View
+from satchel.keep.common_filters import ListFilters
+from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.messages.records import MESSAGE_TYPES, Message
 from satchel.keep.messages.visibility import (
     ALIVE,
@@ -113,7 +114,7 @@ def _arms(view: View) -> tuple[Sequence[int], int] | None:
     if not unread:
         arms[1] = f"{arms[1]} AND {NOT_GONE}"
     tops = [asked.offset + asked.limit] * len(arms)
-    if asked.chosen.keys() - {"unread"} or asked.since is not None or asked.after_seq is not None:
+    if asked.chosen.keys() - {"unread"} or asked.common or asked.after_seq is not None:
         sums = " + ".join(f"(SELECT count(*) FROM agent_messages m WHERE {arm})" for arm in arms)
         row = view.transaction.one(f"SELECT {sums}", view.values)
         assert row is not None
@@ -161,7 +162,8 @@ def load(transaction: Transaction, reader: Reader, number: int) -> Message:
 
 
 def _message(row: Row, score: float | None) -> Message:
-    number, uid, seq, sender, to, kind, priority, text, stored, reply_to, thread, created, expires, read_at = row
+    """Turn a row of :data:`_COLUMNS`, which stand in the order of the fields, into a record."""
+    number, uid, seq, sender, to, kind, priority, text, stored, *rest = row
     payload: object = stored
     notes: tuple[str, ...] = ()
     if stored is not None:
@@ -169,24 +171,9 @@ def _message(row: Row, score: float | None) -> Message:
             payload = json.loads(stored)
         except (ValueError, RecursionError):  # as a row written by other means may be
             notes = (f"the payload of {Kind.MESSAGE.ref(number)} is no JSON; it is shown as text",)
-    return Message(
-        number,
-        uid.hex(),
-        seq,
-        sender,
-        to,
-        MESSAGE_TYPES[kind - 1],
-        PRIORITIES[priority - 1],
-        text,
-        payload,
-        reply_to,
-        thread,
-        created,
-        expires,
-        read_at,
-        score,
-        notes,
-    )
+    rest += [score, notes]
+    names = MESSAGE_TYPES[kind - 1], PRIORITIES[priority - 1]
+    return Message(number, uid.hex(), seq, sender, to, *names, text, payload, *rest)
 
 
 LISTING = Listing(

@@ -15,7 +15,7 @@ from satchel.keep.messages import queries, updates, visibility
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 from satchel.keep.messages.updates import Draft, Unread
 from satchel.keep.messages.visibility import Reader
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service
 from satchel.keep.texts import check_content
 from satchel.store.transaction import Transaction
 
@@ -29,11 +29,8 @@ EVERYONE = "all"
 MAX_MARKED = 500
 
 
-class Messages:
+class Messages(Service):
     """What agents tell each other: to one of them, or to all."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def send(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput
@@ -97,16 +97,6 @@ def _parsed(text: str) -> object:
         raise InvalidInput(f"payload cannot be read: {error}", "Give what JSON can hold") from None
 
 
-_INSERT = """
-    INSERT INTO agent_messages
-        (uid, seq, project_id, from_agent_id, to_agent_id, type, priority, message, payload, reply_to, thread_id,
-         expires_at, read_expires_at, created_at)
-    VALUES
-        (:uid, :seq, :project, :sender, :to, :type, :priority, :message, :payload, :reply_to, :thread,
-         :expires, :read_expires, :now)
-"""
-
-
 def insert(
     transaction: Transaction,
     project_id: int,
@@ -129,23 +119,23 @@ def insert(
     uid, seq = uid or os.urandom(16), next_seq(transaction, project_id)
     expires = retention.expires_at(kept_from, retention.unread_messages_hours)
     read_expires = min(expires, retention.expires_at(kept_from, retention.messages_hours))
-    number = transaction.insert(
-        _INSERT,
+    number = transaction.add(
+        "agent_messages",
         {
             "uid": uid,
             "seq": seq,
-            "project": project_id,
-            "sender": draft.sender_id,
-            "to": draft.to_id,
+            "project_id": project_id,
+            "from_agent_id": draft.sender_id,
+            "to_agent_id": draft.to_id,
             "type": draft.type,
             "priority": draft.priority,
             "message": draft.message,
             "payload": draft.payload,
             "reply_to": draft.reply_to,
-            "thread": draft.thread_id,
-            "expires": expires,
-            "read_expires": read_expires,
-            "now": now,
+            "thread_id": draft.thread_id,
+            "expires_at": expires,
+            "read_expires_at": read_expires,
+            "created_at": now,
         },
     )
     documents.add(
@@ -230,39 +220,6 @@ def mark(transaction: Transaction, agent_id: int, unread: Sequence[Unread], now:
     documents.set_expiry(transaction, Kind.MESSAGE, sooner)
 
 
-def searchable_texts(transaction: Transaction, numbers: Iterable[int]) -> dict[int, str]:
-    """Return what can be searched of messages, by their numbers; those that are gone are left out."""
-    listed = ", ".join(map(str, numbers))
-    rows = transaction.all(f"SELECT id, message, payload FROM agent_messages WHERE id IN ({listed})")
-    return {number: _searchable(message, payload) for number, message, payload in rows}
-
-
-def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
-    """Return what the search documents should know of the messages after a number, at most so many, in order."""
-    rows = transaction.all(
-        """
-        SELECT id, seq, project_id, message, payload, created_at, type, from_agent_id, expires_at
-        FROM agent_messages WHERE id > :after ORDER BY id LIMIT :most
-        """,
-        {"after": after, "most": most},
-    )
-    return [
-        Document(
-            Kind.MESSAGE,
-            number,
-            seq,
-            project,
-            None,
-            _searchable(message, payload),
-            created,
-            type=kind,
-            agent_id=sender,
-            expires_at=expires,
-        )
-        for number, seq, project, message, payload, created, kind, sender, expires in rows
-    ]
-
-
 def _searchable(message: str, payload: str | None) -> str:
     """Return a message and the texts in its payload, without the names of objects."""
     if payload is None:
@@ -271,6 +228,11 @@ def _searchable(message: str, payload: str | None) -> str:
         return "\n".join((message, *json_texts(json.loads(payload))))
     except (ValueError, RecursionError):
         return f"{message}\n{payload}"
+
+
+DOCUMENTS = documents.Source(
+    Kind.MESSAGE, "message, payload", _searchable, type="type", agent_id="from_agent_id", expires_at="expires_at"
+)
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:

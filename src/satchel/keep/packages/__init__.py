@@ -9,7 +9,6 @@ from satchel.keep.packages.records import (
     PackagePage,
 )
 from satchel.keep.packages.service import Packages
-from satchel.keep.packages.updates import delete, load_documents, searchable_texts
 
 __all__ = [
     "EVENTS",
@@ -19,7 +18,4 @@ __all__ = [
     "PackageContent",
     "PackagePage",
     "Packages",
-    "delete",
-    "load_documents",
-    "searchable_texts",
 ]

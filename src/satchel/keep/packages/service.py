@@ -11,7 +11,7 @@ from satchel.base.paging import check_whole
 from satchel.base.vocabulary import PRIORITIES, priority_number
 from satchel.find.kind import Kind
 from satchel.keep import projects, runs
-from satchel.keep.names import check_identifier, ensure_agent
+from satchel.keep.names import author_number, check_agent
 from satchel.keep.packages import contents, updates
 from satchel.keep.packages.records import (
     DEFAULT_PRIORITY,
@@ -22,7 +22,7 @@ from satchel.keep.packages.records import (
     PackagePage,
     priority_after,
 )
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service
 
 if TYPE_CHECKING:
     from satchel.keep.packages.queries import PackageFilters
@@ -35,11 +35,8 @@ MAX_BYTES = 64 * 1024 * 1024
 """The largest package that can be read at all."""
 
 
-class Packages:
+class Packages(Service):
     """Files and texts that agents hand to each other."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def save(
         self,
@@ -84,15 +81,14 @@ class Packages:
         new = updates.prepare(summary, path, content, type, priority, task_id, consumers, work)
         old = None if supersedes is None else Kind.PACKAGE.number_of(supersedes)
         run_id = None if run_id is None else runs.check_run_id(run_id)
-        agent = work.agent if agent is None else agent
-        agent = None if agent is None else check_identifier(agent, "agent")
+        agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             if old is not None:
                 updates.check_superseded(transaction, project.id, run, old)
-            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
+            author = author_number(transaction, project.id, agent, now)
             number = updates.insert(transaction, project.id, run.id, author, new, now)
             if old is not None:
                 updates.set_superseded(transaction, project.id, [old], number, now)

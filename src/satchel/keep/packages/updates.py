@@ -130,27 +130,22 @@ def insert(
         Its number.
     """
     seq = next_seq(transaction, project_id)
-    number = transaction.insert(
-        """
-        INSERT INTO context_packages
-            (uid, seq, project_id, run_id, task_id, type, priority, summary, content_path, content, producer_id,
-             created_at, updated_at)
-        VALUES
-            (:uid, :seq, :project, :run, :task, :type, :priority, :summary, :path, :content, :agent, :now, :now)
-        """,
+    number = transaction.add(
+        "context_packages",
         {
             "uid": uid or os.urandom(16),
             "seq": seq,
-            "project": project_id,
-            "run": run,
-            "task": new.task_id,
+            "project_id": project_id,
+            "run_id": run,
+            "task_id": new.task_id,
             "type": new.type,
             "priority": new.priority,
             "summary": new.summary,
-            "path": new.path,
+            "content_path": new.path,
             "content": new.content,
-            "agent": agent,
-            "now": now,
+            "producer_id": agent,
+            "created_at": now,
+            "updated_at": now,
         },
     )
     transaction.many(
@@ -306,43 +301,19 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
         documents.remove(transaction, Kind.PACKAGE, [number])
 
 
-def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    """Return what can be searched of packages, by their numbers; those that are gone are left out."""
-    rows = transaction.all(
-        f"SELECT id, summary, content FROM context_packages WHERE id IN ({', '.join(map(str, numbers))})"
-    )
-    return {number: _searchable(summary, content) for number, summary, content in rows}
-
-
-def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
-    """Return what the search documents should know of the packages after a number, at most so many, in order."""
-    rows = transaction.all(
-        """
-        SELECT id, seq, project_id, run_id, summary, content, created_at, type, producer_id, task_id, content_path,
-            superseded_by
-        FROM context_packages WHERE id > :after ORDER BY id LIMIT :most
-        """,
-        {"after": after, "most": most},
-    )
-    return [
-        Document(
-            Kind.PACKAGE,
-            number,
-            seq,
-            project,
-            run,
-            _searchable(summary, content),
-            created,
-            type=kind,
-            agent_id=agent,
-            task_id=task,
-            file=path,
-            status=documents.LIVE if superseded_by is None else documents.SUPERSEDED,
-        )
-        for number, seq, project, run, summary, content, created, kind, agent, task, path, superseded_by in rows
-    ]
-
-
 def _searchable(summary: str, content: str | None) -> str:
     # a file may change or go at any time, so its text is nothing that an index could stay true to
     return summary if content is None else f"{summary}\n{content}"
+
+
+DOCUMENTS = documents.Source(
+    Kind.PACKAGE,
+    "summary, content",
+    _searchable,
+    run_id="run_id",
+    type="type",
+    agent_id="producer_id",
+    task_id="task_id",
+    file="content_path",
+    status=documents.STATUS_BY_HEIR,
+)

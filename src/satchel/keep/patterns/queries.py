@@ -8,7 +8,8 @@ from satchel.base.errors import unknown_name
 from satchel.base.text import check_name
 from satchel.find.kind import Kind
 from satchel.keep import filters
-from satchel.keep.listing import Filter, ListFilters, Listing, View
+from satchel.keep.common_filters import ListFilters
+from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.patterns.preparing import check_lang
 from satchel.keep.patterns.records import COLUMNS, LEAST, STATES, WEAK, ErrorPattern, pattern_of
 from satchel.keep.patterns.updates import solutions_of

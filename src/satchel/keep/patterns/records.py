@@ -183,41 +183,13 @@ SOLUTION_SOURCE = "error_solutions s LEFT JOIN agents a ON a.id = s.agent_id"
 
 
 def pattern_of(row: Row, solutions: Sequence[Solution], *, score: float | None = None) -> ErrorPattern:
-    """Turn a row of :data:`COLUMNS` into a record."""
-    number, uid, seq, pattern_hash, error_type, message, example, lang, occurrences, days, seen, expires, created = row
-    return ErrorPattern(
-        id=number,
-        uid=uid.hex(),
-        seq=seq,
-        hash=pattern_hash,
-        error_type=error_type,
-        message=message,
-        example=example,
-        lang=lang,
-        occurrences=occurrences,
-        ttl_days=days,
-        last_seen=seen,
-        expires_at=expires,
-        created_at=created,
-        solutions=tuple(solutions),
-        score=score,
-    )
+    """Turn a row of :data:`COLUMNS`, which stand in the order of the fields, into a record."""
+    number, uid, *rest = row
+    rest += [tuple(solutions), score]
+    return ErrorPattern(number, uid.hex(), *rest)
 
 
 def solution_of(row: Row) -> Solution:
-    """Turn a row of :data:`SOLUTION_COLUMNS` into a record."""
-    number, uid, seq, pattern, text, confidence, confirmed, failed, state, agent, created, updated = row
-    return Solution(
-        id=number,
-        uid=uid.hex(),
-        seq=seq,
-        pattern_id=pattern,
-        text=text,
-        confidence=confidence,
-        confirmed=confirmed,
-        failed=failed,
-        state=STATES[state - 1],
-        agent=agent,
-        created_at=created,
-        updated_at=updated,
-    )
+    """Turn a row of :data:`SOLUTION_COLUMNS`, which stand in the order of the fields, into a record."""
+    number, uid, seq, pattern, text, confidence, confirmed, failed, state, *rest = row
+    return Solution(number, uid.hex(), seq, pattern, text, confidence, confirmed, failed, STATES[state - 1], *rest)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Unpack
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.find.kind import Kind
 from satchel.keep import expiry, projects, runs
-from satchel.keep.names import check_identifier, ensure_agent
+from satchel.keep.names import author_number, check_agent, check_identifier
 from satchel.keep.patterns import loops, updates
 from satchel.keep.patterns.loops import Loop
 from satchel.keep.patterns.preparing import prepare
 from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution, solution_number
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Service
 from satchel.keep.texts import check_content
 
 if TYPE_CHECKING:
@@ -25,11 +25,8 @@ if TYPE_CHECKING:
 _HASH = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
 
 
-class Patterns:
+class Patterns(Service):
     """Errors as they are recognised again, with what fixed them and how sure that is."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def report(
         self,
@@ -77,11 +74,11 @@ class Patterns:
         work = self._workplace
         task_id, loop_id, run_id = _check_place(task_id, loop_id, run_id)
         new = prepare(error_type, message, stack, hints, lang, solution, ttl_days, work.max_content_bytes)
-        agent = self._check_agent(agent)
+        agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
-            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
+            author = author_number(transaction, project.id, agent, now)
             number, is_new = updates.meet(transaction, project.id, new, now)
             recorded, notes, is_changed = None, new.notes, is_new
             loop = None
@@ -125,14 +122,14 @@ class Patterns:
         work = self._workplace
         key = _pattern_key(pattern)
         fix = check_content(solution, "solution", work.max_content_bytes)
-        agent = self._check_agent(agent)
+        agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.find(transaction, work)
             known = None if project is None else updates.load(transaction, project.id, key, now)
             if project is None or known is None:
                 raise _no_pattern(key)
-            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
+            author = author_number(transaction, project.id, agent, now)
             number, is_new, notes = updates.solve(transaction, project.id, known.id, fix, author, now)
             if is_new:
                 updates.index(transaction, project.id, known.id, is_new=False)
@@ -161,14 +158,14 @@ class Patterns:
         number = solution_number(solution)
         if not isinstance(helped, bool):
             raise InvalidInput(f"helped {repr(helped)[:80]} is neither true nor false", "Say true or false")
-        agent = self._check_agent(agent)
+        agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.find(transaction, work)
             if project is None:
                 raise updates.no_solution(number)
             pattern = updates.judge(transaction, project.id, number, now, helped=helped)
-            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
+            author = author_number(transaction, project.id, agent, now)
             if helped:
                 loops.settle_of(transaction, project.id, pattern, number, author)
             return updates.load_solution(transaction, project.id, number)
@@ -209,10 +206,6 @@ class Patterns:
         from satchel.keep.patterns.queries import LISTING
 
         return lists.find(self._workplace, LISTING, ErrorPatternPage, filters)
-
-    def _check_agent(self, agent: str | None) -> str | None:
-        agent = self._workplace.agent if agent is None else agent
-        return None if agent is None else check_identifier(agent, "agent")
 
 
 def _check_place(

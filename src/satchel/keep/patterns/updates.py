@@ -47,14 +47,6 @@ _MEET = f"""
     RETURNING id, expires_at
 """
 
-_INSERT = """
-    INSERT INTO error_patterns
-        (uid, seq, project_id, pattern_hash, error_type, message, example, lang, occurrences, ttl_days, last_seen,
-         expires_at, created_at)
-    VALUES
-        (:uid, :seq, :project, :hash, :type, :message, :example, :lang, 1, :ttl, :now, :expires, :now)
-"""
-
 
 def meet(transaction: Transaction, project_id: int, new: Prepared, now: int) -> tuple[int, bool]:
     """Count an error that was met, or keep it where it is new or its life was over.
@@ -69,15 +61,10 @@ def meet(transaction: Transaction, project_id: int, new: Prepared, now: int) -> 
         The pattern's number, and whether it is new; a new one is not indexed yet.
     """
     seq = next_seq(transaction, project_id)
-    values = {
-        "seq": seq,
-        "project": project_id,
-        "hash": new.hash,
-        "lang": new.lang,
-        "ttl": new.ttl_days,
-        "now": now,
-    }
-    met = transaction.one(_MEET, values)
+    met = transaction.one(
+        _MEET,
+        {"seq": seq, "project": project_id, "hash": new.hash, "lang": new.lang, "ttl": new.ttl_days, "now": now},
+    )
     if met is not None:
         documents.set_expiry(transaction, Kind.ERROR_PATTERN, [(met[0], met[1])])
         return int(met[0]), False
@@ -88,16 +75,22 @@ def meet(transaction: Transaction, project_id: int, new: Prepared, now: int) -> 
     if over is not None:
         delete(transaction, project_id, [over[0]])
     days = DEFAULT_TTL_DAYS if new.ttl_days is None else new.ttl_days
-    number = transaction.insert(
-        _INSERT,
+    number = transaction.add(
+        "error_patterns",
         {
-            **values,
             "uid": os.urandom(16),
-            "type": new.error_type,
+            "seq": seq,
+            "project_id": project_id,
+            "pattern_hash": new.hash,
+            "error_type": new.error_type,
             "message": new.message,
             "example": new.example,
-            "ttl": days,
-            "expires": now + days * DAY_MS,
+            "lang": new.lang,
+            "occurrences": 1,
+            "ttl_days": days,
+            "last_seen": now,
+            "expires_at": now + days * DAY_MS,
+            "created_at": now,
         },
     )
     return number, True
@@ -139,21 +132,18 @@ def solve(
         judge(transaction, project_id, same[0], now, helped=True)
         return same[0], False, (f"{ref} says so already: it is confirmed",)
     seq = next_seq(transaction, project_id)
-    number = transaction.insert(
-        """
-        INSERT INTO error_solutions
-            (uid, seq, project_id, pattern_id, solution, confidence, agent_id, created_at, updated_at)
-        VALUES (:uid, :seq, :project, :pattern, :solution, :confidence, :agent, :now, :now)
-        """,
+    number = transaction.add(
+        "error_solutions",
         {
             "uid": os.urandom(16),
             "seq": seq,
-            "project": project_id,
-            "pattern": pattern,
+            "project_id": project_id,
+            "pattern_id": pattern,
             "solution": fix.text,
             "confidence": FIRST,
-            "agent": agent,
-            "now": now,
+            "agent_id": agent,
+            "created_at": now,
+            "updated_at": now,
         },
     )
     _touch(transaction, project_id, pattern, seq)

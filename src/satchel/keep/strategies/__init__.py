@@ -2,13 +2,9 @@
 
 from satchel.keep.strategies.records import Strategy, StrategyPage
 from satchel.keep.strategies.service import Strategies
-from satchel.keep.strategies.updates import delete, load_documents, searchable_texts
 
 __all__ = [
     "Strategies",
     "Strategy",
     "StrategyPage",
-    "delete",
-    "load_documents",
-    "searchable_texts",
 ]

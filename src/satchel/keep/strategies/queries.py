@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from satchel.find.kind import Kind
 from satchel.keep import filters
-from satchel.keep.listing import Filter, ListFilters, Listing, Order, View
+from satchel.keep.common_filters import ListFilters
+from satchel.keep.listing import Filter, Listing, Order, View
 from satchel.keep.strategies.records import COLUMNS, SOURCE, Strategy, strategy_of
 from satchel.keep.strategies.updates import check_folded, check_topic
 from satchel.store.transaction import Row

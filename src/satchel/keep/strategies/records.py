@@ -72,21 +72,7 @@ SOURCE = "strategies t LEFT JOIN agents a ON a.id = t.agent_id"
 
 
 def strategy_of(row: Row, *, score: float | None = None, notes: tuple[str, ...] = ()) -> Strategy:
-    """Turn a row of :data:`COLUMNS` into a record."""
-    number, uid, seq, topic, insight, lang, framework, helped, not_helped, agent, last_seen, created = row[:12]
-    return Strategy(
-        id=number,
-        uid=uid.hex(),
-        seq=seq,
-        topic=topic,
-        insight=insight,
-        lang=lang,
-        framework=framework,
-        helped=helped,
-        not_helped=not_helped,
-        agent=agent,
-        last_seen=last_seen,
-        created_at=created,
-        score=score,
-        notes=notes,
-    )
+    """Turn a row of :data:`COLUMNS`, which stand in the order of the fields, into a record."""
+    number, uid, *rest = row[:12]
+    rest += [score, notes]
+    return Strategy(number, uid.hex(), *rest)

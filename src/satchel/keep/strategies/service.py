@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Unpack
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.find.kind import Kind
 from satchel.keep import projects
-from satchel.keep.names import check_identifier, ensure_agent
-from satchel.keep.projects import Workplace
+from satchel.keep.names import author_number, check_agent
+from satchel.keep.projects import Service
 from satchel.keep.strategies import updates
 from satchel.keep.strategies.records import Strategy, StrategyPage
 
@@ -16,11 +16,8 @@ if TYPE_CHECKING:
     from satchel.keep.strategies.queries import StrategyFilters
 
 
-class Strategies:
+class Strategies(Service):
     """Approaches that worked."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
 
     def save(
         self,
@@ -49,12 +46,11 @@ class Strategies:
         """
         work = self._workplace
         new = updates.prepare(topic, insight, lang, framework, work)
-        agent = work.agent if agent is None else agent
-        agent = None if agent is None else check_identifier(agent, "agent")
+        agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
-            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)[0]
+            author = author_number(transaction, project.id, agent, now)
             similar = updates.notes_on_similar(transaction, project.id, new.insight)
             number = updates.insert(transaction, project.id, author, new, now)
             saved = updates.load(transaction, project.id, number, notes=(*new.notes, *similar))

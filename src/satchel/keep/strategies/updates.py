@@ -90,21 +90,19 @@ def insert(
         Its number.
     """
     seq = next_seq(transaction, project_id)
-    number = transaction.insert(
-        """
-        INSERT INTO strategies (uid, seq, project_id, topic, insight, lang, framework, agent_id, last_seen, created_at)
-        VALUES (:uid, :seq, :project, :topic, :insight, :lang, :framework, :agent, :now, :now)
-        """,
+    number = transaction.add(
+        "strategies",
         {
             "uid": uid or os.urandom(16),
             "seq": seq,
-            "project": project_id,
+            "project_id": project_id,
             "topic": new.topic,
             "insight": new.insight,
             "lang": new.lang,
             "framework": new.framework,
-            "agent": agent,
-            "now": now,
+            "agent_id": agent,
+            "last_seen": now,
+            "created_at": now,
         },
     )
     likeness.remember(transaction, Kind.STRATEGY, number, bands_of(project_id, new.insight).recorded)
@@ -222,28 +220,8 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
     documents.remove(transaction, Kind.STRATEGY, [number for number, _ in rows])
 
 
-def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    """Return what can be searched of strategies, by their numbers; those that are gone are left out."""
-    rows = transaction.all(
-        f"SELECT id, topic, insight, lang, framework FROM strategies WHERE id IN ({', '.join(map(str, numbers))})"
-    )
-    return {row[0]: _searchable(*row[1:]) for row in rows}
-
-
-def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
-    """Return what the search documents should know of the strategies after a number, at most so many, in order."""
-    rows = transaction.all(
-        """
-        SELECT id, seq, project_id, agent_id, created_at, topic, insight, lang, framework FROM strategies
-        WHERE id > :after ORDER BY id LIMIT :most
-        """,
-        {"after": after, "most": most},
-    )
-    return [
-        Document(Kind.STRATEGY, row[0], row[1], row[2], None, _searchable(*row[5:]), row[4], agent_id=row[3])
-        for row in rows
-    ]
-
-
 def _searchable(topic: str, insight: str, lang: str | None, framework: str | None) -> str:
     return "\n".join((insight, " ".join((topic, *filter(None, (lang, framework))))))
+
+
+DOCUMENTS = documents.Source(Kind.STRATEGY, "topic, insight, lang, framework", _searchable, agent_id="agent_id")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,15 +11,13 @@ import pytest
 
 from satchel.base.errors import InvalidInput, SatchelError, Unavailable
 from satchel.interfaces.cli.tour import client
-from satchel.interfaces.cli.tour.client import ToolClient, ToolInfo, ToolResult
+from satchel.interfaces.cli.tour.client import ToolClient
 
 # A server of its own: it answers in the 2026-07-28 revision and does by name what a broken one would do.
 SERVER = """
 import json, os, subprocess, sys, time
 
 ENVELOPE = "io.modelcontextprotocol/"
-TOOLS = [{"name": "echo", "description": "says it back"}, {"name": "refuse"}]
-
 
 def send(**message):
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\\n")
@@ -42,6 +41,7 @@ def tool(name, arguments):
     if name == "child":
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     text = os.environ.get("MOOD", "") if name == "mood" else json.dumps(arguments)
+    text = meta[ENVELOPE + "clientInfo"]["name"] if name == "caller" else text
     blocks = [{"type": "text", "text": text}, {"type": "image"}, {"type": "text", "text": "."}]
     return {"resultType": "complete", "content": blocks, "isError": name == "refuse"}
 
@@ -53,12 +53,9 @@ for line in sys.stdin:
     if meta[ENVELOPE + "protocolVersion"] != "2026-07-28" or meta[ENVELOPE + "clientCapabilities"] != {}:
         send(id=request["id"], error={"code": -32602, "message": "bad envelope"})
     elif request["method"] == "server/discover":
-        result = {"instructions": "Be kind to " + meta[ENVELOPE + "clientInfo"]["name"]}
-        send(id=request["id"], result=result)
-    elif request["method"] == "tools/list":
-        page = int(params.get("cursor", 0))
-        more = {"nextCursor": str(page + 1)} if page + 1 < len(TOOLS) else {}
-        send(id=request["id"], result={"tools": TOOLS[page : page + 1], **more})
+        send(id=request["id"], result={})
+        if os.environ.get("DEAF"):
+            time.sleep(60)
     elif params["name"] == "unknown":
         send(id=request["id"], error={"code": -32602, "message": "no such tool"})
     else:
@@ -92,10 +89,9 @@ def connect(tmp_path: Path, left: Path) -> Connect:
     return make
 
 
-def test_entering_learns_the_instructions_and_every_page_of_tools(connect: Connect) -> None:
+def test_the_server_learns_who_calls(connect: Connect) -> None:
     with connect() as agent:
-        assert agent.instructions == "Be kind to newcomer"
-        assert agent.tools == (ToolInfo("echo", "says it back"), ToolInfo("refuse", ""))
+        assert (agent.name, agent.call("caller", {})) == ("newcomer", "newcomer\n.")
 
 
 def test_a_call_carries_its_arguments_and_brings_the_text_back(connect: Connect) -> None:
@@ -103,20 +99,27 @@ def test_a_call_carries_its_arguments_and_brings_the_text_back(connect: Connect)
     with connect() as agent:
         answer = agent.call("echo", arguments)
 
-    spoken, _, rest = answer.text.rpartition("\n")
-    assert json.loads(spoken) == arguments
-    assert (rest, answer.is_error) == (".", False)
+    spoken, _, rest = answer.rpartition("\n")
+    assert (json.loads(spoken), rest) == (arguments, ".")
 
 
-def test_a_refusal_is_a_result_and_the_connection_goes_on(connect: Connect) -> None:
+def test_a_refusal_is_an_error_and_the_connection_goes_on(connect: Connect) -> None:
     with connect() as agent:
-        assert agent.call("refuse", {}).is_error
-        assert agent.call("echo", {}) == ToolResult("{}\n.", False)
+        with pytest.raises(SatchelError, match="the server refused refuse"):
+            agent.call("refuse", {})
+        assert agent.call("echo", {}) == "{}\n."
+
+
+def test_a_refusal_that_is_expected_is_an_answer(connect: Connect) -> None:
+    with connect() as agent:
+        assert agent.call("refuse", {}, refused=True) == "{}\n."
+        with pytest.raises(SatchelError, match="the server allowed echo"):
+            agent.call("echo", {}, refused=True)
 
 
 def test_the_server_gets_the_environment_that_was_given(connect: Connect) -> None:
     with connect(MOOD="cheerful") as agent:
-        assert agent.call("mood", {}).text == "cheerful\n."
+        assert agent.call("mood", {}) == "cheerful\n."
 
 
 def test_leaving_lets_the_server_end_in_order(connect: Connect, left: Path) -> None:
@@ -139,9 +142,9 @@ def test_a_server_that_does_not_leave_is_ended(connect: Connect, left: Path, mon
 def test_a_child_that_holds_the_pipes_does_not_hold_us(connect: Connect) -> None:
     with connect() as agent:
         agent.call("child", {})
-        threads = agent._threads
+        started = time.monotonic()
 
-    assert not [thread for thread in threads if thread.is_alive()]
+    assert time.monotonic() - started < 5
 
 
 def test_a_server_that_dies_is_told_with_its_last_words(connect: Connect) -> None:
@@ -168,17 +171,15 @@ def test_a_request_larger_than_the_pipe_does_not_block_a_silent_server(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "_LEAVE_SECONDS", 0.1)
-    with connect() as agent:
+    with connect(DEAF="1") as agent:
         agent._timeout = 0.1
-        with pytest.raises(SatchelError, match="no answer"):
-            agent.call("sleep", {})
         with pytest.raises(SatchelError, match="no answer"):
             agent.call("echo", {"text": "x" * 1_000_000})
 
 
 def test_a_flood_on_stderr_and_a_notification_are_passed_over(connect: Connect) -> None:
     with connect() as agent:
-        assert agent.call("chatter", {}) == ToolResult("{}\n.", False)
+        assert agent.call("chatter", {}) == "{}\n."
 
 
 def test_a_line_that_is_no_message_is_shown(connect: Connect) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.interfaces.cli.tour.messages import clean_message, read_message
+from satchel.interfaces.cli.tour.messages import read_message
 
 
 @pytest.mark.parametrize(
@@ -32,10 +32,6 @@ def test_a_mended_fault_is_an_error(subject: str) -> None:
 
 def test_a_body_that_takes_a_commit_back_is_an_error() -> None:
     assert read_message("Take gift cards out again", "This reverts commit 0123abc4567.").kind == "error"
-
-
-def test_a_subject_about_a_fault_that_closes_an_issue_as_fixed_is_an_error() -> None:
-    assert read_message("Empty carts raise no KeyError", "Fixes #12").kind == "error"
 
 
 @pytest.mark.parametrize(
@@ -72,10 +68,6 @@ def test_a_touch_up_is_no_error(subject: str) -> None:
 )
 def test_an_ordinary_change_is_a_discovery(subject: str) -> None:
     assert read_message(subject, "Closes #3", ["src/shop.py"]).kind == "discovery"
-
-
-def test_a_new_thing_that_fixes_an_issue_is_a_discovery() -> None:
-    assert read_message("Add an option to ignore errors", "Fixes #12").kind == "discovery"
 
 
 def test_a_fix_that_only_touches_documents_is_no_error() -> None:
@@ -123,15 +115,9 @@ def test_housekeeping_says_nothing(subject: str) -> None:
     ],
 )
 def test_a_choice_with_its_reason_is_a_decision(sentence: str) -> None:
-    assert read_message(sentence, "").quote == (sentence,)
+    assert read_message(sentence, "").quote == sentence
     in_body = read_message("Rework the ledger", f"Some words first.\n\n{sentence}.\n", ["src/ledger.py"])
-    assert (in_body.kind, in_body.quote) == ("decision", (f"{sentence}.",))
-
-
-def test_a_reason_in_the_sentence_after_the_subject_is_quoted_with_it() -> None:
-    reading = read_message("Keep receipts in one file", "Otherwise a crash leaves half of them behind.")
-
-    assert reading.quote == ("Keep receipts in one file", "Otherwise a crash leaves half of them behind.")
+    assert (in_body.kind, in_body.quote) == ("decision", f"{sentence}.")
 
 
 @pytest.mark.parametrize(
@@ -193,28 +179,26 @@ Change-Id: I0123
 Reviewed-by: Eve
 (cherry picked from commit 0123abc)
 """
-    message = clean_message("Add the till <ada@example.org>.", body)
+    message = read_message("Add the till <ada@example.org>.", body)
 
     assert message.subject == "Add the till"
     assert message.sentences == ("It counts every coin.", "Really.")
 
 
 def test_sentences_join_wrapped_lines_and_split_at_their_ends() -> None:
-    body = "The till counts\ncoins, e.g. Cents. It is\nquick.\n- Bullets stand\n  alone\n1. So do numbers\n"
+    body = "The till counts\ncoins, e.g. Cents. It is\nquick.\n\n\n- A bullet goes\n  on\n1. So do numbers\n\nIt ends."
 
-    assert clean_message("Add", body).sentences == (
+    assert read_message("Add", body).sentences == (
         "The till counts coins, e.g. Cents.",
         "It is quick.",
-        "Bullets stand alone",
-        "So do numbers",
+        "It ends.",
     )
 
 
 def test_the_starred_list_of_a_squashed_pull_request_is_left_out() -> None:
     body = "Counts every coin.\n\n* Lint\n\n* Fix tests\n  again\n\n---------\n\nCo-authored-by: Bob <b@x.org>"
 
-    assert clean_message("Add the till (#12)", body).sentences == ("Counts every coin.",)
-    assert "Lint" in clean_message("Add the till", body).sentences
+    assert read_message("Add the till (#12)", body).sentences == ("Counts every coin.",)
 
 
 @given(st.text(max_size=300), st.text(max_size=600))

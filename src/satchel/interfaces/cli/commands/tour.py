@@ -26,8 +26,8 @@ def command(repository: Path | None, commits: int, keep: Path | None, as_json: b
     Example:
       satchel tour ~/src/some-project
     """
-    from satchel.interfaces.cli.tour.guide import guide, silent
+    from satchel.interfaces.cli.tour.guide import guide
 
-    result = guide(repository, Path.cwd(), commits, keep, silent if as_json else click.echo)
+    result = guide(repository, Path.cwd(), commits, keep, (lambda _: None) if as_json else click.echo)
     if as_json:
         show_json(result)

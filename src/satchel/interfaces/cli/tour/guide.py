@@ -9,7 +9,7 @@ import tempfile
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,34 +17,26 @@ from pathlib import Path
 import click
 
 from satchel.base.errors import InvalidInput
-from satchel.base.tokens import TokenCounter, token_counter
-from satchel.base.vocabulary import MAIN_RUN
-from satchel.interfaces.cli.tour.client import ToolClient, must_call
-from satchel.interfaces.cli.tour.history import Choice, choose_history
-from satchel.interfaces.cli.tour.lesson import LessonResult, learn
-from satchel.interfaces.cli.tour.story import Note, Question, tell
-from satchel.interfaces.cli.tour.team import Member, TeamResult, busiest_file, work_as_team
+from satchel.base.tokens import token_counter
+from satchel.interfaces.cli.tour.client import ToolClient
+from satchel.interfaces.cli.tour.history import choose_history
+from satchel.interfaces.cli.tour.scenes import Act, learn, work_as_team
+from satchel.interfaces.cli.tour.story import Note, busiest_file, tell
 
 Say = Callable[[str], None]
 
-_BUILDER, _REVIEWER = "builder", "reviewer"
-_COLOURS = {_BUILDER: "cyan", _REVIEWER: "magenta"}
+_COLOURS = {"builder": "cyan", "reviewer": "magenta"}
 _PER_CALL = 100
-_SHOWN_NOTES = 3
-_WIDTH = 96
+_WIDTH = 94
+_WRAPPER = textwrap.TextWrapper(_WIDTH + 8, initial_indent=" " * 6, subsequent_indent=" " * 8, break_on_hyphens=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the reviewer asked and got.
-
-    Attributes:
-        place: where the note that answers it stood among the hits, from 1; None when it was not among them.
-    """
+    """A question, the note that answers it, and its place among the hits, from 1; None when it was not there."""
 
     question: str
     expected: str
-    hits: tuple[str, ...]
     place: int | None
 
 
@@ -54,32 +46,22 @@ class TourResult:
 
     Attributes:
         source: the repository's name; ``sample_because`` says why it is the bundled sample, if it is.
-        team: how they decided and coordinated.
-        lesson: how one failed, and the other was warned.
         written: pairs of entry type and how many were written.
         tokens_kept: what all notes together would cost an agent to read.
         tokens_read: what the answers cost.
-        counter: how tokens were counted; ``estimate`` is not exact.
-        seconds: the whole tour.
         store: where the store was kept, or None.
     """
 
     source: str
     sample_because: str | None
-    run_id: str
-    team: TeamResult
-    lesson: LessonResult
     written: tuple[tuple[str, int], ...]
     answers: tuple[Answer, ...]
+    team: tuple[Act, ...]
+    lesson: tuple[Act, ...]
     tokens_kept: int
     tokens_read: int
-    counter: str
     seconds: float
     store: Path | None
-
-
-def silent(_text: str) -> None:
-    """Say nothing, for machines."""
 
 
 def guide(repository: Path | None, here: Path, commits: int, keep: Path | None, say: Say) -> TourResult:
@@ -98,55 +80,56 @@ def guide(repository: Path | None, here: Path, commits: int, keep: Path | None, 
     started = time.monotonic()
     if keep is not None and keep.exists():
         raise InvalidInput(f"{keep} exists already", "Name a new file for the tour's store")
-    choice = choose_history(repository, here, commits)
-    story = tell(choice.history)
-    _say_source(choice, say)
-    counter = token_counter()
+    history = choose_history(repository, here, commits)
+    story = tell(history)
+    notes = (story.analysis, *story.notes_by_builder, *story.notes_by_reviewer)
+    if history.sample_because is not None:
+        say(_step(1, f"No history to tell of here ({history.sample_because}), so this is a bundled sample."))
+    else:
+        say(_step(1, f"The history of {history.name}: its newest {len(history.commits)} commits without merges."))
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="satchel-tour-"))
-        store = keep.absolute() if keep is not None else Path(folder) / "tour.db"
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="satchel-tour-")))
+        store = (keep or folder / "tour.db").absolute()
         say(_step(2, "Two agents start, each with a server of its own over one store."))
-        agents = {name: stack.enter_context(_start(name, store, say)) for name in (_BUILDER, _REVIEWER)}
+        builder, reviewer = (stack.enter_context(_start(name, store, say)) for name in _COLOURS)
         say(_step(3, "They write what they learned: the history tells them."))
-        kept = _write(agents[_BUILDER], _BUILDER, (story.analysis, *story.notes_by_builder), say)
-        kept += _write(agents[_REVIEWER], _REVIEWER, story.notes_by_reviewer, say)
-        say(_step(4, f"The {_REVIEWER} asks in its own words, and finds what the {_BUILDER} wrote."))
-        answers, read = _ask(agents[_REVIEWER], story.questions, say)
-        read.append(_look_up(agents[_REVIEWER], kept, say))
-        everything = _read_everything(agents[_REVIEWER])
+        _write(builder, (story.analysis, *story.notes_by_builder), say)
+        _write(reviewer, story.notes_by_reviewer, say)
+        say(_step(4, "The reviewer asks in its own words, and finds what the builder wrote."))
+        texts: list[str] = []
+        answers = tuple(_ask(reviewer, note, texts, say) for note in story.questions)
+        if any(note.type == "error" for note in notes):
+            say(_step(5, "The reviewer looks up what has failed before, so that nobody tries it again."))
+            texts.append(reviewer.call("read_context", {"types": ["error"], "limit": 3}))
+        else:
+            say(_step(5, "The reviewer reads the builder's analysis instead of the whole code base."))
+            texts.append(reviewer.call("read_context", {"types": ["codebase_analysis"]}))
+        for line in texts[-1].splitlines():
+            say(f"      {line if len(line) <= _WIDTH else f'{line[:_WIDTH]} …'}")
         say(_step(6, "They work as a team: decisions with their history, a rule, and a file that only one may edit."))
-        builder, reviewer = (Member(name, client) for name, client in agents.items())
-
-        def say_step(name: str, what: str, answer: str) -> None:
-            say(f"   {_who(name)}{what}\n{_wrapped(answer)}")
-
-        team = work_as_team(builder, reviewer, busiest_file(choice.history), say_step)
-        say(_step(7, f"The {_BUILDER} fails at something new; the {_REVIEWER} is warned before it fails the same way."))
-        lesson = learn(builder, reviewer, Path(folder), say_step)
+        team = _play(work_as_team(builder, reviewer, busiest_file(history)), say)
+        say(_step(7, "The builder fails at something new; the reviewer is warned before it fails the same way."))
+        lesson = _play(learn(builder, reviewer, folder), say)
+    counter = token_counter()
     result = TourResult(
-        source=choice.history.name,
-        sample_because=choice.sample_because,
-        run_id=MAIN_RUN,
+        source=history.name,
+        sample_because=history.sample_because,
+        written=tuple(Counter(note.type for note in notes).items()),
+        answers=answers,
         team=team,
         lesson=lesson,
-        written=tuple(Counter(kept).items()),
-        answers=tuple(answers),
-        tokens_kept=_tokens(counter, everything),
-        tokens_read=_tokens(counter, read),
-        counter=counter.name,
+        tokens_kept=sum(counter.count(note.content) for note in notes),
+        tokens_read=sum(map(counter.count, texts)),
         seconds=round(time.monotonic() - started, 1),
-        store=keep.absolute() if keep is not None else None,
+        store=keep and store,
     )
-    _say_end(result, say)
+    estimated = ", estimated" if counter.name == "estimate" else ""
+    cost = f"{len(notes)} notes hold {result.tokens_kept:,} tokens; the answers cost {result.tokens_read:,}"
+    say(_step(8, f"{cost}{estimated}. It took {result.seconds:.0f} s."))
+    if keep:
+        say(f"   The store is kept: satchel read --db {store} --project tour")
+    say("   Now your own agents: let your client start `satchel mcp` in your project (README, Connect your client).")
     return result
-
-
-def _say_source(choice: Choice, say: Say) -> None:
-    history = choice.history
-    if choice.sample_because is not None:
-        say(_step(1, f"No history to tell of here ({choice.sample_because}), so this is a bundled sample."))
-    else:
-        say(_step(1, f"The history of {history.name}: the newest {len(history.commits)} of {history.total_commits}."))
 
 
 def _start(name: str, store: Path, say: Say) -> ToolClient:
@@ -156,93 +139,44 @@ def _start(name: str, store: Path, say: Say) -> ToolClient:
     return ToolClient([sys.executable, "-m", "satchel", *arguments], ours, name)
 
 
-def _write(client: ToolClient, name: str, notes: Sequence[Note], say: Say) -> list[str]:
+def _write(agent: ToolClient, notes: Sequence[Note], say: Say) -> None:
+    who = _who(agent.name)
     for first in range(0, len(notes), _PER_CALL):
-        entries = [_fields(note) for note in notes[first : first + _PER_CALL]]
-        must_call(client, "write_context", {"entries": entries})
+        entries = [_arguments(note, agent.name) for note in notes[first : first + _PER_CALL]]
+        agent.call("write_context", {"entries": entries})
     counts = ", ".join(f"{count} {kind}" for kind, count in Counter(note.type for note in notes).items())
-    say(f"   {_who(name)}wrote {counts}, such as")
-    telling = sorted(notes, key=lambda note: ("decision", "error").index(note.type) if note.type in _TELLING else 2)
-    for note in telling[:_SHOWN_NOTES]:
-        text = note.content if isinstance(note.content, str) else str(note.content.get("summary", ""))
-        say(f"      {note.type}: {_shortened(text)}")
-    return [note.type for note in notes]
+    say(f"   {who}wrote {counts}, such as")
+    for note in sorted(notes, key=lambda note: note.type not in {"decision", "error"})[:3]:
+        say(f"      {note.type}: {textwrap.shorten(note.content, _WIDTH, placeholder=' …')}")
 
 
-_TELLING = ("decision", "error")
+def _arguments(note: Note, agent: str) -> dict[str, object]:
+    content = {"summary": note.content} if note.type == "codebase_analysis" else note.content
+    place = {"file": note.file} if note.file else {}
+    return {"type": note.type, "content": content, "task_id": "read-history", "loop_id": f"{agent}-1", **place}
 
 
-def _ask(client: ToolClient, questions: Sequence[Question], say: Say) -> tuple[list[Answer], list[str]]:
-    answers: list[Answer] = []
-    texts: list[str] = []
-    for question in questions:
-        asked = {"query": question.text, "limit": 3}
-        texts.append(must_call(client, "read_context", asked))
-        hits = json.loads(must_call(client, "read_context", {**asked, "format": "json"}))["entries"]
-        contents = [str(hit["content"]) for hit in hits]
-        expected = str(question.expected.content)
-        place = contents.index(expected) + 1 if expected in contents else None
-        answers.append(Answer(question.text, expected, tuple(contents), place))
-        say(f"   {_who(_REVIEWER)}{click.style(question.text, bold=True)}")
-        if hits:
-            best = hits[0]
-            say(f"      {best['id']} by {best.get('agent', 'nobody')}: {_shortened(contents[0])}")
-        else:
-            say("      nothing was found")
-    return answers, texts
+def _ask(agent: ToolClient, wanted: Note, texts: list[str], say: Say) -> Answer:
+    """Ask as an agent does, which is what it costs, and once more for JSON."""
+    asked = {"query": wanted.question, "limit": 3}
+    texts.append(agent.call("read_context", asked))
+    hits = json.loads(agent.call("read_context", {**asked, "format": "json"}))["entries"]
+    say(f"   {_who(agent.name)}{click.style(wanted.question, bold=True)}")
+    for hit in hits[:1]:
+        found = textwrap.shorten(hit["content"], _WIDTH, placeholder=" …")
+        say(f"      {hit['id']} by {hit.get('agent', 'nobody')}: {found}")
+    place = next((place for place, hit in enumerate(hits, 1) if hit["content"] == wanted.content), None)
+    return Answer(wanted.question, wanted.content, place)
 
 
-def _look_up(client: ToolClient, kept: Sequence[str], say: Say) -> str:
-    """Read what failed before or, where nothing did, what the code base is."""
-    if "error" in kept:
-        say(_step(5, f"The {_REVIEWER} looks up what has failed before, so that nobody tries it again."))
-        text = must_call(client, "read_context", {"types": ["error"], "limit": 3})
-    else:
-        say(_step(5, f"The {_REVIEWER} reads the {_BUILDER}'s analysis instead of the whole code base."))
-        text = must_call(client, "read_context", {"types": ["codebase_analysis"]})
-    say(_indented(text))
-    return text
-
-
-def _read_everything(client: ToolClient) -> list[str]:
-    texts: list[str] = []
-    offset: int | None = 0
-    while offset is not None:
-        page = json.loads(must_call(client, "read_context", {"limit": 500, "offset": offset, "format": "json"}))
-        texts += [str(entry["content"]) for entry in page["entries"]]
-        offset = page["next_offset"]
-    return texts
-
-
-def _say_end(result: TourResult, say: Say) -> None:
-    exact = "" if result.counter != "estimate" else ", estimated"
-    total = sum(count for _, count in result.written)
-    say(
-        _step(
-            8,
-            f"{total} notes hold {result.tokens_kept:,} tokens; the answers cost {result.tokens_read:,}{exact}. "
-            f"It took {result.seconds:.0f} s.",
-        )
-    )
-    if result.store is not None:
-        say(f"   The store is kept: satchel read --db {result.store} --project tour")
-    say("   Now your own agents: let your client start `satchel mcp` in your project (README, Connect your client).")
-
-
-def _fields(note: Note) -> dict[str, object]:
-    fields = {
-        "type": note.type,
-        "content": note.content,
-        "file": note.file,
-        "line": note.line,
-        "task_id": note.task_id,
-        "loop_id": note.loop_id,
-    }
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _tokens(counter: TokenCounter, texts: Sequence[str]) -> int:
-    return sum(counter.count(text) for text in texts)
+def _play(scene: Iterable[Act], say: Say) -> tuple[Act, ...]:
+    acts: list[Act] = []
+    for act in scene:
+        acts.append(act)
+        say(f"   {_who(act.agent)}{act.what}")
+        for line in act.answer.splitlines():
+            say(_WRAPPER.fill(line))
+    return tuple(acts)
 
 
 def _step(number: int, text: str) -> str:
@@ -251,19 +185,3 @@ def _step(number: int, text: str) -> str:
 
 def _who(name: str) -> str:
     return click.style(f"{name}: ", fg=_COLOURS[name])
-
-
-def _shortened(text: str) -> str:
-    return textwrap.shorten(text, _WIDTH, placeholder=" …")
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"      {line if len(line) <= _WIDTH else f'{line[:_WIDTH]} …'}" for line in text.splitlines())
-
-
-def _wrapped(text: str) -> str:
-    """Indent an answer and break its long lines, of which nothing is left out."""
-    return "\n".join(
-        textwrap.fill(line, _WIDTH + 6, initial_indent=" " * 6, subsequent_indent=" " * 8, break_on_hyphens=False)
-        for line in text.splitlines()
-    )

@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, cast
 
 from satchel.base.errors import InvalidInput, NotFound, Refused, SatchelError, Unavailable
 from satchel.base.text import clean_content
 
 MIN_COMMITS = 5
-"""A history with fewer commits that are not merges has next to nothing to tell."""
-
-MAX_FILES_PER_COMMIT = 200
-MAX_TRACKED_FILES = 20_000
-MAX_COUNTED_COMMITS = 100_000
+"""A history with fewer commits has next to nothing to tell."""
 
 _SAMPLE = Path(__file__).parent / "sample" / "history.json"
 _TIMEOUT_SECONDS = 20.0
-_MAX_FIELD_BYTES = 64 * 1024
-_CHUNK_BYTES = 64 * 1024
 # What belongs to the person stays; what a calling hook sets (GIT_DIR, GIT_INDEX_FILE ...) goes.
-_KEPT_VARIABLES = {
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-    "GIT_EXEC_PATH",
-}
+_KEPT_VARIABLES = """
+    GIT_CEILING_DIRECTORIES GIT_CONFIG_GLOBAL GIT_CONFIG_NOSYSTEM GIT_CONFIG_SYSTEM GIT_DISCOVERY_ACROSS_FILESYSTEM
+    GIT_EXEC_PATH
+""".split()
 _SAFE_SETTINGS = (
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "log.showSignature=false",
-    "log.showRoot=true",
-    "protocol.allow=never",
+    *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=false"),
+    *("-c", "log.showRoot=true", "-c", "protocol.allow=never"),
 )
 
 
@@ -45,44 +33,22 @@ class Commit:
     """One commit, its text cleaned. Paths that are not UTF-8 show their odd bytes as ``\\xff``."""
 
     sha: str
-    author: str
-    date_ms: int
     subject: str
     body: str
     files: tuple[str, ...]
-    is_merge: bool
-
-    @property
-    def short_sha(self) -> str:
-        """The first eight digits, enough to name a commit to a person."""
-        return self.sha[:8]
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The newest commits of one repository, newest first, and the files it tracks now."""
+    """A repository's commits, newest first, and the files it tracks; or the bundled sample, and why it stands in."""
 
     name: str
-    root: Path | None
     commits: tuple[Commit, ...]
-    total_commits: int
     tracked_files: tuple[str, ...]
-
-    @property
-    def is_thin(self) -> bool:
-        """Whether there is next to no history: fewer than MIN_COMMITS commits that are not merges."""
-        return sum(not commit.is_merge for commit in self.commits) < MIN_COMMITS
+    sample_because: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The history that the tour tells, and, when that is the bundled sample, why."""
-
-    history: History
-    sample_because: str | None
-
-
-def choose_history(given: Path | None, here: Path, limit: int = 60) -> Choice:
+def choose_history(given: Path | None, here: Path, limit: int = 60) -> History:
     """Choose what the tour tells: the repository given, the one around ``here``, or the bundled sample.
 
     Args:
@@ -98,11 +64,12 @@ def choose_history(given: Path | None, here: Path, limit: int = 60) -> Choice:
     except SatchelError as error:
         if given is not None:
             raise
-        return Choice(load_sample(), error.problem)
-    if history.is_thin:
-        told = sum(not commit.is_merge for commit in history.commits)
-        return Choice(load_sample(), f"{history.name} has {told} commit{'s' * (told != 1)}, too few for a story")
-    return Choice(history, None)
+        return replace(load_sample(), sample_because=error.problem)
+    told = len(history.commits)
+    if told >= MIN_COMMITS:
+        return history
+    thin = f"{history.name} has {told} commit{'s' * (told != 1)}, too few for a story"
+    return replace(load_sample(), sample_because=thin)
 
 
 def read_history(repository: Path, limit: int = 60) -> History:
@@ -110,11 +77,10 @@ def read_history(repository: Path, limit: int = 60) -> History:
 
     Args:
         repository: a folder in a work tree, a git directory, or a bare repository.
-        limit: how many commits at most, 1 to 1,000; merges count.
+        limit: how many commits at most, 1 to 1,000; merges are left out.
 
     Returns:
-        The history; without a commit yet, one with no commits. At most MAX_FILES_PER_COMMIT paths of a commit
-        and MAX_TRACKED_FILES of the tree are kept, and commits are counted up to MAX_COUNTED_COMMITS.
+        The history; without a commit yet, one with no commits.
 
     Raises:
         NotFound: no such folder, or no repository there.
@@ -126,72 +92,42 @@ def read_history(repository: Path, limit: int = 60) -> History:
         raise InvalidInput(f"limit {limit} is out of range", "Give 1 to 1000 commits")
     if not repository.is_dir():
         raise NotFound(f"there is no folder {str(repository)!r}", "Give the folder of a git repository")
-    place = _output(repository, ["rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir"])
-    bare, inside, git_dir_line = place.split("\n", 2)
-    git_dir = Path(git_dir_line.removesuffix("\n"))
-    if inside == "true":
-        root = Path(_output(repository, ["rev-parse", "--show-toplevel"]).removesuffix("\n"))
-    else:
-        root = git_dir.parent if bare == "false" and git_dir.name == ".git" else git_dir
-    name = clean_content(root.name.removesuffix(".git")).text or "repository"
-    if not _output(repository, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], may_fail=True):
-        return History(name, root, (), 0, ())
-    total = _output(repository, ["rev-list", "--count", f"--max-count={MAX_COUNTED_COMMITS}", "HEAD", "--"])
-    tree = _fields(repository, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"])
-    tracked = tuple(_path(field) for field, _ in zip(tree, range(MAX_TRACKED_FILES), strict=False))
-    tree.close()
-    return History(name, root, tuple(_commits(repository, limit)), int(total), tracked)
+    folder = Path(os.fsdecode(_git(repository, "rev-parse", "--absolute-git-dir").removesuffix(b"\n")))
+    # The git directory of a work tree beside the main one is named for it.
+    name = (
+        clean_content((folder.parent if folder.name == ".git" else folder).name.removesuffix(".git")).text
+        or "repository"
+    )
+    if not _git(repository, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", may_fail=True):
+        return History(name, (), ())
+    tree = _git(repository, "ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD").split(b"\0")[:-1]
+    return History(name, tuple(_commits(repository, limit)), tuple(map(_path, tree)))
 
 
 def load_sample() -> History:
     """Return the bundled sample, made from Satchel's own history by ``scripts/make_tour_sample.py``."""
-    import json
-
     data = json.loads(_SAMPLE.read_text(encoding="utf-8"))
-    commits = tuple(
-        Commit(
-            sha=row["sha"],
-            author=row["author"],
-            date_ms=row["date_ms"],
-            subject=row["subject"],
-            body=row["body"],
-            files=tuple(row["files"]),
-            is_merge=False,
-        )
-        for row in data["commits"]
-    )
-    return History(data["name"], None, commits, data["total_commits"], tuple(data["tracked_files"]))
+    commits = tuple(Commit(row["sha"], row["subject"], row["body"], tuple(row["files"])) for row in data["commits"])
+    return History(data["name"], commits, tuple(data["tracked_files"]))
 
 
 def _commits(repository: Path, limit: int) -> Iterator[Commit]:
-    """Parse ``git log -z``: an empty field opens a commit, six fields and its paths follow."""
-    fields = _fields(
+    """Parse ``git log -z``: two NULs stand between commits, one between fields, none of which is empty."""
+    log = _git(
         repository,
-        [
-            *("log", "-z", f"--max-count={limit}", "--name-only", "--no-renames", "--no-ext-diff"),
-            *("--no-textconv", "--no-show-signature", "--no-notes", "--no-color", "--encoding=UTF-8"),
-            *("--format=%x00%H%x00%an%x00%at%x00%P%x00%s%x00%b", "HEAD", "--"),
-        ],
+        *("log", "-z", "--no-merges", f"--max-count={limit}", "--name-only", "--no-renames", "--no-ext-diff"),
+        *("--no-textconv", "--no-show-signature", "--no-notes", "--no-color", "--encoding=UTF-8"),
+        *("--format=%x00subject %s%x00body %b%x00%H", "HEAD", "--"),
     )
-    opening = next(fields, None)
-    while opening is not None:
-        sha, author, seconds, parents, subject, body = (_text(next(fields)) for _ in range(6))
-        files: list[str] = []
-        opening = next(fields, None)
-        if opening:  # git puts a line break before the first path
-            opening = opening.removeprefix(b"\n")
-        while opening:
-            if len(files) < MAX_FILES_PER_COMMIT:
-                files.append(_path(opening))
-            opening = next(fields, None)
+    for record in filter(None, log.strip(b"\0").split(b"\0\0")):
+        subject, body, sha, *files = record.split(b"\0")
+        if files:  # git puts a line break before the first path
+            files[0] = files[0].removeprefix(b"\n")
         yield Commit(
-            sha=sha,
-            author=author,
-            date_ms=int(seconds or 0) * 1_000,
-            subject=subject,
-            body=body.strip(),
-            files=tuple(files),
-            is_merge=" " in parents,
+            sha=sha.decode(),
+            subject=_text(subject.removeprefix(b"subject ")),
+            body=_text(body.removeprefix(b"body ")).strip(),
+            files=tuple(map(_path, files)),
         )
 
 
@@ -203,9 +139,10 @@ def _path(field: bytes) -> str:
     return field.decode("utf-8", "backslashreplace")
 
 
-def _environment() -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEPT_VARIABLES}
-    return kept | {
+def _git(repository: Path, *arguments: str, may_fail: bool = False) -> bytes:
+    """Run git and return what it prints; with ``may_fail`` a failure is what it printed before."""
+    kept = {name: value for name, value in os.environ.items() if name[:4] != "GIT_" or name in _KEPT_VARIABLES}
+    safe = {
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
         # Else a partial clone fetches what is missing, by whatever transport its configuration names.
@@ -213,70 +150,22 @@ def _environment() -> dict[str, str]:
         "GIT_ALLOW_PROTOCOL": "none",
         "LC_ALL": "C",
     }
-
-
-def _command(repository: Path, arguments: Sequence[str]) -> list[str]:
-    settings = [word for setting in _SAFE_SETTINGS for word in ("-c", setting)]
-    return ["git", "--no-pager", *settings, "-C", str(repository), *arguments]
-
-
-def _output(repository: Path, arguments: Sequence[str], may_fail: bool = False) -> str:
-    """Run git for a short answer; with ``may_fail`` a failure is an empty answer."""
-    return b"".join(_fields(repository, arguments, may_fail)).decode("utf-8", "surrogateescape")
-
-
-def _fields(repository: Path, arguments: Sequence[str], may_fail: bool = False) -> Generator[bytes, None, None]:
-    """Run git and yield the NUL-separated fields it prints, as a stream; closing the generator stops git."""
-    import subprocess
-    import tempfile
-    import threading
-
-    with tempfile.TemporaryFile() as complaints:
-        try:
-            process = subprocess.Popen(
-                _command(repository, arguments),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=complaints,
-                env=_environment(),
-            )
-        except OSError as error:
-            raise Unavailable(f"git cannot be started ({error.strerror})", "Install git to read a history") from None
-        late = threading.Event()
-
-        def stop() -> None:
-            late.set()
-            process.kill()
-
-        timer = threading.Timer(_TIMEOUT_SECONDS, stop)
-        timer.daemon = True
-        timer.start()
-        try:
-            with cast("IO[bytes]", process.stdout) as stream:
-                yield from _split(stream)
-            status = process.wait()
-        finally:
-            timer.cancel()
-            process.kill()
-            process.wait()
-        if status and not may_fail:
-            complaints.seek(0)
-            said = complaints.read(4_000).decode("utf-8", "replace").strip()
-            raise _failure(repository, "it took too long" if late.is_set() else said)
-
-
-def _split(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield NUL-terminated fields; of each only the first 64 KiB are kept."""
-    field = bytearray()
-    while chunk := os.read(stream.fileno(), _CHUNK_BYTES):
-        *ended, rest = chunk.split(b"\0")
-        for part in ended:
-            field += part[: _MAX_FIELD_BYTES - len(field)]
-            yield bytes(field)
-            field.clear()
-        field += rest[: _MAX_FIELD_BYTES - len(field)]
-    if field:
-        yield bytes(field)
+    try:
+        done = subprocess.run(
+            ["git", "--no-pager", *_SAFE_SETTINGS, "-C", str(repository), *arguments],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=kept | safe,
+            timeout=_TIMEOUT_SECONDS,
+        )
+    except OSError as error:
+        raise Unavailable(f"git cannot be started ({error.strerror})", "Install git to read a history") from None
+    except subprocess.TimeoutExpired:
+        raise _failure(repository, "it took too long") from None
+    if done.returncode and not may_fail:
+        raise _failure(repository, done.stderr.decode("utf-8", "replace").strip())
+    return done.stdout
 
 
 def _failure(repository: Path, said: str) -> SatchelError:

@@ -1,0 +1,127 @@
+"""Two scenes of the tour: the agents work as a team, and one fails so that the other is warned."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from satchel.base.errors import SatchelError
+from satchel.interfaces.cli.tour.client import ToolClient
+
+KEY = "test_timeout_seconds"
+BUDGET = 300
+"""Tokens of the second agent's briefing."""
+
+_RULE = "Every fix comes with a test that failed before it"
+_SOLD, _RETURNED = "sold.csv", "returned.csv"
+_EXPORTS = {_SOLD: "Café Zoë;12\nMüller;7\n", _RETURNED: "Señor Núñez;3\nCafé Zoë;2\n"}
+_ENCODING = "cp1252"
+_USUAL = "utf-8"
+_PROGRAM = (
+    "import csv; print(sum(int(row[1]) for row in csv.reader(open({file!r}, encoding={encoding!r}), delimiter=';')))"
+)
+_FIX = f"The shop's exports need encoding='{_ENCODING}', not {_USUAL}"
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What an agent did, and what came back."""
+
+    agent: str
+    what: str
+    answer: str
+
+
+def work_as_team(builder: ToolClient, reviewer: ToolClient, file: str) -> Iterator[Act]:
+    """Let two agents decide, agree on a rule, and coordinate over a file.
+
+    Args:
+        builder, reviewer: their connections to servers that serve all toolsets.
+        file: the file that both want.
+
+    Raises:
+        SatchelError: a server refused what it should have done, or allowed what it should not.
+    """
+    for agent, value, why in (
+        (builder, 60, "the slowest test needs it"),
+        (reviewer, 30, "slow tests hide hangs"),
+        (builder, 45, "the slowest real test takes 38 s"),
+    ):
+        decision = {"key": KEY, "value": value, "tags": ["testing"], "rationale": why}
+        yield _act(agent, f"decides that {KEY} is {value}: {why}", "set_decision", decision)
+    yield _act(reviewer, "asks how it came to that", "get_decision", {"key": KEY})
+    rule = {"text": _RULE, "priority": "high", "tags": ["testing"]}
+    yield _act(builder, f"lays down a rule: {_RULE}", "add_constraint", rule)
+    yield _act(builder, f"claims {file}", "claim_files", {"paths": [file], "reason": "rewriting it"})
+    told = "wants the same file, and is kept off it"
+    yield _act(reviewer, told, "claim_files", {"paths": [file]}, refused=True)
+    request = f"I am rewriting {file}: please review it once I have released it"
+    message = {"to": reviewer.name, "type": "request", "priority": "critical", "message": request}
+    yield _act(builder, f"sends a critical message to the {reviewer.name}", "send_message", message)
+    told = "asks for the rules, and is told that a message waits"
+    yield _act(reviewer, told, "get_constraints", {"tags": ["testing"]})
+    yield _act(reviewer, "reads what is unread", "get_messages", {"unread": True})
+    yield _act(reviewer, "marks everything read", "mark_read", {"all": True})
+
+
+def learn(first: ToolClient, second: ToolClient, folder: Path) -> Iterator[Act]:
+    """Let one agent fail, report the error and what fixed it, and another begin with a briefing.
+
+    The failure is a real one: a program reads a file in the wrong encoding. The second agent takes the right one from
+    its briefing.
+
+    Args:
+        first, second: their connections to servers that serve the toolsets briefing and errors.
+        folder: where both work; two small files are made in it.
+
+    Raises:
+        SatchelError: a server refused, the program did not fail, or the briefing gave no warning.
+    """
+    for name, text in _EXPORTS.items():
+        (folder / name).write_bytes(text.encode(_ENCODING))
+    done = _add_up(folder, _SOLD, _USUAL)
+    error = done.stderr.rstrip().rpartition("\n")[2]
+    error_type, separator, message = error.partition(": ")
+    if not done.returncode or not separator:
+        raise SatchelError(f"{_SOLD} was read as {_USUAL} without an error")
+    yield Act(first.name, f"adds up {_SOLD}, which a shop exported, and fails", error)
+    met = {"error_type": error_type, "message": message, "stack": done.stderr, "lang": "python"}
+    yield (reported := _act(first, "reports the error, with its traceback", "report_error", met))
+    told = f"tries another encoding, {_ENCODING}, and has its answer"
+    yield Act(first.name, told, _total(folder, _SOLD, _ENCODING))
+    solved = {"error": reported.answer.split()[0], "solution": _FIX}
+    yield (recorded := _act(first, f"records what fixed it: {_FIX}", "report_outcome", solved))
+    query = f"add up {_RETURNED}, which the shop exported"
+    asked = {"role": "qa_expert", "task_id": "returns", "query": query, "budget": BUDGET}
+    told = f"is to {query}, and begins with a briefing of at most {BUDGET} tokens"
+    yield (briefing := _act(second, told, "get_briefing", asked))
+    warned = re.search(r"encoding='([\w-]+)'", briefing.answer)
+    if warned is None:
+        raise SatchelError("the briefing did not warn of the error that was solved")
+    told = f"opens its file with {warned[1]} at once, and has its answer"
+    yield Act(second.name, told, _total(folder, _RETURNED, warned[1]))
+    told = "says that it helped, so the next one is told with more confidence"
+    yield _act(second, told, "report_outcome", {"solution": recorded.answer.split()[1]})
+
+
+def _act(agent: ToolClient, what: str, tool: str, arguments: Mapping[str, object], *, refused: bool = False) -> Act:
+    return Act(agent.name, what, agent.call(tool, arguments, refused=refused))
+
+
+def _total(folder: Path, file: str, encoding: str) -> str:
+    done = _add_up(folder, file, encoding)
+    if done.returncode:
+        raise SatchelError(f"{file} could not be read as {encoding}: {done.stderr}")
+    return done.stdout.strip()
+
+
+def _add_up(folder: Path, file: str, encoding: str) -> subprocess.CompletedProcess[str]:
+    """Run the program as one would write it."""
+    command = [sys.executable, "-I", "-c", _PROGRAM.format(file=file, encoding=encoding)]
+    return subprocess.run(
+        command, check=False, cwd=folder, capture_output=True, encoding="utf-8", errors="replace", timeout=30
+    )

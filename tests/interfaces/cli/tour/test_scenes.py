@@ -1,0 +1,139 @@
+"""The two scenes of the tour, played by two real servers over one store."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel import open_satchel
+from satchel.base.errors import SatchelError
+from satchel.base.tokens import token_counter
+from satchel.interfaces.cli.tour.client import ToolClient
+from satchel.interfaces.cli.tour.scenes import BUDGET, KEY, Act, learn, work_as_team
+
+FILE = "src/auth.py"
+FIX = "The shop's exports need encoding='cp1252', not utf-8"
+
+
+@dataclass
+class Played:
+    """The acts of both scenes, and the folder they were played in."""
+
+    team: list[Act]
+    lesson: list[Act]
+    folder: Path
+
+    def answer(self, what: str) -> str:
+        """Return what came back of the one act that begins like this."""
+        (found,) = [act.answer for act in (*self.team, *self.lesson) if act.what.startswith(what)]
+        return found
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
+    folder = tmp_path_factory.mktemp("scenes")
+
+    def start(name: str) -> ToolClient:
+        arguments = ["mcp", "--db", str(folder / "tour.db"), "--project", "tour", "--agent", name, "--toolsets", "all"]
+        return ToolClient([sys.executable, "-m", "satchel", *arguments], name=name, timeout_seconds=60)
+
+    with ExitStack() as stack:
+        builder, reviewer = (stack.enter_context(start(name)) for name in ("builder", "reviewer"))
+        assert "started" in builder.call("write_context", {"type": "discovery", "content": "rain"})
+        team = list(work_as_team(builder, reviewer, FILE))
+        yield Played(team, list(learn(builder, reviewer, folder)), folder)
+
+
+def test_the_decisions_history_is_in_the_store(played: Played) -> None:
+    with open_satchel(played.folder / "tour.db", "tour", environ={}) as satchel:
+        history = satchel.decisions.get(KEY)
+    assert (history.decision.value, history.decision.agent) == (45, "builder")
+    assert [(state.value, state.agent) for state in history.history] == [(30, "reviewer"), (60, "builder")]
+
+
+def test_the_history_is_shown(played: Played) -> None:
+    shown = played.answer("asks how it came to that")
+    assert all(f": {value} by " in shown for value in (45, 60))
+    assert "slow tests hide hangs" in shown
+
+
+def test_the_refused_claim_names_the_holder(played: Played) -> None:
+    refused = played.answer("wants the same file, and is kept off it")
+    assert f"error [conflict]: nothing was claimed: {FILE} is held by builder" in refused
+
+
+def test_the_other_reads_the_rule_and_is_told_of_the_message(played: Played) -> None:
+    rules = played.answer("asks for the rules")
+    assert "Every fix comes with a test that failed before it" in rules
+    assert rules.endswith("\nnotice: 1 unread critical message waits for reviewer")
+
+
+def test_the_critical_message_reaches_the_reviewer(played: Played) -> None:
+    message = played.answer("reads what is unread")
+    assert "request critical" in message
+    assert "from builder to me" in message
+    assert f"I am rewriting {FILE}: please review it once I have released it" in message
+
+
+def test_the_reviewer_learns_that_its_decision_was_changed(played: Played) -> None:
+    changed = f"Decision {KEY}, which you had set, was changed (value, rationale)"
+    assert changed in played.answer("reads what is unread")
+
+
+def test_nothing_stays_unread(played: Played) -> None:
+    assert played.team[-1].answer.endswith("0 unread left for reviewer")
+
+
+def test_the_first_one_really_fails(played: Played) -> None:
+    error = played.lesson[0].answer
+    assert error.startswith("UnicodeDecodeError: 'utf-8' codec can't decode byte 0xe9 in position")
+
+
+def test_the_second_one_would_have_failed_in_the_same_way(played: Played) -> None:
+    script = "open('returned.csv', encoding='utf-8').read()"
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=False, cwd=played.folder, capture_output=True, text=True
+    )
+    assert "UnicodeDecodeError: 'utf-8' codec can't decode byte" in done.stderr
+
+
+def test_the_briefing_warns_before_the_second_one_begins(played: Played) -> None:
+    briefing, opened, _ = [act for act in played.lesson if act.agent == "reviewer"]
+    assert f"y1 tentative 5/10: {FIX}" in briefing.answer
+    assert (opened.what, opened.answer) == ("opens its file with cp1252 at once, and has its answer", "5")
+
+
+def test_the_briefing_stays_inside_its_budget(played: Played) -> None:
+    assert token_counter("o200k_base").count(played.answer("is to add up")) <= BUDGET
+
+
+def test_that_it_helped_raises_the_confidence(played: Played) -> None:
+    assert played.lesson[-1].answer == "y1 tentative 6/10 confirmed helped:1 for x1"
+    with open_satchel(played.folder / "tour.db", "tour", environ={}) as satchel:
+        (pattern,) = satchel.patterns.find()
+    (solution,) = pattern.solutions
+    assert (pattern.error_type, solution.text, solution.agent) == ("UnicodeDecodeError", FIX, "builder")
+
+
+class Careless(ToolClient):
+    """Says yes to everything."""
+
+    def _request(self, *_request: object) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": "x1 new"}]}
+
+
+def test_servers_that_give_one_file_to_both_are_found_out() -> None:
+    with pytest.raises(SatchelError, match="the server allowed claim_files"):
+        list(work_as_team(Careless(["nothing"]), Careless(["nothing"]), FILE))
+
+
+def test_a_briefing_without_a_warning_is_found_out(tmp_path: Path) -> None:
+    with pytest.raises(SatchelError, match="the briefing did not warn"):
+        list(learn(Careless(["nothing"]), Careless(["nothing"]), tmp_path))
