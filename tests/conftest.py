@@ -87,17 +87,24 @@ def from_template(template: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stores that the test makes are copies of the template with a uid and a time of their own."""
     bring_up_to_date = migrations.bring_up_to_date
 
+    def copy(file: Path, trust: Trust | None, now: int) -> None:
+        uid = (trust and trust.new_uid) or os.urandom(16)
+        if trust is not None:
+            trust.list_new(uid, opening.identity_of(file))
+        file.write_bytes(template)
+        with closing(apsw.Connection(str(file))) as connection, connection:
+            connection.execute("UPDATE store SET uid = ?, created_at = ?", (uid, now))
+            connection.execute("UPDATE migrations SET applied_at = ?", (now,))
+
     def copy_first(
         access: Access, turnstile: Turnstile, trust: Trust | None, *, writable: bool, clock: Clock, backups_keep: int
     ) -> apsw.Connection:
-        if writable and not access.file.stat().st_size and access.vfs is None:
-            uid = (trust and trust.new_uid) or os.urandom(16)
-            access.file.write_bytes(template)
-            with closing(opening.open_writable(access)) as connection, connection:
-                connection.execute("UPDATE store SET uid = ?, created_at = ?", (uid, clock()))
-                connection.execute("UPDATE migrations SET applied_at = ?", (clock(),))
-            if trust is not None:
-                trust.list_new(uid, opening.identity_of(access.file))
+        turnstile.enter(access.wait_ms / 1_000)
+        try:
+            if writable and not access.file.stat().st_size and access.vfs is None:
+                copy(access.file, trust, clock())
+        finally:
+            turnstile.leave()
         return bring_up_to_date(access, turnstile, trust, writable=writable, clock=clock, backups_keep=backups_keep)
 
     monkeypatch.setattr(migrations, "bring_up_to_date", copy_first)

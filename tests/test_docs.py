@@ -150,6 +150,7 @@ def test_the_readme_has_examples_that_run() -> None:
     assert {language for language, _ in runnable()} == {"sh", "python"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "text"), runnable(), ids=lambda value: value if len(value) < 10 else "block")
 def test_an_example_of_the_readme_runs(language: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "project" / ".git").mkdir(parents=True)
@@ -175,6 +176,7 @@ def run_example(language: str, text: str, home: Path, **environ: str) -> subproc
     )
 
 
+@pytest.mark.slow
 def test_the_examples_of_a_second_opinion_run(tmp_path: Path) -> None:
     (_, in_shell), (_, in_python) = runnable("docs/consulting.md")
     source = tmp_path / "project" / "src"

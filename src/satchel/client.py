@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import Clock, system_clock
 from satchel.base.config import FILE_NAME as CONFIG_FILE_NAME
 from satchel.base.config import Config, load_config
+from satchel.base.errors import InvalidInput
 from satchel.base.folders import config_folder, state_folder
 from satchel.base.paths import StorePlace, locate_store
 from satchel.base.retention import Retention
 from satchel.base.text import check_encodable, check_name, nameable
+from satchel.base.vocabulary import ALL_RUNS
 from satchel.keep.projects import Workplace
 from satchel.store.known_stores import KnownStores
 from satchel.store.opening import Access
@@ -266,7 +268,8 @@ def open_satchel(
             one at the root of the git repository (for a linked worktree, of its main worktree).
         project: the project's name; None takes ``SATCHEL_PROJECT``, else ``project.name``, else that of the folder.
         agent: who acts where a call names nobody; None takes ``SATCHEL_AGENT``.
-        run: the run where a call names none; None takes ``SATCHEL_RUN``.
+        run: the run where a call names none; None takes ``SATCHEL_RUN``, and without it writes go to the run ``main``
+            and reads span the project.
         read_only: refuse every write.
         here: where there is no store and no repository, take this very folder as the project.
         cwd: the folder to start from; None is the current one.
@@ -321,7 +324,7 @@ def open_satchel(
         suggested_name=nameable(place.suggested_name),
         root=str(place.root) if place.root else None,
         files_root=str(place.files_root) if place.files_root else None,
-        run_id=named(run, "SATCHEL_RUN", "run_id"),
+        run_id=_check_default_run(named(run, "SATCHEL_RUN", "run_id")),
         agent=named(agent, "SATCHEL_AGENT", "agent"),
         max_content_bytes=config.context_max_content_kib * 1024,
         max_per_loop=config.context_max_per_loop,
@@ -338,3 +341,12 @@ def open_satchel(
         ),
     )
     return Satchel(workplace, place, config, environ)
+
+
+def _check_default_run(name: str | None) -> str | None:
+    if name == ALL_RUNS:
+        raise InvalidInput(
+            f"the default run {name!r} stands for all runs",
+            "Leave SATCHEL_RUN and --run out: what reads spans all runs then",
+        )
+    return name

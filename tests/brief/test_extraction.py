@@ -17,8 +17,9 @@ RUN = "night"
 
 
 @pytest.fixture
-def night(satchel: Satchel) -> Satchel:
-    """A Satchel with the run night."""
+def night(open_in: Callable[..., Satchel], project: Path) -> Satchel:
+    """A Satchel in the run night."""
+    satchel = open_in(project, run=RUN)
     satchel.runs.start(RUN)
     return satchel
 

@@ -19,7 +19,7 @@ from satchel.consult.assistants import limits
 from satchel.consult.assistants.limits import Limits
 from satchel.consult.assistants.protocol import Ask
 
-pytestmark = pytest.mark.usefixtures("direct")
+pytestmark = [pytest.mark.usefixtures("direct"), pytest.mark.slow]
 
 MIB = 1024 * 1024
 IN_FLIGHT = 24 * MIB

@@ -20,7 +20,7 @@ from satchel.consult.sweeping import LIFE_MS, VectorStore, VectorStores
 if TYPE_CHECKING:
     from conftest import ManualClock
 
-pytestmark = pytest.mark.usefixtures("direct")
+pytestmark = [pytest.mark.usefixtures("direct"), pytest.mark.slow]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from satchel.consult.assistants.protocol import Ask, Exchange
 from satchel.consult.assistants.retrying import Patience
 from satchel.consult.records import Window
 
-pytestmark = pytest.mark.usefixtures("direct")
+pytestmark = [pytest.mark.usefixtures("direct"), pytest.mark.slow]
 
 WINDOW = Window(tokens=200_000, output=50_000)
 SEARCH = ("file_search", '{"query": "refresh the token"}')

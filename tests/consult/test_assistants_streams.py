@@ -21,7 +21,7 @@ from satchel.consult.assistants.openai_compatible import OpenAICompatible
 from satchel.consult.assistants.protocol import Ask
 from satchel.consult.records import Window
 
-pytestmark = pytest.mark.usefixtures("direct")
+pytestmark = [pytest.mark.usefixtures("direct"), pytest.mark.slow]
 
 WINDOW = Window(tokens=32_000, output=4_000)
 FILES = {"src/auth.py": content("def refresh_token(user): ...\n"), "src/mail.py": content("def send_mail(to): ...\n")}

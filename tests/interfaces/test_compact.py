@@ -27,14 +27,15 @@ from satchel.keep.entries import ENTRY_TYPES, Entry, EntryPage
 VALUE = r'(?:"(?:[^"\\]|\\.)*"|[^\s"]+?)'
 TYPE = "|".join(ENTRY_TYPES)
 FIELDS = (
-    rf"(?: (?P<type>{TYPE}))?(?: by (?P<agent>{VALUE}))?(?: task:(?P<task>{VALUE}))?(?: loop:(?P<loop>{VALUE}))?"
+    rf"(?: (?P<type>{TYPE}))?(?: by (?P<agent>{VALUE}))?(?: run:(?P<run>{VALUE}))?"
+    rf"(?: task:(?P<task>{VALUE}))?(?: loop:(?P<loop>{VALUE}))?"
     rf"(?: file:(?P<file>{VALUE})(?P<line>:[0-9]+)?)?(?: superseded-by:e(?P<superseded>[0-9]+))?"
     r"(?: (?P<day>[0-9]{4}|[0-9]{8}))?"
 )
 ENTRY_LINE = re.compile(rf"e(?P<id>[0-9]+){FIELDS} (?P<time>[0-9]{{6}}\.[0-9]{{3}})")
 COMMON_LINE = re.compile(rf"all{FIELDS} unless noted")
 HEAD_LINE = re.compile(
-    rf"(?P<count>[0-9]+) of (?P<total>[0-9]+) entries of run (?P<run>{VALUE})"
+    rf"(?P<count>[0-9]+) of (?P<total>[0-9]+) entries(?: of run (?P<run>{VALUE}))?"
     r"(?:, (?P<order>newest first|oldest first|best first|as changed), (?P<year>[0-9]{4}) UTC)?"
     r"(?:, next offset (?P<next>[0-9]+))?, seq (?P<seq>[0-9]+)"
 )
@@ -46,6 +47,7 @@ class Read:
     """What the parser brings back of an entry."""
 
     id: int
+    run_id: str
     type: str
     content: str
     agent: str | None
@@ -72,6 +74,7 @@ class ReadPage:
 def kept(entry: Entry) -> Read:
     return Read(
         entry.id,
+        entry.run_id,
         entry.type,
         entry.content,
         entry.agent,
@@ -97,6 +100,7 @@ def read_page(text: str) -> ReadPage:
     head = HEAD_LINE.fullmatch(head_line)
     assert head is not None, head_line
     common: dict[str, str] = {}
+    usual = {"run": head["run"] or "main"}
     if lines and (found := COMMON_LINE.fullmatch(lines[0])):
         common = {name: value for name, value in found.groupdict().items() if value is not None}
         lines = lines[1:]
@@ -109,12 +113,12 @@ def read_page(text: str) -> ReadPage:
             assert entry_line is not None, line
             blocks.append((entry_line, []))
     return ReadPage(
-        run_id=read_value(head["run"]),
+        run_id=read_value(head["run"]) if head["run"] else None,
         total=int(head["total"]),
         order=ORDERS[head["order"]] if head["order"] else None,
         next_offset=int(head["next"]) if head["next"] else None,
         cursor=int(head["seq"]),
-        entries=tuple(read_entry(match, content, common, head["year"]) for match, content in blocks),
+        entries=tuple(read_entry(match, content, usual | common, head["year"]) for match, content in blocks),
     )
 
 
@@ -129,6 +133,7 @@ def read_entry(match: re.Match[str], content: Sequence[str], common: dict[str, s
     text = "\n".join(content).replace("\u2028 ", "\u2028").replace("\u2029 ", "\u2029")
     return Read(
         id=int(fields["id"]),
+        run_id=value("run") or "",
         type=fields["type"],
         content=text,
         agent=value("agent"),
@@ -198,7 +203,7 @@ entries = st.builds(
     id=numbers,
     uid=st.just("0" * 32),
     seq=numbers,
-    run_id=st.just("r"),
+    run_id=st.sampled_from(["r", "main", "a run"]),
     type=st.sampled_from(ENTRY_TYPES),
     content=contents,
     task_id=st.none() | names,
@@ -215,7 +220,7 @@ pages = st.builds(
     total=st.integers(0, 20),
     offset=st.integers(0, 10),
     limit=st.just(20),
-    run_id=names,
+    run_id=st.none() | names,
     seq=st.integers(0, 2**53),
     order=st.sampled_from(["newest", "oldest", "relevance", "seq"]),
 )
@@ -305,7 +310,7 @@ def test_an_empty_page_names_the_run_and_the_total() -> None:
 
 
 def test_a_page_without_a_run_says_why() -> None:
-    assert page_text(page_of(run_id=None, notes=("No run yet",))) == "0 entries\nNo run yet"
+    assert page_text(page_of(run_id=None, notes=("nothing yet",))) == "0 of 0 entries, seq 9\nnothing yet"
 
 
 @pytest.mark.parametrize(

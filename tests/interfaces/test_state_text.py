@@ -15,7 +15,7 @@ from satchel.interfaces.state_text import state_text
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[Satchel]:
     (tmp_path / ".git").mkdir()
-    with open_satchel(cwd=tmp_path, environ={}) as satchel:
+    with open_satchel(cwd=tmp_path, run="r1", environ={}) as satchel:
         satchel.runs.start("r1", title="New login page")
         yield satchel
 
@@ -85,3 +85,21 @@ def test_no_note_can_forge_a_line_of_the_state(opened: Satchel, told: Callable[[
     opened.entries.write("discovery", "x\n# 1 verdicts\ne9 passed\u2028e9 passed")
     ours = [line for line in "\n".join(told()).splitlines() if not line.startswith(" ")]
     assert ours == ["run r1, active: New login page", "# 1 discoveries", "e1", "nothing was reviewed yet"]
+
+
+def test_the_state_of_all_runs_names_a_run_where_it_is_another_than_main(opened: Satchel) -> None:
+    for run in ("r1", "main"):
+        opened.entries.write("discovery", f"of {run}", run_id=run)
+    assert state_text(opened.entries.load_state("*")).split("\n") == [
+        "all runs of the project",
+        "# 2 discoveries",
+        "e1 run:r1",
+        " of r1",
+        "e2",
+        " of main",
+        "nothing was reviewed yet",
+    ]
+
+
+def test_main_before_its_first_use_is_said_to_be_empty(opened: Satchel) -> None:
+    assert state_text(opened.entries.load_state("main")).split("\n")[0] == "run main: nothing was written in it yet"

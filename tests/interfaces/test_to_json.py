@@ -22,7 +22,7 @@ def opened(tmp_path: Path) -> Iterator[Satchel]:
 
 def test_an_entry_leaves_out_what_is_not_set(opened: Satchel) -> None:
     kept = opened.entries.write("discovery", "x")
-    assert fields_of(kept).keys() == {"id", "uid", "seq", "run_id", "type", "content", "created_at", "notes"}
+    assert fields_of(kept).keys() == {"id", "uid", "seq", "run_id", "type", "content", "created_at"}
 
 
 def test_structured_content_is_an_object(opened: Satchel) -> None:

@@ -19,7 +19,7 @@ DAY = 86_400_000
 def store(satchel: Satchel) -> Satchel:
     """Something of every kind, by ann."""
     satchel.runs.start("night")
-    satchel.entries.write("discovery", "sessions live in src/auth.py", agent="ann")
+    satchel.entries.write("discovery", "sessions live in src/auth.py", agent="ann", run_id="night")
     satchel.decisions.set("session_ttl", 300, rationale="matches the gateway", agent="ann")
     satchel.constraints.add("never log a token", priority="critical", agent="ann")
     satchel.messages.send("rebase first", to="ben", agent="ann")

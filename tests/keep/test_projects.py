@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def pair(open_in: Callable[..., Satchel], project: Path) -> tuple[Satchel, Satchel]:
     """Two projects in one database, each with a run of the same name, an agent and three entries of its own."""
-    one, other = (open_in(project, project=name, agent="dev") for name in ("one", "other"))
+    one, other = (open_in(project, project=name, agent="dev", run="r1") for name in ("one", "other"))
     for satchel, word in ((one, "alpha"), (other, "omega")):
         satchel.runs.start("r1", title=word)
         for number in range(3):
@@ -81,6 +81,7 @@ def test_the_state_of_a_run_stays_in_the_project(pair: tuple[Satchel, Satchel]) 
     for satchel, word in zip(pair, ("alpha", "omega"), strict=True):
         satchel.entries.write("discovery", word)
         state = satchel.entries.load_state("r1")
+        assert state.run is not None
         assert state.run.title == word
         assert [note.content for note in state.discoveries] == [word]
 

@@ -5,7 +5,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -72,9 +72,37 @@ def test_a_run_ends_as_completed_or_failed_only(satchel: Satchel, status: str) -
         satchel.runs.end("r1", status)
 
 
-def test_ending_without_an_active_run_is_said(satchel: Satchel) -> None:
-    with pytest.raises(NotFound, match="no run is active"):
+@pytest.mark.parametrize("run_id", [None, "main"])
+@pytest.mark.parametrize("is_used", [False, True])
+def test_the_run_main_never_ends(satchel: Satchel, run_id: str | None, is_used: bool) -> None:
+    if is_used:
+        satchel.entries.write("discovery", "x")
+    satchel.runs.start("r1")
+    with pytest.raises(Conflict, match=r"'main' never ends.*Name the run to end.*`satchel prune`"):
+        satchel.runs.end(run_id)
+    assert {run.status for run in satchel.runs.list()} == {"active"}
+
+
+def test_ending_before_anything_was_written_makes_nothing(satchel: Satchel) -> None:
+    with pytest.raises(Conflict, match="'main' never ends"):
         satchel.runs.end()
+    assert satchel.runs.list().total == 0
+
+
+def test_the_default_run_is_the_one_that_ends_without_a_choice(open_in: Callable[..., Satchel], project: Path) -> None:
+    satchel = open_in(project, run="default")
+    satchel.runs.start("default")
+    satchel.runs.start("other")
+    assert satchel.runs.end().run_id == "default"
+
+
+@pytest.mark.parametrize("is_used", [False, True])
+def test_the_run_main_is_never_started(satchel: Satchel, is_used: bool) -> None:
+    if is_used:
+        satchel.entries.write("discovery", "x")
+    with pytest.raises(Conflict, match="every project has the run 'main'"):
+        satchel.runs.start("main")
+    assert satchel.runs.list().total == int(is_used)
 
 
 def test_a_title_is_cleaned_and_its_secrets_redacted(satchel: Satchel) -> None:
@@ -144,7 +172,7 @@ def test_a_run_that_was_named_comes_before_the_default(open_in: Callable[..., Sa
     assert satchel.entries.read().total == 0
 
 
-def test_the_default_comes_before_the_only_active_run(open_in: Callable[..., Satchel], project: Path) -> None:
+def test_the_default_comes_before_what_is_active(open_in: Callable[..., Satchel], project: Path) -> None:
     satchel = open_in(project, run="default")
     satchel.runs.start("default")
     satchel.runs.end("default")
@@ -158,75 +186,108 @@ def test_the_environment_names_the_default(open_in: Callable[..., Satchel], proj
     assert open_in(project, environ={"SATCHEL_RUN": "theirs"}).entries.write("error", "x").run_id == "theirs"
 
 
-def test_the_only_active_run_is_taken_without_a_choice(satchel: Satchel) -> None:
-    satchel.runs.start("ended")
-    satchel.runs.end("ended")
-    satchel.runs.start("active")
+@pytest.mark.parametrize("started", [(), ("r1",), ("r1", "r2")])
+def test_a_write_without_a_choice_goes_to_main_whatever_is_active(satchel: Satchel, started: tuple[str, ...]) -> None:
+    for name in started:
+        satchel.runs.start(name)
     written = satchel.entries.write("discovery", "x")
-    assert (written.run_id, written.notes) == ("active", ())
-    assert satchel.entries.read().run_id == "active"
+    assert (written.run_id, written.notes) == ("main", ())
+    assert satchel.packages.save("s", content="c").run_id == "main"
+    assert {run.run_id for run in satchel.runs.list("active")} == {"main", *started}
     run = satchel.runs.get()
     assert run is not None
-    assert run.run_id == "active"
+    assert (run.run_id, run.status) == ("main", "active")
 
 
-def test_the_first_write_starts_a_run_and_says_so(satchel: Satchel) -> None:
-    written = satchel.entries.write("discovery", "x")
-    assert written.run_id == f"{FIRST_DAY}-1"
-    assert written.notes == (f"run {FIRST_DAY}-1 was started, since none was active",)
+def test_reading_without_a_choice_spans_the_project(satchel: Satchel) -> None:
+    satchel.entries.write("discovery", "in main")
+    for name in ("r1", "r2"):
+        satchel.runs.start(name)
+        satchel.entries.write("discovery", f"in {name}", run_id=name)
+    satchel.runs.end("r1")
+    page = satchel.entries.read()
+    assert [(one.run_id, one.content) for one in page] == [("r2", "in r2"), ("r1", "in r1"), ("main", "in main")]
+    assert (page.total, page.run_id, page.notes) == (3, None, ())
+    assert satchel.entries.read(limit=0).total == 3
+    assert {one.run_id for one in satchel.entries.read(query="in")} == {"main", "r1", "r2"}
+    assert satchel.entries.read(run_id="main").total == 1
+
+
+def test_a_star_lists_all_runs_where_a_default_is_set(open_in: Callable[..., Satchel], project: Path) -> None:
+    satchel = open_in(project, run="r1")
+    satchel.runs.start("r1")
+    satchel.entries.write("discovery", "in r1")
+    satchel.entries.write("discovery", "in main", run_id="main")
+    satchel.packages.save("s", content="c")
+    satchel.packages.save("s", content="c", run_id="main")
+    assert [(page.total, page.run_id) for page in (satchel.entries.read(), satchel.entries.read(run_id="*"))] == [
+        (1, "r1"),
+        (2, None),
+    ]
+    assert [(page.total, page.run_id) for page in (satchel.packages.find(), satchel.packages.find(run_id="*"))] == [
+        (1, "r1"),
+        (2, None),
+    ]
+    assert [one.total for one in (satchel.finding.search("in"), satchel.finding.search("in", run_id="*"))] == [2, 2]
+    assert [len(one.discoveries) for one in (satchel.entries.load_state(), satchel.entries.load_state("*"))] == [1, 2]
+
+
+@pytest.mark.parametrize("call", ["write", "save", "report", "prune", "start", "end", "get", "strategies"])
+def test_a_star_names_no_run(satchel: Satchel, call: str) -> None:
+    calls: dict[str, Callable[[], object]] = {
+        "write": lambda: satchel.entries.write("discovery", "x", run_id="*"),
+        "save": lambda: satchel.packages.save("s", content="c", run_id="*"),
+        "report": lambda: satchel.patterns.report("E", "m", loop_id="L1", run_id="*"),
+        "prune": lambda: satchel.entries.prune(run_id="*"),
+        "start": lambda: satchel.runs.start("*"),
+        "end": lambda: satchel.runs.end("*"),
+        "get": lambda: satchel.runs.get("*"),
+        "strategies": lambda: satchel.learning.strategies("*"),
+    }
+    with pytest.raises(InvalidInput, match=r"run_id '\*' stands for all runs"):
+        calls[call]()
+    assert satchel.runs.list().total == satchel.housekeeping.statistics().total_entries == 0
+
+
+@pytest.mark.parametrize("options", [{"run": "*"}, {"environ": {"SATCHEL_RUN": "*"}}])
+def test_a_star_is_no_default_run(open_in: Callable[..., Satchel], project: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=r"the default run '\*' stands for all runs"):
+        open_in(project, **options)
+
+
+def test_main_can_be_named_before_its_first_use(satchel: Satchel, project: Path) -> None:
+    assert satchel.entries.read(run_id="main").total == satchel.packages.find(run_id="main").total == 0
+    assert satchel.runs.get("main") is None
+    state = satchel.entries.load_state("main")
+    assert (state.run_id, state.run, state.discoveries) == ("main", None, ())
+    assert satchel.entries.prune(run_id="main", preview=True).total == 0
+    assert not (project / ".satchel").exists()
+    assert satchel.entries.write("discovery", "x", run_id="main").run_id == "main"
+
+
+def test_an_ended_default_run_is_still_written_and_read(open_in: Callable[..., Satchel], project: Path) -> None:
+    satchel = open_in(project, run="old")
+    satchel.runs.start("old")
+    satchel.runs.end("old")
+    assert satchel.entries.write("discovery", "x").notes == ("run old is completed",)
+    assert satchel.entries.read().total == 1
+
+
+def test_the_first_write_makes_main_and_nothing_else(satchel: Satchel) -> None:
+    assert satchel.entries.write("discovery", "x").notes == ()
     assert satchel.entries.write("discovery", "y").notes == ()
-    assert satchel.runs.list().total == 1
-
-
-def test_after_the_last_run_ended_a_write_starts_the_next(satchel: Satchel) -> None:
-    satchel.entries.write("discovery", "x")
-    satchel.runs.end()
-    assert satchel.entries.write("discovery", "y").run_id == f"{FIRST_DAY}-2"
+    assert [run.run_id for run in satchel.runs.list()] == ["main"]
 
 
 def test_reading_before_the_first_write_says_so_and_makes_nothing(satchel: Satchel, project: Path) -> None:
     page = satchel.entries.read()
     assert (page.entries, page.total, page.run_id, page.seq) == ((), 0, None, 0)
-    assert "No run yet" in page.notes[0]
+    assert page.notes == ("nothing was written for this project yet",)
     assert satchel.runs.list().total == 0
     assert satchel.runs.get() is None
     assert satchel.agents.list() == ()
     assert satchel.housekeeping.statistics().project is None
     assert not (project / ".satchel").exists()
-
-
-def test_reading_without_an_active_run_names_the_newest(satchel: Satchel) -> None:
-    satchel.runs.start("r1")
-    satchel.runs.end("r1")
-    seq = satchel.housekeeping.statistics().seq
-    page = satchel.entries.read()
-    assert page.run_id is None
-    assert "The newest is r1 (completed)" in page.notes[0]
-    assert satchel.housekeeping.statistics().seq == seq
-
-
-@pytest.mark.parametrize("call", ["write", "read", "prune", "load_state", "end", "get"])
-def test_two_active_runs_and_no_choice_is_an_error_that_lists_both(satchel: Satchel, call: str) -> None:
-    satchel.runs.start("one")
-    satchel.runs.start("two")
-    calls: dict[str, Callable[[], object]] = {
-        "write": lambda: satchel.entries.write("discovery", "x"),
-        "read": satchel.entries.read,
-        "prune": satchel.entries.prune,
-        "load_state": satchel.entries.load_state,
-        "end": satchel.runs.end,
-        "get": satchel.runs.get,
-    }
-    with pytest.raises(Conflict, match=r"several runs are active \(two, one\)"):
-        calls[call]()
-    assert satchel.housekeeping.statistics().total_entries == 0
-
-
-def test_a_long_list_of_active_runs_is_cut_short_and_says_so(satchel: Satchel) -> None:
-    for number in range(7):
-        satchel.runs.start(f"r{number}")
-    with pytest.raises(Conflict, match=r"\(r6, r5, r4, r3, r2, \.\.\.\)"):
-        satchel.entries.read()
 
 
 def test_an_unknown_run_is_answered_with_the_nearest(satchel: Satchel) -> None:
@@ -251,7 +312,7 @@ def test_an_ended_run_can_be_read_and_written_by_name_and_the_writer_is_told(sat
     assert [entry.content for entry in satchel.entries.read(run_id="old")] == ["late insight"]
 
 
-def test_threads_that_write_first_at_once_start_one_run(open_in: Callable[..., Satchel], project: Path) -> None:
+def test_threads_that_write_first_at_once_make_one_run(open_in: Callable[..., Satchel], project: Path) -> None:
     barrier = threading.Barrier(8)
     shared = open_in(project)
     written: list[Entry] = []
@@ -267,7 +328,6 @@ def test_threads_that_write_first_at_once_start_one_run(open_in: Callable[..., S
         thread.join()
     assert len({entry.id for entry in written}) == 8
     assert len({entry.run_id for entry in written}) == 1
-    assert sum("was started" in note for entry in written for note in entry.notes) == 1
     assert shared.runs.list().total == 1
 
 
@@ -282,7 +342,7 @@ with open_satchel(cwd=sys.argv[1], environ={}, settings={"store.durability": "re
 """
 
 
-def test_processes_that_write_first_at_once_start_one_run(open_in: Callable[..., Satchel], project: Path) -> None:
+def test_processes_that_write_first_at_once_make_one_run(open_in: Callable[..., Satchel], project: Path) -> None:
     writers = [
         subprocess.Popen(
             [sys.executable, "-c", WRITER, str(project)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

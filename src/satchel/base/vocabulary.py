@@ -43,3 +43,9 @@ def priority_number(name: object) -> int:
 SECTIONS = ("attempts", "reviews", "packages", "rules", "errors", "messages", "entries")
 """The sections of a briefing, in the order in which it shows them: the loop's own scratchpads, open review issues,
 packages, constraints and decisions, error solutions and strategies, messages, and entries."""
+
+MAIN_RUN = "main"
+"""The run that every project has, made on its first use; what is written without a choice of run goes there."""
+
+ALL_RUNS = "*"
+"""What a reader gives for a run to read all of them, even where a default run is set."""

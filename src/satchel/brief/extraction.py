@@ -144,8 +144,7 @@ def _choose(
     transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None
 ) -> tuple[int, str]:
     if run_id is not None or workplace.run_id is not None:
-        choice = runs.choose_for_reading(transaction, workplace, project_id, run_id)
-        assert choice is not None
+        choice = runs.choose_one(transaction, workplace, project_id, run_id)
         return choice.id, choice.run_id
     ended = None if project_id is None else runs.latest_ended(transaction, project_id)
     if ended is None:
@@ -158,7 +157,7 @@ def _load(transaction: Transaction, run: int) -> tuple[list[_Event], tuple[str, 
     rows = transaction.all(
         f"""
         SELECT id, type, content, task_id, loop_id, superseded_by FROM context
-        WHERE project_id = (SELECT project_id FROM runs WHERE id = :run) AND run_id = :run
+        WHERE +project_id = (SELECT project_id FROM runs WHERE id = :run) AND run_id = :run
             AND type IN ({REVIEW_ISSUE}, {REVIEW_VERDICT}, {SCRATCHPAD}, {CODEBASE_ANALYSIS})
         ORDER BY created_at, id
         """,

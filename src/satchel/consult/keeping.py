@@ -58,10 +58,11 @@ class AnswerKeeper:
         self._runs = runs
 
     def check(self, keeping: Keeping, run_id: str | None) -> None:
-        """Make sure, before an answer is paid for, that there is no doubt which run a note of it goes to.
+        """Make sure, before an answer is paid for, that there is the run which a note of it goes to.
 
         Raises:
-            NotFound, Conflict: the run does not exist, or several are active and none was chosen.
+            NotFound: the run does not exist.
+            InvalidInput: it stands for all runs.
         """
         if keeping.entry_type is not None:
             self._runs.get(run_id)

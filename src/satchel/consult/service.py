@@ -164,7 +164,7 @@ class Consulting:
         Raises:
             InvalidInput, NotFound, Refused, TooLarge: an argument or path is not acceptable.
             WindowFull: the conversation must end; names the session to continue under.
-            Conflict: another call is in the conversation, and who; or several runs are active and none was chosen.
+            Conflict: another call is in the conversation, and who.
             Unavailable: a key or the vendor's SDK is missing.
             AssistantFailed, Interrupted: nothing was answered and nothing recorded.
         """

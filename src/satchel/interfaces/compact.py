@@ -2,15 +2,17 @@
 
 A page is a head line, then for each entry a line that begins with its short id and lines of content that begin with a
 space. So no stored text can pass for a head or an entry. Fields of an entry line, each only where it differs from the
-head: type, ``by`` agent, ``task:``, ``loop:``, ``file:`` with ``:line``, ``superseded-by:``, then month and day (where
-they differ, before them the year where that differs) and the time to the millisecond, UTC. A value with a space or a
-quote, and a file that ends as with a line number, is written as a JSON string; ``-`` stands for none.
+head: type, ``by`` agent, ``run:`` where the head names none and it is another than ``main``, ``task:``, ``loop:``,
+``file:`` with ``:line``, ``superseded-by:``, then month and day (where they differ, before them the year where that
+differs) and the time to the millisecond, UTC. A value with a space or a quote, and a file that ends as with a line
+number, is written as a JSON string; ``-`` stands for none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from satchel.base.vocabulary import MAIN_RUN
 from satchel.interfaces.text_parts import content_lines, day_of, place_text, shared_value, time_of, value_text, year_of
 from satchel.keep.entries import Entry, EntryPage
 from satchel.keep.entries.records import entry_ref
@@ -22,11 +24,11 @@ def page_text(page: EntryPage) -> str:
     """Render a page of entries for an agent.
 
     Returns:
-        Text that names the run, the total and what comes next, then the entries; the notes come last.
+        Text that names the run if one was chosen, the total and what comes next, then the entries; the notes come last.
     """
     lines = [_head(page)]
     if page.entries:
-        common = _Common(page.entries)
+        common = _Common(page.entries, page.run_id)
         if common.line:
             lines.append(common.line)
         lines += [part for entry in page.entries for part in _entry_lines(entry, common)]
@@ -35,11 +37,12 @@ def page_text(page: EntryPage) -> str:
 
 
 def written_text(entries: Sequence[Entry]) -> str:
-    """Say what was kept: ids, types, run and author, then what the writer should know."""
+    """Say what was kept: ids, types, the run but for ``main``, and author, then what the writer should know."""
     first = entries[0]
     kept = ", ".join(f"{entry.ref} {entry.type}" for entry in entries)
+    run = "" if first.run_id == MAIN_RUN else f" in run {value_text(first.run_id)}"
     author = f" by {value_text(first.agent)}" if first.agent else ", author unnamed"
-    lines = [f"kept {kept} in run {value_text(first.run_id)}{author}"]
+    lines = [f"kept {kept}{run}{author}"]
     about_all = set(first.notes).intersection(*(entry.notes for entry in entries))
     for entry in entries:
         for note in entry.notes:
@@ -70,7 +73,9 @@ def _notes_on(entries: Sequence[Entry]) -> list[str]:
 class _Common:
     """What most entries of a page share."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[Entry], run_id: str | None = None) -> None:
+        # of a page of one run the head names it
+        self.run = run_id or shared_value([entry.run_id for entry in entries]) or MAIN_RUN
         self.type = shared_value([entry.type for entry in entries])
         self.agent = shared_value([entry.agent for entry in entries])
         self.task = shared_value([entry.task_id for entry in entries])
@@ -80,6 +85,7 @@ class _Common:
         self.day = shared_value([day_of(entry.created_at, self.year) for entry in entries]) or ""
         parts = [self.type] if self.type else []
         parts += [f"by {value_text(self.agent)}"] if self.agent else []
+        parts += [f"run:{value_text(self.run)}"] if self.run not in {run_id, MAIN_RUN} else []
         parts += [f"task:{value_text(self.task)}"] if self.task else []
         parts += [f"loop:{value_text(self.loop)}"] if self.loop else []
         parts += [place_text(self.file, None)] if self.file else []
@@ -88,17 +94,16 @@ class _Common:
 
 
 def entry_lines(entry: Entry) -> list[str]:
-    """Return an entry that stands by itself: all that it has, with its run."""
+    """Return an entry that stands by itself: all that it has, with its run but for ``main``."""
     alone = _Common([entry])
     alone.year = ""
-    first, *content = _entry_lines(entry, alone)
-    return [f"{first} run:{value_text(entry.run_id)}", *content]
+    return _entry_lines(entry, alone)
 
 
 def _head(page: EntryPage) -> str:
-    if page.run_id is None:
-        return "0 entries"
-    head = f"{len(page.entries)} of {page.total} entries of run {value_text(page.run_id)}"
+    head = f"{len(page.entries)} of {page.total} entries"
+    if page.run_id is not None:
+        head += f" of run {value_text(page.run_id)}"
     if page.entries:
         head += f", {_ORDERS[page.order]}, {year_of(page.entries[0].created_at)} UTC"
     if page.next_offset is not None:
@@ -112,6 +117,8 @@ def _entry_lines(entry: Entry, common: _Common) -> list[str]:
         fields.append(entry.type)
     if entry.agent != common.agent:
         fields.append(f"by {value_text(entry.agent)}")
+    if entry.run_id != common.run:
+        fields.append(f"run:{value_text(entry.run_id)}")
     if entry.task_id != common.task:
         fields.append(f"task:{value_text(entry.task_id)}")
     if entry.loop_id != common.loop:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from satchel.base.vocabulary import MAIN_RUN
 from satchel.interfaces.text_parts import content_lines, place_text, value_text
 from satchel.keep.finding import Explanation, Found, FoundPage
 from satchel.keep.kinds import KINDS
@@ -33,7 +34,8 @@ def result_line(result: Found) -> str:
     parts = [result.ref, *kind_and_type(result)]
     if result.agent is not None:
         parts.append(f"by {value_text(result.agent)}")
-    for label, value in (("run", result.run_id), ("task", result.task_id), ("loop", result.loop_id)):
+    run = None if result.run_id == MAIN_RUN else result.run_id
+    for label, value in (("run", run), ("task", result.task_id), ("loop", result.loop_id)):
         if value is not None:
             parts.append(f"{label}:{value_text(value)}")
     if result.file is not None:

@@ -83,12 +83,12 @@ def _count(opened: OpenedItems) -> str:
 
 
 def _end(body: str, begin: int) -> int:
-    """Return where to cut a text: behind a line or a space, if one is near."""
+    """Return where to cut a text: behind a line if one ends near, else behind a space."""
     end = begin + MAX_CHARS
     if end >= len(body):
         return len(body)
     near = end - _LOOK_BACK
-    return max(body.rfind("\n", near, end), body.rfind(" ", near, end)) + 1 or end
+    return body.rfind("\n", near, end) + 1 or body.rfind(" ", near, end) + 1 or end
 
 
 def _solution_lines(solution: Solution) -> list[str]:

@@ -129,7 +129,7 @@ class Finding(Service):
             text: words in any form; any text is valid. A complete "quoted phrase" counts more.
             like: the short id of an item, to find more like it, instead of text.
             syntax: natural, or operators for AND, OR, NOT or -, prefix*, phrases and parentheses.
-            run_id: only this run; None searches all runs.
+            run_id: only this run; None searches all runs, and so does ``*``.
             kinds, types, author, task_id, loop_id, file: only items of these.
             since: only items from this time on: ISO 8601, an age such as ``90m``, or milliseconds UTC.
             status: all (superseded items rank below live ones), live or superseded.
@@ -164,7 +164,7 @@ class Finding(Service):
             project = projects.find(transaction, work)
             run = None
             if run_id is not None:
-                choice = runs.choose_for_reading(transaction, work, project.id if project else None, run_id)
+                choice = runs.choose(transaction, work, project.id if project else None, run_id)
                 run = choice.id if choice else None
             if project is None:
                 return FoundPage((), 0, offset, limit, (projects.NOTHING_YET,))

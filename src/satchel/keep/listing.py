@@ -22,7 +22,7 @@ class RunFilters(ListFilters, total=False):
     """What the list of a kind takes whose items belong to runs.
 
     Keys:
-        run_id: the run; None takes the default, else the only active run.
+        run_id: only this run; None takes the default, and without one all runs of the project, as ``*`` does always.
     """
 
     run_id: str | None

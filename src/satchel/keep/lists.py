@@ -52,11 +52,11 @@ def find(
         if listing.begin is not None:
             listing.begin(view)
         chosen = [one for one in listing.filters if one.name in asked.chosen]
-        # without a run no name is looked up; without a project an unknown layer is an error all the same
-        for one in () if view.is_empty else chosen:
+        # without a project an unknown layer is an error all the same
+        for one in chosen:
             if one.apply is not None:
                 one.apply(view, asked.chosen[one.name])
-        if project is None and not listing.in_run:
+        if project is None:
             view.notes[:] = [projects.NOTHING_YET]
         elif not view.is_empty:
             _add_common(view, listing)
@@ -101,11 +101,8 @@ def _check(workplace: Workplace, listing: Listing[Any], given: Mapping[str, Any]
 
 
 def _choose_run(view: View, listing: Listing[Any], run_id: str | None) -> None:
-    run = runs.choose_for_reading(view.transaction, view.workplace, view.project_id, run_id)
-    if run is None:
-        view.notes.append(runs.none_active(view.transaction, view.project_id))
-        view.is_empty = True
-    else:
+    run = runs.choose(view.transaction, view.workplace, view.project_id, run_id)
+    if run is not None:
         view.base = f"{view.base} AND {listing.alias}.run_id = :run"
         view.values["run"] = view.scope["run_id"] = run.id
     view.fields["run_id"] = None if run is None else run.run_id

@@ -15,7 +15,7 @@ class PastRun:
 
     Attributes:
         uid: 16 bytes.
-        status: completed or failed.
+        status: completed or failed; of the run ``main`` active.
         created_at: milliseconds UTC; so for ``ended_at``, which is None where nobody knows.
     """
 

@@ -1,4 +1,8 @@
-"""Runs: one piece of work by one or more agents, and the rules that say which run a call is about."""
+"""Runs: one piece of work by one or more agents, and the rules that say which run a call is about.
+
+Every project has the run ``main``, which never ends: what is written without a choice of run goes there. What is read
+without one spans the project.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from satchel.base.errors import Conflict, InvalidInput, NotFound, nearest, unkno
 from satchel.base.paging import Page, check_page
 from satchel.base.redaction import redact
 from satchel.base.text import clean_content
+from satchel.base.vocabulary import ALL_RUNS, MAIN_RUN
 from satchel.keep import projects
 from satchel.keep.names import check_identifier
 from satchel.keep.projects import Service, Workplace
@@ -17,6 +22,9 @@ from satchel.store.transaction import Row, Transaction
 
 STATUSES = ("active", "completed", "failed")
 """The states of a run; its number in the table is its place here, from 1."""
+
+_NOT_MADE = 0
+"""The number of a run ``main`` that was not used yet: no run has it."""
 
 MAX_TITLE_CHARS = 300
 _COLUMNS = "id, run_id, title, spec_path, effort, status, created_at, ended_at"
@@ -38,21 +46,21 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class RunChoice:
-    """The run that a call is about, and whether the call started it."""
+    """The run that a call is about."""
 
     id: int
     run_id: str
     status: str
-    started: bool = False
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the run is kept: ``main`` is not before its first use."""
+        return self.id != _NOT_MADE
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a writer in it should know: that it was started just now, or has ended."""
-        if self.started:
-            return (f"run {self.run_id} was started, since none was active",)
-        if self.status != "active":
-            return (f"run {self.run_id} is {self.status}",)
-        return ()
+        """What a writer in it should know: that it has ended."""
+        return () if self.status == "active" else (f"run {self.run_id} is {self.status}",)
 
 
 class Runs(Service):
@@ -75,14 +83,19 @@ class Runs(Service):
             effort: such as low, medium or high; free text.
 
         Raises:
-            Conflict: a run of that name exists.
+            Conflict: a run of that name exists, as ``main`` does in every project.
             InvalidInput: a name that is not a name, or a path outside the project.
         """
         work = self._workplace
-        name = None if run_id is None else check_identifier(run_id, "run_id")
+        name = None if run_id is None else check_run_id(run_id)
         effort = None if effort is None else check_identifier(effort, "effort")
         spec_path = None if spec_path is None else _check_spec_path(spec_path, work)
         title = None if title is None else _check_title(title)
+        if name == MAIN_RUN:
+            raise Conflict(
+                f"every project has the run {MAIN_RUN!r}, and it is always active",
+                "What is written without a choice of run goes there; start a run of another name",
+            )
         with work.engine.write() as transaction:
             transaction.forget()
             now = work.clock()
@@ -104,12 +117,12 @@ class Runs(Service):
         """End a run.
 
         Args:
-            run_id: the run; None takes the one that a call without a choice is about.
+            run_id: the run; None takes the default.
             status: completed or failed.
 
         Raises:
-            NotFound: there is no such run, or none is active.
-            Conflict: it has ended already, or several are active and none was chosen.
+            NotFound: there is no such run.
+            Conflict: it has ended already, or it is ``main``, which never ends.
         """
         if status not in STATUSES[1:]:
             raise unknown_name("status", status, STATUSES[1:])
@@ -117,9 +130,13 @@ class Runs(Service):
         with work.engine.write() as transaction:
             transaction.forget()
             project = projects.find(transaction, work)
-            choice = choose_for_reading(transaction, work, project.id if project else None, run_id)
-            if project is None or choice is None:
-                raise NotFound("no run is active", "`satchel run list` shows the runs there are")
+            choice = choose_one(transaction, work, project.id if project else None, run_id)
+            if choice.run_id == MAIN_RUN or project is None:
+                raise Conflict(
+                    f"the run {MAIN_RUN!r} never ends",
+                    "Name the run to end: `satchel run list --status active` shows them. "
+                    "To remove old notes of a run use `satchel prune`",
+                )
             if choice.status != "active":
                 raise Conflict(f"run {choice.run_id!r} is {choice.status} already", "Nothing was changed")
             row = transaction.one(
@@ -167,67 +184,93 @@ class Runs(Service):
         return Page(tuple(map(_run, rows)), total[0], offset, limit)
 
     def get(self, run_id: str | None = None) -> Run | None:
-        """Return a run; None takes the one that a call without a choice is about, and may find none.
+        """Return a run; None takes the default, else ``main``, which is None before its first use.
 
         Raises:
             NotFound: a run was named that does not exist.
-            Conflict: several are active and none was chosen.
         """
         with self._workplace.engine.read() as transaction:
             project = projects.find(transaction, self._workplace)
-            choice = choose_for_reading(transaction, self._workplace, project.id if project else None, run_id)
-            return None if choice is None else load(transaction, choice.id)
+            choice = choose_one(transaction, self._workplace, project.id if project else None, run_id)
+            return load(transaction, choice.id) if choice.is_made else None
 
 
-def choose_for_reading(
-    transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None
-) -> RunChoice | None:
-    """Return the run that a reading call is about: the one named, else the default, else the only active one.
-
-    Returns:
-        None when no run was named and none is active.
+def check_run_id(run_id: object) -> str:
+    """Return the name of one run.
 
     Raises:
-        NotFound: the run that was named does not exist.
-        Conflict: no run was named and several are active.
+        InvalidInput: it is no name, or stands for all runs.
     """
-    named = run_id if run_id is not None else workplace.run_id
-    if named is not None:
-        name = check_identifier(named, "run_id")
-        found = None if project_id is None else _find(transaction, project_id, name)
-        if found is None:
-            raise _unknown_run(transaction, project_id, name)
-        return found
-    if project_id is None:
-        return None
-    active = transaction.all(
-        "SELECT id, run_id, status FROM runs WHERE project_id = :project AND status = 1 ORDER BY id DESC LIMIT 6",
-        {"project": project_id},
-    )
-    if len(active) > 1:
-        names = ", ".join(row[1] for row in active[:5]) + (", ..." if len(active) > 5 else "")
-        raise Conflict(
-            f"several runs are active ({names}) and none was chosen",
-            "Name one with run_id, --run or SATCHEL_RUN",
+    name = check_identifier(run_id, "run_id")
+    if name == ALL_RUNS:
+        raise InvalidInput(
+            f"run_id {ALL_RUNS!r} stands for all runs, and only what lists and reads takes it",
+            "Name one run, or leave run_id out",
         )
-    return _choice(active[0]) if active else None
+    return name
+
+
+def choose(
+    transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None
+) -> RunChoice | None:
+    """Return the run that was chosen for reading: the one named, else the default; None reads the whole project.
+
+    Args:
+        run_id: the name given; :data:`ALL_RUNS` chooses none, whatever the default is.
+
+    Raises:
+        NotFound: the run that was chosen does not exist.
+    """
+    chosen = run_id if run_id is not None else workplace.run_id
+    if chosen is None or chosen == ALL_RUNS:
+        return None
+    name = check_identifier(chosen, "run_id")
+    found = None if project_id is None else _find(transaction, project_id, name)
+    if found is None and name != MAIN_RUN:
+        raise _unknown_run(transaction, project_id, name)
+    return found or _MAIN_NOT_MADE
+
+
+def choose_one(transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None) -> RunChoice:
+    """Return the run that a call is about which is about one run: the one named, else the default, else ``main``.
+
+    Raises:
+        NotFound: the run that was chosen does not exist.
+        InvalidInput: the name stands for all runs.
+    """
+    if run_id is not None:
+        check_run_id(run_id)
+    return choose(transaction, workplace, project_id, run_id) or find_main(transaction, project_id)
 
 
 def choose_for_writing(
     transaction: Transaction, workplace: Workplace, project_id: int, run_id: str | None, now: int
 ) -> RunChoice:
-    """Return the run that a writing call is about; where none was named and none is active, one is started."""
+    """Return the run that a writing call is about, as :func:`choose_one` does; ``main`` is made on its first use."""
     key = ("run", project_id, run_id if run_id is not None else workplace.run_id)
     choice: RunChoice | None = transaction.memo.get(key)
     if choice is not None:
         return choice
-    choice = choose_for_reading(transaction, workplace, project_id, run_id)
-    if choice is not None:
-        transaction.memo[key] = choice
-        return choice
+    choice = choose_one(transaction, workplace, project_id, run_id)
+    if not choice.is_made:
+        return make_main(transaction, project_id, now)
+    transaction.memo[key] = choice
+    return choice
+
+
+def find_main(transaction: Transaction, project_id: int | None) -> RunChoice:
+    """Return the run ``main`` of a project, which may not be made yet."""
+    found = None if project_id is None else _find(transaction, project_id, MAIN_RUN)
+    return found or _MAIN_NOT_MADE
+
+
+def make_main(transaction: Transaction, project_id: int, now: int) -> RunChoice:
+    """Make the run ``main`` of a project where it is not there yet."""
     transaction.forget()
-    name = _free_run_id(transaction, project_id, now)
-    return RunChoice(_insert(transaction, project_id, name, now, {}), name, STATUSES[0], started=True)
+    found = find_main(transaction, project_id)
+    if found.is_made:
+        return found
+    return RunChoice(_insert(transaction, project_id, MAIN_RUN, now, {}), MAIN_RUN, STATUSES[0])
 
 
 def _insert(transaction: Transaction, project_id: int, name: str, now: int, further: dict[str, object]) -> int:
@@ -249,15 +292,6 @@ def _insert(transaction: Transaction, project_id: int, name: str, now: int, furt
     )
 
 
-def latest(transaction: Transaction, project_id: int) -> Run | None:
-    """Return the newest run of a project, whatever its status."""
-    row = transaction.one(
-        f"SELECT {_COLUMNS} FROM runs WHERE project_id = :project ORDER BY created_at DESC, id DESC LIMIT 1",
-        {"project": project_id},
-    )
-    return None if row is None else _run(row)
-
-
 def latest_ended(transaction: Transaction, project_id: int) -> Run | None:
     """Return the run of a project that ended last, or None where none has."""
     row = transaction.one(
@@ -266,14 +300,6 @@ def latest_ended(transaction: Transaction, project_id: int) -> Run | None:
         {"project": project_id},
     )
     return None if row is None else _run(row)
-
-
-def none_active(transaction: Transaction, project_id: int | None) -> str:
-    """Say, to a reader who names no run, that none is active, and which one is the newest."""
-    newest = None if project_id is None else latest(transaction, project_id)
-    if newest is None:
-        return "No run yet: nothing was written for this project. The first write starts one"
-    return f"No run is active. The newest is {newest.run_id} ({newest.status}): name it with run_id to read it"
 
 
 def load(transaction: Transaction, number: int) -> Run:
@@ -331,6 +357,9 @@ def _check_title(title: str) -> str:
     if not text or len(text) > MAX_TITLE_CHARS:
         raise InvalidInput(f"title has {len(text)} characters", f"Give 1 to {MAX_TITLE_CHARS}, or leave it out")
     return text
+
+
+_MAIN_NOT_MADE = RunChoice(_NOT_MADE, MAIN_RUN, STATUSES[0])
 
 
 def _choice(row: Row) -> RunChoice:

@@ -13,7 +13,7 @@ from satchel import Satchel
 
 @pytest.fixture
 def store(open_in: Callable[..., Satchel], project: Path) -> Satchel:
-    """A Satchel in the run ``night``, nobody's by default."""
+    """A Satchel with the run ``night``, which is no default; nobody's by default."""
     satchel = open_in(project)
     satchel.runs.start("night")
     return satchel

@@ -150,7 +150,7 @@ def test_the_same_question_gets_the_same_answer(
 @pytest.mark.parametrize("run", ["night", "day"])
 def test_what_is_counted_is_what_each_list_counts(stores: Sequence[Satchel], run: str) -> None:
     store = stores[2]
-    entries = store.entries.read(run_id=run, types=["discovery", "error"], limit=0).total
+    entries = store.entries.read(types=["discovery", "error"], limit=0).total
     pads = store.entries.read(run_id=run, types=["scratchpad"], loop_id="L1", limit=0).total
     issues = store.entries.read(run_id=run, types=["review_issue"], task_id="T1", limit=0).total
     expected = {
@@ -158,8 +158,8 @@ def test_what_is_counted_is_what_each_list_counts(stores: Sequence[Satchel], run
         "scratchpads": (pads, 0),
         "review issues": (issues, 0),
         "packages": (
-            store.packages.find(run_id=run, limit=0).total,
-            store.packages.find(run_id=run, priority="critical", limit=0).total,
+            store.packages.find(limit=0).total,
+            store.packages.find(priority="critical", limit=0).total,
         ),
         "constraints": (
             store.constraints.find(limit=0).total,

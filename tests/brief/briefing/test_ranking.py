@@ -30,7 +30,7 @@ DAY = 86_400_000
         ({"changed_at": NOW - 9 * DAY}, 8 + 1 / 10),
         ({"changed_at": NOW + 5 * DAY}, 8 + 1),
         ({"relevance": 1.0}, 8 + 1 + 8),
-        ({"relevance": 0.5, "weight": 0.3}, 8 + 1 + 8 * 0.15),
+        ({"relevance": 0.5}, 8 + 1 + 8 * 0.5),
         ({"priority": 3, "is_of_task": True, "is_for_role": True, "changed_at": NOW - DAY}, 12 + 2 + 1.5 + 0.5),
     ],
 )
@@ -73,7 +73,6 @@ def _place(section: str) -> int:
         ({"relevance": 0.01}, True),
         ({"section": "rules", "relevance": 0.49}, False),
         ({"section": "rules", "relevance": 0.5}, True),
-        ({"section": "rules", "relevance": 0.9, "weight": 0.5}, False),
         ({"section": "messages", "priority": 3}, False),
         ({"section": "messages", "priority": 3, "is_for_role": True}, True),
         ({"section": "messages", "priority": 3, "is_of_task": True}, True),

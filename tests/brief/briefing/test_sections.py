@@ -59,12 +59,28 @@ class TestPackages:
         package(store, consumers=["qa_expert"], priority="critical")
         assert refs() == ["p1"]
 
-    def test_superseded_ones_and_those_of_other_runs_are_not(self, store: Satchel, refs: Refs) -> None:
+    def test_superseded_ones_are_not(self, store: Satchel, refs: Refs) -> None:
         package(store)
         package(store, "found more", supersedes="p1")
+        assert refs() == ["p2"]
+
+    @pytest.mark.parametrize("run", [None, "night", "day", "main", "*"])
+    def test_those_of_all_runs_are_briefed_and_other_runs_named(
+        self, store: Satchel, refs: Refs, run: str | None
+    ) -> None:
         store.runs.start("day")
-        package(store, run_id="day")
-        assert (refs(run_id="night"), refs(run_id="day")) == (["p2"], ["p3"])
+        names = ("main", "night", "day")
+        for name in names:
+            package(store, run_id=name)
+        assert sorted(refs(run_id=run)) == ["p1", "p2", "p3"]
+        own = run if run in names else "main"
+        for number, name in enumerate(names, 1):
+            assert (f"of run {name}" in line(store, f"p{number}", run_id=run)) is (name != own)
+
+    def test_a_task_of_another_run_is_another_where_a_run_is_chosen(self, store: Satchel, refs: Refs) -> None:
+        package(store)
+        package(store, task_id="T1", run_id="night")
+        assert (refs(task_id="T1"), refs(task_id="T1", run_id="main")) == (["p2", "p1"], ["p1", "p2"])
 
     def test_they_are_ranked_by_priority_task_role_and_age(
         self, store: Satchel, refs: Refs, clock: ManualClock
@@ -190,8 +206,8 @@ class TestErrors:
 
     def test_errors_belong_to_the_project_whatever_the_run(self, store: Satchel, refs: Refs) -> None:
         self.report(store)
-        store.runs.end()
-        assert refs() == ["x1"]
+        store.runs.end("night")
+        assert refs() == refs(run_id="night") == ["x1"]
 
 
 class TestStrategies:
@@ -270,31 +286,36 @@ class TestTheRun:
         content = {"iteration": iteration, "attempted": list(attempted), **more}
         store.entries.write("scratchpad", content, loop_id=loop)
 
-    def test_the_notes_of_the_run_are_briefed_those_of_the_own_task_first(
+    def test_the_notes_of_all_runs_are_briefed_those_of_the_own_task_first(
         self, store: Satchel, refs: Refs, clock: ManualClock
     ) -> None:
         store.entries.write("discovery", "auth lives in src/auth.py", task_id="T1", file="src/auth.py", line=3)
         clock.advance(DAY)
         store.entries.write("error", "the build is red", task_id="T2", agent="ann")
         store.runs.start("day")
-        store.entries.write("discovery", "another run", run_id="day")
-        assert refs(run_id="night", task_id="T1") == ["e1", "e2"]
-        assert refs(run_id="night", task_id="T2") == ["e2", "e1"]
-        assert line(store, "e1", run_id="night") == "e1 task T1 src/auth.py:3: auth lives in src/auth.py"
-        assert line(store, "e2", run_id="night", task_id="T2") == "e2 the build is red"
+        clock.advance(-2 * DAY)
+        store.entries.write("discovery", "another run", run_id="day", task_id="T1")
+        clock.advance(2 * DAY)
+        assert refs(task_id="T1") == ["e1", "e3", "e2"]
+        assert refs(run_id="main", task_id="T1") == ["e1", "e2", "e3"]
+        assert refs(run_id="day", task_id="T1") == ["e3", "e2", "e1"]
+        assert refs(task_id="T2") == ["e2", "e1", "e3"]
+        assert line(store, "e1") == "e1 task T1 src/auth.py:3: auth lives in src/auth.py"
+        assert line(store, "e2", task_id="T2") == "e2 the build is red"
 
     def test_other_runs_answer_a_query_and_are_named(self, store: Satchel, refs: Refs) -> None:
         store.runs.start("day")
         store.entries.write("discovery", "the kafka topic is called orders", run_id="day", agent="ann")
-        assert (refs(run_id="night"), refs(run_id="night", query="kafka topic")) == ([], ["e1"])
+        assert refs(run_id="night") == refs(run_id="night", query="kafka topic") == ["e1"]
         text = store.brief("developer", run_id="night", query="kafka topic", preview=True).text
         assert "\ndiscovery @ann of run day\n" in text
 
-    def test_of_equal_answers_the_own_run_comes_first(self, store: Satchel, refs: Refs) -> None:
+    @pytest.mark.parametrize("run", [None, "night", "day"])
+    def test_notes_of_all_runs_compete_on_equal_terms(self, store: Satchel, refs: Refs, run: str | None) -> None:
         store.runs.start("day")
-        for run in ("night", "day", "day"):
-            store.entries.write("discovery", f"the kafka topic of {run} is called orders", run_id=run)
-        assert refs(run_id="night", query="kafka topic")[0] == "e1"
+        store.entries.write("discovery", "the kafka topic is called orders", run_id="day")
+        store.entries.write("discovery", "the build of the gateway takes long, as the kafka tests do", run_id="night")
+        assert refs(run_id=run, query="how is the kafka topic called") == ["e1", "e2"]
 
     def test_superseded_entries_are_not_briefed(self, store: Satchel, refs: Refs) -> None:
         for summary in ("an old analysis of kafka", "a new analysis of kafka"):
@@ -373,13 +394,41 @@ class TestTheRun:
         assert (refs(loop_id="L"), refs(loop_id="M"), refs()) == (["e1"], [], [])
 
 
-class TestWithoutARun:
-    def test_what_belongs_to_the_project_is_briefed_and_nothing_recorded(self, store: Satchel) -> None:
+class TestWithoutAChoiceOfRun:
+    def test_a_briefing_is_recorded_before_main_was_used(self, store: Satchel) -> None:
         store.constraints.add("never log a token")
-        store.entries.write("discovery", "something")
-        store.runs.end()
-        briefing = store.brief("developer")
-        assert ([item.ref for item in briefing.items], briefing.run_id, briefing.is_recorded) == (["c1"], None, False)
+        store.runs.end("night")
+        first, second = store.brief("developer"), store.brief("developer")
+        assert ([item.ref for item in first.items], first.run_id, first.is_recorded) == (["c1"], None, True)
+        assert [item.ref for item in second.items] == []
+        assert [run.run_id for run in store.runs.list("active")] == ["main"]
+
+    def test_a_preview_makes_no_run(self, store: Satchel) -> None:
+        store.constraints.add("never log a token")
+        assert store.brief("developer", preview=True).items
+        assert [run.run_id for run in store.runs.list()] == ["night"]
+
+    def test_what_was_delivered_in_main_is_not_what_was_in_another_run(self, store: Satchel) -> None:
+        store.constraints.add("never log a token")
+        shown = [len(store.brief("developer", run_id=run).items) for run in (None, "main", "*", "night", "night")]
+        assert shown == [1, 0, 0, 1, 0]
+
+    def test_the_attempts_are_those_of_the_loop_in_main(self, store: Satchel, refs: Refs) -> None:
+        for run in ("night", "main"):
+            store.entries.write("scratchpad", {"iteration": 1, "attempted": [run]}, loop_id="L", run_id=run)
+        assert (refs(loop_id="L"), refs(loop_id="L", run_id="night")) == (["e2"], ["e1"])
+
+    def test_whether_a_loop_is_stuck_is_said_of_the_loop_in_main(self, store: Satchel) -> None:
+        for number, approach in enumerate(("clear the cache", "pin a version", "ask for the key")):
+            pad = {"iteration": number, "attempted": [approach], "test_status": "failing", "blockers": ["no key"]}
+            store.entries.write("scratchpad", pad, loop_id="L", run_id="night")
+        assert [store.brief(loop_id="L", run_id=run).is_stuck for run in (None, "night")] == [False, True]
+
+    def test_the_reviews_are_those_of_the_task_in_any_run(self, store: Satchel, refs: Refs) -> None:
+        for run in ("night", "main"):
+            store.entries.write("review_issue", {"description": run}, task_id="T1", loop_id="L", run_id=run)
+        assert sorted(refs(task_id="T1")) == ["e1", "e2"]
+        assert (refs(task_id="T1", run_id="night"), refs(loop_id="L")) == (["e1"], ["e2"])
 
 
 def test_other_projects_never_show(open_in: Callable[..., Satchel], project: Path, store: Satchel, refs: Refs) -> None:

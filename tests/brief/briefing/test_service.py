@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-from satchel import Conflict, InvalidInput, NotFound, Satchel, TooLarge
+from satchel import InvalidInput, NotFound, Satchel, TooLarge
 from satchel.base.errors import Busy, ReadOnly, StoreFull
 from satchel.base.tokens import TokenCounter
 from satchel.base.vocabulary import SECTIONS
@@ -24,7 +24,7 @@ LONG = "a rule about the way in which tokens are written to the log of the gatew
 
 @pytest.fixture
 def ruled(store: Satchel) -> Satchel:
-    """A store with the constraint c1 and the entry e1 in the run night."""
+    """A store with the constraint c1 and the entry e1."""
     store.constraints.add("never log a token")
     store.entries.write("discovery", "auth lives in src/auth.py", task_id="T1")
     return store
@@ -82,12 +82,6 @@ class TestBadInput:
         with pytest.raises(NotFound, match="nihgt"):
             ruled.brief(run_id="nihgt")
 
-    def test_two_active_runs_without_a_choice_are_refused_with_both(self, ruled: Satchel) -> None:
-        ruled.runs.start("day")
-        with pytest.raises(Conflict, match=r"(?s)day.*night|night.*day"):
-            ruled.brief()
-        assert refs(ruled.brief(run_id="night")) == EVERYTHING
-
     @pytest.mark.parametrize("given", [{"query": "x" * 65_536}, {"iteration": 2**31 - 1}, {"budget": 1_000_000}])
     def test_the_largest_is_accepted(self, ruled: Satchel, given: dict[str, Any]) -> None:
         assert refs(ruled.brief(**given)) == EVERYTHING
@@ -107,7 +101,14 @@ class TestAProjectWithoutAnything:
 class TestWhatIsAnswered:
     def test_is_what_was_asked_for(self, ruled: Satchel) -> None:
         briefing = ruled.brief(
-            "Developer", task_id="T1", loop_id="L", iteration=2, budget=700, window_used=0.7, agent="ann"
+            "Developer",
+            task_id="T1",
+            loop_id="L",
+            iteration=2,
+            budget=700,
+            window_used=0.7,
+            agent="ann",
+            run_id="night",
         )
         assert (briefing.role, briefing.task_id, briefing.loop_id, briefing.iteration) == ("Developer", "T1", "L", 2)
         assert (briefing.run_id, briefing.budget, briefing.zone) == ("night", 700, "soft warning")
@@ -158,8 +159,6 @@ class TestWhatIsAnswered:
         for place in range(30):
             ruled.constraints.add(f"{place} {LONG[:90]}", priority="high")
             ruled.entries.write("discovery", f"note {place} {LONG[:90]}")
-        ruled.runs.end()
-        ruled.runs.start("other")
         shown = {}
         for weight in (0, 100):
             others = {f"brief.share_{section}": 0 for section in SECTIONS}

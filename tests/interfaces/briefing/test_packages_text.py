@@ -28,6 +28,8 @@ from satchel.base.vocabulary import PRIORITIES
 from satchel.interfaces.briefing.packages_text import changed_text, contents_text, packages_text, saved_text
 from satchel.keep.packages import TYPES, Package, PackageContent, PackagePage
 
+pytestmark = pytest.mark.slow
+
 CELLS = {"type": "|".join(TYPES), "priority": "|".join(PRIORITIES), "task": rf"task:{VALUE}", "agent": AGENT}
 OWN = rf" (?P<where>file:{VALUE}|bytes:[0-9]+)(?: @(?P<consumers>{NAMES}))?"
 AFTER = rf"(?: changed (?P<changed>{WHEN}))?(?: superseded-by:p(?P<successor>[0-9]+))?"

@@ -18,14 +18,14 @@ Cli = Callable[..., tuple[int, str, str]]
 CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     # arguments, a part of the text, fields of the JSON
     "init": ((), "project project: ", {"store", "project", "existed"}),
-    "run start": (("r2", "--title", "More"), "started run r2", {"run_id", "title", "status", "created_at"}),
-    "run end": ((), "run r1 is completed", {"run_id", "status", "ended_at"}),
-    "run list": ((), "r1    active   2", {"runs", "total", "next_offset"}),
+    "run start": (("r2", "--title", "More"), "export SATCHEL_RUN=r2\n", {"run_id", "title", "status", "created_at"}),
+    "run end": (("r1",), "run r1 is completed", {"run_id", "status", "ended_at", "proposals"}),
+    "run list": ((), "r1     active   2", {"runs", "total", "next_offset"}),
     "run use": (("r1",), "export SATCHEL_RUN=r1\n", {"run_id", "line"}),
-    "run state": ((), "run r1, active", {"run", "discoveries", "verdicts", "left_out"}),
+    "run state": (("--run", "r1"), "run r1, active", {"run_id", "run", "discoveries", "verdicts", "left_out"}),
     "write": (
         ("discovery", "x"),
-        "kept e3 discovery in run r1",
+        "kept e3 discovery, author unnamed",
         {"entries", "id", "uid", "type", "content", "created_at"},
     ),
     "read": (("sessions",), "\n  Sessions live in src/auth.py", {"run_id", "entries", "total", "next_offset", "seq"}),
@@ -68,7 +68,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     ),
     "rebuild": ((), "9 items indexed", {"indexed"}),
     "stats": ((), "2 entries, 0 of them superseded", {"project", "entries", "size_bytes", "runs"}),
-    "prune": (("--keep", "1", "--preview"), "would remove nothing from run r1", {"run_id", "removed", "done"}),
+    "prune": (("--keep", "1", "--preview"), "would remove nothing from run main", {"run_id", "removed", "done"}),
     "forget": (("e1", "--preview"), "not removed", {"ref", "kind", "text", "still_in", "done"}),
     "backup": ((), "/backup-", {"file", "size_bytes", "created_at"}),
     "trust": ((), "It holds 9 items of 1 project by 2 agents", {"store", "how", "items", "copy_of"}),
@@ -273,9 +273,36 @@ def test_use_prints_the_line_and_stores_nothing(cli: Cli, folder: Path) -> None:
 def test_the_line_of_use_chooses_the_run(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     cli("run", "start", "r1")
     cli("run", "start", "r2")
-    assert cli("write", "discovery", "x")[0] == 4
+    assert " in run " not in cli("write", "discovery", "x")[1]
     monkeypatch.setenv("SATCHEL_RUN", "r1")
     assert "in run r1" in cli("write", "discovery", "x")[1]
+
+
+def test_start_prints_the_line_alone_to_standard_output(cli: Cli) -> None:
+    status, out, err = cli("run", "start", "a run")
+    assert (status, out) == (0, "export SATCHEL_RUN='a run'\n")
+    assert "started run a run" in err
+
+
+def test_main_is_chosen_before_its_first_use_and_never_ends(cli: Cli) -> None:
+    assert cli("run", "use", "main") == (0, "export SATCHEL_RUN=main\n", "")
+    status, out, err = cli("run", "end", "main")
+    assert (status, out) == (4, "")
+    assert "never ends" in err
+
+
+def test_a_star_lists_all_runs_where_one_is_chosen(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli("write", "discovery", "in main")
+    cli("run", "start", "r1")
+    monkeypatch.setenv("SATCHEL_RUN", "r1")
+    cli("write", "discovery", "in r1")
+    assert "1 of 1 entries of run r1" in cli("read")[1]
+    everything = cli("read", "--run", "*")[1]
+    assert everything.startswith("2 of 2 entries\n")
+    assert everything.count(", run r1") == 1
+    assert cli("write", "discovery", "x", "--run", "*")[0] == 2
+    monkeypatch.setenv("SATCHEL_RUN", "*")
+    assert cli("read")[0] == 2
 
 
 def test_runs_are_listed_by_status_and_page(cli: Cli) -> None:

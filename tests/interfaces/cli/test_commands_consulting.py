@@ -23,6 +23,8 @@ from satchel.base.clock import system_clock
 from satchel.consult.conversation_records import ConversationKey
 from satchel.consult.records import Placement
 
+pytestmark = pytest.mark.slow
+
 MODEL = "compatible:tiny"
 CONSULT = ("consult", MODEL, "Why?")
 PROGRAM = (sys.executable, "-c", "from satchel.interfaces.cli import main; main()")
@@ -172,9 +174,8 @@ def test_a_question_may_come_from_standard_input(cli: Cli, dash: tuple[str, ...]
 
 @pytest.mark.usefixtures("known_things")
 def test_the_run_counts(cli: Cli) -> None:
-    cli("run", "start", "r2")
     command = (*CONSULT, "--briefing")
-    assert asked(cli, command) == {}
+    assert cli(*command, "--run", "r9")[0] == 3
     assert "refresh tokens early" in asked(cli, command, "--run", "r1")["answer"]
 
 

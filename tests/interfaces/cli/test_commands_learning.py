@@ -271,7 +271,7 @@ def test_an_empty_list_says_so_and_draws_nothing(cli: Cli, command: str) -> None
 def test_without_a_run_there_are_no_packages(cli: Cli) -> None:
     status, out, err = cli("package", "list")
     assert (status, out) == (0, "")
-    assert err.startswith("0 of 0 packages\nNo run yet")
+    assert err.startswith("0 of 0 packages\nnothing was written for this project yet")
 
 
 @pytest.mark.parametrize(

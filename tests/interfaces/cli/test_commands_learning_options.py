@@ -43,15 +43,15 @@ FILTERS: list[tuple[tuple[str, ...], str, tuple[str, ...], list[str]]] = [
     (PACKAGES, "WORDS", ("zebra",), ["p1"]),
     (PACKAGES, "--type", ("--type", "failures", "--type", "handoff"), ["p2", "p4"]),
     (PACKAGES, "--priority", ("--priority", "high"), ["p2"]),
-    (PACKAGES, "--task", ("--task", "T1"), ["p1", "p4"]),
-    (PACKAGES, "--role", ("--role", "qa_expert"), ["p2", "p4"]),
+    (PACKAGES, "--task", ("--task", "T1"), ["p5", "p1", "p4"]),
+    (PACKAGES, "--role", ("--role", "qa_expert"), ["p2", "p5", "p4"]),
     (PACKAGES, "--author", ("--author", "planner"), ["p1"]),
     (PACKAGES, "--status", ("--status", "superseded"), ["p3"]),
     (PACKAGES, "--since", ("--since", "2999-01-01"), []),
-    (PACKAGES, "--after-seq", ("--after-seq", "0"), ["p1", "p2", "p4"]),
-    (PACKAGES, "--order", ("--order", "asc"), ["p1", "p2", "p4"]),
+    (PACKAGES, "--after-seq", ("--after-seq", "0"), ["p1", "p2", "p4", "p5"]),
+    (PACKAGES, "--order", ("--order", "asc"), ["p1", "p2", "p4", "p5"]),
     (PACKAGES, "--limit", ("--limit", "1"), ["p2"]),
-    (PACKAGES, "--offset", ("--offset", "2"), ["p4"]),
+    (PACKAGES, "--offset", ("--offset", "2"), ["p1", "p4"]),
     (PACKAGES, "--run", ("--run", "r2"), ["p5"]),
 ]
 
@@ -122,8 +122,8 @@ CHANGES = [
 def filled(folder: Path) -> None:
     """Three of each thing that is filled; in each way that they can be filtered by they differ.
 
-    Of the run r1, which alone is active, p2 is the most urgent package, and p4 replaced p3; p5 is of r2. The solution
-    of x3 is only observed.
+    Of the run main p2 is the most urgent package, and p4 replaced p3; p5 is of r2, and saved in r1 is nothing. The
+    solution of x3 is only observed.
     """
     with open_satchel(cwd=folder, environ={}) as satchel:
         report, remember, save = satchel.patterns.report, satchel.strategies.save, satchel.packages.save
@@ -168,7 +168,7 @@ def everything(folder: Path) -> list[str]:
             for page in (
                 satchel.patterns.find(status="all"),
                 satchel.strategies.find(),
-                satchel.packages.find(status="all", run_id="r1"),
+                satchel.packages.find(status="all", run_id="main"),
             )
         ]
 
@@ -232,7 +232,7 @@ def test_a_package_takes_the_place_of_another(cli: Cli) -> None:
 @pytest.mark.parametrize("command", [SAVE, (*ERROR, "--loop", "L1")], ids=["package save", "learn error"])
 def test_the_run_counts(cli: Cli, command: tuple[str, ...]) -> None:
     cli("run", "start", "r3")
-    assert asked(cli, command) == {}
+    assert asked(cli, command, "--run", "r4") == {}
     assert asked(cli, command, "--run", "r3")
 
 

@@ -13,6 +13,8 @@ import pytest
 from satchel.base.errors import ERROR_KINDS
 from satchel.interfaces.cli.group import COMMANDS, satchel_command
 
+pytestmark = pytest.mark.slow
+
 INTERNAL = ERROR_KINDS["internal"].exit_status
 LONE = ("\udcff", "a\udcffb")
 

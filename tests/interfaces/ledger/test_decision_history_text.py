@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 
 from interfaces.ledger.hostile import NEW_YEAR
@@ -12,6 +13,8 @@ from interfaces.ledger.reading_decisions import read_history
 from satchel.base.paging import Page
 from satchel.interfaces.ledger.decisions_text import history_text, set_text
 from satchel.keep.decisions.records import DecisionHistory, DecisionState, Similar
+
+pytestmark = pytest.mark.slow
 
 
 @given(histories())

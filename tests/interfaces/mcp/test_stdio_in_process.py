@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.protocol import Server
 from satchel.interfaces.mcp.registry import Registry, Tool
 from satchel.interfaces.mcp.stdio import serve_stdio
+
+pytestmark = pytest.mark.slow
 
 
 def echo(_call: Call[None], /, text: str = "") -> str:

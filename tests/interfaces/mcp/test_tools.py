@@ -37,6 +37,7 @@ READING = {
     "messages": ["get_messages"],
     "files": ["get_file_changes", "check_files"],
     "consult": ["list_conversations"],
+    "runs": ["get_runs"],
     "admin": ["get_layer_summary", "get_stats", "get_config"],
 }
 WRITING = {
@@ -50,6 +51,7 @@ WRITING = {
     "messages": ["send_message", "mark_read"],
     "files": ["record_file_change", "claim_files", "release_files"],
     "consult": ["consult", "reset_conversation"],
+    "runs": ["start_run", "end_run"],
     "admin": ["clear_old_data"],
 }
 DESTRUCTIVE = {"clear_old_data", "reset_conversation"}
@@ -246,6 +248,9 @@ FOR_THE_DEFAULT: list[tuple[str, dict[str, Any]]] = [
     ("get_file_changes", {}),
     ("list_conversations", {}),
     ("reset_conversation", {"conversation": "review"}),
+    ("start_run", {"run_id": "r2"}),
+    ("end_run", {"run_id": "r1"}),
+    ("get_runs", {}),
     ("get_layer_summary", {}),
     ("get_stats", {}),
     ("clear_old_data", {}),
@@ -261,6 +266,7 @@ def waiting(new_asker: Callable[..., Asker]) -> Callable[..., Asker]:
     def make(**options: object) -> Asker:
         ask = new_asker(**options, settings={"consult.window_tokens": 16_000})
         take_turn(ask.satchel.consulting.conversations)
+        ask.satchel.runs.start("r1")
         ask.text("send_message", message="stop", to="ben", priority="critical", agent="ann")
         ask.text("set_decision", key="old", value=1, agent="ann")
         ask.text("add_constraint", text="an old rule", agent="ann")

@@ -185,7 +185,6 @@ def test_a_cancelled_call_packs_nothing(world: Callable[[], Asker]) -> None:
         ({"query": "  "}, "query is empty"),
         ({"role": "{{role}}"}, "unresolved placeholder"),
         ({"run_id": "r9"}, "there is no run 'r9'"),
-        ({"run_id": None, "agent": None}, "several runs are active (r2, r1)"),
         ({"tokens": 5}, "unknown get_briefing argument 'tokens'"),
     ],
 )

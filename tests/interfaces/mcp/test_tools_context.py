@@ -127,8 +127,7 @@ def test_every_type_can_be_written(ask: Ask, kind: str) -> None:
 def test_the_answer_to_a_write_names_run_and_author(ask: Ask) -> None:
     outcome = ask("write_context", type="discovery", content="x", agent="planner")
     assert outcome.text.split("\n") == [
-        "kept e1 discovery in run 2026-11-21-1 by planner",
-        "run 2026-11-21-1 was started, since none was active",
+        "kept e1 discovery by planner",
     ]
 
 
@@ -136,7 +135,7 @@ def test_the_answer_to_a_write_names_run_and_author(ask: Ask) -> None:
 def three(ask: Ask, opened: Satchel, clock: HandClock) -> None:
     """Three notes a minute apart, each of another kind, and an ended run r0 with one."""
     opened.runs.start("r0")
-    ask("write_context", type="discovery", content="of another run")
+    ask("write_context", type="discovery", content="of another run", run_id="r0")
     opened.runs.end("r0")
     opened.runs.start("r1")
     clock.now += 60_000
@@ -152,7 +151,7 @@ def three(ask: Ask, opened: Satchel, clock: HandClock) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ({}, ["e4", "e3", "e2"]),
+        ({}, ["e4", "e3", "e2", "e1"]),
         ({"types": ["error"]}, ["e3"]),
         ({"types": ["error", "decision"]}, ["e4", "e3"]),
         ({"author": "builder"}, ["e3"]),
@@ -167,14 +166,14 @@ def three(ask: Ask, opened: Satchel, clock: HandClock) -> None:
         ({"query": "peppers", "types": ["decision"]}, ["e4"]),
         ({"since": "90s"}, ["e4"]),
         ({"since": "2026-11-21T09:02:00Z"}, ["e4", "e3"]),
-        ({"order": "asc"}, ["e2", "e3", "e4"]),
-        ({"order": "desc"}, ["e4", "e3", "e2"]),
+        ({"order": "asc"}, ["e1", "e2", "e3", "e4"]),
+        ({"order": "desc"}, ["e4", "e3", "e2", "e1"]),
         ({"limit": 1}, ["e4"]),
         ({"limit": 1, "offset": 1}, ["e3"]),
         ({"limit": 0}, []),
         ({"status": "superseded"}, []),
         ({"run_id": "r0"}, ["e1"]),
-        ({"after_seq": 0}, ["e2", "e3", "e4"]),
+        ({"after_seq": 0}, ["e1", "e2", "e3", "e4"]),
     ],
     ids=str,
 )
@@ -193,12 +192,12 @@ def test_the_cursor_of_an_answer_leads_to_what_is_new(ask: Ask) -> None:
 @pytest.mark.usefixtures("three")
 def test_no_limit_gives_the_total_alone(ask: Ask) -> None:
     page = answer(ask("read_context", limit=0, format="json"))
-    assert (page["total"], page["entries"], page["next_offset"]) == (3, [], None)
+    assert (page["total"], page["entries"], page["next_offset"]) == (4, [], None)
 
 
 @pytest.mark.usefixtures("three")
 def test_a_page_says_what_comes_next(ask: Ask) -> None:
-    assert "1 of 3 entries of run r1, newest first, 2026 UTC, next offset 1, seq " in ask("read_context", limit=1).text
+    assert "1 of 4 entries, newest first, 2026 UTC, next offset 1, seq " in ask("read_context", limit=1).text
 
 
 @pytest.mark.parametrize(("status", "expected"), [("live", ["e2"]), ("superseded", ["e1"]), ("all", ["e2", "e1"])])
@@ -211,7 +210,7 @@ def test_status_chooses_what_was_superseded(ask: Ask, status: str, expected: lis
 def test_reading_before_anything_was_written_says_so(ask: Ask) -> None:
     outcome = ask("read_context")
     assert not outcome.is_error
-    assert outcome.text.startswith("0 entries\nNo run yet")
+    assert outcome.text.startswith("0 of 0 entries, seq 0\nnothing was written for this project yet")
 
 
 @pytest.mark.parametrize("tool", ["write_context", "read_context"])

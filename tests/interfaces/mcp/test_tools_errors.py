@@ -42,8 +42,7 @@ CASES = [
         "ben",
     ),
     reported("task_id", "T1", field("error"), "invalid_input"),
-    # two runs are active
-    reported("loop_id", "L1", field("error"), "conflict"),
+    reported("loop_id", "{{loop}}", field("error"), "invalid_input"),
     Case("report_error", "run_id", NEW | {"loop_id": "L1", "run_id": "r2"}, field("is_new"), True),
     Case("report_outcome", "solution", {"solution": "y1"}, field("confidence"), 6),
     Case("report_outcome", "helped", {"solution": "y1", "helped": False}, field("confidence"), 3),

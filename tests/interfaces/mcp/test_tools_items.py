@@ -21,12 +21,14 @@ EVERY = ["e1", "d1", "c1", "m1", "f1", "p1", "x1", "y1", "s1"]
 def ask(satchel: Satchel) -> Asker:
     """A store with something of every kind, by ann."""
     satchel.runs.start("night")
-    satchel.entries.write("discovery", "sessions live\nin src/auth.py", task_id="T1", file="src/auth.py", agent="ann")
+    satchel.entries.write(
+        "discovery", "sessions live\nin src/auth.py", task_id="T1", file="src/auth.py", agent="ann", run_id="night"
+    )
     satchel.decisions.set("session_ttl", 300, rationale="matches the gateway", tags=["auth"], agent="ann")
     satchel.constraints.add("never log a token", category="security", priority="critical", agent="ann")
     satchel.messages.send("rebase first", to="ben", payload={"branch": "main"}, agent="ann")
     satchel.files.record("src/auth.py", "modified", description="reads the key once", agent="ann")
-    satchel.packages.save("why it failed", content="all of it", agent="ann")
+    satchel.packages.save("why it failed", content="all of it", agent="ann", run_id="night")
     satchel.patterns.report("KeyError", "no key", solution="give a default", agent="ann")
     satchel.strategies.save("tokens", "refresh them early", lang="python", agent="ann")
     return Asker(satchel)
@@ -38,7 +40,7 @@ def test_every_kind_is_shown_with_all_that_it_has(ask: Asker) -> None:
     text = re.sub(r"\d{8} \d{6}\.\d{3}", "WHEN", ask.text("get_items", ids=EVERY, agent="ben"))
     assert text.splitlines() == [
         "9 items, times UTC",
-        "e1 discovery by ann task:T1 file:src/auth.py WHEN run:night",
+        "e1 discovery by ann run:night task:T1 file:src/auth.py WHEN",
         " sessions live",
         " in src/auth.py",
         "d1 session_ttl: 600 v1.0.0 active r2 #auth WHEN",

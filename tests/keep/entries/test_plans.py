@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from satchel import NewEntry, Satchel
+from satchel.keep.entries import queries
 from satchel.store.transaction import Parameters, Row, Transaction
 
 
@@ -24,6 +24,7 @@ def plans(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Callable[..., li
             for loop in ("L1", "L2", None)
             for file in ("a.py", "b.py", None)
         ],
+        run_id="r1",
         agent="dev",
     )
     statements: list[tuple[str, Parameters | None]] = []
@@ -53,26 +54,52 @@ def plans(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Callable[..., li
     return read
 
 
+NARROW = (
+    ({"types": ["error"]}, "context_type (project_id=? AND type=?)"),
+    ({"task_id": "T1"}, "context_task (project_id=? AND task_id=?)"),
+    ({"loop_id": "L1"}, "context_loop (project_id=? AND loop_id=?)"),
+    ({"file": "a.py"}, "context_file (project_id=? AND file=?)"),
+)
+"""Filters that have an index of their own, in all runs and in one."""
+
+RUN = {"run_id": "r1"}
+
+
+@pytest.fixture(params=[{}, RUN], ids=["project", "run"])
+def of_run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """All runs, or one that counts as large."""
+    monkeypatch.setattr(queries, "_SMALL_RUN", 5)
+    run: dict[str, str] = request.param
+    return run
+
+
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("status", ["live", "superseded", "all"])
-@pytest.mark.parametrize(
-    ("options", "index"),
-    [
-        ({}, "context_run"),
-        ({"types": ["error"]}, "context_type"),
-        ({"task_id": "T1"}, "context_task"),
-        ({"loop_id": "L1"}, "context_loop"),
-        ({"file": "a.py"}, "context_file"),
-        ({"author": "dev"}, "context_run"),
-        ({"since": 5}, "context_run"),
-    ],
-)
-def test_a_page_comes_from_its_index_in_order(
-    plans: Callable[..., list[list[str]]], options: dict[str, Any], index: str, status: str, order: str
+@pytest.mark.parametrize(("options", "index"), NARROW)
+def test_a_page_comes_from_the_index_of_its_filter_in_order(
+    plans: Callable[..., list[list[str]]],
+    of_run: dict[str, str],
+    options: dict[str, Any],
+    index: str,
+    status: str,
+    order: str,
 ) -> None:
-    page = plans(**options, status=status, order=order)[-1]
-    assert any(f"USING INDEX {index} (project_id=? AND run_id=?" in step for step in page), page
+    page = plans(**options, **of_run, status=status, order=order)[-1]
+    assert any(f"USING INDEX {index}" in step for step in page), page
     assert not any("TEMP B-TREE" in step for step in page), page
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("status", ["live", "superseded", "all"])
+@pytest.mark.parametrize("options", [{}, {"author": "dev"}, {"since": 5}, {"types": ["error"]}], ids=str)
+def test_other_pages_come_from_the_index_of_the_run_or_of_times_in_order(
+    plans: Callable[..., list[list[str]]], options: dict[str, Any], status: str, order: str
+) -> None:
+    (of_run, of_project) = (plans(**options, **run, status=status, order=order)[-1] for run in (RUN, {}))
+    expected = "context_type (project_id=?" if "types" in options else "context_time (project_id=?"
+    assert any("USING INDEX context_run (run_id=?" in step for step in of_run), of_run
+    assert any(f"USING INDEX {expected}" in step for step in of_project), of_project
+    assert not any("TEMP B-TREE" in step for step in (*of_run, *of_project))
 
 
 @pytest.mark.parametrize(
@@ -95,30 +122,31 @@ def test_a_page_comes_from_its_index_in_order(
 )
 @pytest.mark.parametrize("status", ["live", "superseded", "all"])
 def test_no_statement_of_a_page_walks_all_entries(
-    plans: Callable[..., list[list[str]]], options: dict[str, Any], status: str
+    plans: Callable[..., list[list[str]]], of_run: dict[str, str], options: dict[str, Any], status: str
 ) -> None:
-    for plan in plans(**options, status=status):
+    for plan in plans(**options, **of_run, status=status):
         assert not any(step in {"SCAN c", "SCAN context", "SCAN d", "SCAN documents"} for step in plan), plan
 
 
-def test_changes_come_from_the_index_of_their_numbers_in_order(plans: Callable[..., list[list[str]]]) -> None:
-    page = plans(after_seq=3)[-1]
+def test_changes_come_from_the_index_of_their_numbers_in_order(
+    plans: Callable[..., list[list[str]]], of_run: dict[str, str]
+) -> None:
+    page = plans(after_seq=3, **of_run)[-1]
     assert any("USING INDEX context_seq (project_id=? AND seq>?)" in step for step in page), page
     assert not any("TEMP B-TREE" in step for step in page), page
 
 
-@pytest.mark.parametrize(
-    ("options", "index"),
-    [
-        ({}, r"context_(run|type)"),  # as narrow as each other here
-        ({"types": ["error"]}, "context_type"),
-        ({"task_id": "T1"}, "context_task"),
-        ({"loop_id": "L1"}, "context_loop"),
-        ({"file": "a.py"}, "context_file"),
-    ],
-)
+@pytest.mark.parametrize(("options", "index"), NARROW)
 def test_all_of_a_filter_is_counted_in_its_index_alone(
-    plans: Callable[..., list[list[str]]], options: dict[str, Any], index: str
+    plans: Callable[..., list[list[str]]], of_run: dict[str, str], options: dict[str, Any], index: str
 ) -> None:
-    counted = plans(**options)[0]
-    assert any(re.search(rf"USING COVERING INDEX {index} \(", step) for step in counted), counted
+    *_, counted, _ = plans(**options, **of_run)
+    assert any(f"USING COVERING INDEX {index}" in step for step in counted), counted
+
+
+@pytest.mark.parametrize(("run", "index"), [({}, "context_time (project_id=?)"), (RUN, "context_run (run_id=?)")])
+def test_all_entries_are_counted_in_an_index_alone(
+    plans: Callable[..., list[list[str]]], run: dict[str, str], index: str
+) -> None:
+    *_, counted, _ = plans(**run)
+    assert any(f"USING COVERING INDEX {index}" in step for step in counted), counted

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from satchel import Conflict, InvalidInput, NewEntry, NotFound, Satchel
+from satchel import InvalidInput, NewEntry, Satchel
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -132,13 +132,17 @@ def test_a_number_to_keep_that_is_none_is_refused(satchel: Satchel, keep: Any) -
 
 
 @pytest.mark.parametrize("preview", [False, True])
-def test_pruning_without_a_run_is_said(satchel: Satchel, preview: bool) -> None:
-    with pytest.raises(NotFound, match="no run is active"):
-        satchel.entries.prune(preview=preview)
+def test_pruning_without_a_choice_prunes_main(satchel: Satchel, preview: bool) -> None:
+    result = satchel.entries.prune(preview=preview)
+    assert (result.run_id, result.total, result.done) == ("main", 0, not preview)
     satchel.runs.start("one")
-    satchel.runs.start("two")
-    with pytest.raises(Conflict):
-        satchel.entries.prune(preview=preview)
+    for run_id in ("one", "main"):
+        for text in "abc":
+            satchel.entries.write("discovery", text, run_id=run_id)
+    result = satchel.entries.prune(keep=1, preview=preview)
+    assert (result.run_id, result.removed) == ("main", (("discovery", 2),))
+    assert satchel.entries.read(run_id="main").total == (3 if preview else 1)
+    assert satchel.entries.read(run_id="one").total == 3
 
 
 def test_the_limit_on_write_never_takes_the_current_review(open_in: Callable[..., Satchel], project: Path) -> None:

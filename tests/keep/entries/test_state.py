@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from satchel import Conflict, NewEntry, NotFound, Satchel
+from satchel import NewEntry, NotFound, Satchel
 from satchel.keep.entries.state import NEWEST_PER_TYPE, StateIssue, StateNote, StateVerdict, Unreadable
 from satchel.keep.entries.structured import CodebaseAnalysis, ReviewIssue, ReviewVerdict
 
@@ -20,8 +20,8 @@ def damage(satchel: Satchel, number: int, content: str) -> None:
 
 def test_a_run_without_entries_has_an_empty_state(satchel: Satchel) -> None:
     run = satchel.runs.start("r1")
-    state = satchel.entries.load_state()
-    assert state.run == run
+    state = satchel.entries.load_state("r1")
+    assert (state.run_id, state.run) == ("r1", run)
     assert (state.discoveries, state.errors, state.decisions, state.review_issues) == ((), (), (), ())
     assert (state.verdicts, state.codebase_analysis, state.unreadable, state.left_out) == ((), None, (), ())
 
@@ -50,14 +50,14 @@ def test_every_field_of_a_state_is_loaded(satchel: Satchel, clock: ManualClock) 
         refs[kind] = satchel.entries.write(kind, content, **place).ref
     state = satchel.entries.load_state()
     rest = ("T", "L", "src/a.py", 3, "dev", clock.now)
-    assert state.discoveries == (StateNote(refs["discovery"], "found", *rest),)
-    assert state.errors == (StateNote(refs["error"], "failed", *rest),)
-    assert state.decisions == (StateNote(refs["decision"], "decided", *rest),)
+    assert state.discoveries == (StateNote(refs["discovery"], "main", "found", *rest),)
+    assert state.errors == (StateNote(refs["error"], "main", "failed", *rest),)
+    assert state.decisions == (StateNote(refs["decision"], "main", "decided", *rest),)
     assert state.review_issues == (
-        StateIssue(refs["review_issue"], ReviewIssue("d", "dead-code", "s"), "T", "L", "src/a.py", 3, "dev"),
+        StateIssue(refs["review_issue"], "main", ReviewIssue("d", "dead-code", "s"), "T", "L", "src/a.py", 3, "dev"),
     )
     assert state.verdicts == (
-        StateVerdict(refs["review_verdict"], ReviewVerdict(False, "no", True), "T", "L", "dev", clock.now),
+        StateVerdict(refs["review_verdict"], "main", ReviewVerdict(False, "no", True), "T", "L", "dev", clock.now),
     )
     assert state.codebase_analysis == CodebaseAnalysis(
         "small", "cli", ("python",), "src/", ("login",), ("main",), ("repository",)
@@ -175,16 +175,28 @@ def test_both_spellings_of_the_project_type_are_loaded(satchel: Satchel, spellin
 
 def test_the_state_of_an_ended_run_is_loaded_by_name(satchel: Satchel) -> None:
     satchel.runs.start("old")
-    satchel.entries.write("discovery", "x")
+    satchel.entries.write("discovery", "x", run_id="old")
     satchel.runs.end("old", "failed")
     state = satchel.entries.load_state("old")
+    assert state.run is not None
     assert (state.run.status, len(state.discoveries)) == ("failed", 1)
 
 
-def test_without_a_run_there_is_no_state(satchel: Satchel) -> None:
-    with pytest.raises(NotFound, match="no run is active"):
-        satchel.entries.load_state()
+def test_without_a_choice_the_state_is_that_of_all_runs(satchel: Satchel) -> None:
+    state = satchel.entries.load_state()
+    assert (state.run_id, state.run, state.discoveries) == (None, None, ())
+    for name in ("one", "two"):
+        satchel.runs.start(name)
+        satchel.entries.write("discovery", f"of {name}", run_id=name)
+        satchel.entries.write("codebase_analysis", {"summary": name}, run_id=name)
+        satchel.entries.write("review_verdict", {"passed": name == "two", "summary": name}, run_id=name)
+    state = satchel.entries.load_state()
+    assert [(note.run_id, note.content) for note in state.discoveries] == [("one", "of one"), ("two", "of two")]
+    assert [(verdict.run_id, verdict.verdict.passed) for verdict in state.verdicts] == [("one", False), ("two", True)]
+    assert state.codebase_analysis == CodebaseAnalysis("two")
+
+
+def test_the_state_of_an_unknown_run_is_an_error(satchel: Satchel) -> None:
     satchel.runs.start("one")
-    satchel.runs.start("two")
-    with pytest.raises(Conflict):
-        satchel.entries.load_state()
+    with pytest.raises(NotFound, match="Did you mean 'one'"):
+        satchel.entries.load_state("ones")

@@ -86,7 +86,7 @@ def test_neighbours_are_of_the_same_run_and_loop(satchel: Satchel) -> None:
     ("filters", "brought_in"),
     [
         ({}, True),
-        ({"run_id": "r1"}, True),
+        ({"run_id": "main"}, True),
         ({"types": ["discovery"]}, True),
         ({"types": ["error"]}, False),
         ({"author": "Ann"}, True),
@@ -103,7 +103,6 @@ def test_neighbours_are_of_the_same_run_and_loop(satchel: Satchel) -> None:
     ids=lambda value: "" if isinstance(value, set) else repr(value),
 )
 def test_neighbours_pass_the_filters_too(satchel: Satchel, filters: dict[str, Any], brought_in: bool) -> None:
-    satchel.runs.start("r1")
     question = "how long do sessions stay valid"
     satchel.entries.write("error", question, agent="Ben", task_id="T2", loop_id="L1", file="a.py")
     satchel.entries.write("discovery", question, agent="Ann", task_id="T1", loop_id="L1", file="b.py")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from satchel import Conflict, InvalidInput, NotFound, Package, PackagePage, Satchel, StoreDamaged
+from satchel import InvalidInput, NotFound, Package, PackagePage, Satchel, StoreDamaged
 from satchel.base.clock import iso
 from satchel.keep.packages import updates
 
@@ -290,8 +290,6 @@ def test_packages_of_another_run_are_not_shown(satchel: Satchel) -> None:
         for search in (None, "gateway"):
             page = satchel.packages.find(run_id=run, query=search)
             assert (summaries(page), page.run_id) == ([f"gateway {run}"], run)
-    with pytest.raises(Conflict, match="several runs are active"):
-        satchel.packages.find()
     with pytest.raises(NotFound, match="there is no run 'r3'"):
         satchel.packages.find(run_id="r3")
 
@@ -304,22 +302,20 @@ def test_the_default_run_is_read_where_none_is_named(open_in: Callable[..., Satc
     assert summaries(satchel.packages.find()) == ["r1"]
 
 
-def test_without_an_active_run_the_page_is_empty_and_names_the_newest(satchel: Satchel) -> None:
-    save(satchel, run_id=satchel.runs.start("r1").run_id)
+@pytest.mark.parametrize("search", [None, "gateway"])
+def test_without_a_choice_packages_of_all_runs_are_listed(satchel: Satchel, search: str | None) -> None:
+    save(satchel, "gateway old", run_id=satchel.runs.start("r1").run_id)
     satchel.runs.end("r1")
-    page = satchel.packages.find()
-    assert (page.total, page.run_id, page.notes) == (
-        0,
-        None,
-        ("No run is active. The newest is r1 (completed): name it with run_id to read it",),
-    )
-    assert satchel.packages.find(run_id="r1").total == 1
+    save(satchel, "gateway new")
+    page = satchel.packages.find(query=search)
+    assert {(one.run_id, one.summary) for one in page} == {("r1", "gateway old"), ("main", "gateway new")}
+    assert (page.total, page.run_id, page.by_priority) == (2, None, (("medium", 2),))
 
 
 def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(satchel: Satchel, project: Path) -> None:
     page = satchel.packages.find(task_id="T1", role="qa", author="ann", after_seq=0)
     assert (page.packages, page.total, page.seq, page.after_seq) == ((), 0, 0, 0)
-    assert page.notes == ("No run yet: nothing was written for this project. The first write starts one",)
+    assert page.notes == ("nothing was written for this project yet",)
     assert not (project / ".satchel").exists()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from satchel import Conflict, InvalidInput, NotFound, Package, ReadOnly, Refused, Satchel, TooLarge
+from satchel import InvalidInput, NotFound, Package, ReadOnly, Refused, Satchel, TooLarge
 from satchel.base.vocabulary import PRIORITIES
 from satchel.keep.packages import TYPES
 
@@ -63,7 +63,7 @@ def test_what_is_left_out_takes_its_default(satchel: Satchel) -> None:
     satchel.runs.start("r1")
     saved = satchel.packages.save("x", content="y")
     assert (saved.type, saved.priority, saved.task_id) == ("research", "medium", None)
-    assert (saved.consumers, saved.agent, saved.run_id, saved.notes) == ((), None, "r1", ())
+    assert (saved.consumers, saved.agent, saved.run_id, saved.notes) == ((), None, "main", ())
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -83,12 +83,6 @@ def test_the_default_agent_and_run_count_where_none_is_named(open_in: Callable[.
     assert (satchel.packages.save("x", content="y").agent, satchel.packages.find().run_id) == ("planner", "r2")
     other = satchel.packages.save("x", content="y", agent="qa", run_id="r1")
     assert (other.agent, other.run_id) == ("qa", "r1")
-
-
-def test_the_first_package_starts_a_run_and_says_so(satchel: Satchel) -> None:
-    saved = satchel.packages.save("x", content="y")
-    assert saved.notes == (f"run {saved.run_id} was started, since none was active",)
-    assert satchel.packages.save("x", content="y").notes == ()
 
 
 def test_saving_in_a_run_that_has_ended_says_so(satchel: Satchel) -> None:
@@ -203,13 +197,6 @@ def test_what_is_not_acceptable_is_refused_and_leaves_nothing(
     with pytest.raises(error, match=problem):
         satchel.packages.save(**{"summary": "x", "content": "y", "consumers": ["new"], "agent": "new", **given})
     assert everything(satchel) == before
-
-
-def test_several_active_runs_and_no_choice_are_refused(satchel: Satchel) -> None:
-    for run in ("r1", "r2"):
-        satchel.runs.start(run)
-    with pytest.raises(Conflict, match="several runs are active"):
-        satchel.packages.save("x", content="y")
 
 
 def test_content_of_the_configured_size_is_kept(open_in: Callable[..., Satchel], project: Path) -> None:

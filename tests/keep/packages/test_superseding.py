@@ -64,11 +64,11 @@ def test_one_of_another_run_is_not_superseded(satchel: Satchel) -> None:
     assert satchel.packages.find(run_id="r1").packages == (old,)
 
 
-def test_no_run_is_started_to_supersede_in(satchel: Satchel) -> None:
+def test_no_run_is_made_to_supersede_in(satchel: Satchel) -> None:
     satchel.runs.start("r1")
-    old = save(satchel)
+    old = save(satchel, run_id="r1")
     satchel.runs.end("r1")
-    with pytest.raises(Conflict, match=f"{old.ref} belongs to run r1, and none is active"):
+    with pytest.raises(Conflict, match=f"{old.ref} belongs to run r1, and this is main"):
         save(satchel, supersedes=old.ref)
     assert satchel.runs.list().total == 1
     assert save(satchel, supersedes=old.ref, run_id="r1").run_id == "r1"

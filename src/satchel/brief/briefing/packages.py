@@ -32,23 +32,22 @@ _PACKAGE_PRIORITY = f"CASE WHEN c.priority < {CRITICAL} AND {_IS_STALE} THEN 1 E
 
 
 def packages(asked: Asked) -> Source:
-    """Return the live packages of the run: those for this role or any, and every critical one."""
+    """Return the live packages of the project: those for this role or any, and every critical one."""
     is_eligible = f"(c.priority = {CRITICAL} OR NOT EXISTS ({_CONSUMERS}) OR {_IS_FOR_ROLE})"
-    rank = base_score_sql(_PACKAGE_PRIORITY, "c.task_id = :task", _IS_FOR_ROLE, "c.updated_at")
+    of_task = "c.task_id = :task AND c.run_id = :run" if asked.is_run_chosen else "c.task_id = :task"
+    rank = base_score_sql(_PACKAGE_PRIORITY, of_task, _IS_FOR_ROLE, "c.updated_at")
     return Source(
         name="packages",
         section="packages",
         kind=Kind.PACKAGE,
         tool="get_packages",
         table="context_packages c",
-        where=""
-        if asked.run is None
-        else "c.project_id = :project AND c.run_id = :run AND c.superseded_by IS NULL"
+        where="c.project_id = :project AND c.superseded_by IS NULL"
         + (f" AND {is_eligible}" if asked.role is not None else ""),
         # what is of no task and for no role ranks by priority, then by age: an index has that order
         orders=(
             ("c.updated_at DESC, c.id DESC", f"c.priority = {CRITICAL}"),
-            (f"{rank} DESC, c.id DESC", "c.task_id = :task"),
+            (f"{rank} DESC, c.id DESC", of_task),
             (f"{rank} DESC, c.id DESC", _IS_FOR_ROLE),
             ("c.priority DESC, c.updated_at DESC, c.id DESC", f"NOT {_IS_STALE}"),
             ("c.updated_at DESC, c.id DESC", _IS_STALE),
@@ -56,8 +55,9 @@ def packages(asked: Asked) -> Source:
         priority=_PACKAGE_PRIORITY,
         load=loading(
             Kind.PACKAGE,
-            f"c.type, {_PACKAGE_PRIORITY}, c.summary, c.content_path, c.task_id, a.name, c.updated_at, {_IS_FOR_ROLE}",
-            "context_packages c LEFT JOIN agents a ON a.id = c.producer_id",
+            f"c.type, {_PACKAGE_PRIORITY}, c.summary, c.content_path, c.task_id, r.run_id, a.name, c.updated_at, "
+            f"{_IS_FOR_ROLE}",
+            "context_packages c LEFT JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id = c.producer_id",
             _package,
         ),
         tokens=24,
@@ -65,7 +65,7 @@ def packages(asked: Asked) -> Source:
 
 
 def _package(asked: Asked, row: Row) -> Candidate:
-    number, seq, kind, priority, summary, path, task, agent, changed, is_for_role = row
+    number, seq, kind, priority, summary, path, task, run_id, agent, changed, is_for_role = row
     problem = None if path is None else contents.unreadable(path, asked.workplace.files_root, MAX_BYTES)
     return Candidate(
         section="packages",
@@ -74,11 +74,13 @@ def _package(asked: Asked, row: Row) -> Candidate:
         seq=seq,
         label="package",
         group="packages (get_packages shows what they hold)",
-        head=joined(priority_said(priority), TYPES[kind - 1], by(agent), other_task(asked, task), path),
+        head=joined(
+            priority_said(priority), TYPES[kind - 1], by(agent), other_run(asked, run_id), other_task(asked, task), path
+        ),
         text=summary if problem is None else f"{summary} (its file {problem})",
         priority=priority,
         changed_at=changed,
-        is_of_task=task is not None and task == asked.task_id,
+        is_of_task=is_task(asked, task, run_id),
         is_for_role=bool(is_for_role),
         file=path,
         subject=path or Kind.PACKAGE.ref(number),
@@ -244,6 +246,16 @@ def by(agent: str | None) -> str | None:
 def priority_said(priority: int) -> str | None:
     """Return how a priority is shown: medium goes without saying, and critical items stand under a heading."""
     return None if priority in {MEDIUM, CRITICAL} else PRIORITIES[priority - 1]
+
+
+def is_task(asked: Asked, task: str | None, run_id: str) -> bool:
+    """Whether a task is the agent's own; one of that name in another run is not, where a run was chosen."""
+    return task is not None and task == asked.task_id and (not asked.is_run_chosen or run_id == asked.run.run_id)
+
+
+def other_run(asked: Asked, run_id: str) -> str | None:
+    """Return how another run than the agent's own is shown."""
+    return None if run_id == asked.run.run_id else f"of run {run_id}"
 
 
 def other_task(asked: Asked, task: str | None) -> str | None:

@@ -32,7 +32,7 @@ def score(candidate: Candidate, now: int) -> float:
         + SAME_TASK * candidate.is_of_task
         + FOR_ROLE * candidate.is_for_role
         + 1 / (max(0, now - candidate.changed_at) // DAY_MS + 1)
-        + RELEVANCE * candidate.relevance * candidate.weight
+        + RELEVANCE * candidate.relevance
     )
 
 
@@ -64,4 +64,4 @@ def is_wanted(candidate: Candidate, *, has_query: bool) -> bool:
 def is_answer(candidate: Candidate) -> bool:
     """Whether an item answers the query: an entry that it finds, or anything else that matches it well."""
     least = 0.0 if candidate.section == "entries" else RELEVANT
-    return candidate.relevance > 0 and candidate.relevance * candidate.weight >= least
+    return candidate.relevance > 0 and candidate.relevance >= least

@@ -76,6 +76,7 @@ class Briefing:
         counter: the vocabulary that counted, or estimate.
         budget: the tokens that were asked for.
         zone: how full the agent's window is.
+        run_id: the run that was chosen, or None.
         items: what it shows, the most needed first.
         left_out: what it does not show, by kind.
         notes: what went wrong or should be known, such as that nothing is new; in the text too where there is room.
@@ -116,7 +117,6 @@ class Candidate:
         is_for_role: whether it was meant for the agent or its role.
         is_own: whether it belongs to the agent's own loop or review, and is shown whatever was asked for.
         relevance: how well it matches the query, 0 to 1 of the best match.
-        weight: what its relevance counts for, less for what another run knew.
         file: the file it is about.
         subject: what its text is about where only the head says it, such as the key of a decision.
         series: of a scratchpad whose it is of which task or loop: of these only the newest is shown whole.
@@ -138,7 +138,6 @@ class Candidate:
     is_for_role: bool = False
     is_own: bool = False
     relevance: float = 0.0
-    weight: float = 1.0
     file: str | None = None
     subject: str = ""
     series: tuple[object, ...] = ()

@@ -1,4 +1,4 @@
-"""What the run itself knows: entries, open review issues, the loop's own attempts."""
+"""What the runs know: entries, open review issues, the loop's own attempts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from satchel.base.errors import InvalidInput
 from satchel.brief.briefing import labels
-from satchel.brief.briefing.packages import by, joined, other_task
+from satchel.brief.briefing.packages import by, is_task, joined, other_run, other_task
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import Asked, Source, listed, loading
@@ -28,18 +28,15 @@ _NOTES = tuple(
     if number not in {REVIEW_ISSUE, REVIEW_VERDICT, SCRATCHPAD, CODEBASE_ANALYSIS}
 )
 
-ANOTHER_RUN = 0.3
-"""What the relevance of an entry of another run counts for: it may be out of date."""
-
-_OF_RUN = "c.project_id = :project AND c.run_id = :run AND c.superseded_by IS NULL"
+_LIVE = "c.project_id = :project AND c.superseded_by IS NULL"
 
 
 def entries(asked: Asked) -> Source:
-    """Return the notes of the run, the newest first, of the agent's own task before others.
+    """Return the notes of all runs, the newest first, of the agent's own task before others.
 
-    What the query finds counts whatever run and type it is of; what other sections offer is not counted again.
+    What the query finds counts whatever type it is of; what other sections offer is not counted again.
     """
-    where = f"{_OF_RUN} AND c.type IN ({listed(_NOTES)})"
+    where = f"{_LIVE} AND c.type IN ({listed(_NOTES)})"
     elsewhere = [source.where for source in (attempts(asked), reviews(asked)) if source.where]
     # not just NOT: without a loop or task that would be null, and nothing would be found
     found = "".join(f" AND ({other}) IS NOT TRUE" for other in elsewhere)
@@ -50,12 +47,12 @@ def entries(asked: Asked) -> Source:
         kind=Kind.ENTRY,
         tool="search",
         table="context c",
-        where="" if asked.run is None else where,
+        where=where,
         orders=(*own, ("c.created_at DESC, c.id DESC", "")),
         priority=str(MEDIUM),
         load=loading(Kind.ENTRY, _COLUMNS, _SOURCE, _entry),
         tokens=8,
-        found_where=f"c.project_id = :project AND c.superseded_by IS NULL{found}",
+        found_where=f"{_LIVE}{found}",
         counts_found=True,
     )
 
@@ -67,7 +64,6 @@ _SOURCE = "context c JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id =
 def _entry(asked: Asked, row: Row) -> Candidate:
     number, seq, kind, content, task, loop, file, line, run, run_id, agent, created = row
     name = ENTRY_TYPES[kind - 1]
-    is_here = asked.run is not None and run == asked.run.id
     text = labels.labelled(name, content) if name in STRUCTURED_TYPES else content
     return Candidate(
         section="entries",
@@ -75,14 +71,12 @@ def _entry(asked: Asked, row: Row) -> Candidate:
         number=number,
         seq=seq,
         label=name,
-        group=joined(name, by(agent), None if is_here else f"of run {run_id}"),
+        group=joined(name, by(agent), other_run(asked, run_id)),
         head=joined(other_task(asked, task), place(file, line)),
         text=text,
         priority=MEDIUM,
         changed_at=created,
-        is_of_task=is_here
-        and ((task is not None and task == asked.task_id) or (loop is not None and loop == asked.loop_id)),
-        weight=1.0 if is_here else ANOTHER_RUN,
+        is_of_task=is_task(asked, task, run_id) or (loop is not None and loop == asked.loop_id and run == asked.run.id),
         file=file,
         subject=joined(place(file, line)),
         **(_as_pad(content, run, agent, task, loop) if kind == SCRATCHPAD else {}),
@@ -90,16 +84,23 @@ def _entry(asked: Asked, row: Row) -> Candidate:
 
 
 def reviews(asked: Asked) -> Source:
-    """Return the open issues and the failed verdict of the review of the agent's task, or of its loop without one."""
-    of_review = "c.task_id = :task" if asked.task_id is not None else "c.loop_id = :loop"
-    is_known = asked.run is not None and (asked.task_id is not None or asked.loop_id is not None)
+    """Return the open issues and the failed verdict of the review of the agent's task, or of its loop without one.
+
+    A task may be worked at in several runs, where none was chosen; a loop is within one.
+    """
+    of_review = "c.task_id = :task"
+    if asked.task_id is None:
+        of_review = "c.loop_id = :loop AND c.run_id = :run"
+    elif asked.is_run_chosen:
+        of_review += " AND c.run_id = :run"
+    is_known = asked.task_id is not None or asked.loop_id is not None
     return Source(
         name="review issues",
         section="reviews",
         kind=Kind.ENTRY,
         tool="read_context",
         table="context c",
-        where=f"{_OF_RUN} AND {of_review} AND c.type IN ({REVIEW_ISSUE}, {REVIEW_VERDICT})" if is_known else "",
+        where=f"{_LIVE} AND {of_review} AND c.type IN ({REVIEW_ISSUE}, {REVIEW_VERDICT})" if is_known else "",
         orders=(("c.type DESC, c.created_at DESC, c.id DESC", ""),),
         priority=str(HIGH),
         load=loading(Kind.ENTRY, _COLUMNS, _SOURCE, _review),
@@ -143,8 +144,8 @@ def attempts(asked: Asked) -> Source:
         tool="read_context",
         table="context c",
         where=""
-        if asked.run is None or asked.loop_id is None
-        else f"{_OF_RUN} AND c.loop_id = :loop AND c.type = {SCRATCHPAD}",
+        if asked.loop_id is None
+        else f"{_LIVE} AND c.run_id = :run AND c.loop_id = :loop AND c.type = {SCRATCHPAD}",
         orders=(("c.created_at DESC, c.id DESC", ""),),
         priority=str(HIGH),
         load=loading(Kind.ENTRY, _COLUMNS, _SOURCE, _attempt),

@@ -23,6 +23,7 @@ from satchel.keep import deliveries
 from satchel.keep.kinds import KINDS
 from satchel.keep.names import check_agent, check_identifier, ensure_agent
 from satchel.keep.projects import Workplace
+from satchel.keep.runs import make_main
 
 MARGIN = 1.3
 """What an estimated count is multiplied by: the estimate's measured error at p95, see :mod:`satchel.base.tokens`."""
@@ -76,7 +77,8 @@ class Briefings:
             window_used: 0 to 1 of the 85 % of its window that can be used; the fuller, the shorter the briefing.
             again: repeat what was delivered, as after its window was compacted.
             preview: record nothing.
-            run_id: the run; None takes the default, else the only active one.
+            run_id: the run of the loop, and of the task; None takes the default, and without one the loop is of the
+                run ``main``, and the task may be of any, as with ``*``. Notes of all runs are shown.
             agent: who gets it; None takes the default, which may be nobody.
 
         Returns:
@@ -84,7 +86,7 @@ class Briefings:
 
         Raises:
             InvalidInput: an argument is not acceptable.
-            NotFound, Conflict: the run does not exist, or several are active and none was chosen.
+            NotFound: the run does not exist.
         """
         work, config = self._workplace, self._config
         budget = config.brief_budget if budget is None else budget
@@ -139,7 +141,7 @@ class Briefings:
             budget=budget,
             zone=zone,
             role=role,
-            run_id=None if collected.run is None else collected.run.run_id,
+            run_id=collected.run.run_id if collected.run is not None and collected.is_run_chosen else None,
             task_id=request.task_id,
             loop_id=request.loop_id,
             iteration=request.iteration,
@@ -161,6 +163,8 @@ class Briefings:
                 if request.agent is not None:
                     number = ensure_agent(transaction, collected.project_id, request.agent, now)[0]
                     receiver = replace(receiver, agent=number)
+                if collected.run is not None and not collected.run.is_made:
+                    receiver = replace(receiver, run=make_main(transaction, collected.project_id, now).id)
                 said = [item for one in shown for item in (one.candidate, *one.candidate.stands_for)]
                 deliveries.record(transaction, receiver, [(*item.key, item.seq) for item in said], now)
         except (Busy, ReadOnly, StoreFull) as error:

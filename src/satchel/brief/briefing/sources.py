@@ -28,7 +28,8 @@ class Asked:
     """For whom a briefing is made, looked up in the store.
 
     Attributes:
-        run: the run's number and name, or None where none is active.
+        run: the run of the agent's loop: the one that was chosen, else ``main``.
+        is_run_chosen: whether it was chosen, so that it is that of the agent's task too.
         role: folded, or None.
         agent: the agent's number; None for nobody, -1 for a name that nobody has.
         delivered: what this receiver has got, as :func:`satchel.keep.deliveries.delivered` returns it.
@@ -40,7 +41,8 @@ class Asked:
     transaction: Transaction
     workplace: Workplace
     project_id: int
-    run: RunChoice | None
+    run: RunChoice
+    is_run_chosen: bool
     task_id: str | None
     loop_id: str | None
     role: str | None
@@ -55,7 +57,7 @@ class Asked:
         """What every statement of a source may name."""
         return {
             "project": self.project_id,
-            "run": None if self.run is None else self.run.id,
+            "run": self.run.id,
             "task": self.task_id,
             "loop": self.loop_id,
             "role": self.role,

@@ -1,9 +1,10 @@
 """Packages and what they hold as compact text.
 
-A package's line is its id, then what differs from what the head or the heading says: type, priority, ``task:``, ``by``
-agent; then its ``file:`` or the ``bytes:`` of its text, the roles it is for behind one ``@``, when it was saved, when
-it ``changed`` and what it is ``superseded-by:``. Its summary stands below in one line; where contents were asked for,
-what it holds stands below that, and a note says why where there is none.
+A package's line is its id, then what differs from what the head or the heading says: its ``run:`` if it is another
+than ``main``, type, priority, ``task:``, ``by`` agent; then its ``file:`` or the ``bytes:`` of its text, the roles it
+is for behind one ``@``, when it was saved, when it ``changed`` and what it is ``superseded-by:``. Its summary stands
+below in one line; where contents were asked for, what it holds stands below that, and a note says why where there is
+none.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from satchel.base.paging import Page
+from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
 from satchel.interfaces.ledger.compact_lines import (
     NO_AGENT,
@@ -35,8 +37,11 @@ def packages_text(page: PackagePage) -> str:
     title = "packages" if page.run_id is None else f"packages of run {value_text(page.run_id)}"
     if page.by_priority:
         title += f" ({', '.join(f'{count} {priority}' for priority, count in page.by_priority)})"
-    lines = [_line(package, _cells(package), year, content_lines(package.summary)) for package in page]
-    return list_text(title, page, lines, _BLANKS)
+    lines = [
+        _line(package, (_run_cell(package, page.run_id), *_cells(package)), year, content_lines(package.summary))
+        for package in page
+    ]
+    return list_text(title, page, lines, _RUN_BLANKS)
 
 
 def contents_text(contents: Sequence[PackageContent]) -> str:
@@ -51,7 +56,7 @@ def contents_text(contents: Sequence[PackageContent]) -> str:
 def content_line(package: Package, text: str | None, year: str) -> Line:
     """Return the line of a package, with its summary and what it holds below."""
     below = [*content_lines(package.summary), *([] if text is None else content_lines(text))]
-    return _line(package, (f"run:{value_text(package.run_id)}", *_cells(package)), year, below)
+    return _line(package, (_run_cell(package), *_cells(package)), year, below)
 
 
 def content_notes(contents: Sequence[PackageContent]) -> list[str]:
@@ -61,9 +66,9 @@ def content_notes(contents: Sequence[PackageContent]) -> list[str]:
 
 
 def saved_text(package: Package) -> str:
-    """Say that a package was saved, in which run, and what its producer should know."""
-    known = [cell for cell in _cells(package) if cell is not None]
-    line = " ".join([f"saved {package.ref}", *known, *_own(package), f"run:{value_text(package.run_id)}"])
+    """Say that a package was saved, in which run but for ``main``, and what its producer should know."""
+    known = [cell for cell in (*_cells(package), *_own(package), _run_cell(package)) if cell is not None]
+    line = " ".join([f"saved {package.ref}", *known])
     return "\n".join([line, *note_lines(package.notes)])
 
 
@@ -72,7 +77,7 @@ def changed_text(package: Package) -> str:
     return "\n".join([f"{package.ref} is {package.priority}", *note_lines(package.notes)])
 
 
-_RUN_BLANKS = (None, *_BLANKS)
+_RUN_BLANKS = (f"run:{MAIN_RUN}", *_BLANKS)
 
 
 def _line(package: Package, cells: tuple[str | None, ...], year: str, below: Sequence[str]) -> Line:
@@ -87,6 +92,11 @@ def _line(package: Package, cells: tuple[str | None, ...], year: str, below: Seq
         after=tuple(after),
         below=tuple(below),
     )
+
+
+def _run_cell(package: Package, named: str | None = None) -> str | None:
+    """Return the run of a package where it is not the one that is named, else ``main``."""
+    return None if package.run_id in {named, MAIN_RUN} else f"run:{value_text(package.run_id)}"
 
 
 def _cells(package: Package) -> tuple[str | None, ...]:

@@ -36,7 +36,7 @@ def store_options(command: Command) -> Command:
 def run_option(command: Command) -> Command:
     """Add ``--run``."""
     return click.option(
-        "--run", "run_id", metavar="ID", help="The run. Default: the only active one. [env: SATCHEL_RUN]"
+        "--run", "run_id", metavar="ID", help="The run. Default: main to write, all to read. [env: SATCHEL_RUN]"
     )(command)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from satchel.base.vocabulary import MAIN_RUN
 from satchel.interfaces.cli.tables import local_time, rest_text
 from satchel.interfaces.text_parts import content_lines
 from satchel.keep.entries.records import STRUCTURED_TYPES, entry_ref
@@ -22,7 +23,8 @@ def show_entries(page: EntryPage) -> None:
     click.echo(rest_text(len(page.entries), page.total, f"entries{run}", page.next_offset))
     for entry in page.entries:
         at_line = "" if entry.line is None else f":{entry.line}"
-        after = [] if entry.superseded_by is None else [f"superseded by {entry_ref(entry.superseded_by)}"]
+        after = [] if entry.run_id in {page.run_id, MAIN_RUN} else [f"run {entry.run_id}"]
+        after += [] if entry.superseded_by is None else [f"superseded by {entry_ref(entry.superseded_by)}"]
         _show_head(entry, entry.type, f"{entry.file}{at_line}", *after)
         _show_text(_told(_content(entry)))
 
@@ -43,7 +45,7 @@ def show_found(page: FoundPage) -> None:
     click.echo(rest_text(len(page.results), page.total, "results", page.next_offset))
     for result in page.results:
         state = [result.status] if result.status not in USUAL_STATES else []
-        run = [f"run {result.run_id}"] if result.run_id is not None else []
+        run = [f"run {result.run_id}"] if result.run_id not in {None, MAIN_RUN} else []
         _show_head(result, " ".join(kind_and_type(result)), str(result.file), *run, *state)
         _show_text(_marked(result.snippet))
         if result.explanation is not None:

@@ -32,10 +32,6 @@ def make_server(
 
         return state_text(satchel.entries.load_state(given.get("run_id")))
 
-    def current_state() -> str:
-        run = satchel.runs.get()
-        return "no run is active" if run is None else state({"run_id": run.run_id})
-
     def briefing(given: Mapping[str, str]) -> str:
         from satchel.interfaces.briefing.briefing_text import briefing_text
 
@@ -48,7 +44,7 @@ def make_server(
         Registry(ALL_TOOLS, toolsets, read_only=read_only),
         instructions=INSTRUCTIONS,
         resources=(
-            Resource("satchel://state", "state", "What is known in the active run", "text/plain", current_state),
+            Resource("satchel://state", "state", "What is known", "text/plain", lambda: state({})),
             Resource("satchel://briefing", "briefing", "What an agent needs most", "text/plain", lambda: briefing({})),
         ),
         templates=(

@@ -87,7 +87,7 @@ OPERATIONS = (
             ),
             Parameter("again", bool, help="Repeat what was delivered."),
             Parameter("preview", bool, help="Record nothing as delivered."),
-            RUN,
+            RUN.but(help="The run of the loop. Default: main. [env: SATCHEL_RUN]"),
             AGENT,
         ),
         run="brief",

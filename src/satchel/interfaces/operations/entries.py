@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.vocabulary import LIVENESS
 from satchel.client import Satchel
 from satchel.interfaces.operations.declaration import Object, Operation, Parameter
-from satchel.interfaces.operations.parameters import AGENT, AUTHOR, CHANGES, FILE, LOOP, QUERY, RUN, TASK, TYPES
+from satchel.interfaces.operations.parameters import (
+    AGENT,
+    AUTHOR,
+    CHANGES,
+    FILE,
+    LOOP,
+    QUERY,
+    RUN,
+    RUN_READ,
+    TASK,
+    TYPES,
+)
 from satchel.keep.entries import ENTRY_TYPES, NewEntry
 from satchel.keep.entries.service import DEFAULT_KEEP
 
@@ -51,7 +62,7 @@ OPERATIONS = (
     Operation(
         tool="write_context",
         toolset="context",
-        about="Keep a note (type, content, ...) or several (entries) for the run's agents.",
+        about="Keep a note (type, content, ...) or several (entries) for other agents.",
         command=("write",),
         help="Keep a note. CONTENT is text, for structured types JSON; without it, or as -, it is read from standard "
         "input.\n\nTYPE is discovery, error, decision, review_issue, review_verdict, scratchpad or codebase_analysis.",
@@ -67,9 +78,9 @@ OPERATIONS = (
     Operation(
         tool="read_context",
         toolset="context",
-        about="The run's notes, newest first or by search.",
+        about="Notes, newest first or by search.",
         command=("read",),
-        help="Read the notes of a run, newest first, or those that match WORDS best. Any text is a valid search.",
+        help="Read notes, newest first, or those that match WORDS best. Any text is a valid search.",
         examples=("read where do sessions live --type discovery",),
         parameters=(
             QUERY,
@@ -79,7 +90,7 @@ OPERATIONS = (
             LOOP,
             FILE,
             Parameter("status", choices=LIVENESS, default="live"),
-            RUN,
+            RUN_READ,
             *CHANGES,
             Parameter("tokens", bool, help="Say how many tokens the answer costs an agent.", for_people=True),
         ),

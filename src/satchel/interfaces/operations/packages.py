@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.base import vocabulary
 from satchel.base.errors import ERROR_KINDS, InvalidInput
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
-from satchel.interfaces.operations.parameters import AGENT, CHANGES, MIN_PRIORITY, PRIORITY, QUERY, RUN
+from satchel.interfaces.operations.parameters import AGENT, CHANGES, MIN_PRIORITY, PRIORITY, QUERY, RUN, RUN_READ
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,11 +62,13 @@ def show_packages(page: PackagePage) -> None:
             "bytes": "content_bytes",
             "task": "task_id",
             "for": "consumers",
+            "run": "run_id",
             "by": "agent",
             "saved": "created_at",
             "changed": lambda one: None if one.updated_at == one.created_at else local_time(one.updated_at),
             "superseded by": lambda one: None if one.superseded_by is None else Kind.PACKAGE.ref(one.superseded_by),
-        }
+        },
+        usual={"run": page.run_id or vocabulary.MAIN_RUN},
     )
     counts = ", ".join(f"{count} {priority}" for priority, count in page.by_priority)
     show_list(page, f"packages ({counts})" if counts else "packages", columns)
@@ -160,9 +162,9 @@ OPERATIONS = (
     Operation(
         tool="get_packages",
         toolset="packages",
-        about="The run's packages, most urgent first or by search; or what some hold.",
+        about="Packages, most urgent first or by search; or what some hold.",
         command=("package", "list"),
-        help="List a run's packages, the most urgent first, or what matches WORDS best.",
+        help="List packages, the most urgent first, or what matches WORDS best.",
         examples=("package list --priority high --role developer",),
         parameters=(
             QUERY,
@@ -173,7 +175,7 @@ OPERATIONS = (
             Parameter("author", help="Only what this agent produced."),
             Parameter("status", choices=vocabulary.LIVENESS, default="live"),
             *CHANGES,
-            RUN,
+            RUN_READ,
         ),
         run="packages.find",
         items="packages",

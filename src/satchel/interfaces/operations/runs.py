@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from satchel.base.errors import NotFound
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
-from satchel.interfaces.operations.parameters import PAGE, RUN
+from satchel.interfaces.operations.parameters import PAGE, RUN_READ
 
 if TYPE_CHECKING:
+    from satchel.brief.extraction import StrategyProposal
     from satchel.client import Satchel
     from satchel.keep.runs import Run
 
@@ -18,26 +19,68 @@ _STATUSES = ("active", "completed", "failed")
 _RUN_ID = Parameter("run_id", option="RUN_ID")
 
 GROUP = Group(
-    "Start, end, list and show runs. A run is one piece of work by one or more agents.",
+    "Start, end, list and show runs. A run is one piece of work by one or more agents. Without a choice of run, notes "
+    "go to the run main, which never ends, and what reads spans all runs.",
     ('run start login-page --title "New login page"',),
 )
 
 
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """A run that was ended, and the strategies that it suggests."""
+
+    run: Run
+    proposals: tuple[StrategyProposal, ...]
+    notes: tuple[str, ...]
+
+
+def _end(satchel: Satchel, *, run_id: str | None = None, status: str = "completed") -> EndedRun:
+    from satchel.base.errors import SatchelError
+    from satchel.brief import extraction  # noqa: F401 -- before anything is written
+
+    run = satchel.runs.end(run_id, status)
+    try:
+        return EndedRun(run, satchel.learning.strategies(run.run_id), ())
+    except SatchelError as error:  # the run has ended all the same
+        return EndedRun(run, (), (f"what the run has taught could not be looked up: {error}",))
+
+
 def _use(satchel: Satchel, *, run_id: str) -> Mapping[str, str]:
     run = satchel.runs.get(run_id)
-    if run is None:
-        raise NotFound(f"there is no run {run_id!r}")
-    return {"run_id": run.run_id, "line": f"export SATCHEL_RUN={shlex.quote(run.run_id)}"}
+    name = run_id if run is None else run.run_id  # main may not be made yet
+    return {"run_id": name, "line": export_line(name)}
 
 
-def started(run: Run) -> str:
-    """Say that a run was started, and how to choose it."""
-    return f"started run {run.run_id}; `satchel run use {shlex.quote(run.run_id)}` says how to choose it"
+def export_line(run_id: str) -> str:
+    """Return the line that makes a run a shell's choice."""
+    return f"export SATCHEL_RUN={shlex.quote(run_id)}"
 
 
-def ended(run: Run) -> str:
-    """Say how a run ended."""
-    return f"run {run.run_id} is {run.status}"
+def show_started(run: Run) -> str:
+    """Print to stderr that a run was started, and return the line that chooses it, for a shell to take."""
+    import click
+
+    click.echo(f"started run {run.run_id}; this line chooses it:", err=True)
+    return export_line(run.run_id)
+
+
+def show_ended(done: EndedRun) -> None:
+    """Print how a run ended, and what it suggests, each with the command that saves it."""
+    import click
+
+    from satchel.interfaces.cli.shown import show_proposals
+
+    click.echo(f"run {done.run.run_id} is {done.run.status}")
+    if done.proposals:
+        show_proposals(done.proposals)
+
+
+def ended_fields(done: EndedRun) -> dict[str, object]:
+    """Return how a run ended, and what it suggests, as JSON fields."""
+    from satchel.interfaces.to_json import fields_of
+
+    fields: dict[str, object] = {**fields_of(done.run), "proposals": fields_of(list(done.proposals))}
+    return fields | ({"notes": list(done.notes)} if done.notes else {})
 
 
 def used(choice: Mapping[str, str]) -> str:
@@ -47,9 +90,13 @@ def used(choice: Mapping[str, str]) -> str:
 
 OPERATIONS = (
     Operation(
+        tool="start_run",
+        toolset="runs",
+        about="Start a run. Give its run_id to work in it.",
         command=("run", "start"),
-        help="Start a run; without RUN_ID it is named by the day and a number.",
-        examples=('run start login-page --title "New login page"',),
+        help="Start a run, and print the line that makes it this shell's choice. Without RUN_ID it is named by the "
+        "day and a number.",
+        examples=('run start login-page --title "New login page"', 'eval "$(satchel run start login-page)"'),
         parameters=(
             _RUN_ID,
             Parameter("title", help="What it is about.", metavar="TEXT"),
@@ -58,24 +105,35 @@ OPERATIONS = (
         ),
         run="runs.start",
         writes=True,
-        shown="operations.runs:started",
+        text="runs_text:started_text",
+        shown="operations.runs:show_started",
     ),
     Operation(
+        tool="end_run",
+        toolset="runs",
+        about="End a run; answers with the strategies that it suggests. main never ends.",
         command=("run", "end"),
-        help="End a run; without RUN_ID the only active one.",
+        help="End a run, by default that of SATCHEL_RUN, and list the strategies that it suggests. The run main never "
+        "ends.",
         examples=("run end login-page --status failed",),
         parameters=(_RUN_ID, Parameter("status", choices=_STATUSES[1:], default="completed")),
-        run="runs.end",
+        run=_end,
         writes=True,
-        shown="operations.runs:ended",
+        text="runs_text:ended_text",
+        shown="operations.runs:show_ended",
+        fields="operations.runs:ended_fields",
     ),
     Operation(
+        tool="get_runs",
+        toolset="runs",
+        about="Runs, newest first.",
         command=("run", "list"),
         help="List runs, the newest first.",
         examples=("run list --status active",),
         parameters=(Parameter("status", choices=_STATUSES), *PAGE),
         run="runs.list",
         items="runs",
+        text="runs_text:runs_text",
         shown=Table(
             {
                 "run": "run_id",
@@ -98,9 +156,9 @@ OPERATIONS = (
     ),
     Operation(
         command=("run", "state"),
-        help="Show what is known in a run: the analysis, discoveries, decisions, errors and the review.",
+        help="Show what is known in all runs or in one: the analysis, discoveries, decisions, errors and the review.",
         examples=("run state --run login-page",),
-        parameters=(RUN,),
+        parameters=(RUN_READ,),
         run="entries.load_state",
         text="state_text:state_text",
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.vocabulary import LIVENESS
 from satchel.client import Satchel
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import AUTHOR, FILE, LOOP, PAGE, QUERY, SINCE, TASK, TYPES
+from satchel.interfaces.operations.parameters import AUTHOR, FILE, LOOP, PAGE, QUERY, RUN, SINCE, TASK, TYPES
 
 if TYPE_CHECKING:
     from satchel.keep.finding import FoundPage
@@ -51,7 +51,7 @@ OPERATIONS = (
                 help="WORDS use AND, OR, NOT or -, prefix*, phrases and parentheses.",
                 for_people=True,
             ),
-            Parameter("run_id", help="Only this run. Default: all of the project."),
+            RUN.but(help="Only this run. Default: all of the project."),
             Parameter("kinds", list[str], help="Only this kind; may be repeated.", metavar="KIND"),
             TYPES,
             AUTHOR,

@@ -149,10 +149,10 @@ AfterWrite = Callable[[Transaction, Writer, int, Prepared], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class EntryPage(KeptPage[Entry]):
-    """Part of a run's entries, counted and read in one snapshot.
+    """Part of the entries of a run or of the project, counted and read in one snapshot.
 
     Attributes:
-        run_id: the run they were read from; None when no run is active and none was named.
+        run_id: the run they were read from; None for all runs of the project.
     """
 
     run_id: str | None = None
@@ -183,16 +183,18 @@ class PruneResult:
 
 
 COLUMNS = """
-    c.id, c.uid, c.seq, c.type, c.content, c.task_id, c.loop_id, c.file, c.line, a.name, c.superseded_by, c.created_at
+    c.id, c.uid, c.seq, r.run_id, c.type, c.content, c.task_id, c.loop_id, c.file, c.line, a.name, c.superseded_by,
+    c.created_at
 """
 """The columns :func:`entry_of` reads, from :data:`SOURCE`."""
 
-SOURCE = "context c LEFT JOIN agents a ON a.id = c.agent_id"
+# LEFT: the planner must not begin with the runs
+SOURCE = "context c LEFT JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id = c.agent_id"
 
 
-def entry_of(row: Row, run_id: str, score: float | None = None) -> Entry:
+def entry_of(row: Row, score: float | None = None) -> Entry:
     """Turn a row of :data:`COLUMNS`, which stand in the order of the fields, into a record."""
-    number, uid, seq, kind, *rest = row[:12]
+    number, uid, seq, run_id, kind, *rest = row[:13]
     rest.append(score)
     return Entry(number, uid.hex(), seq, run_id, ENTRY_TYPES[kind - 1], *rest)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
-from satchel.base.errors import InvalidInput, NotFound, TooLarge
+from satchel.base.errors import InvalidInput, TooLarge
 from satchel.base.paging import check_whole
 from satchel.keep import projects, runs
 from satchel.keep.entries.records import (
@@ -24,8 +24,7 @@ from satchel.keep.entries.records import (
     entry_of,
 )
 from satchel.keep.names import check_identifier, ensure_agent
-from satchel.keep.projects import Project, Workplace
-from satchel.keep.runs import RunChoice
+from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -68,17 +67,17 @@ class Entries:
             loop_id: the loop it belongs to.
             file: the file it is about, inside the project.
             line: the line in that file, from 1.
-            run_id: the run; None takes the default, else the only active run, else starts one.
+            run_id: the run; None takes the default, else ``main``.
             agent: who writes; None takes the default, which may be nobody.
 
         Returns:
-            The entry as it was kept; ``notes`` says what was cleaned, redacted or started, and what followed from it.
-            A text that says the very same as an entry which a briefing gave this agent is not written again: that
-            entry is returned, and its notes say so.
+            The entry as it was kept; ``notes`` says what was cleaned or redacted, that the run has ended, and what
+            followed from it. A text that says the very same as an entry which a briefing gave this agent is not
+            written again: that entry is returned, and its notes say so.
 
         Raises:
             InvalidInput, TooLarge: the entry is not acceptable; nothing was written.
-            NotFound, Conflict: the run does not exist, or several are active and none was chosen.
+            NotFound: the run does not exist.
         """
         return self.write_many([NewEntry(type, content, task_id, loop_id, file, line)], run_id=run_id, agent=agent)[0]
 
@@ -102,7 +101,7 @@ class Entries:
         prepared = [self._prepare(entry, place, len(entries)) for place, entry in enumerate(entries)]
         agent = work.agent if agent is None else agent
         agent = None if agent is None else check_identifier(agent, "agent")
-        run_id = None if run_id is None else check_identifier(run_id, "run_id")
+        run_id = None if run_id is None else runs.check_run_id(run_id)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
@@ -111,7 +110,7 @@ class Entries:
             writer = Writer(project.id, run.id, author, now)
             duplicates = {} if self._find_duplicates is None else self._find_duplicates(transaction, writer, prepared)
             kept = {
-                place: _load(transaction, run, one.entry, (one.note,))
+                place: _load(transaction, one.entry, (one.note,))
                 for place, one in duplicates.items()
                 if one.entry is not None
             }
@@ -146,14 +145,14 @@ class Entries:
         return tuple(kept[place] for place in range(len(prepared)))
 
     def read(self, **filters: Unpack[EntryFilters]) -> EntryPage:
-        """List entries of one run, the newest first.
+        """List entries of the project or of one run, the newest first.
 
         Returns:
-            The page with its total. Without a run it is empty and its notes say so.
+            The page with its total.
 
         Raises:
             InvalidInput: a filter is empty, unknown or out of range.
-            NotFound, Conflict: the run does not exist, or several are active and none was chosen.
+            NotFound: the run does not exist.
         """
         # a caller that only writes leaves the lists alone
         from satchel.keep import lists
@@ -168,20 +167,21 @@ class Entries:
 
         Args:
             keep: 1 to 1,000,000.
-            run_id: the run; None takes the default, else the only active run.
+            run_id: the run; None takes the default, else ``main``.
             preview: only say what would be removed.
 
         Raises:
-            NotFound, Conflict: there is no such run, none is active, or several are.
+            NotFound: there is no such run.
         """
         from satchel.keep.entries import updates
 
         check_whole("keep", keep, 1_000_000, smallest=1)
         engine = self._workplace.engine
         with engine.read() if preview else engine.write() as transaction:
-            project, run = self._must_choose(transaction, run_id)
-            doomed = updates.prunable(transaction, project.id, run.id, keep)
-            if not preview:
+            project = projects.find(transaction, self._workplace)
+            run = runs.choose_one(transaction, self._workplace, project.id if project else None, run_id)
+            doomed = [] if project is None else updates.prunable(transaction, project.id, run.id, keep)
+            if project is not None and not preview:
                 updates.delete(transaction, project.id, [number for number, _ in doomed])
         counts = dict.fromkeys(ENTRY_TYPES, 0)
         for _, number in doomed:
@@ -192,23 +192,19 @@ class Entries:
     def load_state(self, run_id: str | None = None) -> RunState:
         """Load what an orchestrator needs to go on: the newest 500 of each type, in the order they were written.
 
+        Args:
+            run_id: only this run; None takes the default, and without one all runs of the project, as ``*`` does.
+
         Raises:
-            NotFound, Conflict: there is no such run, none is active, or several are.
+            NotFound: there is no such run.
         """
         from satchel.keep.entries import state
 
         with self._workplace.engine.read() as transaction:
-            project, choice = self._must_choose(transaction, run_id)
-            return state.load(transaction, project.id, runs.load(transaction, choice.id))
-
-    def _must_choose(self, transaction: Transaction, run_id: str | None) -> tuple[Project, RunChoice]:
-        project = projects.find(transaction, self._workplace)
-        run = runs.choose_for_reading(transaction, self._workplace, project.id if project else None, run_id)
-        if project is None or run is None:
-            raise NotFound(
-                "no run is active and none was named", runs.none_active(transaction, project.id if project else None)
-            )
-        return project, run
+            project = projects.find(transaction, self._workplace)
+            number = None if project is None else project.id
+            run = runs.choose(transaction, self._workplace, number, run_id)
+            return state.load(transaction, number, run)
 
     def _follow(self, transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> tuple[str, ...]:
         """Let the rule that follows from an entry do its work, and return what it has to say."""
@@ -235,7 +231,7 @@ class Entries:
             updates.delete(transaction, project_id, [number for number, _ in doomed])
 
 
-def _load(transaction: Transaction, run: RunChoice, number: int, notes: tuple[str, ...]) -> Entry:
+def _load(transaction: Transaction, number: int, notes: tuple[str, ...]) -> Entry:
     row = transaction.one(f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.id = :id", {"id": number})
     assert row is not None
-    return replace(entry_of(row, run.run_id), notes=notes)
+    return replace(entry_of(row), notes=notes)

@@ -1,14 +1,15 @@
-"""The state of a run: what an orchestrator loads to go on where it stopped."""
+"""The state of a run or a project: what an orchestrator loads to go on where it stopped."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput
+from satchel.keep import runs
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import COLUMNS, ENTRY_TYPES, SOURCE, Entry, entry_of
 from satchel.keep.entries.structured import CodebaseAnalysis, ReviewIssue, ReviewVerdict
-from satchel.keep.runs import Run
+from satchel.keep.runs import Run, RunChoice
 from satchel.store.transaction import Transaction
 
 NEWEST_PER_TYPE = 500
@@ -21,6 +22,7 @@ class StateNote:
     """A discovery, an error or a decision."""
 
     ref: str
+    run_id: str
     content: str
     task_id: str | None
     loop_id: str | None
@@ -35,6 +37,7 @@ class StateIssue:
     """A live issue of a review, with its place."""
 
     ref: str
+    run_id: str
     issue: ReviewIssue
     task_id: str | None
     loop_id: str | None
@@ -48,6 +51,7 @@ class StateVerdict:
     """The live verdict of one task and loop."""
 
     ref: str
+    run_id: str
     verdict: ReviewVerdict
     task_id: str | None
     loop_id: str | None
@@ -66,15 +70,19 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """Everything an orchestrator needs of a run, each list in the order it was written.
+    """Everything an orchestrator needs of a run or of all, each list in the order it was written.
 
     Attributes:
+        run_id: None for all runs of the project.
+        run: None too where ``main`` was not used yet.
+        codebase_analysis: the newest of several runs.
         verdicts: the live verdicts, one for each reviewed task and loop; ``verdict`` is the newest.
         unreadable: rows that could not be read.
         left_out: pairs of entry type and how many older ones were not loaded.
     """
 
-    run: Run
+    run_id: str | None
+    run: Run | None
     discoveries: tuple[StateNote, ...]
     errors: tuple[StateNote, ...]
     decisions: tuple[StateNote, ...]
@@ -90,8 +98,13 @@ class RunState:
         return self.verdicts[-1] if self.verdicts else None
 
 
-def load(transaction: Transaction, project_id: int, run: Run) -> RunState:
-    """Load the newest entries of each type, then put them in the order they were written."""
+def load(transaction: Transaction, project_id: int | None, run: RunChoice | None) -> RunState:
+    """Load the newest entries of each type, then put them in the order they were written.
+
+    Args:
+        project_id: None where nothing was written for the project yet.
+        run: None loads all runs.
+    """
     notes: dict[str, list[StateNote]] = {name: [] for name in _LOADED[:3]}
     issues: list[StateIssue] = []
     verdicts: list[StateVerdict] = []
@@ -115,7 +128,8 @@ def load(transaction: Transaction, project_id: int, run: Run) -> RunState:
             except InvalidInput as error:
                 unreadable.append(Unreadable(entry.ref, name, error.problem))
     return RunState(
-        run=run,
+        run_id=None if run is None else run.run_id,
+        run=runs.load(transaction, run.id) if run is not None and run.is_made else None,
         discoveries=tuple(notes["discovery"]),
         errors=tuple(notes["error"]),
         decisions=tuple(notes["decision"]),
@@ -127,9 +141,14 @@ def load(transaction: Transaction, project_id: int, run: Run) -> RunState:
     )
 
 
-def _newest(transaction: Transaction, project_id: int, run: Run, name: str) -> tuple[list[Entry], int]:
-    where = "c.project_id = :project AND c.run_id = :run AND c.type = :type AND c.superseded_by IS NULL"
-    values = {"project": project_id, "run": run.id, "type": ENTRY_TYPES.index(name) + 1}
+def _newest(
+    transaction: Transaction, project_id: int | None, run: RunChoice | None, name: str
+) -> tuple[list[Entry], int]:
+    where = "c.project_id = :project AND c.type = :type AND c.superseded_by IS NULL"
+    values: dict[str, object] = {"project": project_id, "type": ENTRY_TYPES.index(name) + 1}
+    if run is not None:
+        where += " AND c.run_id = :run"
+        values["run"] = run.id
     rows = transaction.all(
         f"SELECT {COLUMNS} FROM {SOURCE} WHERE {where} ORDER BY c.created_at DESC, c.id DESC LIMIT {NEWEST_PER_TYPE}",
         values,
@@ -138,12 +157,13 @@ def _newest(transaction: Transaction, project_id: int, run: Run, name: str) -> t
     if total == NEWEST_PER_TYPE:
         count = transaction.one(f"SELECT count(*) FROM context c WHERE {where}", values)
         total = int(count[0]) if count else total
-    return [entry_of(row, run.run_id) for row in reversed(rows)], total
+    return [entry_of(row) for row in reversed(rows)], total
 
 
 def _note(entry: Entry) -> StateNote:
     return StateNote(
         entry.ref,
+        entry.run_id,
         entry.content,
         entry.task_id,
         entry.loop_id,
@@ -156,9 +176,9 @@ def _note(entry: Entry) -> StateNote:
 
 def _issue(entry: Entry) -> StateIssue:
     issue = structured.review_issue(entry.content)
-    return StateIssue(entry.ref, issue, entry.task_id, entry.loop_id, entry.file, entry.line, entry.agent)
+    return StateIssue(entry.ref, entry.run_id, issue, entry.task_id, entry.loop_id, entry.file, entry.line, entry.agent)
 
 
 def _verdict(entry: Entry) -> StateVerdict:
     verdict = structured.review_verdict(entry.content)
-    return StateVerdict(entry.ref, verdict, entry.task_id, entry.loop_id, entry.agent, entry.created_at)
+    return StateVerdict(entry.ref, entry.run_id, verdict, entry.task_id, entry.loop_id, entry.agent, entry.created_at)

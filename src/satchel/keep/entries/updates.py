@@ -160,25 +160,29 @@ def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: Pre
             {**values, "type": CODEBASE_ANALYSIS},
         )
         return [row[0] for row in rows]
-    same_review = f"{where} AND task_id IS NOT DISTINCT FROM :task AND loop_id IS NOT DISTINCT FROM :loop"
+    same_review = f"{where} AND {_equals('task_id', entry.task_id)} AND {_equals('loop_id', entry.loop_id)}"
     rows = transaction.all(
         f"""
         SELECT id FROM context
-        WHERE {same_review} AND (
-            type = :verdict
-            OR type = :issue AND id < (SELECT max(id) FROM context WHERE {same_review} AND type = :verdict)
+        WHERE {same_review} AND type IN (:verdict, :issue) AND (
+            type = :verdict OR id < (SELECT max(id) FROM context WHERE {same_review} AND type = :verdict)
         )
         ORDER BY id
         """,
         {
             **values,
-            "task": entry.task_id,
-            "loop": entry.loop_id,
+            "task_id": entry.task_id,
+            "loop_id": entry.loop_id,
             "verdict": REVIEW_VERDICT,
             "issue": REVIEW_ISSUE,
         },
     )
     return [row[0] for row in rows]
+
+
+def _equals(column: str, value: str | None) -> str:
+    """Return the condition that a column has a value, which is its parameter, or none; an index serves it."""
+    return f"{column} IS NULL" if value is None else f"{column} = :{column}"
 
 
 def prunable(
@@ -195,7 +199,9 @@ def prunable(
     Args:
         only: one type and loop; None takes all of the run.
     """
-    chosen = "" if only is None else "AND type = :type AND loop_id IS NOT DISTINCT FROM :loop"
+    of_run = "+project_id = :project AND run_id = :run"  # a plus keeps a column from being looked up in an index
+    if only is not None:
+        of_run = f"project_id = :project AND +run_id = :run AND type = :type AND {_equals('loop_id', only[1])}"
     return [
         (row[0], row[1])
         for row in transaction.all(
@@ -203,7 +209,7 @@ def prunable(
             SELECT id, type FROM (
                 SELECT id, type, superseded_by,
                     row_number() OVER (PARTITION BY type, loop_id ORDER BY created_at DESC, id DESC) AS place
-                FROM context WHERE project_id = :project AND run_id = :run {chosen}
+                FROM context WHERE {of_run}
             ) AS placed
             WHERE place > :keep AND (type NOT IN ({REVIEW_ISSUE}, {REVIEW_VERDICT}, {CODEBASE_ANALYSIS})
                 OR superseded_by IS NOT NULL)
@@ -214,7 +220,7 @@ def prunable(
                 "run": run,
                 "keep": keep,
                 "type": only[0] if only else None,
-                "loop": only[1] if only else None,
+                "loop_id": only[1] if only else None,
             },
         )
     ]

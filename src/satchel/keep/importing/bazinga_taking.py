@@ -9,7 +9,7 @@ from typing import Any
 
 from satchel.base.errors import InvalidInput
 from satchel.base.text import fold, shortened
-from satchel.base.vocabulary import PRIORITIES
+from satchel.base.vocabulary import MAIN_RUN, PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, names, past_runs, runs
 from satchel.keep.deliveries import Receiver
@@ -126,9 +126,11 @@ class BazingaTaking(Taking):
             )
             title = short.text
             self.note(short.notes)
-        # none comes as active: a call that names no run is about the only active one
-        status = "failed" if one.status == "failed" else "completed"
         uid = identity(_TOOL, "run", one.session)
+        if name == MAIN_RUN:  # which never ends
+            return Ready(uid, one, PastRun(uid, name, title, "active", one.created_at, None))
+        # none else comes as active: nobody works in it here
+        status = "failed" if one.status == "failed" else "completed"
         return Ready(uid, one, PastRun(uid, name, title, status, one.created_at, one.ended_at))
 
     def _run(self, one: ReadyRun, _: Row | None) -> Verdict:

@@ -95,10 +95,10 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class PackagePage(KeptPage[Package]):
-    """Part of a run's packages, counted and read in one snapshot.
+    """Part of the packages of a run or of the project, counted and read in one snapshot.
 
     Attributes:
-        run_id: the run, or None where there is none to read.
+        run_id: the run they were read from; None for all runs of the project.
         by_priority: pairs of priority and how many of the whole list have it, the most urgent first.
     """
 

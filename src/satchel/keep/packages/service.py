@@ -11,7 +11,7 @@ from satchel.base.paging import check_whole
 from satchel.base.vocabulary import PRIORITIES, priority_number
 from satchel.find.kind import Kind
 from satchel.keep import projects, runs
-from satchel.keep.names import author_number, check_agent, check_identifier
+from satchel.keep.names import author_number, check_agent
 from satchel.keep.packages import contents, updates
 from satchel.keep.packages.records import (
     DEFAULT_PRIORITY,
@@ -64,24 +64,23 @@ class Packages(Service):
             task_id: the task it belongs to; None is the whole run.
             consumers: the roles it is meant for, at most 50, compared and kept in lower case; none is any role.
             supersedes: the short id of a live package of the same run that this one replaces.
-            run_id: the run; None takes the default, else the only active run, else starts one.
+            run_id: the run; None takes the default, else ``main``.
             agent: who produced it; None takes the default, which may be nobody.
 
         Returns:
-            The package as it was kept; ``notes`` says what was shortened, cleaned, redacted or started, and whether
-            the file could not be read now.
+            The package as it was kept; ``notes`` says what was shortened, cleaned or redacted, that the run has ended,
+            and whether the file could not be read now.
 
         Raises:
             InvalidInput, TooLarge: something is not acceptable; nothing was written.
             Refused: a link leads from the path out of the project.
             NotFound: there is no such run, or no package of the id in ``supersedes``.
-            Conflict: several runs are active and none was chosen, or that package belongs to another run or was
-                superseded already.
+            Conflict: that package belongs to another run or was superseded already.
         """
         work = self._workplace
         new = updates.prepare(summary, path, content, type, priority, task_id, consumers, work)
         old = None if supersedes is None else Kind.PACKAGE.number_of(supersedes)
-        run_id = None if run_id is None else check_identifier(run_id, "run_id")
+        run_id = None if run_id is None else runs.check_run_id(run_id)
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             now = work.clock()
@@ -96,17 +95,16 @@ class Packages(Service):
             return _loaded(transaction, project.id, number, (*new.notes, *run.notes))
 
     def find(self, **filters: Unpack[PackageFilters]) -> PackagePage:
-        """List packages of one run, without what they hold, the most urgent first.
+        """List packages of the project or of one run, without what they hold, the most urgent first.
 
         A query looks into summaries and stored texts, not into files.
 
         Returns:
-            The page with its total and how many there are of each priority. Without a run it is empty and its notes
-            say so.
+            The page with its total and how many there are of each priority.
 
         Raises:
             InvalidInput: a filter is empty, unknown or out of range.
-            NotFound, Conflict: the run does not exist, or several are active and none was chosen.
+            NotFound: the run does not exist.
         """
         # a caller that only writes leaves the lists alone
         from satchel.keep import lists

@@ -90,9 +90,8 @@ def check_superseded(transaction: Transaction, project_id: int, run: RunChoice, 
     if old is None:
         raise not_there(number)
     if old.run_id != run.run_id:
-        here = "none is active" if run.started else f"this is {run.run_id}"
         raise Conflict(
-            f"{ref} belongs to run {old.run_id}, and {here}",
+            f"{ref} belongs to run {old.run_id}, and this is {run.run_id}",
             f"A package is superseded in its own run: name it with run_id={old.run_id}, or leave supersedes out",
         )
     if old.superseded_by is not None:

@@ -61,8 +61,7 @@ class Patterns(Service):
             loop_id: the loop that met it: when the loop succeeds, what it did last is recorded as what fixed the error,
                 unless the agent has said by then what did.
             task_id: the task that the loop was at; only beside ``loop_id``.
-            run_id: the run of the loop; only beside ``loop_id``. None takes the default, else the only active run, else
-                starts one.
+            run_id: the run of the loop; only beside ``loop_id``. None takes the default, else ``main``.
             agent: who reports; None takes the default, which may be nobody.
 
         Returns:
@@ -70,7 +69,7 @@ class Patterns(Service):
 
         Raises:
             InvalidInput, TooLarge: something is not acceptable; nothing was written.
-            NotFound, Conflict: the run does not exist, or several are active and none was chosen.
+            NotFound: the run does not exist.
         """
         work = self._workplace
         task_id, loop_id, run_id = _check_place(task_id, loop_id, run_id)

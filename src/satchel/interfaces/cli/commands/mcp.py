@@ -15,7 +15,7 @@ from satchel.store.daily import daily_backups
 @click.option(
     "--toolsets",
     metavar="NAMES",
-    help="Comma-separated names, or all. Default: context,find,decisions,constraints.",
+    help="Comma-separated names, or all. Default: context,search,decisions,constraints,briefing,errors.",
     default=None,
 )
 @click.option("--read-only", is_flag=True, help="Serve only the tools that change nothing.")

@@ -143,9 +143,7 @@ def _write(agent: ToolClient, notes: Sequence[Note], say: Say) -> None:
     who = _who(agent.name)
     for first in range(0, len(notes), _PER_CALL):
         entries = [_arguments(note, agent.name) for note in notes[first : first + _PER_CALL]]
-        answer = agent.call("write_context", {"entries": entries})
-        if first == 0 and "was started" in answer:
-            say(f"   {who}{answer.splitlines()[-1]}")
+        agent.call("write_context", {"entries": entries})
     counts = ", ".join(f"{count} {kind}" for kind, count in Counter(note.type for note in notes).items())
     say(f"   {who}wrote {counts}, such as")
     for note in sorted(notes, key=lambda note: note.type not in {"decision", "error"})[:3]:

@@ -1,0 +1,49 @@
+"""Runs as compact text.
+
+A run's line is its name, ``active``, ``completed`` or ``failed``, its ``effort:``, when it was started, and when it
+``ended``, with year, month and day, and the time to the millisecond, UTC; its title stands below.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from satchel.base.paging import Page
+from satchel.interfaces.ledger.compact_lines import moment_text, note_lines
+from satchel.interfaces.text_parts import content_lines, value_text
+
+if TYPE_CHECKING:
+    from satchel.interfaces.operations.runs import EndedRun
+    from satchel.keep.runs import Run
+
+
+def runs_text(page: Page[Run]) -> str:
+    """Render a page of runs for an agent."""
+    head = f"{len(page)} of {page.total} runs" + (", newest first, times UTC" if len(page) else "")
+    if page.next_offset is not None:
+        head += f", next offset {page.next_offset}"
+    return "\n".join([head, *(line for run in page for line in _lines(run))])
+
+
+def started_text(run: Run) -> str:
+    """Say that a run was started, and how to work in it."""
+    name = value_text(run.run_id)
+    return f"started run {name}: what is written with run_id={name} belongs to it"
+
+
+def ended_text(done: EndedRun) -> str:
+    """Say how a run ended, and which strategies it suggests."""
+    lines = [f"run {value_text(done.run.run_id)} is {done.run.status}"]
+    if done.proposals:
+        lines.append("it suggests these strategies; save_strategy or `satchel learn strategy` saves one:")
+    for one in done.proposals:
+        lines += [f"{one.topic} (from {', '.join(one.evidence)})", *content_lines(one.insight)]
+    return "\n".join([*lines, *note_lines(done.notes)])
+
+
+def _lines(run: Run) -> list[str]:
+    parts = [value_text(run.run_id), run.status]
+    parts += [f"effort:{value_text(run.effort)}"] if run.effort is not None else []
+    parts += [moment_text(run.created_at)]
+    parts += [f"ended {moment_text(run.ended_at)}"] if run.ended_at is not None else []
+    return [" ".join(parts), *(content_lines(run.title) if run.title is not None else [])]
