@@ -145,6 +145,13 @@ def test_a_wire_name_may_be_a_word_of_the_language() -> None:
     assert run(subject, {"from_": "a"})[0].startswith("error [invalid_input]: unknown get argument 'from_'")
 
 
+def test_a_tool_that_needs_no_agent_accepts_one() -> None:
+    parameters = {"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": False}
+    subject = tool("double", parameters=parameters, handler=lambda _call, /, n: str(n * 2))
+    assert run(subject, {"n": 3, "agent": "ann"}) == ("6", False)
+    assert run(subject, {"n": 3, "author": "ann"})[1]
+
+
 def test_an_unknown_toolset_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(
         InvalidInput,

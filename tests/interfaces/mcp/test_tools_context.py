@@ -102,8 +102,17 @@ def test_a_batch_is_kept_whole_or_not_at_all(ask: Ask) -> None:
 def test_a_note_beside_entries_is_refused(ask: Ask) -> None:
     outcome = ask("write_context", entries=[{"type": "error", "content": "x"}], content="y")
     assert outcome == Outcome(
-        "error [invalid_input]: entries was given beside content. Put each into entries, or give one", True
+        "error [invalid_input]: entries was given beside content. Put each into entries; only what all share "
+        "may stand beside it",
+        True,
     )
+
+
+def test_what_stands_beside_entries_is_that_of_each_that_does_not_say_otherwise(ask: Ask) -> None:
+    notes = [{"content": "x"}, {"content": "y", "task_id": "T2", "type": "error"}, {"content": "z", "task_id": None}]
+    kept = answer(ask("write_context", entries=notes, type="discovery", task_id="T1", agent="ann", format="json"))
+    found = [(one["type"], one.get("task_id"), one["agent"]) for one in kept["entries"]]
+    assert found == [("discovery", "T1", "ann"), ("error", "T2", "ann"), ("discovery", None, "ann")]
 
 
 def test_a_misspelt_field_of_an_entry_names_the_nearest(ask: Ask) -> None:

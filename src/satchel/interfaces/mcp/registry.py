@@ -159,7 +159,9 @@ class Registry(Generic[ServiceT]):
         """
         try:
             call.check()
-            checked = check_arguments(tool.parameters, arguments, tool.name)
+            taken = tool.parameters["properties"]
+            given = {name: value for name, value in arguments.items() if name != _EVERYWHERE or name in taken}
+            checked = check_arguments(tool.parameters, given, tool.name)
             text = tool.handler(call, **checked)
             if not isinstance(text, str):
                 raise TypeError(f"the handler returned {type(text).__name__}, not text")
@@ -183,6 +185,9 @@ class Registry(Generic[ServiceT]):
         log_fault(where)
         return Outcome(f"error [internal]: {INTERNAL_TEXT}", is_error=True)
 
+
+_EVERYWHERE = "agent"
+"""What every tool accepts, since agents are told to say who they are, and leaves out where it needs none."""
 
 _TOLD = frozenset({"description", "default"})
 """The parts of a parameter's schema that a reader of the whole list need not see twice; choices of names do stand."""

@@ -20,11 +20,12 @@ def items_of(
 
     Args:
         fields: what an item takes.
-        given: the fields of one.
+        given: the fields of one; beside several those that all share, but for what an item says itself.
         name: the parameter that takes several, and ``several`` what it was given.
 
     Raises:
-        InvalidInput: both were given, or an item is not acceptable; it is named by its place.
+        InvalidInput: beside several stands what only one can have, or an item is not acceptable; it is named by its
+            place.
     """
     if several is None and all(one.name in given for one in fields if one.required):
         return [dict(given)]
@@ -34,6 +35,10 @@ def items_of(
     schema = schema_of(fields)
     if several is None:
         return [check_arguments(schema, given, tool)]
-    if given:
-        raise InvalidInput(f"{name} was given beside {', '.join(given)}", f"Put each into {name}, or give one")
-    return [check_arguments(schema, item, f"{name}[{place}]") for place, item in enumerate(several)]
+    own = [one.name for one in fields if one.required and not one.choices and one.name in given]
+    if own:
+        raise InvalidInput(
+            f"{name} was given beside {', '.join(own)}",
+            f"Put each into {name}; only what all share may stand beside it",
+        )
+    return [check_arguments(schema, {**given, **item}, f"{name}[{place}]") for place, item in enumerate(several)]
