@@ -8,6 +8,7 @@ from satchel.store.schema_brief import PACK
 from satchel.store.schema_consult import CONSULT
 from satchel.store.schema_learning import LEARNING
 from satchel.store.schema_ledger import LEDGER
+from satchel.store.schema_loops import LOOPS
 
 APPLICATION_ID = 0x5A7C4E1
 """Marks a SQLite file as a Satchel store (``PRAGMA application_id``)."""
@@ -156,6 +157,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("learning: where errors were met, who confirmed a fix, what a delivery showed", LEARNING, 3, 3),
     Migration("consultations: conversations, their contents, and vector stores to sweep", CONSULT, 3, 3),
     Migration("documents are counted for each project", _DOCUMENT_COUNTS, 3, 6),
+    Migration("errors are met without a loop too, and each agent judges a solution once", LOOPS, 3, 7),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

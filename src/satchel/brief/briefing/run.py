@@ -25,6 +25,9 @@ _NOTES = tuple(
     if number not in {REVIEW_ISSUE, REVIEW_VERDICT, SCRATCHPAD, CODEBASE_ANALYSIS}
 )
 
+UNNAMED = "an unnamed agent"
+"""How the author of an attempt is shown who gave no name."""
+
 ANOTHER_RUN = 0.3
 """What the relevance of an entry of another run counts for: it may be out of date."""
 
@@ -168,16 +171,20 @@ def _load_reviews(asked: Asked, numbers: Sequence[int], notes: list[str]) -> lis
 
 
 def attempts(asked: Asked) -> Source:
-    """Return the scratchpads of the agent's loop, the newest first."""
+    """Return the scratchpads of the agent's loop since it succeeded last, the newest first."""
+    where = ""
+    if asked.loop is not None:
+        where = (
+            f"{asked.loop.holds('c')} AND c.superseded_by IS NULL AND c.type = {SCRATCHPAD} "
+            f"AND (c.created_at, c.id) > ({', '.join(map(str, asked.loop_since))})"
+        )
     return Source(
         name="scratchpads",
         section="attempts",
         kind=Kind.ENTRY,
         tool="read_context",
         table="context c",
-        where=""
-        if asked.run is None or asked.loop_id is None
-        else f"{_OF_RUN} AND c.loop_id = :loop AND c.type = {SCRATCHPAD}",
+        where=where,
         orders=(("c.created_at DESC, c.id DESC", ""),),
         priority=str(HIGH),
         load=_load_attempts,
@@ -187,10 +194,13 @@ def attempts(asked: Asked) -> Source:
 
 def _load_attempts(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
     rows = asked.transaction.all(
-        f"SELECT c.id, c.seq, c.content, c.created_at FROM context c WHERE c.id IN ({listed(numbers)})"
+        f"""
+        SELECT c.id, c.seq, c.content, c.agent_id, a.name, c.created_at
+        FROM context c LEFT JOIN agents a ON a.id = c.agent_id WHERE c.id IN ({listed(numbers)})
+        """
     )
 
-    def attempt(number: int, seq: int, content: str, created: int) -> Candidate:
+    def attempt(number: int, seq: int, content: str, author: int | None, agent: str | None, created: int) -> Candidate:
         pad = structured.scratchpad(content)
         parts = (
             f"tried: {'; '.join(pad.attempted)}" if pad.attempted else None,
@@ -205,7 +215,7 @@ def _load_attempts(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
             seq=seq,
             label="scratchpad",
             group="your loop so far (do not repeat what was tried)",
-            head=joined(f"iteration {pad.iteration}", state),
+            head=joined(f"iteration {pad.iteration}", state, None if author == asked.agent else by(agent or UNNAMED)),
             text="; ".join(part for part in parts if part) or "nothing was noted",
             priority=HIGH,
             changed_at=created,
