@@ -41,8 +41,8 @@ CASES = [
         field("recorded", "agent"),
         "ben",
     ),
-    reported("task_id", "T1", field("error"), "invalid_input"),
     # two runs are active
+    reported("task_id", "T1", field("error"), "conflict"),
     reported("loop_id", "L1", field("error"), "conflict"),
     Case("report_error", "run_id", NEW | {"loop_id": "L1", "run_id": "r2"}, field("is_new"), True),
     Case("report_outcome", "solution", {"solution": "y1"}, field("confidence"), 6),
@@ -92,8 +92,8 @@ def test_the_format_is_chosen(world: Callable[[], Asker]) -> None:
     ask = world()
     assert ask.text("report_error", **NEW).startswith("x2 KeyError, new")
     assert ask.fields("report_error", **NEW)["is_new"] is False
-    assert ask.text("report_outcome", solution="y1").startswith("y1 tentative 6/10")
-    assert ask.fields("report_outcome", solution="y1")["confidence"] == 7
+    assert ask.text("report_outcome", solution="y1").startswith("y1 tentative: 6 of 10, known from 7 on")
+    assert ask.fields("report_outcome", solution="y1", agent="ben")["confidence"] == 7
     for tool, arguments in (("report_error", NEW), ("report_outcome", {"solution": "y1"})):
         assert "Valid: text, json" in ask.refused(tool, **arguments, format="yaml")
 
@@ -113,13 +113,15 @@ def test_an_error_is_named_by_its_hash_too(world: Callable[[], Asker]) -> None:
 
 def test_the_same_fix_from_another_agent_confirms_it(world: Callable[[], Asker]) -> None:
     told = world().text("report_outcome", error="x1", solution="RUN pip install requests", agent="ben")
-    assert told.startswith("recorded y1 tentative 6/10 confirmed helped:1 for x1\nnote: y1 says so already")
+    assert told.startswith(
+        "recorded y1 tentative: 6 of 10, known from 7 on; confirmed helped:1 for x1\nnote: y1 says so already"
+    )
 
 
 def test_known_solutions_come_with_standing_confidence_and_author(world: Callable[[], Asker]) -> None:
     ask = world()
-    ask.text("report_outcome", solution="y1")
-    ask.text("report_outcome", solution="y1")
+    for agent in ("ben", "cid"):
+        ask.text("report_outcome", solution="y1", agent=agent)
     lines = ask.text("report_error", **KNOWN).split("\n")
     assert lines[0].startswith("x1 ModuleNotFoundError, met 2 times since ")
     assert next(line for line in lines if line.startswith("y1 ")).startswith("y1 known 7/10 confirmed helped:2 ")
@@ -163,7 +165,6 @@ def test_hints_may_be_a_list_or_its_json_text(empty: Asker, hints: object) -> No
         ({**NEW, "lang": ""}, "lang is empty"),
         ({**NEW, "solution": " "}, "solution is empty"),
         ({**NEW, "loop_id": "{{loopId}}"}, "unresolved placeholder"),
-        ({**NEW, "run_id": "r1"}, "run_id is given without loop_id"),
         ({**NEW, "message": "x" * 300_000}, "error [too_large]"),
         ({**NEW, "fix": "x"}, "unknown report_error argument 'fix'"),
     ],
@@ -176,9 +177,13 @@ def test_a_faulty_report_is_refused_and_nothing_is_written(empty: Asker, argumen
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({}, "report_outcome argument 'solution' is missing"),
-        ({"solution": "pip install it"}, "'pip install it' is no id of a solution or a strategy. Give one such as y7"),
-        ({"solution": "x1"}, "the text of a fix needs the error"),
+        ({}, "it is not said what was tried"),
+        ({"error": "x1"}, "x1 has 2 solutions. Say which one: y2 (activate the environment), y1"),
+        (
+            {"solution": "pip install it"},
+            "'pip install it' is no id of a solution, an error or a strategy. Give one such as y7",
+        ),
+        ({"solution": "x1"}, "x1 has 2 solutions"),
         ({"solution": "y1", "error": "x1"}, "error was given beside solution 'y1'"),
         ({"solution": "a fix", "error": "x1", "helped": False}, "what did not help is no solution"),
         ({"solution": "y1", "helped": "maybe"}, "helped must be true or false"),

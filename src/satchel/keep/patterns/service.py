@@ -76,8 +76,8 @@ class Patterns:
                 first 90.
             task_id, loop_id: where it was met: when that loop succeeds (:class:`satchel.keep.loop_scope.LoopScope`),
                 what it did last is recorded as what fixed the error, unless the agent has said by then what did.
-            run_id: the run; None takes the default, else the only active run, else starts one. Where several are
-                active, a report that names neither loop nor task waits in none.
+            run_id: the run; None takes the default, else the only active run, else starts one. A report that names
+                neither run, loop nor task starts none, and waits in none while several are active.
             agent: who reports; None takes the default, which may be nobody.
 
         Returns:
@@ -235,12 +235,12 @@ class Patterns:
     def _choose_run(
         self, transaction: Transaction, project_id: int, run_id: str | None, now: int, *, is_placed: bool
     ) -> RunChoice | None:
-        """Return the run that an error was met in; None where several are active, and nothing says where it was."""
-        try:
+        """Return the run that an error was met in; None where nothing says where, and not one alone is active."""
+        if is_placed:
             return runs.choose_for_writing(transaction, self._workplace, project_id, run_id, now)
+        try:
+            return runs.choose_for_reading(transaction, self._workplace, project_id, None)
         except Conflict:
-            if is_placed:
-                raise
             return None
 
     def _check_agent(self, agent: str | None) -> str | None:

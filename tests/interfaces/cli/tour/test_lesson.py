@@ -65,7 +65,7 @@ def test_the_briefing_stays_inside_its_budget(played: Played) -> None:
 
 
 def test_that_it_helped_raises_the_confidence(played: Played, folder: Path) -> None:
-    assert played[0].outcome == "y1 tentative 6/10 confirmed helped:1 for x1"
+    assert played[0].outcome == "y1 tentative: 6 of 10, known from 7 on; confirmed helped:1 for x1"
     with open_satchel(folder / "tour.db", "tour", environ={}) as satchel:
         (pattern,) = satchel.patterns.find()
     (solution,) = pattern.solutions
