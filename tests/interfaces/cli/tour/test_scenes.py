@@ -46,7 +46,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
 
     with ExitStack() as stack:
         builder, reviewer = (stack.enter_context(start(name)) for name in ("builder", "reviewer"))
-        assert "started" in builder.call("write_context", {"type": "discovery", "content": "rain"})
+        builder.call("write_context", {"type": "discovery", "content": "rain"})
         team = list(work_as_team(builder, reviewer, FILE))
         yield Played(team, list(learn(builder, reviewer, folder)), folder)
 
@@ -115,7 +115,7 @@ def test_the_briefing_stays_inside_its_budget(played: Played) -> None:
 
 
 def test_that_it_helped_raises_the_confidence(played: Played) -> None:
-    assert played.lesson[-1].answer == "y1 tentative 6/10 confirmed helped:1 for x1"
+    assert played.lesson[-1].answer == "y1 tentative: 6 of 10, known from 7 on; confirmed helped:1 for x1"
     with open_satchel(played.folder / "tour.db", "tour", environ={}) as satchel:
         (pattern,) = satchel.patterns.find()
     (solution,) = pattern.solutions
