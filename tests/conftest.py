@@ -83,8 +83,13 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.fixture
-def from_template(template: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stores that the test makes are copies of the template with a uid and a time of their own."""
+def from_template(template: bytes, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Stores that the test makes are copies of the template with a uid and a time of their own.
+
+    A test in which several make one store at once is marked ``migrates``: copying is not safe there.
+    """
+    if request.node.get_closest_marker("migrates"):
+        return
     bring_up_to_date = migrations.bring_up_to_date
 
     def copy(file: Path, trust: Trust | None, now: int) -> None:
@@ -99,12 +104,8 @@ def from_template(template: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     def copy_first(
         access: Access, turnstile: Turnstile, trust: Trust | None, *, writable: bool, clock: Clock, backups_keep: int
     ) -> apsw.Connection:
-        turnstile.enter(access.wait_ms / 1_000)
-        try:
-            if writable and not access.file.stat().st_size and access.vfs is None:
-                copy(access.file, trust, clock())
-        finally:
-            turnstile.leave()
+        if writable and not access.file.stat().st_size and access.vfs is None:
+            copy(access.file, trust, clock())
         return bring_up_to_date(access, turnstile, trust, writable=writable, clock=clock, backups_keep=backups_keep)
 
     monkeypatch.setattr(migrations, "bring_up_to_date", copy_first)

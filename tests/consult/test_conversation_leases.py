@@ -188,6 +188,7 @@ class TestEnding:
         assert conversations.acquire(KEY).state == ConversationState()
 
 
+@pytest.mark.migrates
 def test_of_threads_that_take_the_first_turn_at_once_one_wins(open_in: Callable[..., Satchel], project: Path) -> None:
     conversations = [Conversations(open_in(project).workplace) for _ in range(4)]
     barrier = Barrier(4)

@@ -6,8 +6,7 @@ import pytest
 
 from consult.consulted import SMALL, Consulted, names
 from consulting import blocks_of
-from satchel import Run
-from satchel.base.errors import Conflict, NotFound, SatchelError
+from satchel.base.errors import NotFound, StoreFull
 
 pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
 
@@ -58,30 +57,23 @@ def test_an_answer_is_kept_as_a_decision(consulted: Consulted) -> None:
     assert (decision.value, decision.rationale) == (done.answer, f"{consulted.model} on: Why?")
 
 
-def test_an_answer_that_cannot_be_kept_is_given_with_the_reason(consulted: Consulted) -> None:
-    begun: list[Run] = []
+def test_an_answer_that_cannot_be_kept_is_given_with_the_reason(
+    consulted: Consulted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise StoreFull("the disk is full", "Make room")
 
-    def arrived(_: str) -> None:
-        while len(begun) < 2:
-            begun.append(consulted.satchel.runs.start(f"r{len(begun)}"))
-
-    done = consulted.ask("Why?", keep_as="discovery", on_text=arrived)
+    monkeypatch.setattr(consulted.satchel.entries, "write", refuse)
+    done = consulted.ask("Why?", keep_as="discovery")
     assert done.answer
     assert done.kept is not None
     assert (done.kept.ref, done.kept.failure is None) == (None, False)
     assert done.kept.told.startswith("the answer was not kept: ")
 
 
-@pytest.mark.parametrize(
-    ("options", "kind"), [({"run_id": "nowhere"}, NotFound), ({}, Conflict)], ids=["no such run", "several"]
-)
-def test_where_it_would_not_be_clear_to_which_run_a_note_goes_nothing_is_asked(
-    consulted: Consulted, options: dict[str, str], kind: type[SatchelError]
-) -> None:
-    consulted.satchel.runs.start("r1")
-    consulted.satchel.runs.start("r2")
-    with pytest.raises(kind, match="run"):
-        consulted.ask("Why?", keep_as="discovery", **options)
+def test_where_the_run_of_a_note_is_unknown_nothing_is_asked(consulted: Consulted) -> None:
+    with pytest.raises(NotFound, match="run"):
+        consulted.ask("Why?", keep_as="discovery", run_id="nowhere")
     assert consulted.provider.requests == []
     assert consulted.ask("Why?", keep_as="decision:k").kept is not None
 

@@ -22,9 +22,9 @@ def spoil(satchel: Satchel, sql: str) -> None:
 def test_statistics_count_what_the_project_holds(satchel: Satchel) -> None:
     satchel.runs.start("ended")
     satchel.entries.write_many(
-        [NewEntry("error", "x"), NewEntry("discovery", "y"), NewEntry("error", "z")], agent="dev"
+        [NewEntry("error", "x"), NewEntry("discovery", "y"), NewEntry("error", "z")], agent="dev", run_id="ended"
     )
-    satchel.runs.end()
+    satchel.runs.end("ended")
     satchel.entries.write("codebase_analysis", {"summary": "a"}, agent="DEV")
     satchel.entries.write("codebase_analysis", {"summary": "b"}, agent="qa")
     counted = satchel.housekeeping.statistics()

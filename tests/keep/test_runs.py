@@ -312,6 +312,7 @@ def test_an_ended_run_can_be_read_and_written_by_name_and_the_writer_is_told(sat
     assert [entry.content for entry in satchel.entries.read(run_id="old")] == ["late insight"]
 
 
+@pytest.mark.migrates
 def test_threads_that_write_first_at_once_make_one_run(open_in: Callable[..., Satchel], project: Path) -> None:
     barrier = threading.Barrier(8)
     shared = open_in(project)
