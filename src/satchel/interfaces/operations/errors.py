@@ -110,7 +110,7 @@ OPERATIONS = (
         ),
         parameters=(
             Parameter("ref", required=True, option="ID", for_people=True),
-            Parameter("solution", about="y7, strategy s3, or with error x4 the text of its fix", option=None),
+            Parameter("solution", about="y7, strategy s3, or with error x4 its fix", option=None),
             Parameter(
                 "helped",
                 bool,
