@@ -71,8 +71,8 @@ def test_each_is_what_its_own_service_returns(store: Satchel) -> None:
 
 
 def test_an_error_comes_with_every_solution_also_one_that_is_only_observed(store: Satchel) -> None:
-    for _ in range(3):
-        store.patterns.outcome("y1", helped=False)
+    for judge in ("ann", "ben", "cid"):
+        store.patterns.outcome("y1", helped=False, agent=judge)
     assert store.patterns.get("x1").solutions == ()
     assert [solution.ref for solution in opened(store, "x1").solutions] == ["y1"]
 

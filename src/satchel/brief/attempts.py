@@ -33,11 +33,13 @@ class Standing:
         is_stuck: the last :data:`ATTEMPTS` iterations made no progress, and no two tried the same.
         is_repeating: they made none, and the last tried what one before it had tried.
         iterations: how many iterations in a row made no progress.
+        others: by whom they were, but for the one who is told.
     """
 
     is_stuck: bool
     is_repeating: bool
     iterations: int
+    others: tuple[str, ...] = ()
 
 
 def fails(status: str | None) -> bool:
@@ -58,7 +60,7 @@ def new_attempts(pad: Scratchpad, earlier: Sequence[Scratchpad]) -> list[str]:
     return [text.strip() for text in pad.attempted if text.strip() and _same(text) not in listed]
 
 
-def standing(pads: Sequence[Scratchpad]) -> Standing:
+def standing(pads: Sequence[Scratchpad], earlier: Sequence[Scratchpad] = ()) -> Standing:
     """Judge a loop by its scratchpads.
 
     An iteration made no progress if it did not succeed and its blockers, where both name some, are still those of the
@@ -67,6 +69,7 @@ def standing(pads: Sequence[Scratchpad]) -> Standing:
 
     Args:
         pads: in the order in which they were written.
+        earlier: those from before the loop succeeded last, which only tell what is new.
     """
     unsuccessful: list[Scratchpad] = []
     for pad in reversed(pads):
@@ -77,7 +80,7 @@ def standing(pads: Sequence[Scratchpad]) -> Standing:
     approaches: list[str] = []
     for place, pad in enumerate(unsuccessful, len(pads) - len(unsuccessful)):
         # an iteration that lists nothing new, but lists something, tried again what it lists last
-        approaches.append("; ".join(new_attempts(pad, pads[:place]) or new_attempts(pad, ())[-1:]))
+        approaches.append("; ".join(new_attempts(pad, [*earlier, *pads[:place]]) or new_attempts(pad, ())[-1:]))
     last = [approach for approach in approaches if approach][-ATTEMPTS:]
     if len(last) < 2:
         return Standing(is_stuck=False, is_repeating=False, iterations=len(unsuccessful))

@@ -2,40 +2,41 @@
 
 A loop succeeds with a scratchpad whose ``test_status`` says so (pass, passed, passing, green, ok, success; see
 :data:`satchel.brief.attempts.PASSING`), or that is ``done`` and whose ``test_status`` names no failure; and with a
-review_verdict that passed and names the loop.
+review_verdict that passed. What belongs to it says :class:`satchel.keep.loop_scope.LoopScope`: a fix is learned where
+the failing and the succeeding attempt have one author, or share a loop and a task that both name.
 
-The errors of the loop are those that were reported with its ``loop_id``, and its entries of type error whose first
-line reads ``SomethingError: message`` or ``TS2307: message``, since the loop succeeded last. What fixed them is what
-the scratchpad lists as ``attempted`` and no scratchpad of the loop before it does; else what it says in a field of its
-own (fix, solution, resolution, summary). For a verdict it is the newest scratchpad's, for the errors met before that
-was written. Where nothing says it, nothing is guessed.
+The errors of the loop are those that were reported in it, and its entries of type error whose first line reads
+``SomethingError: message`` or ``TS2307: message``, since the loop succeeded last and in the last
+:data:`satchel.brief.loop_history.RECENT_DAYS` days. What fixed them is what the scratchpad lists as ``attempted`` and
+no scratchpad of the loop before it does; else what it says in a field of its own (fix, solution, resolution, summary).
+For a verdict it is the newest scratchpad's, for the errors met before that was written. Where nothing says it, nothing
+is guessed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.base.text import shortened
-from satchel.brief.attempts import new_attempts, succeeded
+from satchel.brief import loop_history
+from satchel.brief.attempts import new_attempts
+from satchel.brief.loop_history import Attempt, History
 from satchel.find.kind import Kind
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD, Prepared, Writer
-from satchel.keep.entries.structured import Scratchpad
+from satchel.keep.loop_scope import LoopScope
 from satchel.keep.patterns import loops, preparing
 from satchel.keep.patterns import updates as patterns
-from satchel.keep.patterns.loops import Loop, Waiting
+from satchel.keep.patterns.loops import Waiting
 from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.texts import Storable, storable
 from satchel.store.transaction import Transaction
 
 _MAX_STEPS = 3
 """So many of the last new attempts are taken for the fix: it may need several steps."""
-
-_MAX_PAST = 200
-"""So many entries of a loop are looked at, the newest."""
 
 _MAX_TOLD = 5
 """So many errors are named one by one."""
@@ -58,144 +59,86 @@ def learn(transaction: Transaction, writer: Writer, number: int, entry: Prepared
     Returns:
         Notes for the writer: every error with its solution and how to take it back, or that no text says what fixed it.
     """
-    if entry.loop_id is None or not _is_success(entry.type, entry.content):
+    if not _is_success(entry):
         return ()
-    loop = Loop(writer.project_id, writer.run, entry.loop_id)
-    if not _has_failed(transaction, loop):
-        return ()
-    past = _past(transaction, loop, number)
-    if entry.type == SCRATCHPAD:
-        attempt, earlier = _attempt(entry.content, writer.agent, writer.now), past.attempts
+    loop = LoopScope(writer.project_id, writer.run, entry.task_id, entry.loop_id, writer.agent)
+    if entry.type == REVIEW_VERDICT:
+        judged = loop_history.load(transaction, loop, writer.now, (SCRATCHPAD, REVIEW_VERDICT), number)
+        attempt = judged.attempts[0] if judged.recent else None
+        # it is the attempt that succeeded, and its author's errors that it fixed
+        loop = loop if attempt is None else attempt.place
     else:
-        attempt, earlier = past.attempts[0] if past.recent else None, past.attempts[1:]
-    fix = None if attempt is None else _fix(attempt, earlier)
+        attempt = Attempt(
+            number, loop, structured.scratchpad(entry.content), structured.telling_text(entry.content), writer.now
+        )
+    if not _has_failed(transaction, loop, writer.now):
+        return ()
+    past = loop_history.load(transaction, loop, writer.now, (ERROR, SCRATCHPAD, REVIEW_VERDICT), number)
+    fix = None if attempt is None else _fix(attempt, [one for one in past.attempts if one.number < attempt.number])
     notes: list[str] = []
     unsaid: list[str] = []
-    for error in _met(transaction, loop, past, writer, max_bytes):
+    for error in _met(transaction, loop, past, writer.now, max_bytes):
         # what an attempt before a verdict did cannot have fixed what was met after it
-        is_fixed = entry.type == SCRATCHPAD or (attempt is not None and error.met_at <= attempt.created_at)
-        if fix is not None and attempt is not None and is_fixed:
-            notes.append(_solve(transaction, loop, error, fix, attempt.agent, writer.now))
+        if fix is not None and attempt is not None and error.met_at <= attempt.created_at:
+            notes.append(_solve(transaction, loop, error, fix, attempt.place.author, writer.now))
         else:
             unsaid.append(Kind.ERROR_PATTERN.ref(error.pattern))
     if len(notes) > _MAX_TOLD:
-        notes[_MAX_TOLD:] = [f"so for {len(notes) - _MAX_TOLD} more errors of loop {loop.loop_id}"]
+        more = len(notes) - _MAX_TOLD
+        notes[_MAX_TOLD:] = [f"so for {more} more {'error' if more == 1 else 'errors'} of this loop"]
     if unsaid:
-        more = f" and {len(unsaid) - _MAX_TOLD} more" if len(unsaid) > _MAX_TOLD else ""
+        more_unsaid = f" and {len(unsaid) - _MAX_TOLD} more" if len(unsaid) > _MAX_TOLD else ""
         listed = ", ".join(unsaid[:_MAX_TOLD])
-        notes.append(f"no scratchpad says what fixed {listed}{more}: say it with report_outcome, by error and solution")
+        notes.append(
+            f"no scratchpad says what fixed {listed}{more_unsaid}: say it with report_outcome, by error and solution"
+        )
     return tuple(notes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """What one iteration did, and who says so.
-
-    Attributes:
-        told: what it says in a field of its own, or None.
-        created_at: milliseconds UTC.
-    """
-
-    pad: Scratchpad
-    told: str | None
-    agent: int | None
-    created_at: int
-
-
-@dataclass(slots=True)
-class _Past:
-    """A loop before its success, the newest first.
-
-    Attributes:
-        errors: pairs of when and what, of the entries of type error since the loop succeeded last.
-        attempts: its scratchpads; so many as ``recent`` says were written since then.
-        succeeded_at: when it succeeded last, in milliseconds UTC; 0 for never.
-    """
-
-    errors: list[tuple[int, str]] = field(default_factory=list)
-    attempts: list[_Attempt] = field(default_factory=list)
-    recent: int = 0
-    succeeded_at: int = 0
-
-
-def _is_success(kind: int, content: str) -> bool:
+def _is_success(entry: Prepared) -> bool:
     """Whether an entry says that its loop succeeded; one that cannot be read says nothing."""
     try:
-        if kind == SCRATCHPAD:
-            return succeeded(structured.scratchpad(content))
-        return kind == REVIEW_VERDICT and structured.review_verdict(content).passed
+        return loop_history.says_success(entry.type, entry.content)
     except InvalidInput:
         return False
 
 
-def _has_failed(transaction: Transaction, loop: Loop) -> bool:
-    """Whether a loop has met any error at all: most have not, and then its past need not be read."""
+def _has_failed(transaction: Transaction, loop: LoopScope, now: int) -> bool:
+    """Whether a loop has met any error lately: most have not, and then its past need not be read."""
     row = transaction.one(
         f"""
-        SELECT 1 FROM error_reports
-        WHERE project_id = :project AND run_id = :run AND loop_id = :loop AND solution_id IS NULL
+        SELECT 1 FROM error_reports r
+        WHERE {loop.holds("r")} AND r.solution_id IS NULL AND r.created_at >= :since
         UNION ALL
-        SELECT 1 FROM context WHERE project_id = :project AND run_id = :run AND loop_id = :loop AND type = {ERROR}
+        SELECT 1 FROM context c WHERE {loop.holds("c")} AND c.type = {ERROR} AND c.created_at >= :since
         LIMIT 1
         """,
-        loop.values,
+        {**loop.values, "since": now - loop_history.RECENT_DAYS * DAY_MS},
     )
     return row is not None
 
 
-def _past(transaction: Transaction, loop: Loop, number: int) -> _Past:
-    rows = transaction.all(
-        f"""
-        SELECT type, content, agent_id, created_at FROM context
-        WHERE project_id = :project AND run_id = :run AND loop_id = :loop AND id < :id
-            AND type IN ({ERROR}, {SCRATCHPAD}, {REVIEW_VERDICT})
-        ORDER BY created_at DESC, id DESC LIMIT {_MAX_PAST}
-        """,
-        {**loop.values, "id": number},
-    )
-    past = _Past()
-    is_recent = True
-    for kind, content, agent, created in rows:
-        attempt = _attempt(content, agent, created) if kind == SCRATCHPAD else None
-        if is_recent and (_is_success(kind, content) if attempt is None else succeeded(attempt.pad)):
-            is_recent, past.succeeded_at = False, created
-        if attempt is not None:
-            past.attempts.append(attempt)
-            past.recent += is_recent
-        elif kind == ERROR and is_recent:
-            past.errors.append((created, content))
-    return past
-
-
-def _attempt(content: str, agent: int | None, created_at: int) -> _Attempt | None:
-    """Read a stored scratchpad; None for one that cannot be read, as a row written by other means may be."""
-    try:
-        return _Attempt(structured.scratchpad(content), structured.telling_text(content), agent, created_at)
-    except InvalidInput:
-        return None
-
-
-def _fix(attempt: _Attempt, earlier: Sequence[_Attempt]) -> Storable | None:
+def _fix(attempt: Attempt, earlier: Sequence[Attempt]) -> Storable | None:
     steps = new_attempts(attempt.pad, [other.pad for other in earlier])[-_MAX_STEPS:]
     text = "; ".join(steps) or attempt.told
     return None if text is None else storable(text)
 
 
-def _met(transaction: Transaction, loop: Loop, past: _Past, writer: Writer, max_bytes: int) -> list[Waiting]:
-    """Return the errors that the loop has met since it succeeded last and not solved yet.
+def _met(transaction: Transaction, loop: LoopScope, past: History, now: int, max_bytes: int) -> list[Waiting]:
+    """Return the errors that the loop has met and not solved yet, since it succeeded last and lately.
 
     One that only an entry tells of is counted and kept as an error pattern here.
     """
-    known = loops.met_since(transaction, loop, past.succeeded_at) if past.errors else set()
-    for met_at, content in reversed(past.errors):
-        new = error_of(content, max_bytes)
+    known = loops.met_since(transaction, loop, past.since) if past.errors else set()
+    for noted in reversed(past.errors):
+        new = error_of(noted.content, max_bytes)
         if new is not None and new.hash not in known:
             known.add(new.hash)
-            pattern, is_new = patterns.meet(transaction, loop.project_id, new, writer.now)
+            pattern, is_new = patterns.meet(transaction, loop.project_id, new, now)
             if is_new:
                 patterns.index(transaction, loop.project_id, pattern, is_new=True)
-            loops.note(transaction, loop, pattern, None, None, met_at)
-    return loops.waiting(transaction, loop, past.succeeded_at, writer.now)
+            loops.note(transaction, noted.place, pattern, noted.met_at)
+    return loops.waiting(transaction, loop, past.since, now)
 
 
 def error_of(content: str, max_bytes: int) -> preparing.Prepared | None:
@@ -215,7 +158,9 @@ def error_of(content: str, max_bytes: int) -> preparing.Prepared | None:
         return None  # its type is no name, or it was written under a larger limit
 
 
-def _solve(transaction: Transaction, loop: Loop, error: Waiting, fix: Storable, agent: int | None, now: int) -> str:
+def _solve(
+    transaction: Transaction, loop: LoopScope, error: Waiting, fix: Storable, agent: int | None, now: int
+) -> str:
     """Record what fixed one error, and say so."""
     solution, is_new, notes = patterns.solve(transaction, loop.project_id, error.pattern, fix, agent, now)
     if is_new:

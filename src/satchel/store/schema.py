@@ -8,6 +8,7 @@ from satchel.store.schema_brief import PACK
 from satchel.store.schema_consult import CONSULT
 from satchel.store.schema_learning import LEARNING
 from satchel.store.schema_ledger import LEDGER
+from satchel.store.schema_loops import LOOPS
 from satchel.store.schema_sessions import SESSIONS
 
 APPLICATION_ID = 0x5A7C4E1
@@ -158,6 +159,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("consultations: conversations, their contents, and vector stores to sweep", CONSULT, 3, 3),
     Migration("documents are counted for each project", _DOCUMENT_COUNTS, 3, 6),
     Migration("one run that never ends, and lists of a whole project", SESSIONS, 3, 7),
+    Migration("errors are met without a loop too, and each agent judges a solution once", LOOPS, 3, 8),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

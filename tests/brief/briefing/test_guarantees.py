@@ -79,7 +79,7 @@ def fill(store: Satchel, seed: int, size: int, clock: Clock) -> None:
         store.patterns.report("KeyError", f"{rng.choice(WORDS)} {place}x{rng.choice(WORDS)}", solution=text()[:900])
         store.strategies.save(f"topic-{place}", text()[:490])
         pad = {"iteration": place, "attempted": [text()], "blockers": [rng.choice(WORDS)]}
-        store.entries.write("scratchpad", pad, loop_id=rng.choice(["L1", "L2"]), run_id=run)
+        store.entries.write("scratchpad", pad, loop_id=rng.choice(["L1", "L2"]), run_id=run, agent="ann")
         issue = {"description": text(), "suggestion": text()}
         store.entries.write("review_issue", issue, task_id=rng.choice(["T1", "T2"]), run_id=run)
 
@@ -151,7 +151,8 @@ def test_the_same_question_gets_the_same_answer(
 def test_what_is_counted_is_what_each_list_counts(stores: Sequence[Satchel], run: str) -> None:
     store = stores[2]
     entries = store.entries.read(types=["discovery", "error"], limit=0).total
-    pads = store.entries.read(run_id=run, types=["scratchpad"], loop_id="L1", limit=0).total
+    lately = store.workplace.clock() - 14 * DAY
+    pads = store.entries.read(run_id=run, types=["scratchpad"], loop_id="L1", since=lately, limit=0).total
     issues = store.entries.read(run_id=run, types=["review_issue"], task_id="T1", limit=0).total
     expected = {
         "entries": (entries, 0),

@@ -162,15 +162,15 @@ class TestErrors:
         self, store: Satchel, outcomes: list[bool], said: str
     ) -> None:
         self.report(store)
-        for helped in outcomes:
-            store.patterns.outcome("y1", helped=helped)
+        for place, helped in enumerate(outcomes):
+            store.patterns.outcome("y1", helped=helped, agent=f"judge {place}")
         assert line(store, "x1") == f"x1 TypeError: x is not callable -> {said}: call it by name"
 
     @pytest.mark.parametrize("outcomes", [[False], [False, False], [True, False, False]])
     def test_one_that_is_less_sure_is_not(self, store: Satchel, refs: Refs, outcomes: list[bool]) -> None:
         self.report(store)
-        for helped in outcomes:
-            store.patterns.outcome("y1", helped=helped)
+        for place, helped in enumerate(outcomes):
+            store.patterns.outcome("y1", helped=helped, agent=f"judge {place}")
         assert (refs(), refs(query="not callable")) == ([], [])
 
     def test_an_error_without_a_solution_is_not(self, store: Satchel, refs: Refs) -> None:
@@ -198,8 +198,8 @@ class TestErrors:
 
     def test_known_ones_come_before_tentative_ones(self, store: Satchel, refs: Refs, clock: ManualClock) -> None:
         self.report(store)
-        store.patterns.outcome("y1", helped=True)
-        store.patterns.outcome("y1", helped=True)
+        for judge in ("lea", "tom"):
+            store.patterns.outcome("y1", helped=True, agent=judge)
         clock.advance(5 * DAY)
         self.report(store, "two is missing an argument")
         assert refs() == ["x1", "x2"]
@@ -330,12 +330,14 @@ class TestTheRun:
 
     def test_the_scratchpads_of_the_own_loop_are_briefed(self, store: Satchel, refs: Refs) -> None:
         self.pad(store, 1, "clear the cache", blockers=["no key"], next_step="ask", test_status="failing")
-        self.pad(store, 2, done=True)
+        self.pad(store, 2, test_status="12 failed")
         self.pad(store, 1, "x", loop_id="M")
         assert refs(loop_id="L") == ["e2"]
         assert line(store, "e2", loop_id="L") == (
-            "e2 iteration 2, done: nothing was noted; tried before: clear the cache"
+            "e2 iteration 2, tests 12 failed: nothing was noted; tried before: clear the cache"
         )
+        self.pad(store, 4, done=True)
+        assert refs(loop_id="L") == []
         assert line(store, "e3", loop_id="M") == "e3 iteration 1: tried: x"
 
     def test_a_scratchpad_says_what_was_tried_what_blocks_and_what_is_next(self, store: Satchel) -> None:
@@ -435,7 +437,7 @@ def test_other_projects_never_show(open_in: Callable[..., Satchel], project: Pat
     other = open_in(project, db=store.place.file, project="other", agent="ann")
     other.runs.start("night")
     other.entries.write("discovery", "kafka holds the orders", task_id="T1", loop_id="L")
-    other.entries.write("scratchpad", {"iteration": 1, "attempted": ["kafka"]}, loop_id="L")
+    other.entries.write("scratchpad", {"iteration": 1, "attempted": ["kafka"]}, task_id="T1", loop_id="L")
     other.entries.write("review_issue", {"description": "kafka"}, task_id="T1")
     other.packages.save("kafka", content="kafka", priority="critical")
     other.constraints.add("kafka only", priority="critical")

@@ -10,10 +10,12 @@ ERROR = ("TypeError", "x is not callable")
 OTHER = ("KeyError", "'token'")
 
 
-def pad(satchel: Satchel, iteration: int, *attempted: str, loop: str | None = "L", **more: Any) -> Entry:
+def pad(
+    satchel: Satchel, iteration: int, *attempted: str, loop: str | None = "L", task: str | None = None, **more: Any
+) -> Entry:
     """Write a scratchpad."""
     content = {"iteration": iteration, "attempted": list(attempted), **more}
-    return satchel.entries.write("scratchpad", content, loop_id=loop)
+    return satchel.entries.write("scratchpad", content, loop_id=loop, task_id=task)
 
 
 def verdict(satchel: Satchel, *, passed: bool = True, loop: str | None = "L", **more: Any) -> Entry:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brief.learning.loops import OTHER, only, pad, solutions, verdict
+from brief.learning.loops import ERROR, OTHER, only, pad, solutions, verdict
 from satchel import Satchel
 
 if TYPE_CHECKING:
@@ -50,10 +50,17 @@ class TestWhatTheFixIs:
     def test_for_a_verdict_it_is_the_newest_scratchpads_and_its_authors(
         self, open_in: Callable[..., Satchel], project: Path, dev: Satchel
     ) -> None:
-        pad(dev, 1, "add a check", test_status="failing")
-        pad(dev, 2, "add a check", "call it by name")
-        verdict(open_in(project, agent="reviewer"))
+        dev.patterns.report(*ERROR, loop_id="L", task_id="T")
+        pad(dev, 1, "add a check", test_status="failing", task="T")
+        pad(dev, 2, "add a check", "call it by name", task="T")
+        verdict(open_in(project, agent="reviewer"), task_id="T")
         assert (only(dev).text, only(dev).agent) == ("call it by name", "dev")
+
+    def test_a_verdict_of_another_on_the_loop_alone_says_nothing(
+        self, open_in: Callable[..., Satchel], project: Path, dev: Satchel
+    ) -> None:
+        pad(dev, 1, "call it by name")
+        assert (verdict(open_in(project, agent="stranger")).notes, solutions(dev)) == ((), [])
 
     def test_a_verdict_without_a_scratchpad_says_nothing_of_it(self, dev: Satchel) -> None:
         assert "no scratchpad says what fixed x1" in verdict(dev).notes[0]

@@ -79,6 +79,6 @@ def test_the_life_of_what_a_loop_taught(
             content = {"iteration": 1, "attempted": ["call it by name"], "test_status": "passing"}
             satchel.entries.write("scratchpad", content, loop_id=f"L{number}", agent=event)
         else:
-            satchel.patterns.outcome("y1", event == "+")
+            satchel.patterns.outcome("y1", event == "+", agent=f"judge {number}")
     fix = only(satchel)
     assert (fix.confidence, fix.confirmed, fix.failed, fix.state) == (confidence, confirmed, events.count("-"), state)

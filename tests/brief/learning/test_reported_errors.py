@@ -73,7 +73,7 @@ class TestWhichErrors:
             dev.patterns.report("NameError", f"name {letter!r} is not defined", loop_id="L")
         told = pad(dev, 1, "import them", test_status="passing").notes
         assert len(told) == 6
-        assert told[5] == "so for 4 more errors of loop L"
+        assert told[5] == "so for 4 more errors of this loop"
         assert len(dev.patterns.find(query="import").patterns) == 9
 
     def test_of_many_left_unsaid_too(self, dev: Satchel) -> None:

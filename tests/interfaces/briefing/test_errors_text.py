@@ -31,14 +31,14 @@ STANDING = (
 )
 COUNTS = r"(?: helped:(?P<helped>[0-9]+))?(?: failed:(?P<failed>[0-9]+))?"
 FORMAT = Format(
-    title="solutions, best first",
+    title="solutions?, best first, known from 7 on",
     start=STANDING,
     cells={"agent": AGENT},
     own=COUNTS,
     after=rf"(?: changed (?P<changed>{WHEN}))?",
 )
 HEAD = re.compile(
-    rf"x(?P<id>[0-9]+) (?P<type>{VALUE}), (?:new|met (?P<met>[0-9]+) times since (?P<since>{WHEN}))"
+    rf"x(?P<id>[0-9]+) (?P<type>{VALUE}), (?:new|met (?P<met>once|[0-9]+ times) since (?P<since>{WHEN}))"
     rf"(?:, lang:(?P<lang>{VALUE}))?, kept (?P<kept>{SPAN}) after (?P<last>{WHEN}) UTC"
 )
 RECORDED = re.compile(rf"recorded {STANDING}{COUNTS}")
@@ -92,7 +92,7 @@ def read_reported(text: str) -> Reported:
     assert head is not None, first
     recorded = read_recorded(lines.pop(0)) if lines[0].startswith("recorded ") else None
     if lines[0] == "no solution is known yet":
-        lines[0] = "0 solutions, best first"
+        lines[0] = "0 solutions, best first, known from 7 on"
     read = read_list("\n".join(lines), FORMAT)
     number, last = int(head["id"]), read_when(head["last"])
     pattern = ErrorPattern(
@@ -104,7 +104,7 @@ def read_reported(text: str) -> Reported:
         message="",
         example="",
         lang=None if head["lang"] is None else read_value(head["lang"]),
-        occurrences=int(head["met"] or 1),
+        occurrences=int((head["met"] or "once").replace("once", "1").removesuffix(" times")),
         ttl_days=read_span(head["kept"]) // DAY,
         last_seen=last,
         expires_at=last + read_span(head["kept"]),
@@ -195,7 +195,7 @@ def test_a_known_error_has_its_solutions_with_standing_confidence_and_author() -
     best = replace(best, updated_at=NEW_YEAR + 1)
     assert reported_text(met(best, solution(9))).split("\n") == [
         "x4 TS2307, met 3 times since 20260101 000000.000, kept 90d after 20260102 000000.000 UTC",
-        "2 solutions, best first, 2026 UTC",
+        "2 solutions, best first, known from 7 on, 2026 UTC",
         "y7 known 8/10 confirmed by ann helped:4 failed:1 0101 000000.000 changed 0101 000000.001",
         " install",
         " it",
@@ -209,7 +209,7 @@ def test_the_text_that_came_with_the_report_is_not_repeated() -> None:
     text = reported_text(replace(met(given_now), recorded=given_now, notes=("a secret was redacted (jwt)",)))
     assert text.split("\n")[1:] == [
         "recorded y7 tentative 5/10 active",
-        "1 solutions, best first, 2026 UTC",
+        "1 solution, best first, known from 7 on, 2026 UTC",
         "y7 tentative 5/10 active 0101 000000.000",
         "note: a secret was redacted (jwt)",
     ]
@@ -217,8 +217,13 @@ def test_the_text_that_came_with_the_report_is_not_repeated() -> None:
 
 def test_the_answer_to_an_outcome_says_how_the_solution_stands() -> None:
     one = solution(confidence=4, confirmed=1, failed=1, state="demoted", notes=("a note",))
-    assert solution_text(one, is_recorded=False) == "y7 weak 4/10 demoted helped:1 failed:1 for x4\nnote: a note"
+    assert solution_text(one, is_recorded=False) == (
+        "y7 weak: 4 of 10, known from 7 on; demoted helped:1 failed:1 for x4\nnote: a note"
+    )
 
 
 def test_the_answer_to_recording_says_so() -> None:
-    assert solution_text(solution(), is_recorded=True) == "recorded y7 tentative 5/10 active for x4"
+    assert solution_text(solution(), is_recorded=True) == (
+        "recorded y7 tentative: 5 of 10, known from 7 on; active for x4"
+    )
+    assert solution_text(solution(confidence=8), is_recorded=False) == "y7 known: 8 of 10; active for x4"

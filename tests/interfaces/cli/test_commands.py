@@ -48,7 +48,11 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "file release": (("docs/", "--agent", "planner"), "released docs/**", {"agent", "released", "not_held"}),
     "learn error": (("KeyError", "'x'"), "x2 KeyError, new, kept 90d", {"pattern", "is_new", "recorded", "notes"}),
     "learn errors": ((), "y1 tentative 5/10", {"patterns", "total", "next_offset", "seq", "notes"}),
-    "learn outcome": (("y1",), "y1 tentative 6/10 confirmed helped:1 for x1", {"id", "pattern", "confidence"}),
+    "learn outcome": (
+        ("y1",),
+        "y1 tentative: 6 of 10, known from 7 on; confirmed helped:1 for x1",
+        {"id", "pattern", "confidence"},
+    ),
     "learn strategy": (("imports", "Look first"), "saved s2 imports by -", {"id", "topic", "insight", "helped"}),
     "learn strategies": ((), "s1   retries   Wait longer", {"strategies", "total", "next_offset", "seq", "notes"}),
     "package save": (("More", "--content", "x"), "saved p2 research medium bytes:1", {"id", "run_id", "created_at"}),

@@ -107,9 +107,11 @@ def test_secrets_are_redacted_and_that_is_said(cli: Cli, folder: Path) -> None:
 
 @pytest.mark.usefixtures("known")
 def test_outcomes_move_the_confidence(cli: Cli) -> None:
-    assert cli("learn", "outcome", "y1")[1] == "y1 tentative 6/10 confirmed helped:1 for x1\n"
-    assert cli("learn", "outcome", "y1", "--failed")[1] == "y1 weak 4/10 demoted helped:1 failed:1 for x1\n"
-    assert cli("learn", "outcome", "y1", "--helped")[1] == "y1 tentative 5/10 confirmed helped:2 failed:1 for x1\n"
+    assert cli("learn", "outcome", "y1")[1] == "y1 tentative: 6 of 10, known from 7 on; confirmed helped:1 for x1\n"
+    said = cli("learn", "outcome", "y1", "--failed")[1]
+    assert said == "y1 weak: 4 of 10, known from 7 on; demoted helped:1 failed:1 for x1\n"
+    told = cli("learn", "outcome", "y1", "--helped", "--agent", "ben")[1]
+    assert told == "y1 tentative: 5 of 10, known from 7 on; confirmed helped:2 failed:1 for x1\n"
 
 
 def test_an_error_is_named_by_its_hash_too(cli: Cli) -> None:
@@ -282,12 +284,10 @@ def test_without_a_run_there_are_no_packages(cli: Cli) -> None:
         (("learn", "error", "E", " "), "message is empty"),
         (("learn", "error", "E", "x", "--stack-file", "none.log"), "none.log"),
         (("learn", "error", "E", "x", "--ttl-days", "0"), "ttl_days 0 is out of range"),
-        (("learn", "error", "E", "x", "--task", "T1"), "task_id is given without loop_id"),
-        (("learn", "error", "E", "x", "--run", "r1"), "run_id is given without loop_id"),
         (("learn", "error", "E", "x", "--loop", "{{loop}}"), "unresolved placeholder"),
         (("learn", "errors", "--state", "dead"), "'dead' is not one of 'active', 'confirmed'"),
         (("learn", "errors", "--limit", "501"), "limit 501 is out of range"),
-        (("learn", "outcome", "x1"), "'x1' is no id of a solution or a strategy. Give one such as y7 or s3"),
+        (("learn", "outcome", "z1"), "'z1' is no id of a solution, an error or a strategy. Give one such as y7, x4"),
         (("learn", "outcome", "x1", "--solution", "s", "--failed"), "--solution says what fixed an error, --failed"),
         (("learn", "outcome", "y1", "--solution", "s"), "no id of an error pattern"),
         (("learn", "strategy", "t", " "), "insight is empty"),

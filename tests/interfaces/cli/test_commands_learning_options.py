@@ -130,8 +130,8 @@ def filled(folder: Path) -> None:
         report("KeyError", "a zebra crosses", lang="python", solution="look left", agent="planner")
         report("TS2307", "no such module", lang="typescript")
         report("Timeout", "too late", solution="wait", agent="builder")
-        for _ in range(2):
-            satchel.patterns.outcome("y2", False)
+        for judge in ("lea", "tom"):
+            satchel.patterns.outcome("y2", False, agent=judge)
         remember("imports", "zebras first", lang="python", framework="django", agent="planner")
         remember("tokens", "refresh early", agent="builder")
         satchel.strategies.outcome("s2", True)

@@ -41,9 +41,9 @@ CASES = [
         field("recorded", "agent"),
         "ben",
     ),
-    reported("task_id", "T1", field("error"), "invalid_input"),
+    reported("task_id", "{{task}}", field("error"), "invalid_input"),
     reported("loop_id", "{{loop}}", field("error"), "invalid_input"),
-    Case("report_error", "run_id", NEW | {"loop_id": "L1", "run_id": "r2"}, field("is_new"), True),
+    reported("run_id", "r9", field("error"), "not_found"),
     Case("report_outcome", "solution", {"solution": "y1"}, field("confidence"), 6),
     Case("report_outcome", "helped", {"solution": "y1", "helped": False}, field("confidence"), 3),
     Case("report_outcome", "error", {"solution": "delete the cache", "error": "x1"}, field("text"), "delete the cache"),
@@ -91,8 +91,8 @@ def test_the_format_is_chosen(world: Callable[[], Asker]) -> None:
     ask = world()
     assert ask.text("report_error", **NEW).startswith("x2 KeyError, new")
     assert ask.fields("report_error", **NEW)["is_new"] is False
-    assert ask.text("report_outcome", solution="y1").startswith("y1 tentative 6/10")
-    assert ask.fields("report_outcome", solution="y1")["confidence"] == 7
+    assert ask.text("report_outcome", solution="y1").startswith("y1 tentative: 6 of 10, known from 7 on")
+    assert ask.fields("report_outcome", solution="y1", agent="ben")["confidence"] == 7
     for tool, arguments in (("report_error", NEW), ("report_outcome", {"solution": "y1"})):
         assert "Valid: text, json" in ask.refused(tool, **arguments, format="yaml")
 
@@ -112,13 +112,15 @@ def test_an_error_is_named_by_its_hash_too(world: Callable[[], Asker]) -> None:
 
 def test_the_same_fix_from_another_agent_confirms_it(world: Callable[[], Asker]) -> None:
     told = world().text("report_outcome", error="x1", solution="RUN pip install requests", agent="ben")
-    assert told.startswith("recorded y1 tentative 6/10 confirmed helped:1 for x1\nnote: y1 says so already")
+    assert told.startswith(
+        "recorded y1 tentative: 6 of 10, known from 7 on; confirmed helped:1 for x1\nnote: y1 says so already"
+    )
 
 
 def test_known_solutions_come_with_standing_confidence_and_author(world: Callable[[], Asker]) -> None:
     ask = world()
-    ask.text("report_outcome", solution="y1")
-    ask.text("report_outcome", solution="y1")
+    for agent in ("ben", "cid"):
+        ask.text("report_outcome", solution="y1", agent=agent)
     lines = ask.text("report_error", **KNOWN).split("\n")
     assert lines[0].startswith("x1 ModuleNotFoundError, met 2 times since ")
     assert next(line for line in lines if line.startswith("y1 ")).startswith("y1 known 7/10 confirmed helped:2 ")
@@ -134,7 +136,7 @@ def test_where_an_error_was_met_is_kept(world: Callable[[], Asker]) -> None:
             "SELECT r.run_id, e.task_id, e.loop_id, a.name FROM error_reports e "
             "JOIN runs r ON r.id = e.run_id JOIN agents a ON a.id = e.agent_id"
         )
-    assert rows == [("r2", "T1", "L1", "ben")]
+    assert rows == [("main", None, None, "ann"), ("r2", "T1", "L1", "ben")]
 
 
 def test_secrets_are_redacted_and_that_is_said(empty: Asker) -> None:
@@ -162,7 +164,6 @@ def test_hints_may_be_a_list_or_its_json_text(empty: Asker, hints: object) -> No
         ({**NEW, "lang": ""}, "lang is empty"),
         ({**NEW, "solution": " "}, "solution is empty"),
         ({**NEW, "loop_id": "{{loopId}}"}, "unresolved placeholder"),
-        ({**NEW, "run_id": "r1"}, "run_id is given without loop_id"),
         ({**NEW, "message": "x" * 300_000}, "error [too_large]"),
         ({**NEW, "fix": "x"}, "unknown report_error argument 'fix'"),
     ],
@@ -175,9 +176,13 @@ def test_a_faulty_report_is_refused_and_nothing_is_written(empty: Asker, argumen
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({}, "report_outcome argument 'solution' is missing"),
-        ({"solution": "pip install it"}, "'pip install it' is no id of a solution or a strategy. Give one such as y7"),
-        ({"solution": "x1"}, "the text of a fix needs the error"),
+        ({}, "it is not said what was tried"),
+        ({"error": "x1"}, "x1 has 2 solutions. Say which one: y2 (activate the environment), y1"),
+        (
+            {"solution": "pip install it"},
+            "'pip install it' is no id of a solution, an error or a strategy. Give one such as y7",
+        ),
+        ({"solution": "x1"}, "x1 has 2 solutions"),
         ({"solution": "y1", "error": "x1"}, "error was given beside solution 'y1'"),
         ({"solution": "a fix", "error": "x1", "helped": False}, "what did not help is no solution"),
         ({"solution": "y1", "helped": "maybe"}, "helped must be true or false"),

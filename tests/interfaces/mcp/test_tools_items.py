@@ -55,7 +55,7 @@ def test_every_kind_is_shown_with_all_that_it_has(ask: Asker) -> None:
         "p1 run:night research medium by ann bytes:9 WHEN",
         " why it failed",
         " all of it",
-        "x1 KeyError, met 1 time since WHEN, kept 90d after WHEN UTC",
+        "x1 KeyError, met once since WHEN, kept 90d after WHEN UTC",
         " no key",
         "y1 tentative 5/10 active by ann WHEN",
         " give a default",

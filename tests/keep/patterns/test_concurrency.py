@@ -26,7 +26,7 @@ with open_satchel(store, "p", f"agent-{number}", cwd=store.parent, environ={}) a
     sys.stdin.readline()
     for turn in range(rounds):
         satchel.patterns.report("E", "boom", solution="fix")
-        satchel.patterns.outcome("y1", helped=turn % 5 != number)
+        satchel.patterns.outcome("y1", helped=turn % 5 != number, agent=f"agent-{number}-{turn}")
 """
 
 
@@ -58,7 +58,7 @@ def test_processes_that_judge_at_once_lose_no_count(tmp_path: Path) -> None:
         (fix,) = pattern.solutions
         failed = PROCESSES * ROUNDS // 5
         assert pattern.occurrences == 1 + PROCESSES * ROUNDS
-        # each agent's report of the author's fix confirms it once, and four outcomes of five do so every time
+        # each agent's report of the author's fix confirms it once, and so do four of the five agents that judge it
         assert (fix.confirmed, fix.failed) == (PROCESSES + PROCESSES * ROUNDS - failed, failed)
         assert satchel.patterns.find(limit=0).total == 1
 
@@ -67,8 +67,8 @@ def test_threads_that_judge_at_once_lose_no_count(satchel: Satchel) -> None:
     satchel.patterns.report("E", "boom", solution="fix")
 
     def judge(number: int) -> None:
-        for _ in range(20):
-            satchel.patterns.outcome("y1", helped=bool(number % 2))
+        for turn in range(20):
+            satchel.patterns.outcome("y1", helped=bool(number % 2), agent=f"agent-{number}-{turn}")
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(judge, range(4)))

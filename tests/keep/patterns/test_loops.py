@@ -25,6 +25,11 @@ def reports(satchel: Satchel) -> list[tuple[object, ...]]:
         )
 
 
+def settled(satchel: Satchel) -> list[object]:
+    """Return the solutions of the errors that were met in loops, in order."""
+    return [row[5] for row in reports(satchel) if row[2] is not None]
+
+
 def test_a_report_with_its_loop_is_noted_where_it_was_met(satchel: Satchel) -> None:
     satchel.runs.start("night")
     told = satchel.patterns.report(*ERROR, task_id="T1", loop_id="L1", agent="Ann")
@@ -32,9 +37,24 @@ def test_a_report_with_its_loop_is_noted_where_it_was_met(satchel: Satchel) -> N
     assert reports(satchel) == [("main", "T1", "L1", 1, "Ann", None)]
 
 
-def test_a_report_without_a_loop_is_noted_nowhere_and_starts_no_run(satchel: Satchel) -> None:
-    satchel.patterns.report(*ERROR)
-    assert (reports(satchel), satchel.runs.list().total) == ([], 0)
+@pytest.mark.parametrize("task", [None, "T1"])
+def test_a_report_needs_no_loop_and_no_task(satchel: Satchel, task: str | None) -> None:
+    assert satchel.patterns.report(*ERROR, task_id=task, agent="Ann").notes == ()
+    assert reports(satchel) == [("main", task, None, 1, "Ann", None)]
+
+
+def test_a_report_without_a_run_waits_in_main_however_many_are_active(satchel: Satchel) -> None:
+    for name in ("one", "two"):
+        satchel.runs.start(name)
+    assert satchel.patterns.report(*ERROR).is_new
+    satchel.patterns.report(*ERROR, run_id="two")
+    assert [row[0] for row in reports(satchel)] == ["main", "two"]
+
+
+def test_a_report_in_a_run_that_has_ended_says_so(satchel: Satchel) -> None:
+    satchel.runs.start("one")
+    satchel.runs.end("one")
+    assert satchel.patterns.report(*ERROR, run_id="one").notes == ("run one is completed",)
 
 
 def test_the_run_can_be_chosen(satchel: Satchel) -> None:
@@ -57,11 +77,11 @@ def test_the_same_error_waits_in_a_loop_once(satchel: Satchel) -> None:
     assert satchel.patterns.get("x1").occurrences == 3
 
 
-def test_whoever_met_it_last_counts(satchel: Satchel) -> None:
-    satchel.patterns.report(*ERROR, loop_id="L", task_id="T", agent="Ann")
-    satchel.patterns.report(*ERROR, loop_id="L", agent="Bob")
-    satchel.patterns.report(*ERROR, loop_id="L", task_id="U")
-    assert [row[1:5] for row in reports(satchel)] == [("U", "L", 1, "Bob")]
+def test_it_waits_for_each_agent_at_each_place(satchel: Satchel) -> None:
+    places = [("T", "L", "Ann"), (None, "L", "Bob"), ("U", "L", None), (None, None, "Ann"), ("T", None, "Ann")]
+    for task, loop, agent in places * 2:
+        satchel.patterns.report(*ERROR, loop_id=loop, task_id=task, agent=agent)
+    assert [(row[1], row[2], row[4]) for row in reports(satchel)] == places
 
 
 @pytest.mark.parametrize("name", ["task_id", "loop_id", "run_id"])
@@ -72,26 +92,12 @@ def test_what_is_no_name_is_refused(satchel: Satchel, name: str, value: Any) -> 
     assert satchel.patterns.find(limit=0).total == 0
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"task_id": "T"}, "task_id is given without loop_id"),
-        ({"run_id": "R"}, "run_id is given without loop_id"),
-        ({"task_id": "T", "run_id": "R"}, "task_id and run_id are given without loop_id"),
-    ],
-)
-def test_a_task_or_run_without_the_loop_is_refused(satchel: Satchel, given: dict[str, Any], said: str) -> None:
-    with pytest.raises(InvalidInput, match=said):
-        satchel.patterns.report(*ERROR, **given)
-    assert satchel.patterns.find(limit=0).total == 0
-
-
 class TestSettling:
     """An agent that says what fixed an error settles it in every loop where they had met it."""
 
     def test_a_report_that_brings_its_solution_waits_for_none(self, satchel: Satchel) -> None:
         satchel.patterns.report(*ERROR, loop_id="L1", solution="call it by name")
-        assert [row[5] for row in reports(satchel)] == [1]
+        assert settled(satchel) == [1]
 
     @pytest.mark.parametrize(
         "say",
@@ -104,37 +110,42 @@ class TestSettling:
         satchel.patterns.report(*ERROR, solution="known", agent="Bob")
         satchel.patterns.report(*ERROR, loop_id="L1", agent="Ann")
         say(satchel)
-        assert [row[5] for row in reports(satchel)] == [2]
+        assert settled(satchel) == [2]
 
     def test_a_known_solution_that_helped_settles_it(self, satchel: Satchel) -> None:
         satchel.patterns.report(*ERROR, solution="known", agent="Bob")
         satchel.patterns.report(*ERROR, loop_id="L1", agent="Ann")
         satchel.patterns.outcome("y1", helped=True, agent="Ann")
-        assert [row[5] for row in reports(satchel)] == [1]
+        assert settled(satchel) == [1]
 
     def test_one_that_did_not_help_settles_nothing(self, satchel: Satchel) -> None:
         satchel.patterns.report(*ERROR, solution="known", agent="Bob")
         satchel.patterns.report(*ERROR, loop_id="L1", agent="Ann")
         satchel.patterns.outcome("y1", helped=False, agent="Ann")
-        assert [row[5] for row in reports(satchel)] == [None]
+        assert settled(satchel) == [None]
+
+    def test_the_word_of_those_without_a_name_settles_what_they_met(self, satchel: Satchel) -> None:
+        satchel.patterns.report(*ERROR, loop_id="L1")
+        satchel.patterns.solve("x1", "fix")
+        assert settled(satchel) == [1]
 
     @pytest.mark.parametrize("agent", ["Bob", None])
     def test_the_word_of_another_or_of_nobody_settles_nothing(self, satchel: Satchel, agent: str | None) -> None:
         satchel.patterns.report(*ERROR, loop_id="L1", agent="Ann")
         satchel.patterns.solve("x1", "fix", agent=agent)
         satchel.patterns.outcome("y1", helped=True, agent=agent)
-        assert [row[5] for row in reports(satchel)] == [None]
+        assert settled(satchel) == [None]
 
     def test_another_error_waits_on(self, satchel: Satchel) -> None:
         satchel.patterns.report(*OTHER, loop_id="L1", agent="Ann")
         satchel.patterns.report(*ERROR, loop_id="L1", agent="Ann")
         satchel.patterns.solve("x2", "fix", agent="Ann")
-        assert [row[5] for row in reports(satchel)] == [None, 1]
+        assert settled(satchel) == [None, 1]
 
     def test_what_was_settled_stays(self, satchel: Satchel) -> None:
         satchel.patterns.report(*ERROR, loop_id="L1", solution="one", agent="Ann")
         satchel.patterns.solve("x1", "two", agent="Ann")
-        assert [row[5] for row in reports(satchel)] == [1]
+        assert settled(satchel) == [1]
 
     def test_another_project_is_left_alone(self, open_in: Callable[..., Satchel], project: Path) -> None:
         one, other = (open_in(project, project=name, agent="Ann") for name in ("one", "other"))

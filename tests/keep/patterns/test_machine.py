@@ -35,7 +35,7 @@ class Fix:
     confidence: int = 5
     confirmed: int = 0
     failed: int = 0
-    found_by: set[str] = field(default_factory=set)
+    heard: set[tuple[str | None, bool]] = field(default_factory=set)
 
     @property
     def state(self) -> str:
@@ -48,7 +48,8 @@ class Fix:
         names = {**dict.fromkeys((1, 2), "observed"), 3: "weak", 4: "weak", 5: "tentative", 6: "tentative"}
         return names.get(self.confidence, "known")
 
-    def judge(self, helped: bool, now: int, seq: int) -> None:
+    def judge(self, helped: bool, agent: str | None, now: int, seq: int) -> None:
+        self.heard.add((agent, helped))
         self.confidence = min(10, self.confidence + 1) if helped else max(1, self.confidence - 2)
         self.confirmed += helped
         self.failed += not helped
@@ -158,10 +159,9 @@ class Lessons(RuleBasedStateMachine):
         if fix is None:
             fix = Fix(told.id, told.seq, met.id, text, agent, self.now, self.now)
             met.fixes.append(fix)
-        elif agent is not None and fix.agent not in {None, agent} and agent not in fix.found_by:
-            fix.found_by.add(agent)
+        elif agent is not None and fix.agent not in {None, agent} and (agent, True) not in fix.heard:
             assert told.seq > fix.seq
-            fix.judge(True, self.now, told.seq)
+            fix.judge(True, agent, self.now, told.seq)
         met.seq = max(met.seq, fix.seq)
         self.solution_agrees(told, fix)
 
@@ -175,10 +175,12 @@ class Lessons(RuleBasedStateMachine):
             with pytest.raises(NotFound):
                 patterns.outcome(fix.id, helped, agent=agent)
             return
+        is_news = (agent, helped) not in fix.heard
         told = patterns.outcome(fix.id, helped, agent=agent)
-        assert told.seq > met.seq
-        fix.judge(helped, self.now, told.seq)
-        met.seq = told.seq
+        assert (bool(told.notes), told.seq > met.seq) == (not is_news, is_news)
+        if is_news:
+            fix.judge(helped, agent, self.now, told.seq)
+            met.seq = told.seq
         self.solution_agrees(told, fix)
 
     @rule()

@@ -28,8 +28,8 @@ def offered(satchel: Satchel) -> list[str]:
 
 
 def judged(satchel: Satchel, solution: Solution, outcomes: str) -> Solution:
-    for outcome in outcomes:
-        solution = satchel.patterns.outcome(solution.ref, outcome == "+")
+    for place, outcome in enumerate(outcomes):
+        solution = satchel.patterns.outcome(solution.ref, outcome == "+", agent=f"judge {place}")
     return solution
 
 
@@ -127,14 +127,15 @@ class TestTheSameFixAgain:
             last = give(met, "fix", agent)
         assert (last.confidence, last.confirmed) == (7, 2)
 
-    def test_what_helped_counts_beside_it_every_time(
+    def test_what_helped_an_agent_that_found_it_counts_no_second_time(
         self, met: Satchel, give: Callable[[Satchel, str, str | None], Solution]
     ) -> None:
         for agent in ("Ann", "Bob"):
             give(met, "fix", agent)
-        for _ in range(3):
-            met.patterns.outcome("y1", helped=True, agent="Bob")
-        assert give(met, "fix", "Bob").confirmed == 4
+        told = met.patterns.outcome("y1", helped=True, agent="Bob")
+        assert told.notes == ("Bob has said before that y1 helped: that counts once",)
+        met.patterns.outcome("y1", helped=True, agent="Cid")
+        assert (give(met, "fix", "Bob").confirmed, give(met, "fix", "Cid").confirmed) == (2, 2)
 
     def test_each_solution_is_confirmed_for_itself(
         self, met: Satchel, give: Callable[[Satchel, str, str | None], Solution]
@@ -247,7 +248,45 @@ class TestOutcome:
         met.patterns.outcome("y1", helped=True, agent="Judge")
         assert [(agent.name, agent.has_acted) for agent in met.agents.list()] == [("Judge", True)]
 
-    @pytest.mark.parametrize("ref", ["x1", "", "e1", True, None, "y-1"])
+    @pytest.mark.parametrize("agent", ["Ann", None])
+    def test_each_agent_confirms_and_refutes_once_and_those_without_a_name_are_one(
+        self, met: Satchel, agent: str | None
+    ) -> None:
+        met.patterns.solve("x1", "fix", agent="Ann")
+        told = [met.patterns.outcome("y1", helped, agent=agent) for helped in (True, True, False, True, False)]
+        assert [(one.confirmed, one.failed, one.confidence) for one in told] == [(1, 0, 6), (1, 0, 6), *[(1, 1, 4)] * 3]
+        who = "an agent without a name" if agent is None else agent
+        assert [bool(one.notes) for one in told] == [False, True, False, True, True]
+        assert told[-1].notes == (f"{who} has said before that y1 did not help: that counts once",)
+        assert met.patterns.outcome("y1", helped=True, agent="Bob").confirmed == 2
+
+    def test_of_an_error_it_is_about_its_only_solution(self, met: Satchel) -> None:
+        met.patterns.solve("x1", "fix")
+        assert (met.patterns.outcome(" x1 ", helped=True).ref, met.patterns.get("x1").solutions[0].confirmed) == (
+            "y1",
+            1,
+        )
+
+    def test_of_an_error_with_several_it_is_about_the_only_known_one(self, met: Satchel) -> None:
+        for text, outcomes in (("one", "++"), ("two", "+")):
+            judged(met, met.patterns.solve("x1", text), outcomes)
+        assert met.patterns.outcome("x1", helped=True).ref == "y1"
+
+    @pytest.mark.parametrize(("outcomes", "said"), [("", "x1 has 2 solutions"), ("++", "x1 has 2 known solutions")])
+    def test_where_several_may_be_meant_they_are_listed(self, met: Satchel, outcomes: str, said: str) -> None:
+        for text in ("one", "two"):
+            judged(met, met.patterns.solve("x1", text), outcomes)
+        with pytest.raises(InvalidInput, match=said) as refused:
+            met.patterns.outcome("x1", helped=True)
+        assert refused.value.remedy == "Say which one: y2 (two), y1 (one)"
+
+    def test_of_an_error_without_a_solution_or_none_it_is_refused(self, met: Satchel) -> None:
+        with pytest.raises(NotFound, match="x1 has no solution yet"):
+            met.patterns.outcome("x1", helped=True)
+        with pytest.raises(NotFound, match="there is no error pattern x2"):
+            met.patterns.outcome("x2", helped=True)
+
+    @pytest.mark.parametrize("ref", ["", "e1", True, None, "y-1"])
     def test_what_is_no_id_of_a_solution_is_refused(self, met: Satchel, ref: Any) -> None:
         with pytest.raises(InvalidInput, match="is no id of a solution"):
             met.patterns.outcome(ref, helped=True)
@@ -263,9 +302,10 @@ class TestOutcome:
     def test_an_unknown_solution_is_said_and_changes_nothing(self, satchel: Satchel, is_empty: bool) -> None:
         if not is_empty:
             satchel.patterns.report(*ERROR)
+        before = satchel.patterns.find().seq
         with pytest.raises(NotFound, match="there is no solution y1 in this project"):
             satchel.patterns.outcome("y1", helped=True, agent="stranger")
-        assert (satchel.agents.list(), satchel.patterns.find().seq) == ((), 0 if is_empty else 1)
+        assert (satchel.agents.list(), satchel.patterns.find().seq) == ((), before)
 
     def test_a_solution_of_an_expired_error_is_gone(self, met: Satchel, clock: ManualClock) -> None:
         met.patterns.solve("x1", "fix")

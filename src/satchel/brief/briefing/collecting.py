@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 from satchel.base.errors import Interrupted
-from satchel.brief import attempts
+from satchel.brief import attempts, loop_history
 from satchel.brief.briefing import packages, rules, run
-from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, gather_found, listed, readable
+from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, gather_found, listed
+from satchel.brief.loop_history import Attempt
 from satchel.find import search
-from satchel.find.kind import Kind
 from satchel.find.query import Query, parse
 from satchel.find.search import SMALL, Scope
 from satchel.keep import deliveries, projects, runs
 from satchel.keep.deliveries import Receiver
-from satchel.keep.entries import structured
-from satchel.keep.entries.records import SCRATCHPAD
+from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
+from satchel.keep.loop_scope import LoopScope
 from satchel.keep.names import find_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
@@ -36,8 +36,6 @@ _SOURCES: tuple[Callable[[Asked], Source], ...] = (
     run.entries,
 )
 """What a briefing draws on, what it can least do without first."""
-
-_LAST_PADS = 10
 
 _SMALL, _CANDIDATES = 2_000, 1_000
 """Up to so many documents are scored whole, and so many of a larger scope: a briefing shows no pages of results."""
@@ -170,8 +168,9 @@ def _collect(collected: Collected, transaction: Transaction, workplace: Workplac
         budget=request.budget,
         has_query=query is not None and bool(query.terms),
         now=workplace.clock(),
+        loop=LoopScope(project.id, run_of_loop.id, request.task_id, request.loop_id, agent),
     )
-    collected.standing = _standing(asked, collected.notes)
+    asked, collected.standing = _standing(asked, collected.notes)
     for source in _SOURCES:
         collected.gathered.append(gather(asked, source(asked), collected.notes))
     if query is not None and not query.terms:
@@ -181,25 +180,30 @@ def _collect(collected: Collected, transaction: Transaction, workplace: Workplac
         collected.words = tuple(dict.fromkeys(word for term in query.terms for word in term.words))
 
 
-def _standing(asked: Asked, notes: list[str]) -> attempts.Standing | None:
-    """Judge the agent's loop by its last scratchpads, whatever was delivered."""
-    if asked.loop_id is None:
-        return None
+def _standing(asked: Asked, notes: list[str]) -> tuple[Asked, attempts.Standing | None]:
+    """Judge the agent's loop by its last scratchpads, whatever was delivered.
+
+    Returns:
+        What was asked, with since when the loop's attempts count; and how the loop stands, None where that cannot be
+        told.
+    """
     before = asked.transaction.left_out
-    rows = asked.transaction.all(
-        f"""
-        SELECT id, content FROM context
-        WHERE project_id = :project AND run_id = :run AND loop_id = :loop AND superseded_by IS NULL
-            AND +type = {SCRATCHPAD}
-        ORDER BY created_at DESC, id DESC LIMIT {_LAST_PADS}
-        """,
-        asked.values,
-    )
+    history = loop_history.load(asked.transaction, asked.loop, asked.now, (SCRATCHPAD, REVIEW_VERDICT))
+    asked = replace(asked, loop_since=(history.since, history.success))
     if asked.transaction.left_out > before:
         notes.append("whether the loop is stuck is not known: one of its scratchpads is no text in UTF-8")
-        return None
-    pads = readable(Kind.ENTRY, reversed(rows), lambda row: structured.scratchpad(row[1]), notes)
-    return attempts.standing(pads)
+        return asked, None
+    recent, earlier = history.attempts[: history.recent], history.attempts[history.recent :]
+    standing = attempts.standing([one.pad for one in reversed(recent)], [one.pad for one in reversed(earlier)])
+    return asked, replace(standing, others=_others(asked, recent[: standing.iterations]))
+
+
+def _others(asked: Asked, tried: Sequence[Attempt]) -> tuple[str, ...]:
+    """Return the names of those who made attempts, but for the agent itself, by the alphabet."""
+    authors = {one.place.author for one in tried} - {asked.agent}
+    numbers = [author for author in authors if author is not None]
+    rows = asked.transaction.all(f"SELECT name FROM agents WHERE id IN ({listed(numbers)}) ORDER BY name")
+    return (*(row[0] for row in rows), *((run.UNNAMED,) if None in authors else ()))
 
 
 def _find(asked: Asked, collected: Collected, query: Query) -> None:

@@ -128,15 +128,17 @@ def _alerts(standing: Standing | None, budget: int) -> list[str]:
     is_short = budget < _LEAST_FOR_HEADER
     if standing is None:
         return []
+    with_others = f" (with {', '.join(standing.others)})" if standing.others else ""
     if standing.is_stuck:
         return [
             "STUCK: stop, write down the blocker"
             if is_short
-            else f"STUCK: {standing.iterations} iterations without progress, each another approach. Write the blocker "
-            "into a scratchpad with done=false and stop"
+            else f"STUCK: {standing.iterations} iterations{with_others} without progress, each another approach. Write "
+            "the blocker into a scratchpad with done=false and stop"
         ]
     if standing.is_repeating:
-        return ["REPEATING: find another approach" + ("" if is_short else ", your last one had failed before")]
+        last = f"the last one of this loop{with_others}" if with_others else "your last one"
+        return ["REPEATING: find another approach" + ("" if is_short else f", {last} had failed before")]
     return []
 
 

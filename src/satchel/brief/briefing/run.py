@@ -28,6 +28,9 @@ _NOTES = tuple(
     if number not in {REVIEW_ISSUE, REVIEW_VERDICT, SCRATCHPAD, CODEBASE_ANALYSIS}
 )
 
+UNNAMED = "an unnamed agent"
+"""How the author of an attempt is shown who gave no name."""
+
 _LIVE = "c.project_id = :project AND c.superseded_by IS NULL"
 
 
@@ -136,25 +139,30 @@ def _review(_asked: Asked, row: Row) -> Candidate:
 
 
 def attempts(asked: Asked) -> Source:
-    """Return the scratchpads of the agent's loop, the newest first."""
+    """Return the scratchpads of the agent's loop since it succeeded last, the newest first.
+
+    They are one series for each author, whatever else of the loop or task each names.
+    """
+    where = (
+        f"{asked.loop.holds('c')} AND c.superseded_by IS NULL AND c.type = {SCRATCHPAD} "
+        f"AND (c.created_at, c.id) > ({', '.join(map(str, asked.loop_since))})"
+    )
     return Source(
         name="scratchpads",
         section="attempts",
         kind=Kind.ENTRY,
         tool="read_context",
         table="context c",
-        where=""
-        if asked.loop_id is None
-        else f"{_LIVE} AND c.run_id = :run AND c.loop_id = :loop AND c.type = {SCRATCHPAD}",
+        where=where,
         orders=(("c.created_at DESC, c.id DESC", ""),),
         priority=str(HIGH),
-        load=loading(Kind.ENTRY, _COLUMNS, _SOURCE, _attempt),
+        load=loading(Kind.ENTRY, f"{_COLUMNS}, c.agent_id IS NOT DISTINCT FROM :author", _SOURCE, _attempt),
         tokens=12,
     )
 
 
 def _attempt(_asked: Asked, row: Row) -> Candidate:
-    number, seq, _kind, content, task, loop, _file, _line, run, _run_id, agent, created = row
+    number, seq, _kind, content, _task, _loop, _file, _line, _run, _run_id, agent, created, is_own = row
     fields = structured.parse_object("scratchpad", content)
     return Candidate(
         section="attempts",
@@ -163,14 +171,15 @@ def _attempt(_asked: Asked, row: Row) -> Candidate:
         seq=seq,
         label="scratchpad",
         group="your loop so far (do not repeat what was tried)",
-        head=joined(labels.state_of("scratchpad", fields), by(agent)),
+        head=joined(labels.state_of("scratchpad", fields), None if is_own else by(agent or UNNAMED)),
         text=labels.text_of(fields) or "nothing was noted",
         priority=HIGH,
         changed_at=created,
         is_of_task=True,
         is_own=True,
-        subject=joined(agent, task, loop),
-        **_as_pad(content, run, agent, task, loop),
+        subject=joined(agent),
+        series=(agent,),
+        tried=structured.scratchpad(content).attempted,
     )
 
 

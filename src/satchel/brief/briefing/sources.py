@@ -9,6 +9,7 @@ from typing import TypeVar
 from satchel.base.errors import SatchelError
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.find.kind import Kind
+from satchel.keep.loop_scope import LoopScope
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
 from satchel.store.transaction import Row, Transaction
@@ -36,6 +37,9 @@ class Asked:
         budget: the briefing's tokens.
         has_query: whether what a query finds will be added.
         now: milliseconds UTC.
+        loop: whose attempts count.
+        loop_since: when the loop succeeded last, or from when on its attempts count, in milliseconds UTC, and the
+            number of the entry that says so, or 0.
     """
 
     transaction: Transaction
@@ -51,6 +55,8 @@ class Asked:
     budget: int
     has_query: bool
     now: int
+    loop: LoopScope
+    loop_since: tuple[int, int] = (0, 0)
 
     @property
     def values(self) -> dict[str, object]:
@@ -62,6 +68,7 @@ class Asked:
             "loop": self.loop_id,
             "role": self.role,
             "me": self.agent,
+            "author": self.agent,
             "now": self.now,
         }
 

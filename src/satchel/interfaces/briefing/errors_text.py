@@ -5,6 +5,9 @@ A report's answer is the error's id and type, whether it is ``new`` or how often
 
 A solution's line is its id, its standing, its confidence in tenths, its state, ``by`` agent where it differs from what
 the head says, how often it ``helped:`` or ``failed:``, when it was given, when it ``changed``; its text stands below.
+The head of the list says from how many tenths on a solution is known.
+
+The answer to an outcome says the same in words: ``y7 tentative: 6 of 10, known from 7 on; confirmed helped:1 for x4``.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ from satchel.interfaces.ledger.compact_lines import (
     span_text,
 )
 from satchel.interfaces.text_parts import content_lines, value_text, year_of
-from satchel.keep.patterns.records import ErrorPattern, Reported, Solution
+from satchel.keep.patterns.records import KNOWN, MOST, ErrorPattern, Reported, Solution
+
+_FROM = f"known from {KNOWN} on"
 
 
 def reported_text(reported: Reported) -> str:
@@ -40,7 +45,8 @@ def reported_text(reported: Reported) -> str:
         given = None if recorded is None else recorded.id
         page = Page(reported.solutions, len(reported.solutions), 0, len(reported.solutions))
         shown = [solution_line(solution, year, with_text=solution.id != given) for solution in reported.solutions]
-        lines.append(list_text("solutions, best first", page, shown, (NO_AGENT,)))
+        noun = "solution" if len(shown) == 1 else "solutions"
+        lines.append(list_text(f"{noun}, best first, {_FROM}", page, shown, (NO_AGENT,)))
     else:
         lines.append("no solution is known yet")
     return "\n".join([*lines, *note_lines(reported.notes)])
@@ -56,8 +62,12 @@ def pattern_lines(pattern: ErrorPattern) -> list[str]:
 
 def solution_text(solution: Solution, *, is_recorded: bool) -> str:
     """Say how a solution stands after it was recorded or judged, and what its author should know."""
-    told = f"{'recorded ' if is_recorded else ''}{_standing(solution)} for {solution.pattern}"
-    return "\n".join([told, *note_lines(solution.notes)])
+    sure = f"{solution.confidence} of {MOST}" + ("" if solution.confidence >= KNOWN else f", {_FROM}")
+    counts = outcome_counts(solution.confirmed, solution.failed)
+    stands = " ".join([f"{solution.ref} {solution.standing}: {sure}; {solution.state}", *counts])
+    return "\n".join(
+        [f"{'recorded ' if is_recorded else ''}{stands} for {solution.pattern}", *note_lines(solution.notes)]
+    )
 
 
 def outcome_counts(helped: int, failed: int) -> tuple[str, ...]:
@@ -66,8 +76,8 @@ def outcome_counts(helped: int, failed: int) -> tuple[str, ...]:
 
 
 def _met(pattern: ErrorPattern, is_new: bool) -> str:
-    often = f"{pattern.occurrences} time{'s' * (pattern.occurrences != 1)}"
-    met = "new" if is_new else f"met {often} since {moment_text(pattern.created_at)}"
+    times = "once" if pattern.occurrences == 1 else f"{pattern.occurrences} times"
+    met = "new" if is_new else f"met {times} since {moment_text(pattern.created_at)}"
     lang = "" if pattern.lang is None else f", lang:{value_text(pattern.lang)}"
     kept = f"kept {span_text(pattern.ttl_days * DAY_MS)} after {moment_text(pattern.last_seen)} UTC"
     return f"{pattern.ref} {value_text(pattern.error_type)}, {met}{lang}, {kept}"

@@ -14,7 +14,8 @@ from satchel.interfaces.to_json import Fields, fields_of
 from satchel.keep.patterns.records import SOLUTION_LETTER, Solution
 from satchel.keep.strategies import Strategy
 
-_JUDGED = re.compile(rf"\s*[{SOLUTION_LETTER}{Kind.STRATEGY.letter}][0-9]+\s*")
+_LETTERS = f"{SOLUTION_LETTER}{Kind.ERROR_PATTERN.letter}{Kind.STRATEGY.letter}"
+_JUDGED = re.compile(rf"\s*[{_LETTERS}][0-9]+\s*")
 
 
 class Outcome(NamedTuple):
@@ -24,27 +25,32 @@ class Outcome(NamedTuple):
     is_recorded: bool = False
 
 
-def report(satchel: Satchel, solution: str, *, helped: bool, error: str | None, agent: str | None) -> Outcome:
+def report(satchel: Satchel, solution: str | None, *, helped: bool, error: str | None, agent: str | None) -> Outcome:
     """Say whether a solution or a strategy helped, or what fixed an error.
 
     Args:
-        solution: the short id of what was tried, or with an error the text of its fix.
+        solution: the short id of what was tried; that of an error stands for its solution, the only one or the only
+            known one. With an error the text of its fix.
+        error: the short id or hash of an error; without a solution as if it were given as one.
         agent: who tried it; None takes the default.
 
     Raises:
-        InvalidInput: it is no short id of either, or what was given contradicts itself.
+        InvalidInput: it is no short id of any, several solutions may be meant, or what was given contradicts itself.
         NotFound: the project has no such one.
     """
-    is_judged = _JUDGED.fullmatch(solution) is not None
-    if error is None and not is_judged:
-        raise InvalidInput(
-            f"{solution.strip()[:80]!r} is no id of a solution or a strategy",
-            "Give one such as y7 or s3; the text of a fix needs the error that it fixed, such as x4",
-        )
-    if error is None and solution.strip().startswith(Kind.STRATEGY.letter):
-        return Outcome(satchel.strategies.outcome(solution, helped))
-    if error is None:
-        return Outcome(satchel.patterns.outcome(solution, helped, agent=agent))
+    tried = error if solution is None else solution
+    if tried is None:
+        raise InvalidInput("it is not said what was tried", "Give solution, such as y7, or error, such as x4")
+    is_judged = _JUDGED.fullmatch(tried) is not None
+    if solution is None or error is None:
+        if not is_judged:
+            raise InvalidInput(
+                f"{tried.strip()[:80]!r} is no id of a solution, an error or a strategy",
+                "Give one such as y7, x4 or s3; the text of a fix needs the error that it fixed, such as x4",
+            )
+        if tried.strip().startswith(Kind.STRATEGY.letter):
+            return Outcome(satchel.strategies.outcome(tried, helped))
+        return Outcome(satchel.patterns.outcome(tried, helped, agent=agent))
     if is_judged:
         raise InvalidInput(
             f"error was given beside solution {solution.strip()!r}, which is there already",

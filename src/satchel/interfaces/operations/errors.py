@@ -19,7 +19,12 @@ GROUP = Group(
 
 
 def _outcome(
-    satchel: Satchel, *, solution: str, helped: bool = True, error: str | None = None, agent: str | None = None
+    satchel: Satchel,
+    *,
+    solution: str | None = None,
+    helped: bool = True,
+    error: str | None = None,
+    agent: str | None = None,
 ) -> Outcome:
     from satchel.interfaces.briefing.outcomes import report
 
@@ -51,7 +56,7 @@ OPERATIONS = (
             Parameter("hints", list[str], help="Ranks solutions that share words; may be repeated.", metavar="TEXT"),
             Parameter("lang", help="The programming language. Default: any."),
             Parameter("solution", help="What fixed it, if that is known.", metavar="TEXT"),
-            Parameter("task_id", help="The task of that loop."),
+            Parameter("task_id", help="The task it was met in."),
             Parameter("loop_id", help="The loop it was met in; what makes that succeed is its fix."),
             Parameter(
                 "ttl_days",
@@ -97,17 +102,15 @@ OPERATIONS = (
         toolset="errors",
         about="Did it help?",
         command=("learn", "outcome"),
-        help="Say whether a solution (ID as y7) or a strategy (s3) helped, or with --solution what fixed an error "
-        "(x4).",
+        help="Say whether a solution (ID as y7, or its error's as x4) or a strategy (s3) helped, or with --solution "
+        "what fixed an error (x4). Each agent's word counts once.",
         examples=(
             "learn outcome y7 --failed",
             'learn outcome x4 --solution "Install it into the environment that runs the tests"',
         ),
         parameters=(
             Parameter("ref", required=True, option="ID", for_people=True),
-            Parameter(
-                "solution", about="y7, strategy s3, or with error x4 the text of its fix", required=True, option=None
-            ),
+            Parameter("solution", about="y7, strategy s3, or with error x4 its fix", option=None),
             Parameter(
                 "helped",
                 bool,
@@ -115,7 +118,7 @@ OPERATIONS = (
                 default=True,
                 option="--helped/--failed",
             ),
-            Parameter("error", option=None),
+            Parameter("error", about="x4; alone: its only or known solution", option=None),
             Parameter("fix", help="For an error: what fixed it.", option="--solution", metavar="TEXT", for_people=True),
             AGENT,
         ),

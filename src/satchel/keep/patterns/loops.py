@@ -4,25 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from satchel.keep.loop_scope import LoopScope
 from satchel.store.transaction import Transaction
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """A loop of a run.
-
-    Attributes:
-        run: the run's number.
-    """
-
-    project_id: int
-    run: int
-    loop_id: str
-
-    @property
-    def values(self) -> dict[str, object]:
-        """The parameters that name it in a statement."""
-        return {"project": self.project_id, "run": self.run, "loop": self.loop_id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +14,7 @@ class Waiting:
 
     Attributes:
         pattern: its number.
-        met_at: milliseconds UTC.
+        met_at: when it was met last, in milliseconds UTC.
     """
 
     pattern: int
@@ -39,24 +22,20 @@ class Waiting:
     met_at: int
 
 
-_OPEN = """
-    project_id = :project AND run_id = :run AND loop_id = :loop AND pattern_id = :pattern AND solution_id IS NULL
-"""
-
-
-def note(transaction: Transaction, loop: Loop, pattern: int, task_id: str | None, agent: int | None, now: int) -> None:
-    """Record that an error was met in a loop; of one that waits there already, the last time counts.
+def note(transaction: Transaction, place: LoopScope, pattern: int, now: int) -> None:
+    """Record that an error was met; of one that waits at the same place for the same author, the last time counts.
 
     Args:
-        agent: who met it, or None.
+        place: where it was met, and by whom.
         now: milliseconds UTC.
     """
-    values = {**loop.values, "pattern": pattern, "task": task_id, "agent": agent, "now": now}
+    values = {**place.values, "pattern": pattern, "now": now}
     met_again = transaction.execute(
-        f"""
-        UPDATE error_reports
-        SET created_at = :now, task_id = COALESCE(:task, task_id), agent_id = COALESCE(:agent, agent_id)
-        WHERE {_OPEN}
+        """
+        UPDATE error_reports SET created_at = :now
+        WHERE project_id = :project AND run_id = :run AND task_id IS NOT DISTINCT FROM :task
+            AND loop_id IS NOT DISTINCT FROM :loop AND agent_id IS NOT DISTINCT FROM :author
+            AND pattern_id = :pattern AND solution_id IS NULL
         """,
         values,
     )
@@ -64,13 +43,13 @@ def note(transaction: Transaction, loop: Loop, pattern: int, task_id: str | None
         transaction.execute(
             """
             INSERT INTO error_reports (project_id, pattern_id, run_id, task_id, loop_id, agent_id, created_at)
-            VALUES (:project, :pattern, :run, :task, :loop, :agent, :now)
+            VALUES (:project, :pattern, :run, :task, :loop, :author, :now)
             """,
             values,
         )
 
 
-def waiting(transaction: Transaction, loop: Loop, since: int, now: int) -> list[Waiting]:
+def waiting(transaction: Transaction, loop: LoopScope, since: int, now: int) -> list[Waiting]:
     """Return the errors that a loop has met and not solved yet, those met first first; expired ones are left out.
 
     Args:
@@ -78,38 +57,41 @@ def waiting(transaction: Transaction, loop: Loop, since: int, now: int) -> list[
         now: milliseconds UTC.
     """
     rows = transaction.all(
-        """
-        SELECT r.pattern_id, p.error_type, r.created_at
+        f"""
+        SELECT r.pattern_id, p.error_type, max(r.created_at)
         FROM error_reports r JOIN error_patterns p ON p.id = r.pattern_id
-        WHERE r.project_id = :project AND r.run_id = :run AND r.loop_id = :loop AND r.solution_id IS NULL
-            AND r.created_at > :since AND p.expires_at > :now
-        ORDER BY r.created_at, r.id
+        WHERE {loop.holds("r")} AND r.solution_id IS NULL AND r.created_at > :since AND p.expires_at > :now
+        GROUP BY r.pattern_id, p.error_type
+        ORDER BY max(r.created_at), min(r.id)
         """,
         {**loop.values, "since": since, "now": now},
     )
     return [Waiting(*row) for row in rows]
 
 
-def met_since(transaction: Transaction, loop: Loop, since: int) -> set[str]:
+def met_since(transaction: Transaction, loop: LoopScope, since: int) -> set[str]:
     """Return the hashes of the errors that were reported in a loop after a time, solved or not.
 
     Args:
         since: milliseconds UTC.
     """
     rows = transaction.all(
-        """
+        f"""
         SELECT p.pattern_hash FROM error_reports r JOIN error_patterns p ON p.id = r.pattern_id
-        WHERE r.project_id = :project AND r.run_id = :run AND r.loop_id = :loop AND r.created_at > :since
+        WHERE {loop.holds("r")} AND r.created_at > :since
         """,
         {**loop.values, "since": since},
     )
     return {row[0] for row in rows}
 
 
-def settle(transaction: Transaction, loop: Loop, pattern: int, solution: int) -> None:
+def settle(transaction: Transaction, loop: LoopScope, pattern: int, solution: int) -> None:
     """Record what fixed an error of a loop."""
     transaction.execute(
-        f"UPDATE error_reports SET solution_id = :solution WHERE {_OPEN}",
+        f"""
+        UPDATE error_reports SET solution_id = :solution
+        WHERE {loop.holds("error_reports")} AND pattern_id = :pattern AND solution_id IS NULL
+        """,
         {**loop.values, "pattern": pattern, "solution": solution},
     )
 
@@ -118,13 +100,13 @@ def settle_of(transaction: Transaction, project_id: int, pattern: int, solution:
     """Record what fixed an error in every loop where an agent had met it: its own word stands over any guess.
 
     Args:
-        agent: who says so; nothing is recorded for None.
+        agent: who says so; None for all who give no name.
     """
-    if agent is not None:
-        transaction.execute(
-            """
-            UPDATE error_reports SET solution_id = :solution
-            WHERE project_id = :project AND pattern_id = :pattern AND agent_id = :agent AND solution_id IS NULL
-            """,
-            {"solution": solution, "project": project_id, "pattern": pattern, "agent": agent},
-        )
+    transaction.execute(
+        """
+        UPDATE error_reports SET solution_id = :solution
+        WHERE project_id = :project AND pattern_id = :pattern AND agent_id IS NOT DISTINCT FROM :agent
+            AND solution_id IS NULL
+        """,
+        {"solution": solution, "project": project_id, "pattern": pattern, "agent": agent},
+    )

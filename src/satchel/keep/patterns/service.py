@@ -8,19 +8,30 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.text import shortened
 from satchel.find.kind import Kind
 from satchel.keep import expiry, projects, runs
+from satchel.keep.loop_scope import LoopScope
 from satchel.keep.names import author_number, check_agent, check_identifier
 from satchel.keep.patterns import loops, updates
-from satchel.keep.patterns.loops import Loop
 from satchel.keep.patterns.preparing import prepare
-from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution, solution_number
+from satchel.keep.patterns.records import (
+    KNOWN,
+    ErrorPattern,
+    ErrorPatternPage,
+    Reported,
+    Solution,
+    solution_number,
+)
 from satchel.keep.projects import Service
 from satchel.keep.texts import check_content
 
 if TYPE_CHECKING:
     from satchel.keep.patterns.queries import ErrorFilters
 
+
+_MAX_NAMED = 5
+"""So many solutions are named one by one."""
 
 _HASH = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
 
@@ -58,10 +69,9 @@ class Patterns(Service):
             solution: what fixed it, recorded as :meth:`solve` does.
             ttl_days: how many days after its last report it is kept, 1 to 3,650; None keeps what was said before, at
                 first 90.
-            loop_id: the loop that met it: when the loop succeeds, what it did last is recorded as what fixed the error,
-                unless the agent has said by then what did.
-            task_id: the task that the loop was at; only beside ``loop_id``.
-            run_id: the run of the loop; only beside ``loop_id``. None takes the default, else ``main``.
+            task_id, loop_id: where it was met: when that loop succeeds (:class:`satchel.keep.loop_scope.LoopScope`),
+                what it did last is recorded as what fixed the error, unless the agent has said by then what did.
+            run_id: the run it was met in; None takes the default, else ``main``.
             agent: who reports; None takes the default, which may be nobody.
 
         Returns:
@@ -72,7 +82,9 @@ class Patterns(Service):
             NotFound: the run does not exist.
         """
         work = self._workplace
-        task_id, loop_id, run_id = _check_place(task_id, loop_id, run_id)
+        task_id = None if task_id is None else check_identifier(task_id, "task_id")
+        loop_id = None if loop_id is None else check_identifier(loop_id, "loop_id")
+        run_id = None if run_id is None else check_identifier(run_id, "run_id")
         new = prepare(error_type, message, stack, hints, lang, solution, ttl_days, work.max_content_bytes)
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
@@ -80,16 +92,14 @@ class Patterns(Service):
             project = projects.ensure(transaction, work, now)
             author = author_number(transaction, project.id, agent, now)
             number, is_new = updates.meet(transaction, project.id, new, now)
-            recorded, notes, is_changed = None, new.notes, is_new
-            loop = None
-            if loop_id is not None:
-                run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
-                loop, notes = Loop(project.id, run.id, loop_id), (*notes, *run.notes)
-                loops.note(transaction, loop, number, task_id, author, now)
+            recorded, is_changed = None, is_new
+            run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
+            loop = LoopScope(project.id, run.id, task_id, loop_id, author)
+            loops.note(transaction, loop, number, now)
+            notes = (*new.notes, *run.notes)
             if new.solution is not None:
                 fix, is_fix_new, more = updates.solve(transaction, project.id, number, new.solution, author, now)
-                if loop is not None:
-                    loops.settle(transaction, loop, number, fix)
+                loops.settle(transaction, loop, number, fix)
                 loops.settle_of(transaction, project.id, number, fix, author)
                 recorded = updates.load_solution(transaction, project.id, fix)
                 notes, is_changed = (*notes, *more), is_new or is_fix_new
@@ -139,23 +149,26 @@ class Patterns(Service):
     def outcome(self, solution: str | int, helped: bool, *, agent: str | None = None) -> Solution:
         """Say whether a solution helped.
 
-        That raises its confidence by one tenth to ten at most, or lowers it by two to one at least, each time that it
-        is said. The life of the error is not extended.
+        The first time that an agent says so, that raises its confidence by one tenth to ten at most, or lowers it by
+        two to one at least; an agent that found the same fix by itself has said that it helped. The life of the error
+        is not extended.
 
         Args:
-            solution: its short id, such as ``y7``.
+            solution: its short id, such as ``y7``; or that of an error, such as ``x4``, for its only solution, or the
+                only one that is known.
             helped: whether the error was gone.
-            agent: who tried it; None takes the default, which may be nobody.
+            agent: who tried it; None takes the default, which may be nobody. Those without a name count as one.
 
         Returns:
-            The solution as it stands.
+            The solution as it stands; ``notes`` says where the agent's word was counted before.
 
         Raises:
-            InvalidInput: the id is none, or it is not said whether it helped.
-            NotFound: the project has no such solution, or its error has expired.
+            InvalidInput: the id is none, several solutions may be meant, or it is not said whether it helped.
+            NotFound: the project has no such solution or error, the error has expired, or has no solution.
         """
         work = self._workplace
-        number = solution_number(solution)
+        is_of_error = _is_error(solution)
+        key = Kind.ERROR_PATTERN.number_of(solution) if is_of_error else solution_number(solution)
         if not isinstance(helped, bool):
             raise InvalidInput(f"helped {repr(helped)[:80]} is neither true nor false", "Say true or false")
         agent = check_agent(work, agent)
@@ -163,12 +176,14 @@ class Patterns(Service):
             now = work.clock()
             project = projects.find(transaction, work)
             if project is None:
-                raise updates.no_solution(number)
-            pattern = updates.judge(transaction, project.id, number, now, helped=helped)
+                raise _no_pattern(key) if is_of_error else updates.no_solution(key)
+            number = _meant(updates.load(transaction, project.id, key, now), key) if is_of_error else key
             author = author_number(transaction, project.id, agent, now)
+            pattern, is_news = updates.hear(transaction, project.id, number, author, now, helped=helped)
             if helped:
                 loops.settle_of(transaction, project.id, pattern, number, author)
-            return updates.load_solution(transaction, project.id, number)
+            stands = updates.load_solution(transaction, project.id, number)
+            return stands if is_news else replace(stands, notes=(_heard(stands, agent, helped=helped),))
 
     def get(self, pattern: str | int, *, status: str = "offered") -> ErrorPattern:
         """Return one error.
@@ -208,19 +223,35 @@ class Patterns(Service):
         return lists.find(self._workplace, LISTING, ErrorPatternPage, filters)
 
 
-def _check_place(
-    task_id: str | None, loop_id: str | None, run_id: str | None
-) -> tuple[str | None, str | None, str | None]:
-    """Return where an error was met, checked; a task or a run says nothing of it without the loop."""
-    given = {"task_id": task_id, "loop_id": loop_id, "run_id": run_id}
-    names = {field: None if name is None else check_identifier(name, field) for field, name in given.items()}
-    alone = [field for field, name in names.items() if name is not None]
-    if alone and names["loop_id"] is None:
-        raise InvalidInput(
-            f"{' and '.join(alone)} {'are' if len(alone) > 1 else 'is'} given without loop_id",
-            "Name the loop too: what an error's loop does last before it succeeds is what fixed the error",
+def _is_error(ref: object) -> bool:
+    """Whether a short id is that of an error."""
+    return isinstance(ref, str) and ref.strip()[:1].lower() == Kind.ERROR_PATTERN.letter
+
+
+def _meant(pattern: ErrorPattern | None, key: int) -> int:
+    """Return the number of the solution that an outcome of an error is about: the only one, or the only known one."""
+    if pattern is None:
+        raise _no_pattern(key)
+    if not pattern.solutions:
+        raise NotFound(
+            f"{pattern.ref} has no solution yet", "Say what fixed it: its text as solution, with this id as error"
         )
-    return names["task_id"], names["loop_id"], names["run_id"]
+    known = [one for one in pattern.solutions if one.confidence >= KNOWN]
+    meant = known if len(known) == 1 else pattern.solutions
+    if len(meant) > 1:
+        listed = ", ".join(f"{one.ref} ({shortened(one.text, 60)})" for one in meant[:_MAX_NAMED])
+        more = len(meant) - _MAX_NAMED
+        raise InvalidInput(
+            f"{pattern.ref} has {len(meant)} {'known ' if known else ''}solutions",
+            f"Say which one: {listed}{f' and {more} more' if more > 0 else ''}",
+        )
+    return meant[0].id
+
+
+def _heard(solution: Solution, agent: str | None, *, helped: bool) -> str:
+    """Say that an agent's word on a solution was counted before."""
+    who = "an agent without a name" if agent is None else agent
+    return f"{who} has said before that {solution.ref} {'helped' if helped else 'did not help'}: that counts once"
 
 
 def _pattern_key(pattern: object) -> int | str:

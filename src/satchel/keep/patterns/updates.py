@@ -127,9 +127,8 @@ def solve(
         ref = f"{SOLUTION_LETTER}{same[0]}"
         if agent is None or same[1] is None or agent == same[1]:
             return same[0], False, (f"{ref} says so already; only another agent's word confirms it",)
-        if not _first_word_of(transaction, same[0], agent):
+        if not hear(transaction, project_id, same[0], agent, now, helped=True)[1]:
             return same[0], False, (f"{ref} says so already, and the same agent has confirmed it before",)
-        judge(transaction, project_id, same[0], now, helped=True)
         return same[0], False, (f"{ref} says so already: it is confirmed",)
     seq = next_seq(transaction, project_id)
     number = transaction.add(
@@ -150,17 +149,6 @@ def solve(
     return number, True, ()
 
 
-def _first_word_of(transaction: Transaction, solution: int, agent: int) -> bool:
-    """Record that an agent found a known solution by itself, and return whether that is news."""
-    added = transaction.execute(
-        """
-        INSERT INTO solution_confirmations (solution_id, agent_id) VALUES (:solution, :agent) ON CONFLICT DO NOTHING
-        """,
-        {"solution": solution, "agent": agent},
-    )
-    return added > 0
-
-
 _ALIVE = """
     id = :id AND project_id = :project AND EXISTS (
         SELECT 1 FROM error_patterns p
@@ -171,37 +159,50 @@ _CONFIRM = f"""
     SET confirmed = confirmed + 1, seq = :seq, updated_at = :now,
         confidence = CASE WHEN confidence + {CONFIRMATION} > {MOST} THEN {MOST} ELSE confidence + {CONFIRMATION} END,
         state = CASE WHEN confidence + {CONFIRMATION} < {TENTATIVE} THEN {DEMOTED} ELSE {CONFIRMED} END
-    WHERE {_ALIVE} RETURNING pattern_id
+    WHERE {_ALIVE}
 """
 _FAIL = f"""
     UPDATE error_solutions
     SET failed = failed + 1, seq = :seq, updated_at = :now,
         confidence = CASE WHEN confidence - {FAILURE} < {LEAST} THEN {LEAST} ELSE confidence - {FAILURE} END,
         state = CASE WHEN confidence - {FAILURE} < {TENTATIVE} THEN {DEMOTED} ELSE state END
-    WHERE {_ALIVE} RETURNING pattern_id
+    WHERE {_ALIVE}
 """
 
 
-def judge(transaction: Transaction, project_id: int, number: int, now: int, *, helped: bool) -> int:
-    """Count that a solution helped or did not, and move its confidence and state, all in one statement.
+def hear(
+    transaction: Transaction, project_id: int, number: int, agent: int | None, now: int, *, helped: bool
+) -> tuple[int, bool]:
+    """Count that a solution helped an agent or did not, once for each agent, and move its confidence and state.
 
     It does not extend the life of its pattern.
 
     Args:
+        agent: who says so; None for all who give no name, who count as one.
         now: milliseconds UTC.
 
     Returns:
-        The number of its pattern.
+        The number of its pattern, and whether that was news.
 
     Raises:
         NotFound: the project has no such solution, or its pattern has expired.
     """
-    seq = next_seq(transaction, project_id)
-    row = transaction.one(_CONFIRM if helped else _FAIL, {"id": number, "project": project_id, "seq": seq, "now": now})
-    if row is None:
+    values = {"id": number, "project": project_id, "now": now}
+    known = transaction.one(f"SELECT pattern_id FROM error_solutions WHERE {_ALIVE}", values)
+    if known is None:
         raise no_solution(number)
-    _touch(transaction, project_id, row[0], seq)
-    return int(row[0])
+    is_news = transaction.execute(
+        """
+        INSERT INTO solution_confirmations (solution_id, agent_id, helped) VALUES (:id, :agent, :helped)
+        ON CONFLICT DO NOTHING
+        """,
+        {"id": number, "agent": agent, "helped": int(helped)},
+    )
+    if is_news:
+        seq = next_seq(transaction, project_id)
+        transaction.execute(_CONFIRM if helped else _FAIL, {**values, "seq": seq})
+        _touch(transaction, project_id, known[0], seq)
+    return int(known[0]), is_news > 0
 
 
 def no_solution(number: int) -> NotFound:

@@ -115,7 +115,7 @@ def test_the_briefing_stays_inside_its_budget(played: Played) -> None:
 
 
 def test_that_it_helped_raises_the_confidence(played: Played) -> None:
-    assert played.lesson[-1].answer == "y1 tentative 6/10 confirmed helped:1 for x1"
+    assert played.lesson[-1].answer == "y1 tentative: 6 of 10, known from 7 on; confirmed helped:1 for x1"
     with open_satchel(played.folder / "tour.db", "tour", environ={}) as satchel:
         (pattern,) = satchel.patterns.find()
     (solution,) = pattern.solutions

@@ -1,0 +1,123 @@
+"""What a loop has done lately: its scratchpads, its successes and the errors that were noted in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from satchel.base.clock import DAY_MS
+from satchel.base.errors import InvalidInput
+from satchel.brief.attempts import succeeded
+from satchel.keep.entries import structured
+from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD
+from satchel.keep.entries.structured import Scratchpad
+from satchel.keep.loop_scope import LoopScope
+from satchel.store.transaction import Transaction
+
+RECENT_DAYS = 14
+"""What is older counts no more."""
+
+_MOST = 200
+"""So many entries of a loop are looked at, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """An entry of type error.
+
+    Attributes:
+        place: where it was met, and by whom.
+        met_at: milliseconds UTC.
+    """
+
+    place: LoopScope
+    content: str
+    met_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What one iteration did, and who says so.
+
+    Attributes:
+        number: that of its entry.
+        place: where it was made, and by whom.
+        told: what it says in a field of its own, or None.
+        created_at: milliseconds UTC.
+    """
+
+    number: int
+    place: LoopScope
+    pad: Scratchpad
+    told: str | None
+    created_at: int
+
+
+@dataclass(slots=True)
+class History:
+    """What a loop did in the last :data:`RECENT_DAYS` days, the newest first.
+
+    Attributes:
+        attempts: its scratchpads; so many as ``recent`` says were written since it succeeded last.
+        errors: what was noted since then.
+        since: when that was, or where those days begin, in milliseconds UTC.
+        success: the number of the entry that says that it succeeded last; 0 for none.
+    """
+
+    since: int
+    attempts: list[Attempt] = field(default_factory=list)
+    errors: list[Noted] = field(default_factory=list)
+    recent: int = 0
+    success: int = 0
+
+
+def load(
+    transaction: Transaction, loop: LoopScope, now: int, types: Collection[int], before: int | None = None
+) -> History:
+    """Load what a loop has done; what is malformed, as a row written by other means may be, is passed over.
+
+    Args:
+        now: milliseconds UTC.
+        types: of which entries; without verdicts only scratchpads tell of a success.
+        before: only entries written before that number.
+    """
+    history = History(now - RECENT_DAYS * DAY_MS)
+    rows = transaction.all(
+        f"""
+        SELECT c.id, c.type, c.content, c.task_id, c.loop_id, c.agent_id, c.created_at FROM context c
+        WHERE {loop.holds("c")} AND c.type IN ({", ".join(map(str, types))}) AND c.created_at >= :since
+            AND (c.superseded_by IS NULL OR c.type = {REVIEW_VERDICT}){"" if before is None else " AND c.id < :before"}
+        ORDER BY c.created_at DESC, c.id DESC LIMIT {_MOST}
+        """,
+        {**loop.values, "since": history.since, "before": before},
+    )
+    for number, kind, content, task_id, loop_id, agent, created in rows:
+        place = LoopScope(loop.project_id, loop.run, task_id, loop_id, agent)
+        if kind == ERROR:
+            history.errors += [] if history.success else [Noted(place, content, created)]
+            continue
+        try:
+            is_success = says_success(kind, content)
+        except InvalidInput:
+            continue
+        if kind == SCRATCHPAD:
+            pad = structured.scratchpad(content)
+            history.attempts.append(Attempt(number, place, pad, structured.telling_text(content), created))
+            history.recent += not (is_success or history.success)
+        if is_success and not history.success:
+            history.success, history.since = number, created
+    return history
+
+
+def says_success(kind: int, content: str) -> bool:
+    """Whether an entry says that its loop succeeded.
+
+    Args:
+        kind: the number of its type.
+
+    Raises:
+        InvalidInput: it is malformed.
+    """
+    if kind == SCRATCHPAD:
+        return succeeded(structured.scratchpad(content))
+    return kind == REVIEW_VERDICT and structured.review_verdict(content).passed
