@@ -1,19 +1,31 @@
-"""Calling the tools as an agent calls them, and a table of what each of their parameters does."""
+"""Calling the tools as an agent calls them, and what each parameter of a tool and its command does, in one table."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pytest
 from _pytest.mark import ParameterSet
 
+from cli_asking import answered, argv_of, option_of
 from satchel import Satchel
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Outcome, Registry
 from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.all import OPERATIONS
+from satchel.interfaces.operations.declaration import Operation
+
+ONLY_AS_TOOLS: dict[tuple[str, str], str] = {
+    ("consult", "*"): "the command reads settings and paths from where it is called, and prints as it goes",
+    ("report_error", "stack"): "the command is given the file that holds it",
+    ("report_outcome", "*"): "the command takes in one argument what is a solution or an error for the tool",
+}
+"""By tool and parameter, or ``*`` for all, why a case is not asked of the command: it takes another shape by design."""
+
+_OPERATIONS = {one.tool: one for one in OPERATIONS if one.command and one.tool is not None}
 
 
 @dataclass(frozen=True)
@@ -47,7 +59,7 @@ class Asker:
 
 
 class Case(NamedTuple):
-    """What one parameter of a tool does.
+    """What one parameter of a tool does, and of the command that is the same operation.
 
     Attributes:
         arguments: of the call, the parameter among them.
@@ -68,22 +80,58 @@ def named(cases: Iterable[Case]) -> list[ParameterSet]:
 
 
 def check_case(world: Callable[[], Asker], case: Case) -> None:
-    """Call the tool with the parameter, then in an equal store without it: it must make the difference."""
+    """Call the tool, then the command that is the same operation, with the parameter and, in equal stores, without it.
+
+    It must make the difference, and the same for both. A parameter that people cannot give is one of the tool alone.
+    """
     without = {name: value for name, value in case.arguments.items() if name != case.parameter}
     assert without != case.arguments
-    answered = _answered(world(), case.tool, case.arguments)
-    assert case.look(answered) == case.expected, answered
-    answered = _answered(world(), case.tool, without)
-    assert "error" in answered or case.look(answered) != case.expected, answered
+    for ask in (_by_tool, _by_command) if _is_asked_of_command(case.tool, case.parameter) else (_by_tool,):
+        answer = ask(world(), case.tool, case.arguments)
+        assert case.look(answer) == case.expected, answer
+        answer = ask(world(), case.tool, without)
+        assert "error" in answer or case.look(answer) != case.expected, answer
 
 
-def _answered(asker: Asker, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def _by_tool(asker: Asker, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     outcome = asker(tool, **arguments, format="json")
     if outcome.is_error:
         return {"error": outcome.text.removeprefix("error [").partition("]")[0]}
     value = json.loads(outcome.text)
     assert isinstance(value, dict)
     return value
+
+
+def _by_command(asker: Asker, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    return answered(asker.satchel, argv_of(_OPERATIONS[tool], arguments))
+
+
+def _is_asked_of_command(tool: str, parameter: str) -> bool:
+    return tool in _OPERATIONS and parameter in _options_asked(_OPERATIONS[tool])
+
+
+def _options_asked(operation: Operation) -> dict[str, str]:
+    """Return the options of which cases are asked, by the parameters that agents can give as well."""
+    return {
+        one.name: option_of(one)
+        for one in operation.parameters
+        if one.option is not None
+        and not one.for_people
+        and not {(operation.tool, one.name), (operation.tool, "*")} & ONLY_AS_TOOLS.keys()
+    }
+
+
+def options_in_cases(groups: Collection[str]) -> set[tuple[str, str]]:
+    """Return the options of some groups of commands that :func:`check_case` tests, as ``options_of`` names them.
+
+    These are all that agents can give as well: for each toolset a test finds the parameters that no case is about.
+    """
+    return {
+        (" ".join(operation.command), option)
+        for operation in _OPERATIONS.values()
+        if operation.command[0] in groups
+        for option in _options_asked(operation).values()
+    }
 
 
 def check_format(asker: Asker, tool: str, arguments: dict[str, Any]) -> None:
@@ -120,3 +168,8 @@ def field(*path: str | int) -> Callable[[dict[str, Any]], object]:
         return answer
 
     return look
+
+
+def fields(*names: str) -> Callable[[dict[str, Any]], object]:
+    """Return what takes some fields from an answer."""
+    return lambda answer: tuple(answer.get(name) for name in names)

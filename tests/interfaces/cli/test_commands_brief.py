@@ -1,11 +1,10 @@
-"""``brief``: each of its options, what goes to standard output, and what a person sees beside it."""
+"""``brief``: what goes to standard output, and what a person sees beside it."""
 
 from __future__ import annotations
 
 import io
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,45 +13,17 @@ import pytest
 from cli_asking import Cli, asked, options_of
 from satchel import open_satchel
 from satchel.interfaces.cli import run
+from tool_asking import options_in_cases
 
 BRIEF = ("brief",)
 AGAIN = ("--agent", "builder", "--again")
-
-Look = Callable[[dict[str, Any]], object]
 
 
 def shown(answer: dict[str, Any]) -> list[str]:
     return [item["id"] for item in answer["items"]]
 
 
-def has(ref: str) -> Look:
-    return lambda answer: ref in shown(answer)
-
-
-def is_before(first: str, second: str) -> Look:
-    return lambda answer: shown(answer).index(first) < shown(answer).index(second)
-
-
-def field(name: str) -> Look:
-    return lambda answer: answer.get(name)
-
-
-CASES: list[tuple[str, tuple[str, ...], tuple[str, ...], Look, object]] = [
-    # option, what is given with and without it, what is given for it, what it changes, to what
-    ("QUERY", AGAIN, ("zebras", "cross"), is_before("e2", "e1"), True),
-    ("--role", AGAIN, ("--role", "qa_expert"), has("p1"), False),
-    ("--task", AGAIN, ("--task", "T1"), is_before("e2", "e1"), True),
-    ("--loop", AGAIN, ("--loop", "L1"), has("e3"), True),
-    ("--iteration", AGAIN[:2], ("--iteration", "1"), shown, ["e1", "e2", "p1"]),
-    ("--budget", AGAIN, ("--budget", "0"), field("text"), ""),
-    ("--window-used", AGAIN, ("--window-used", "0.95"), field("zone"), "emergency"),
-    ("--again", AGAIN[:2], ("--again",), shown, ["e1", "e2", "p1"]),
-    ("--preview", AGAIN, ("--preview",), field("is_recorded"), False),
-    ("--agent", (), ("--agent", "builder"), shown, []),
-    ("--run", AGAIN, ("--run", "r2"), field("run_id"), "r2"),
-    ("--project", AGAIN, ("--project", "other"), shown, []),
-    ("--db", AGAIN, ("--db", "other.db"), shown, []),
-]
+PLACES = [("--project", "other"), ("--db", "other.db")]
 
 
 @pytest.fixture
@@ -71,20 +42,22 @@ def briefed(folder: Path) -> None:
 
 
 def test_every_option_has_a_test() -> None:
-    tested = {option for option, *_ in CASES}
-    assert {option for _, option in options_of(["brief"])} == {*tested, "--json"}
+    tested = options_in_cases(["brief"]) | {("brief", option) for option, _ in PLACES}
+    assert options_of(["brief"]) == {*tested, ("brief", "--json")}
 
 
 @pytest.mark.usefixtures("briefed")
-@pytest.mark.parametrize(
-    ("base", "given", "look", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
-)
-def test_an_option_counts(
-    cli: Cli, base: tuple[str, ...], given: tuple[str, ...], look: Look, expected: object
-) -> None:
-    assert look(asked(cli, BRIEF, *base, "--preview", *given)) == expected
-    without = asked(cli, BRIEF, *base) if given == ("--preview",) else asked(cli, BRIEF, *base, "--preview")
-    assert look(without) != expected
+def test_the_query_may_be_several_words(cli: Cli) -> None:
+    for words, expected in (((), ["e1", "e2"]), (("zebras", "cross"), ["e2", "e1"])):
+        items = shown(asked(cli, BRIEF, *AGAIN, "--preview", *words))
+        assert [one for one in items if one != "p1"] == expected
+
+
+@pytest.mark.usefixtures("briefed")
+@pytest.mark.parametrize("place", PLACES, ids=["project", "db"])
+def test_a_briefing_is_of_the_place_that_is_named(cli: Cli, place: tuple[str, ...]) -> None:
+    assert shown(asked(cli, BRIEF, *AGAIN, "--preview")) != []
+    assert shown(asked(cli, BRIEF, *AGAIN, "--preview", *place)) == []
 
 
 @pytest.mark.usefixtures("briefed")

@@ -13,7 +13,7 @@ from satchel.base.tokens import token_counter
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.mcp.tools import ALL_TOOLS
-from tool_asking import Asker, Case, check_case, field, named, untested
+from tool_asking import Asker, Case, check_case, field, fields, named, untested
 
 HERE = {"run_id": "r1", "agent": "ben"}
 CLAIMED = "notice: src/a.py is claimed by ann until "
@@ -40,12 +40,12 @@ CASES = [
     repeated("task_id", "T1", is_before("e2", "e1"), True),
     repeated("loop_id", "L1", has("e3"), True),
     repeated("query", "where do zebras cross", is_before("e2", "e1"), True),
-    repeated("budget", 0, shown, []),
+    repeated("budget", 0, fields("text", "items"), ("", [])),
     repeated("window_used", 0.9, field("zone"), "wrap-up"),
     repeated("preview", True, field("is_recorded"), False),
     # all but the scratchpad of the loop was delivered already
-    Case("get_briefing", "iteration", {**HERE, "iteration": 1}, has("e1"), True),
-    Case("get_briefing", "again", {**HERE, "again": True}, has("e1"), True),
+    Case("get_briefing", "iteration", {**HERE, "iteration": 1}, shown, ["e1", "e2", "p1"]),
+    Case("get_briefing", "again", {**HERE, "again": True}, shown, ["e1", "e2", "p1"]),
     Case("get_briefing", "agent", {"run_id": "r1", "agent": "ben"}, shown, []),
     # two runs are active
     Case("get_briefing", "run_id", {"run_id": "r2"}, field("run_id"), "r2"),

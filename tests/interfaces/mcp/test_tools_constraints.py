@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tool_asking import Asker, Case, check_case, check_format, field, ids, named, untested
+from tool_asking import Asker, Case, check_case, check_format, field, fields, ids, named, untested
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -33,7 +33,7 @@ def found(parameter: str, value: object, *expected: str, **others: object) -> Ca
 
 CASES = [
     *(added(name, value) for name, value in FULL.items()),
-    Case("deactivate_constraint", "id", {"id": "c2"}, field("active"), False),
+    Case("deactivate_constraint", "id", {"id": "c2"}, fields("text", "active"), ("pages in a second", False)),
     Case("deactivate_constraint", "reason", {"id": "c2", "reason": "moved"}, field("reason"), "moved"),
     Case("deactivate_constraint", "agent", {"id": "c2", "agent": "ben"}, field("deactivated_by"), "ben"),
     found("query", "what about passwords?", "c3"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tool_asking import Asker, Case, check_case, check_format, field, ids, named, untested
+from tool_asking import Asker, Case, check_case, check_format, field, fields, ids, named, untested
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -52,7 +52,7 @@ CASES = [
     got("order", "asc", "f1", "f2", "f3"),
     got("limit", 1, "f3"),
     got("offset", 1, "f2", "f1"),
-    Case("check_files", "file", {"file": "src/b.py"}, field("locked"), True),
+    Case("check_files", "file", {"file": "src/b.py"}, fields("file", "locked"), ("src/b.py", True)),
     Case("check_files", "window_seconds", {"file": "src/b.py", "window_seconds": 0}, field("locked"), False),
     Case("check_files", "agent", {"file": "src/b.py", "agent": "ben"}, field("locked"), False),
     claimed("paths", ["src/x.py", "src/y/"])._replace(
@@ -65,11 +65,11 @@ CASES = [
     Case(
         "release_files",
         "paths",
-        {"paths": ["src/auth/"], "agent": "ben"},
-        field("released"),
-        ["src/auth/**"],
+        {"paths": ["src/auth/", "x"], "agent": "ben"},
+        fields("released", "not_held"),
+        (["src/auth/**"], ["x"]),
     ),
-    Case("release_files", "agent", {"agent": "ben"}, field("agent"), "ben"),
+    Case("release_files", "agent", {"paths": ["src/auth/"], "agent": "ben"}, field("agent"), "ben"),
 ]
 
 

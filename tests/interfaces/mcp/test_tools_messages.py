@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tool_asking import Asker, Case, check_case, check_format, field, ids, named, untested
+from tool_asking import Asker, Case, check_case, check_format, field, fields, ids, named, untested
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -32,7 +32,7 @@ def got(parameter: str, value: object, *expected: str) -> Case:
 
 CASES = [
     *(sent(name, value) for name, value in FULL.items()),
-    sent("reply_to", "m3"),
+    sent("reply_to", "m3")._replace(look=fields("reply_to", "thread", "to"), expected=("m3", "m3", "ben")),
     Case("send_message", "agent", {"message": "x", "agent": "cat"}, field("from"), "cat"),
     Case("get_messages", "agent", {"agent": "ann"}, ids("messages"), ["m3"]),
     got("unread", True, "m5", "m4", "m1"),
@@ -46,8 +46,8 @@ CASES = [
     got("order", "asc", "m1", "m2", "m4", "m5"),
     got("limit", 1, "m5"),
     got("offset", 3, "m1"),
-    Case("mark_read", "ids", {"ids": ["m4"], "agent": "ben"}, field("marked"), ["m4"]),
-    Case("mark_read", "all", {"all": True, "agent": "ben"}, field("unread"), 0),
+    Case("mark_read", "ids", {"ids": ["m4"], "agent": "ben"}, fields("marked", "unread"), (["m4"], 2)),
+    Case("mark_read", "all", {"all": True, "agent": "ben"}, fields("marked", "unread"), (["m1", "m4", "m5"], 0)),
     Case("mark_read", "agent", {"ids": ["m3"], "agent": "ann"}, field("marked"), ["m3"]),
 ]
 
