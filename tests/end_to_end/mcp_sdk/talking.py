@@ -8,7 +8,7 @@ from typing import Any
 import mcp_types
 from mcp import Client
 
-READING_TOOLS = ["read_context", "search", "get_decision", "find_decisions", "get_constraints"]
+READING_TOOLS = ["read_context", "get_items", "search", "get_decision", "find_decisions", "get_constraints"]
 
 Conversation = Callable[[Client], Awaitable[None]]
 

@@ -43,12 +43,13 @@ def test_the_state_of_a_run_is_a_resource(session: Callable[..., None]) -> None:
             "satchel://runs/{run_id}/state",
             "satchel://briefing/{role}",
         ]
-        assert resource_text(await client.read_resource("satchel://state")) == "no run is active"
+        assert resource_text(await client.read_resource("satchel://state")).startswith("all runs of the project")
         kept = await call(client, "write_context", {"type": "discovery", "content": "water", "format": "json"})
         run = json.loads(kept)["entries"][0]["run_id"]
         state = resource_text(await client.read_resource("satchel://state"))
+        assert state.startswith("all runs of the project\n# 1 discoveries\ne1")
+        state = resource_text(await client.read_resource(f"satchel://runs/{run}/state"))
         assert state.startswith(f"run {run}, active\n# 1 discoveries\ne1\n water")
-        assert resource_text(await client.read_resource(f"satchel://runs/{run}/state")) == state
 
     session(conversation)
 

@@ -11,7 +11,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
 from default_tools import DEFAULT_TOOLS
-from end_to_end.mcp_sdk.talking import READING_TOOLS, call, refused
+from end_to_end.mcp_sdk.talking import READING_TOOLS, call
 
 pytestmark = pytest.mark.slow
 
@@ -76,13 +76,13 @@ def test_an_option_goes_before_a_variable(one_session: Callable[..., None]) -> N
 
 
 @pytest.mark.usefixtures("runs")
-def test_two_active_runs_and_no_choice_is_an_error_that_lists_both(one_session: Callable[..., None]) -> None:
+def test_without_a_choice_what_is_written_goes_to_the_run_main_however_many_are_active(
+    one_session: Callable[..., None],
+) -> None:
     async def conversation(client: Client) -> None:
-        error = await refused(client, "write_context", {"type": "discovery", "content": "x"})
-        assert error.startswith("error [conflict]: several runs are active (r2, r1)")
-        await call(client, "write_context", {"type": "discovery", "content": "x", "run_id": "r1"})
+        assert await whose_note(client) == ("main", "planner")
 
-    one_session(conversation)
+    one_session(conversation, "--agent", "planner")
 
 
 def test_two_agents_share_one_connection(one_session: Callable[..., None]) -> None:

@@ -28,7 +28,7 @@ def test_the_default_tools_are_listed(session: Callable[..., None]) -> None:
 def test_one_note_is_kept_and_read(session: Callable[..., None]) -> None:
     async def conversation(client: Client) -> None:
         note = {"type": "discovery", "content": "Sessions live in src/auth.py", "agent": "planner"}
-        assert (await call(client, "write_context", note)).startswith("kept e1 discovery in run ")
+        assert await call(client, "write_context", note) == "kept e1 discovery by planner"
         found = await call(client, "read_context", {"query": "where do sessions live?"})
         assert found.endswith("\n Sessions live in src/auth.py")
 
