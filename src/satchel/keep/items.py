@@ -128,7 +128,7 @@ class Items(Service):
 
         Raises:
             InvalidInput: no ids are given, or too many.
-            NotFound: there is none of the items.
+            NotFound: none of the items exists.
         """
         work = self._workplace
         if not isinstance(refs, (list, tuple)) or not 1 <= len(refs) <= MAX_ITEMS:

@@ -1,7 +1,7 @@
 """What warnings and fixes without ceremony need: errors met outside any loop, and what each agent said of a solution.
 
 SQLite cannot take a NOT NULL back, and a table that is renamed keeps quotation marks in its text: the rows wait in a
-temporary table while theirs is made anew.
+temporary table while theirs is rebuilt.
 """
 
 from __future__ import annotations

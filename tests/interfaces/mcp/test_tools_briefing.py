@@ -54,7 +54,7 @@ CASES = [
 
 @pytest.fixture
 def world(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
-    """Stores of two active runs, in the first two notes, a scratchpad and a package, delivered to ben."""
+    """Stores of two active runs, in the first two notes and a package, delivered to ben, and a scratchpad of his."""
 
     def make() -> Asker:
         ask = new_asker()
@@ -63,7 +63,7 @@ def world(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
         for task, content in (("T2", "lions sleep"), ("T1", "zebras cross here")):
             ask.text("write_context", type="discovery", content=content, task_id=task, run_id="r1", agent="ann")
         pad = {"iteration": 0, "done": False}
-        ask.text("write_context", type="scratchpad", content=pad, loop_id="L1", run_id="r1", agent="ann")
+        ask.text("write_context", type="scratchpad", content=pad, loop_id="L1", run_id="r1", agent="ben")
         ask.text("save_package", summary="a map", content="x", consumers=["developer"], run_id="r1", agent="ann")
         assert shown(ask.fields("get_briefing", **HERE)) == ["e1", "e2", "p1"]
         return ask
