@@ -15,6 +15,8 @@ from satchel.consult.assistants.opening import AssistantSettings, open_assistant
 from satchel.consult.assistants.protocol import Ask
 from satchel.consult.assistants.retrying import Patience
 
+pytestmark = pytest.mark.slow
+
 KEYS = {"OPENAI_API_KEY": "sk-test", "ANTHROPIC_API_KEY": "sk-ant-test", "GEMINI_API_KEY": "gemini-test-key"}
 ADDRESS_VARIABLES = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL")
 OWN = {

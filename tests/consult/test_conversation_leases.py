@@ -28,6 +28,8 @@ from satchel.store.transaction import Transaction
 if TYPE_CHECKING:
     from conftest import ManualClock
 
+pytestmark = pytest.mark.slow
+
 OTHER = ConversationKey("gpt", "other")
 
 

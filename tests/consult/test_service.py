@@ -29,6 +29,8 @@ from satchel.consult.window import WindowFull
 if TYPE_CHECKING:
     from conftest import ManualClock
 
+pytestmark = pytest.mark.slow
+
 COMPATIBLE = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
 
 

@@ -13,6 +13,8 @@ from typing import Any, BinaryIO
 import apsw
 import pytest
 
+pytestmark = pytest.mark.slow
+
 MANY = 10 * 1024 * 1024
 
 

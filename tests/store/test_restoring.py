@@ -15,6 +15,8 @@ from satchel.base.errors import NotFound, SatchelError, StoreDamaged, StoreForei
 from store.filled import contents, failed, files, fill
 from store.opened import OpenStore
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_restored_store_has_the_old_state_and_a_backup_of_what_was_there(open_store: OpenStore) -> None:
     satchel = open_store()

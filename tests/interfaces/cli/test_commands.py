@@ -13,6 +13,8 @@ from consult.answered_turns import take_turn
 from satchel import open_satchel
 from satchel.interfaces.cli.group import COMMANDS, satchel_command
 
+pytestmark = pytest.mark.slow
+
 Cli = Callable[..., tuple[int, str, str]]
 
 CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {

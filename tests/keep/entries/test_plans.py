@@ -11,6 +11,8 @@ from satchel import NewEntry, Satchel
 from satchel.keep.entries import queries
 from satchel.store.transaction import Parameters, Row, Transaction
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def plans(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[list[str]]]:
