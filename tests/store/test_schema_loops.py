@@ -45,8 +45,9 @@ def old(monkeypatch: pytest.MonkeyPatch) -> Iterator[apsw.Connection]:
 
 
 def migrate(connection: apsw.Connection) -> None:
-    for statement in MIGRATIONS[BEFORE].statements:
-        connection.execute(statement)
+    for migration in MIGRATIONS[BEFORE:]:
+        for statement in migration.statements:
+            connection.execute(statement)
 
 
 def rows(connection: apsw.Connection, sql: str) -> list[tuple[object, ...]]:

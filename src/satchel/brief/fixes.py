@@ -108,9 +108,10 @@ def _has_failed(transaction: Transaction, loop: LoopScope, now: int) -> bool:
     row = transaction.one(
         f"""
         SELECT 1 FROM error_reports r
-        WHERE {loop.holds("r")} AND r.solution_id IS NULL AND r.created_at >= :since
+        WHERE {loop.holds("error_reports", "r")} AND r.solution_id IS NULL AND r.created_at >= :since
         UNION ALL
-        SELECT 1 FROM context c WHERE {loop.holds("c")} AND c.type = {ERROR} AND c.created_at >= :since
+        SELECT 1 FROM context c
+        WHERE {loop.holds("context", "c")} AND c.{loop_history.OF_LOOPS} AND c.type = {ERROR} AND c.created_at >= :since
         LIMIT 1
         """,
         {**loop.values, "since": now - loop_history.RECENT_DAYS * DAY_MS},

@@ -20,6 +20,9 @@ RECENT_DAYS = 14
 _MOST = 200
 """So many entries of a loop are looked at, the newest."""
 
+OF_LOOPS = f"type IN ({ERROR}, {REVIEW_VERDICT}, {SCRATCHPAD})"
+"""The condition of the index context_loops, which serves a query that says it in these words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Noted:
@@ -82,11 +85,12 @@ def load(
         before: only entries written before that number.
     """
     history = History(now - RECENT_DAYS * DAY_MS)
+    earlier = "" if before is None else " AND c.id < :before"
     rows = transaction.all(
         f"""
         SELECT c.id, c.type, c.content, c.task_id, c.loop_id, c.agent_id, c.created_at FROM context c
-        WHERE {loop.holds("c")} AND c.type IN ({", ".join(map(str, types))}) AND c.created_at >= :since
-            AND (c.superseded_by IS NULL OR c.type = {REVIEW_VERDICT}){"" if before is None else " AND c.id < :before"}
+        WHERE {loop.holds("context", "c")} AND c.{OF_LOOPS} AND c.type IN ({", ".join(map(str, types))})
+            AND c.created_at >= :since AND (c.superseded_by IS NULL OR c.type = {REVIEW_VERDICT}){earlier}
         ORDER BY c.created_at DESC, c.id DESC LIMIT {_MOST}
         """,
         {**loop.values, "since": history.since, "before": before},

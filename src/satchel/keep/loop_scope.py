@@ -36,22 +36,26 @@ class LoopScope:
             "author": self.author,
         }
 
-    def holds(self, table: str) -> str:
+    def holds(self, table: str, alias: str | None = None) -> str:
         """Return the condition, in SQL, that a row belongs to the loop.
 
         Args:
-            table: the name of a table with the columns project_id, run_id, task_id, loop_id and agent_id.
+            table: a table with the columns project_id, run_id, task_id, loop_id and agent_id.
+            alias: what the statement calls it; None for its name.
         """
-        loop, task = f"{table}.loop_id", f"{table}.task_id"
+        here, own = "{0}project_id = :project AND {0}run_id = :run", "{0}agent_id IS NOT DISTINCT FROM :author"
         if self.loop_id is not None and self.task_id is not None:
-            place = f"({loop} = :loop AND {task} IS NULL OR {task} = :task AND {loop} IS NULL)"
-        elif self.loop_id is not None:
-            place = f"{loop} = :loop"
+            # joined by OR they read every entry of the run: 11 ms of a briefing with 40,000, and 1 as they stand
+            ways = (
+                f"{here} AND loop_id = :loop AND (task_id = :task OR task_id IS NULL AND {own})",
+                f"{here} AND task_id = :task AND loop_id IS NULL AND {own}",
+            )
+            either = " UNION ALL ".join(f"SELECT id FROM {table} WHERE {way.format('')}" for way in ways)
+            return f"{alias or table}.id IN ({either})"
+        if self.loop_id is not None:
+            place = "{0}loop_id = :loop"
         elif self.task_id is not None:
-            place = f"{task} = :task"
+            place = "{0}task_id = :task"
         else:
-            place = f"{loop} IS NULL AND {task} IS NULL"
-        own = f"{table}.agent_id IS NOT DISTINCT FROM :author AND {place}"
-        if self.loop_id is not None and self.task_id is not None:
-            own = f"({loop} = :loop AND {task} = :task OR {own})"
-        return f"{table}.project_id = :project AND {table}.run_id = :run AND {own}"
+            place = "{0}loop_id IS NULL AND {0}task_id IS NULL"
+        return f"{here} AND {own} AND {place}".format(f"{alias or table}.")

@@ -10,6 +10,7 @@ from satchel.brief.briefing.packages import by, is_task, joined, other_run, othe
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import Asked, Source, listed, loading
+from satchel.brief.loop_history import OF_LOOPS
 from satchel.find.kind import Kind
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import (
@@ -144,8 +145,8 @@ def attempts(asked: Asked) -> Source:
     They are one series for each author, whatever else of the loop or task each names.
     """
     where = (
-        f"{asked.loop.holds('c')} AND c.superseded_by IS NULL AND c.type = {SCRATCHPAD} "
-        f"AND (c.created_at, c.id) > ({', '.join(map(str, asked.loop_since))})"
+        f"{asked.loop.holds('context', 'c')} AND c.{OF_LOOPS} AND c.superseded_by IS NULL "
+        f"AND c.type = {SCRATCHPAD} AND (c.created_at, c.id) > ({', '.join(map(str, asked.loop_since))})"
     )
     return Source(
         name="scratchpads",

@@ -60,7 +60,8 @@ def waiting(transaction: Transaction, loop: LoopScope, since: int, now: int) -> 
         f"""
         SELECT r.pattern_id, p.error_type, max(r.created_at)
         FROM error_reports r JOIN error_patterns p ON p.id = r.pattern_id
-        WHERE {loop.holds("r")} AND r.solution_id IS NULL AND r.created_at > :since AND p.expires_at > :now
+        WHERE {loop.holds("error_reports", "r")} AND r.solution_id IS NULL
+            AND r.created_at > :since AND p.expires_at > :now
         GROUP BY r.pattern_id, p.error_type
         ORDER BY max(r.created_at), min(r.id)
         """,
@@ -78,7 +79,7 @@ def met_since(transaction: Transaction, loop: LoopScope, since: int) -> set[str]
     rows = transaction.all(
         f"""
         SELECT p.pattern_hash FROM error_reports r JOIN error_patterns p ON p.id = r.pattern_id
-        WHERE {loop.holds("r")} AND r.created_at > :since
+        WHERE {loop.holds("error_reports", "r")} AND r.created_at > :since
         """,
         {**loop.values, "since": since},
     )
