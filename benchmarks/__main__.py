@@ -24,6 +24,7 @@ FAMILIES = {
     "signatures": "grouping log lines and errors of five languages by their signatures (needs --data)",
     "briefing": "briefings of a project of 100,000 records and of a thousand small stores",
     "relevance": "the share of evidence that briefings deliver (needs --data)",
+    "repositories": "what briefings hold of five repositories for twenty tasks (needs --data)",
     "ledger": "decisions, messages and file changes, alone and by the hundred thousand",
     "consult": "30 commits as 30 turns of one conversation, gathering, and an unchanged turn",
     "index-cost": "what the index takes in bytes and time beside a bare FTS5 table",

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
+from benchmarks.harness import NotMeasuredError
+from benchmarks.repositories import Repository, Task, commits_of, repositories
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -36,3 +43,23 @@ def test_a_report_of_only_some_families_is_not_written(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "leave out --only" in done.stderr
     assert not (tmp_path / "report.md").exists()
+
+
+def test_every_repository_has_four_tasks_and_every_task_some_commits() -> None:
+    assert [len(repository.tasks) for repository in repositories()] == [4] * 5
+    for task in (task for repository in repositories() for task in repository.tasks):
+        assert 5 <= len(task.relevant) <= 40
+        assert all(re.fullmatch("[0-9a-f]{10}", number) for number in task.relevant)
+
+
+def test_commits_are_taken_only_if_they_are_those_that_were_tagged(tmp_path: Path) -> None:
+    raw = b'{"hash": "0123456789"}\n'
+    (tmp_path / "made.commits.jsonl").write_bytes(raw)
+    made = Repository("made", hashlib.sha256(raw).hexdigest(), (Task("find it", frozenset({"0123456789"})),))
+    assert commits_of(made, tmp_path) == [{"hash": "0123456789"}]
+    with pytest.raises(NotMeasuredError, match="not hold the commits that were tagged"):
+        commits_of(replace(made, sha256="0" * 64), tmp_path)
+    with pytest.raises(NotMeasuredError, match="lacks 9876543210"):
+        commits_of(replace(made, tasks=(Task("find it", frozenset({"9876543210"})),)), tmp_path)
+    with pytest.raises(NotMeasuredError, match="holds no other"):
+        commits_of(replace(made, name="other"), tmp_path)
