@@ -16,6 +16,8 @@ import pytest
 
 from satchel import Satchel, open_satchel
 from satchel.base.clock import Clock
+from satchel.keep.sessions.caller import VARIABLE
+from satchel.keep.sessions.clients import CLIENTS
 from satchel.store import migrations, opening
 from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
@@ -45,6 +47,16 @@ def nobodys_git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
         patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("nobody")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def outside_any_client() -> Iterator[None]:
+    """That a developer's agent runs the tests does not make an agent of the commands that they run."""
+    variables = [VARIABLE, *(name for one in CLIENTS for name in (one.id_variable, *one.markers) if name is not None)]
+    with pytest.MonkeyPatch.context() as patch:
+        for name in variables:
+            patch.delenv(name, raising=False)
         yield
 
 

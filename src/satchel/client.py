@@ -19,6 +19,7 @@ from satchel.base.retention import Retention
 from satchel.base.text import check_encodable, check_name, nameable
 from satchel.base.vocabulary import ALL_RUNS
 from satchel.keep.projects import Workplace
+from satchel.keep.sessions.caller import Caller
 from satchel.store.known_stores import KnownStores
 from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
@@ -260,6 +261,7 @@ def open_satchel(
     environ: Mapping[str, str] | None = None,
     settings: Mapping[str, object] | None = None,
     clock: Clock = system_clock,
+    caller: str | None = None,
 ) -> Satchel:
     """Open the store that belongs to a folder, as git finds its own.
 
@@ -276,6 +278,8 @@ def open_satchel(
         environ: the environment; None is the process's own.
         settings: configuration values by key, before every other source.
         clock: the time in milliseconds UTC.
+        caller: what opens it: ``server`` for the server of one client, ``command`` for a command line; None is a
+            program, which has a session only where ``SATCHEL_SESSION`` names one.
 
     Returns:
         The opened Satchel; ``config.warnings`` says what was wrong in the configuration.
@@ -339,6 +343,7 @@ def open_satchel(
             config.retention_skip_weekends,
             config.retention_zone,
         ),
+        caller=Caller.from_environment(environ) if caller is None else Caller(caller, environ),
     )
     return Satchel(workplace, place, config, environ)
 

@@ -12,7 +12,7 @@ from satchel import Entry, NewEntry, Satchel
 from satchel.brief import duplicate_delivery
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, names, projects, runs
-from satchel.keep.deliveries import Receiver
+from satchel.keep.deliveries import Window
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -40,7 +40,8 @@ def deliver(satchel: Satchel, kind: Kind, item: int = 1, *, agent: str | None = 
         project = projects.ensure(transaction, work, now)
         chosen = runs.choose_for_writing(transaction, work, project.id, run, now)
         number = None if agent is None else names.ensure_agent(transaction, project.id, agent, now)[0]
-        deliveries.record(transaction, Receiver(chosen.id, None, "developer", number, 0), [(kind.number, item, 1)], now)
+        window = Window(project.id, None, 0, number, 0, chosen.id, None, "developer")
+        deliveries.record(transaction, window, [(kind.number, item, 1)], now)
 
 
 def repeat(satchel: Satchel, text: str = TOLD, **more: Any) -> Entry:

@@ -1,4 +1,4 @@
-"""What was delivered to whom: the key, with nothing for no task, role and agent, and the seq that it was shown at."""
+"""What was delivered in which window, and at which seq each item was shown."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import pytest
 
 from satchel import Satchel
 from satchel.keep import deliveries
-from satchel.keep.deliveries import Receiver
+from satchel.keep.deliveries import Window
 
-RECEIVER = Receiver(run=1, task_id="T1", role="developer", agent=1, iteration=2)
+WINDOW = Window(1, None, 0, agent=1, iteration=2, run=1, task_id="T1", role="developer")
+OF_SESSION = Window(1, session=7, number=3, agent=1, iteration=0)
 ITEMS = [(1, 7, 70), (1, 8, 80), (3, 7, 90)]
 GOT = {1: {7: 70, 8: 80}, 3: {7: 90}}
 
@@ -26,67 +27,75 @@ def store(satchel: Satchel) -> Satchel:
     return satchel
 
 
-def record(store: Satchel, receiver: Receiver, items: list[tuple[int, int, int]], now: int = 5) -> None:
+def record(store: Satchel, window: Window, items: list[tuple[int, int, int]], now: int = 5) -> None:
     with store.workplace.engine.write() as transaction:
-        deliveries.record(transaction, receiver, items, now)
+        deliveries.record(transaction, window, items, now)
 
 
-def delivered(store: Satchel, receiver: Receiver) -> dict[int, dict[int, int]]:
+def delivered(store: Satchel, window: Window) -> dict[int, dict[int, int]]:
     with store.workplace.engine.read() as transaction:
-        return deliveries.delivered(transaction, receiver)
+        return deliveries.delivered(transaction, window)
 
 
-def test_a_receiver_has_got_what_was_recorded_for_it(store: Satchel) -> None:
-    record(store, RECEIVER, ITEMS)
-    assert delivered(store, RECEIVER) == GOT
+def test_what_was_recorded_in_a_window_was_delivered_there(store: Satchel) -> None:
+    record(store, WINDOW, ITEMS)
+    assert delivered(store, WINDOW) == GOT
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        replace(RECEIVER, run=2),
-        replace(RECEIVER, task_id="T2"),
-        replace(RECEIVER, task_id=None),
-        replace(RECEIVER, role="qa_expert"),
-        replace(RECEIVER, role=None),
-        replace(RECEIVER, agent=2),
-        replace(RECEIVER, agent=None),
-        replace(RECEIVER, agent=-1),
-        replace(RECEIVER, iteration=3),
+        replace(WINDOW, run=2),
+        replace(WINDOW, task_id="T2"),
+        replace(WINDOW, task_id=None),
+        replace(WINDOW, role="qa_expert"),
+        replace(WINDOW, role=None),
+        replace(WINDOW, agent=2),
+        replace(WINDOW, agent=None),
+        replace(WINDOW, agent=-1),
+        replace(WINDOW, iteration=3),
+        OF_SESSION,
     ],
 )
-def test_another_receiver_has_got_nothing(store: Satchel, other: Receiver) -> None:
-    record(store, RECEIVER, ITEMS)
+def test_in_another_window_nothing_was(store: Satchel, other: Window) -> None:
+    record(store, WINDOW, ITEMS)
     assert delivered(store, other) == {}
 
 
 @pytest.mark.parametrize(
-    "receiver",
-    [RECEIVER, replace(RECEIVER, task_id=None, role=None, agent=None), replace(RECEIVER, role=None)],
+    "window",
+    [WINDOW, replace(WINDOW, task_id=None, role=None, agent=None), replace(WINDOW, role=None)],
     ids=["all", "nothing", "no role"],
 )
-def test_what_is_recorded_again_is_kept_once_at_its_last_state(store: Satchel, receiver: Receiver) -> None:
-    record(store, receiver, ITEMS)
-    record(store, receiver, [(1, 7, 71)], now=9)
-    assert delivered(store, receiver) == {**GOT, 1: {7: 71, 8: 80}}
+def test_what_is_recorded_again_is_kept_once_at_its_last_state(store: Satchel, window: Window) -> None:
+    record(store, window, ITEMS)
+    record(store, window, [(1, 7, 71)], now=9)
+    assert delivered(store, window) == {**GOT, 1: {7: 71, 8: 80}}
     with store.workplace.engine.read() as transaction:
         assert transaction.one("SELECT count(*), max(created_at) FROM deliveries") == (3, 9)
 
 
+@pytest.mark.parametrize("other", [{"session": 8}, {"number": 4}, {"agent": 2}, {"iteration": 1}])
+def test_windows_of_a_session_are_told_apart(store: Satchel, other: dict[str, int]) -> None:
+    record(store, OF_SESSION, ITEMS)
+    assert delivered(store, replace(OF_SESSION, **other)) == {}  # type: ignore[arg-type]
+    assert delivered(store, OF_SESSION) == GOT
+
+
 def test_a_role_is_the_same_whatever_its_case(store: Satchel) -> None:
-    record(store, replace(RECEIVER, role="Developer"), ITEMS)
-    assert delivered(store, RECEIVER) == GOT
+    record(store, replace(WINDOW, role="Developer"), ITEMS)
+    assert delivered(store, WINDOW) == GOT
 
 
 def test_nothing_can_be_recorded(store: Satchel) -> None:
-    record(store, RECEIVER, [])
-    assert delivered(store, RECEIVER) == {}
+    record(store, WINDOW, [])
+    assert delivered(store, WINDOW) == {}
 
 
 def test_deliveries_go_with_their_run(store: Satchel, open_in: Callable[..., Satchel], project: Path) -> None:
-    record(store, RECEIVER, ITEMS)
-    record(store, replace(RECEIVER, run=2), ITEMS)
+    record(store, WINDOW, ITEMS)
+    record(store, replace(WINDOW, run=2), ITEMS)
     with store.workplace.engine.write() as transaction:
         transaction.execute("DELETE FROM runs WHERE id = 1")
     again = open_in(project)
-    assert (delivered(again, RECEIVER), delivered(again, replace(RECEIVER, run=2))) == ({}, GOT)
+    assert (delivered(again, WINDOW), delivered(again, replace(WINDOW, run=2))) == ({}, GOT)

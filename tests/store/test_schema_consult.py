@@ -31,14 +31,13 @@ def insert(transaction: Transaction, table: str, **values: object) -> int:
 
 @pytest.fixture
 def version_4(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make a store of version 4 with an entry and a decision."""
+    """Make a store of version 4 with a decision."""
     with monkeypatch.context() as older:
         older.setattr(migrations, "MIGRATIONS", MIGRATIONS[:4])
         older.setattr(migrations, "SCHEMA_VERSION", 4)
         older.setattr(documents, "_COUNT", "UPDATE projects SET seq = seq WHERE id = :project AND :n")
         satchel = open_store()
-        satchel.entries.write("discovery", "alpha")
-        satchel.decisions.set("ttl", 300)
+        satchel.decisions.set("ttl", 300, rationale="alpha")
         satchel.close()
 
 
@@ -61,8 +60,7 @@ def test_an_older_store_gets_them_and_nothing_else_changes(open_engine: OpenEngi
     assert old <= new
     assert {name for name, sql in new - old if sql.lstrip().startswith("CREATE TABLE")} == set(TABLES)
     satchel = open_store()
-    assert [entry.content for entry in satchel.entries.read(query="alpha")] == ["alpha"]
-    assert satchel.decisions.get("ttl").decision.value == 300
+    assert [decision.value for decision in satchel.decisions.find(query="alpha")] == [300]
 
 
 @pytest.mark.usefixtures("version_4")

@@ -45,9 +45,8 @@ def old(monkeypatch: pytest.MonkeyPatch) -> Iterator[apsw.Connection]:
 
 
 def migrate(connection: apsw.Connection) -> None:
-    for migration in MIGRATIONS[BEFORE:]:
-        for statement in migration.statements:
-            connection.execute(statement)
+    for statement in MIGRATIONS[BEFORE].statements:
+        connection.execute(statement)
 
 
 def rows(connection: apsw.Connection, sql: str) -> list[tuple[object, ...]]:
@@ -94,7 +93,9 @@ def test_what_is_removed_takes_its_rows_along(old: apsw.Connection) -> None:
 
 
 def test_a_migrated_store_has_the_tables_and_indexes_of_a_new_one(old: apsw.Connection) -> None:
-    migrate(old)
+    for later in MIGRATIONS[BEFORE:]:
+        for statement in later.statements:
+            old.execute(statement)
     schema = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name"
     with closing(migrations.empty_store()) as new:
         assert rows(old, schema) == rows(new, schema)
@@ -102,5 +103,4 @@ def test_a_migrated_store_has_the_tables_and_indexes_of_a_new_one(old: apsw.Conn
 
 
 def test_what_an_earlier_version_can_still_do() -> None:
-    with closing(migrations.empty_store()) as store:
-        assert store.execute("SELECT min_reader, min_writer FROM store").get == (3, 8)
+    assert (MIGRATIONS[BEFORE].min_reader, MIGRATIONS[BEFORE].min_writer) == (3, 8)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from satchel.find.kind import Kind
-from satchel.keep.deliveries import NOBODY
+from satchel.keep.deliveries import to_writer
 from satchel.keep.entries.records import ERROR, LEAST_CHARS, MAX_CHARS, DuplicateDelivery, Prepared, Writer
 from satchel.store.transaction import Transaction
 
@@ -19,7 +19,7 @@ NEARLY = 90
 """From this likeness on, in percent of their words (Dice), a text is pointed to what it resembles."""
 
 MAX_DELIVERED = 200
-"""So many deliveries of a run are compared, the newest."""
+"""So many deliveries to an agent are compared, the newest."""
 
 _CONTENTS: dict[Kind, str] = {
     Kind.ENTRY: "SELECT id, substr(content, 1, :most) FROM context WHERE {these}",
@@ -70,12 +70,13 @@ def find(transaction: Transaction, writer: Writer, entries: Mapping[int, Prepare
 
 
 def _delivered(transaction: Transaction, writer: Writer) -> list[_Told]:
+    where, values = to_writer(writer.session, writer.run, writer.agent)
     rows = transaction.all(
         f"""
-        SELECT kind, item_id FROM deliveries WHERE run_id = :run AND agent_id = :agent
-        ORDER BY created_at DESC, kind, item_id LIMIT {MAX_DELIVERED}
+        SELECT d.kind, d.item_id FROM windows w JOIN deliveries d ON d.window_id = w.id WHERE {where}
+        ORDER BY d.created_at DESC, d.kind, d.item_id LIMIT {MAX_DELIVERED}
         """,
-        {"run": writer.run, "agent": NOBODY if writer.agent is None else writer.agent},
+        {**values, "project": writer.project_id},
     )
     items: dict[Kind, list[int]] = {}
     for number, item in dict.fromkeys(rows):

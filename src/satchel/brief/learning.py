@@ -94,13 +94,10 @@ def duplicate_finder() -> FindDuplicates:
         places = [place for place, entry in enumerate(entries) if _is_compared(entry)]
         if not places:
             return {}
-        from satchel.keep.deliveries import NOBODY
+        from satchel.keep.deliveries import to_writer
 
-        values = {"run": writer.run, "agent": NOBODY if writer.agent is None else writer.agent}
-        if (
-            transaction.one("SELECT 1 FROM deliveries WHERE run_id = :run AND agent_id = :agent LIMIT 1", values)
-            is None
-        ):
+        where, values = to_writer(writer.session, writer.run, writer.agent)
+        if transaction.one(f"SELECT 1 FROM windows w WHERE {where}", {**values, "project": writer.project_id}) is None:
             return {}
         from satchel.brief import duplicate_delivery
 

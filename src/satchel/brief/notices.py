@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import iso
 from satchel.keep import projects
 from satchel.keep.files.presence import is_anything_claimed
-from satchel.keep.names import check_identifier, find_agent
+from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
+from satchel.keep.sessions.actors import reading
+from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -36,36 +38,36 @@ class Notices(Service):
             InvalidInput: the agent is no name.
         """
         work = self._workplace
-        agent = work.agent if agent is None else check_identifier(agent, "agent")
+        agent = check_agent(work, agent)
         named = tuple(dict.fromkeys(files))
-        if agent is None and not named:
+        if agent is None and work.caller is None and not named:
             return None
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
             if project is None:
                 return None
             now = work.clock()
-            number = find_agent(transaction, project.id, agent)
-            parts = _claimed(transaction, project.id, number, named, now, work.worktree)
-            if number is not None and number != -1:
+            actor = reading(transaction, work, project.id, agent)
+            parts = _claimed(transaction, project.id, actor, named, now, work.worktree)
+            if actor.number is not None and actor.number != -1:
                 # an agent that nobody knows pays nothing for it at start
                 from satchel.keep.messages.visibility import unread_critical
 
-                waiting = unread_critical(transaction, project.id, number, now)
+                waiting = unread_critical(transaction, project.id, actor.number, now)
                 if waiting:
                     several = "messages wait" if waiting > 1 else "message waits"
-                    parts.append(f"{waiting} unread critical {several} for {agent}")
+                    parts.append(f"{waiting} unread critical {several} for {actor.name}")
         return f"notice: {'; '.join(parts)}" if parts else None
 
 
 def _claimed(
-    transaction: Transaction, project_id: int, agent: int | None, files: Sequence[str], now: int, worktree: str | None
+    transaction: Transaction, project_id: int, actor: Actor, files: Sequence[str], now: int, worktree: str | None
 ) -> list[str]:
     if not files or not is_anything_claimed(transaction, project_id, now):
         return []
     from satchel.keep.files.claims import claims_of_others
 
-    claims = claims_of_others(transaction, project_id, agent, files, now)
+    claims = claims_of_others(transaction, project_id, actor, files, now)
     claims.sort(key=lambda claim: claim.worktree != worktree)
     parts = [_claim_text(claim, worktree) for claim in claims[:_MAX_CLAIMS]]
     more = len(claims) - _MAX_CLAIMS

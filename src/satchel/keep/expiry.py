@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from satchel.find import documents
 from satchel.find.kind import Kind
-from satchel.keep import past_conversations
+from satchel.keep import events, past_conversations
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.transaction import Transaction
 
@@ -62,9 +63,29 @@ def sweep(transaction: Transaction, now: int, *, most: int = MOST) -> int:
         if items:
             transaction.execute(f"DELETE FROM {kind.table} WHERE id IN ({', '.join(map(str, items))})")
             documents.remove(transaction, kind, items)
-    claims = transaction.execute(
-        "DELETE FROM file_claims WHERE id IN "
-        "(SELECT id FROM file_claims WHERE expires_at <= :now ORDER BY expires_at LIMIT :most)",
+    claims = transaction.all(
+        "SELECT id FROM file_claims WHERE expires_at <= :now ORDER BY expires_at LIMIT :most",
         {"now": now, "most": most},
     )
-    return len(expired) + claims + past_conversations.sweep(transaction, now)
+    if claims:
+        end_claims(transaction, [row[0] for row in claims], events.EXPIRY, now)
+    old = events.sweep(transaction, now, most)
+    return len(expired) + len(claims) + old + past_conversations.sweep(transaction, now)
+
+
+def end_claims(transaction: Transaction, numbers: Sequence[int], kind: int, now: int) -> None:
+    """Remove claims, and record why.
+
+    Args:
+        numbers: those of the claims.
+        kind: an event: :data:`satchel.keep.events.EXPIRY` or :data:`~satchel.keep.events.RELEASE`.
+        now: milliseconds UTC.
+    """
+    rows = transaction.all(
+        "SELECT project_id, session_id, agent_id, path, worktree FROM file_claims "
+        f"WHERE id IN ({', '.join(map(str, numbers))}) ORDER BY id"
+    )
+    for project, session, agent, path, worktree in rows:
+        details = {"path": path} | ({"worktree": worktree} if worktree else {})
+        events.record(transaction, project, kind, now, session=session, agent=agent, details=details)
+    transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": number} for number in numbers])

@@ -18,11 +18,11 @@ from satchel.keep.files import changes
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.messages import queries as messages
 from satchel.keep.messages.visibility import NOBODY, Reader, find_reader
-from satchel.keep.names import check_agent
 from satchel.keep.packages.service import Packages
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.records import LEAST, SOLUTION_LETTER, Solution, solution_number
 from satchel.keep.projects import Service
+from satchel.keep.sessions.actors import reader_name
 from satchel.keep.strategies import updates as strategies
 from satchel.store.transaction import Transaction
 
@@ -134,7 +134,7 @@ class Items(Service):
         if not isinstance(refs, (list, tuple)) or not 1 <= len(refs) <= MAX_ITEMS:
             raise InvalidInput("ids is no list of ids", f'Give 1 to {MAX_ITEMS}, as in ["e14", "d1"]')
         check_whole("offset", offset, _MAX_OFFSET)
-        reader = check_agent(work, agent)
+        reader = reader_name(work, agent)
         wanted = {ref: _read(ref) for ref in dict.fromkeys(str(ref).strip().lower() for ref in refs)}
         found, reader = self._load([*dict.fromkeys(one for one in wanted.values() if one is not None)], reader)
         unknown = [repr(ref[:80]) for ref, one in wanted.items() if one not in found]

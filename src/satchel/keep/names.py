@@ -136,26 +136,24 @@ def check_agent(workplace: Workplace, agent: str | None) -> str | None:
     return None if agent is None else check_identifier(agent, "agent")
 
 
-def author_number(transaction: Transaction, project_id: int, agent: str | None, now: int) -> int | None:
-    """Return the number of an agent that writes, recorded on first use; None for nobody."""
-    return None if agent is None else ensure_agent(transaction, project_id, agent, now)[0]
-
-
-def acting_agent(workplace: Workplace, agent: str | None, doing: str) -> str:
-    """Return the name of the agent that acts: the one named, else the default.
+def needed_agent(workplace: Workplace, agent: str | None, doing: str) -> str | None:
+    """Return the name of the agent named, else of the default; None where the session of the caller has one.
 
     Args:
         doing: what needs one, as in "claiming files".
 
     Raises:
-        InvalidInput: neither is given, or it is no name.
+        InvalidInput: nobody is named and there is no session, or it is no name.
     """
-    chosen = workplace.agent if agent is None else agent
-    if chosen is None:
-        raise InvalidInput(
-            f"{doing} needs an agent", "Name it with agent, or set a default with --agent or SATCHEL_AGENT"
-        )
-    return check_identifier(chosen, "agent")
+    chosen = check_agent(workplace, agent)
+    if chosen is None and workplace.caller is None:
+        raise no_agent(doing)
+    return chosen
+
+
+def no_agent(doing: str) -> InvalidInput:
+    """Return the refusal of what needs an agent where nobody is named."""
+    return InvalidInput(f"{doing} needs an agent", "Name it with agent, or set a default with --agent or SATCHEL_AGENT")
 
 
 def check_identifier(value: object, field: str) -> str:

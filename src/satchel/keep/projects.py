@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from satchel.base.clock import Clock
 from satchel.base.errors import Conflict
@@ -14,6 +15,9 @@ from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import CATEGORIES, LAYERS, TAGS
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.keep.sessions.caller import Caller
 
 NOTHING_YET = "nothing was written for this project yet"
 """What a reader of a project without anything in it is told."""
@@ -35,6 +39,7 @@ class Workplace:
         max_content_bytes: the largest content accepted.
         max_per_loop: how many entries of a run, type and loop are kept; None keeps all.
         worktree: the linked worktree that the work happens in, an absolute path; None is the main one.
+        caller: who calls, and in which session; None for a program without one.
         open_layers: whether new layers are registered on first use.
         claim_minutes: how long a claim holds that names no time.
         retention: how long messages, file changes and conversations are kept.
@@ -51,6 +56,7 @@ class Workplace:
     max_content_bytes: int
     max_per_loop: int | None
     worktree: str | None = None
+    caller: Caller | None = None
     open_layers: bool = False
     claim_minutes: int = 30
     retention: Retention = field(default_factory=Retention)

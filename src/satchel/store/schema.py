@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from satchel.store.schema_brief import PACK
+from satchel.store.schema_clients import CLIENT_SESSIONS
 from satchel.store.schema_consult import CONSULT
 from satchel.store.schema_learning import LEARNING
 from satchel.store.schema_ledger import LEDGER
@@ -167,6 +168,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("one run that never ends, and lists of a whole project", SESSIONS, 3, 7),
     Migration("errors are met without a loop too, and each agent judges a solution once", LOOPS, 3, 8),
     Migration("the attempts of an author are found without reading the run", _LOOPS_BY_AUTHOR, 3, 8),
+    Migration("sessions of clients, their windows and claims, and events", CLIENT_SESSIONS, 10, 10),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

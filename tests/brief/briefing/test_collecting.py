@@ -108,7 +108,6 @@ class TestADeadline:
         assert sorted(item.ref for item in briefing.items) == ["e1", "e2"]
         assert briefing.notes == (f"the store was slow: {MISSING}",)
         assert f"note: {briefing.notes[0]}" in briefing.text
-        assert briefing.is_recorded
 
     def test_leaves_the_query_unanswered_where_only_that_is_slow(
         self, filled: Satchel, timers: list[Timer], monkeypatch: pytest.MonkeyPatch

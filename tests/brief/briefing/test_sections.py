@@ -282,9 +282,9 @@ class TestMessages:
 
 class TestTheRun:
     def pad(self, store: Satchel, iteration: int, *attempted: str, **more: Any) -> None:
-        loop = more.pop("loop_id", "L")
+        loop, agent = more.pop("loop_id", "L"), more.pop("agent", None)
         content = {"iteration": iteration, "attempted": list(attempted), **more}
-        store.entries.write("scratchpad", content, loop_id=loop)
+        store.entries.write("scratchpad", content, loop_id=loop, agent=agent)
 
     def test_the_notes_of_all_runs_are_briefed_those_of_the_own_task_first(
         self, store: Satchel, refs: Refs, clock: ManualClock
@@ -363,11 +363,11 @@ class TestTheRun:
         assert "tried before: bravo" in line(store, "e4", query="alpha bravo")
 
     def test_scratchpads_that_the_newest_stands_for_are_delivered_with_it(self, store: Satchel) -> None:
-        self.pad(store, 1, "a")
-        self.pad(store, 2, "b")
-        (item,) = store.brief("developer", loop_id="L").items
+        self.pad(store, 1, "a", agent="ann")
+        self.pad(store, 2, "b", agent="ann")
+        (item,) = store.brief("developer", loop_id="L", agent="ann").items
         assert (item.ref, item.stands_for) == ("e2", ("e1",))
-        assert store.brief("developer", loop_id="L").items == ()
+        assert store.brief("developer", loop_id="L", agent="ann").items == ()
 
     def test_a_verdict_found_elsewhere_says_whether_it_passed(self, store: Satchel) -> None:
         store.entries.write("review_verdict", {"passed": False, "summary": "kafka is missing"}, task_id="T9")
@@ -400,7 +400,7 @@ class TestWithoutAChoiceOfRun:
     def test_a_briefing_is_recorded_before_main_was_used(self, store: Satchel) -> None:
         store.constraints.add("never log a token")
         store.runs.end("night")
-        first, second = store.brief("developer"), store.brief("developer")
+        first, second = store.brief("developer", agent="ann"), store.brief("developer", agent="ann")
         assert ([item.ref for item in first.items], first.run_id, first.is_recorded) == (["c1"], None, True)
         assert [item.ref for item in second.items] == []
         assert [run.run_id for run in store.runs.list("active")] == ["main"]
@@ -412,7 +412,10 @@ class TestWithoutAChoiceOfRun:
 
     def test_what_was_delivered_in_main_is_not_what_was_in_another_run(self, store: Satchel) -> None:
         store.constraints.add("never log a token")
-        shown = [len(store.brief("developer", run_id=run).items) for run in (None, "main", "*", "night", "night")]
+        shown = [
+            len(store.brief("developer", run_id=run, agent="ann").items)
+            for run in (None, "main", "*", "night", "night")
+        ]
         assert shown == [1, 0, 0, 1, 0]
 
     def test_the_attempts_are_those_of_the_loop_in_main(self, store: Satchel, refs: Refs) -> None:

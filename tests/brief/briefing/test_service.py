@@ -203,34 +203,39 @@ class TestWhatIsDelivered:
         assert refs(ruled.brief("Developer", agent="Ann")) == set()
 
     def test_can_be_repeated_and_then_is_not_new_either(self, ruled: Satchel) -> None:
-        ruled.brief()
-        assert refs(ruled.brief(again=True)) == EVERYTHING
-        assert refs(ruled.brief()) == set()
+        ruled.brief(agent="ann")
+        assert refs(ruled.brief(again=True, agent="ann")) == EVERYTHING
+        assert refs(ruled.brief(agent="ann")) == set()
 
     def test_is_new_once_it_changes(self, ruled: Satchel) -> None:
         ruled.decisions.set("ttl", 1)
-        ruled.brief()
+        ruled.brief(agent="ann")
         ruled.decisions.set("ttl", 2)
-        assert refs(ruled.brief()) == {"d1"}
+        assert refs(ruled.brief(agent="ann")) == {"d1"}
 
     def test_a_package_whose_priority_rises_and_an_error_whose_solution_is_confirmed_are_new(
         self, ruled: Satchel
     ) -> None:
         ruled.packages.save("a spike", content="all of it")
         ruled.patterns.report("TypeError", "x is not callable", solution="call it by name")
-        ruled.brief()
-        assert refs(ruled.brief()) == set()
+        ruled.brief(agent="ann")
+        assert refs(ruled.brief(agent="ann")) == set()
         ruled.packages.set_priority("p1", "critical")
         ruled.patterns.outcome("y1", helped=True)
-        assert refs(ruled.brief()) == {"p1", "x1"}
+        assert refs(ruled.brief(agent="ann")) == {"p1", "x1"}
 
     def test_is_only_what_was_shown(self, ruled: Satchel) -> None:
         for place in range(20):
             ruled.constraints.add(f"{place}: {LONG}")
         seen: list[str] = []
-        while found := [item.ref for item in ruled.brief(budget=200).items]:
+        while found := [item.ref for item in ruled.brief(budget=200, agent="ann").items]:
             seen += found
         assert sorted(seen) == sorted(EVERYTHING | {f"c{place}" for place in range(2, 22)})
+
+    def test_is_repeated_to_those_who_give_no_name(self, ruled: Satchel) -> None:
+        for _ in range(2):
+            briefing = ruled.brief()
+            assert (refs(briefing), briefing.is_recorded) == (EVERYTHING, False)
 
     def test_a_preview_is_no_delivery(self, ruled: Satchel) -> None:
         assert not ruled.brief(preview=True, agent="new").is_recorded
@@ -253,8 +258,9 @@ class TestWhatIsDelivered:
 
     def test_is_recorded_with_its_run(self, ruled: Satchel) -> None:
         ruled.runs.start("day")
-        ruled.brief(run_id="day")
-        assert (refs(ruled.brief(run_id="day")), refs(ruled.brief(run_id="night"))) == (set(), EVERYTHING)
+        ruled.brief(run_id="day", agent="ann")
+        again, other = ruled.brief(run_id="day", agent="ann"), ruled.brief(run_id="night", agent="ann")
+        assert (refs(again), refs(other)) == (set(), EVERYTHING)
 
 
 class TestABusyStore:
@@ -263,12 +269,12 @@ class TestABusyStore:
     def test_held_by_another_connection_keeps_no_briefing_back(self, ruled: Satchel) -> None:
         with closing(apsw.Connection(str(ruled.place.file))) as other:
             other.execute("BEGIN IMMEDIATE")
-            briefing = ruled.brief()
+            briefing = ruled.brief(agent="ann")
             other.execute("ROLLBACK")
         assert (refs(briefing), briefing.is_recorded) == (EVERYTHING, False)
         assert [note.startswith(self.SAID) for note in briefing.notes] == [True]
         assert briefing.notes[0].endswith("The next briefing may repeat it")
-        assert refs(ruled.brief()) == EVERYTHING
+        assert refs(ruled.brief(agent="ann")) == EVERYTHING
 
     def test_or_by_another_thread_either(self, ruled: Satchel) -> None:
         holding, done = threading.Event(), threading.Event()
@@ -281,7 +287,7 @@ class TestABusyStore:
         thread = threading.Thread(target=hold)
         thread.start()
         holding.wait()
-        briefing = ruled.brief()
+        briefing = ruled.brief(agent="ann")
         done.set()
         thread.join()
         assert (refs(briefing), briefing.is_recorded) == (EVERYTHING, False)
@@ -295,6 +301,6 @@ class TestABusyStore:
             raise error("the disk is full", "Make room")
 
         monkeypatch.setattr(deliveries, "record", fail)
-        briefing = ruled.brief()
+        briefing = ruled.brief(agent="ann")
         assert (refs(briefing), briefing.is_recorded) == (EVERYTHING, False)
         assert briefing.notes == (f"{self.SAID}the disk is full. The next briefing may repeat it",)

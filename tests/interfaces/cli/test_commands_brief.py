@@ -68,8 +68,14 @@ def test_standard_output_is_the_briefing_alone(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("briefed")
 def test_what_was_packed_counts_as_delivered(cli: Cli) -> None:
-    assert asked(cli, BRIEF)["is_recorded"]
-    assert "nothing new since your last briefing" in cli("brief")[1]
+    assert asked(cli, BRIEF, "--agent", "tester")["is_recorded"]
+    assert "nothing new since your last briefing" in cli("brief", "--agent", "tester")[1]
+
+
+@pytest.mark.usefixtures("briefed")
+def test_a_person_gets_everything_again(cli: Cli) -> None:
+    first, second = asked(cli, BRIEF), asked(cli, BRIEF)
+    assert (first, first["is_recorded"]) == (second, False)
 
 
 @pytest.mark.usefixtures("briefed")
@@ -123,7 +129,7 @@ class Screen(io.StringIO):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ((), "of 4,000 tokens, left out: nothing\n"),
+        (("--agent", "tester"), "of 4,000 tokens, left out: nothing\n"),
         (("--preview",), "of 4,000 tokens, left out: nothing, not recorded as delivered\n"),
         (("--budget", "50", "--window-used", "0.95"), "left out: 1 package, 2 entries, not recorded as delivered\n"),
     ],

@@ -209,7 +209,7 @@ def test_what_filters_a_list_is_refused_beside_a_run(cli: Cli, given: tuple[str,
 def test_a_text_may_come_from_standard_input(cli: Cli) -> None:
     cli("package", "save", "piped", "--content", "-", stdin=b"one\n two\n")
     status, out, err = cli("package", "show", "p1")
-    assert (status, out, err) == (0, "one\n two\n", "p1 research: piped\n")
+    assert (status, out, err) == (0, "one\n two\n", "p1 research by human: piped\n")
 
 
 def test_a_file_is_shown_as_it_is_now(cli: Cli, folder: Path) -> None:
@@ -225,7 +225,7 @@ def test_what_cannot_be_shown_is_said_and_the_rest_is_shown(cli: Cli) -> None:
     status, out, err = cli("package", "show", "p1", "p2", "p9")
     assert (status, out) == (3, "text\n")
     assert err.splitlines() == [
-        "p2 research: here",
+        "p2 research by human: here",
         "p1: gone.md is not there",
         "p9: there is no package p9 in this project",
     ]
@@ -251,7 +251,7 @@ def test_packages_are_counted_by_priority(cli: Cli) -> None:
     for priority in ("low", "critical", "low"):
         cli("package", "save", "s", "--content", "x", "--priority", priority)
     _, out, err = cli("package", "list", "--limit", "1")
-    assert headings(out) == ["id", "priority", "type", "summary", "bytes", "saved"]
+    assert headings(out) == ["id", "priority", "type", "summary", "bytes", "by", "saved"]
     assert err == "1 of 3 packages (1 critical, 2 low); --offset 1 shows more\n"
 
 

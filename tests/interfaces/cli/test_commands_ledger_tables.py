@@ -138,7 +138,7 @@ def test_a_value_of_several_lines_stays_in_its_column(cli: Cli) -> None:
 
 def test_what_is_the_same_for_all_is_no_column(cli: Cli) -> None:
     cli("decide", "key", "1")
-    assert headings(cli("decisions")[1]) == ["id", "key", "value", "set"]
+    assert headings(cli("decisions")[1]) == ["id", "key", "value", "by", "set"]
 
 
 def test_what_differs_for_one_is_a_column_for_all(cli: Cli) -> None:

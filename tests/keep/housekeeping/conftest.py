@@ -8,7 +8,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.keep import deliveries, projects, runs
-from satchel.keep.deliveries import Receiver
+from satchel.keep.deliveries import Window
 from satchel.keep.kinds import read_ref
 
 Fill = Callable[[Satchel, str], Mapping[str, str]]
@@ -46,7 +46,7 @@ def deliver() -> Deliver:
         with work.engine.write() as transaction:
             project = projects.ensure(transaction, work, work.clock())
             run = runs.choose_for_writing(transaction, work, project.id, None, work.clock())
-            receiver = Receiver(run.id, None, "developer", None, 0)
-            deliveries.record(transaction, receiver, [(kind.number, number, 1)], work.clock())
+            window = Window(project.id, None, 0, None, 0, run.id, None, "developer")
+            deliveries.record(transaction, window, [(kind.number, number, 1)], work.clock())
 
     return hand

@@ -12,7 +12,7 @@ from keep.importing.results import SECOND, Take, of
 from satchel import Satchel
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, past_runs
-from satchel.keep.deliveries import Receiver
+from satchel.keep.deliveries import Window
 
 
 @pytest.mark.usefixtures("report")
@@ -157,8 +157,8 @@ def delivered(satchel: Satchel, role: str = "developer", iteration: int = 0, tas
     with satchel.workplace.engine.read() as transaction:
         run = past_runs.find(transaction, 1, "s1")
         assert run is not None
-        receiver = Receiver(run.number, task, role, None, iteration)
-        return deliveries.delivered(transaction, receiver).get(Kind.PACKAGE.number, {})
+        window = Window(1, None, 0, None, iteration, run.number, task, role)
+        return deliveries.delivered(transaction, window).get(Kind.PACKAGE.number, {})
 
 
 def test_what_was_consumed_was_delivered_as_it_stands(satchel: Satchel, bring: Take, tmp_path: Path, now: int) -> None:

@@ -16,12 +16,12 @@ from satchel.find import search
 from satchel.find.query import Query, parse
 from satchel.find.search import SMALL, Scope
 from satchel.keep import deliveries, projects, runs
-from satchel.keep.deliveries import Receiver
+from satchel.keep.deliveries import window_of
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.loop_scope import LoopScope
-from satchel.keep.names import find_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
+from satchel.keep.sessions.actors import reading
 from satchel.store.transaction import Transaction
 
 _SOURCES: tuple[Callable[[Asked], Source], ...] = (
@@ -78,7 +78,6 @@ class Collected:
     project_id: int | None = None
     run: RunChoice | None = None
     is_run_chosen: bool = False
-    receiver: Receiver | None = None
     gathered: list[Gathered] = field(default_factory=list)
     standing: attempts.Standing | None = None
     words: tuple[str, ...] = ()
@@ -147,12 +146,16 @@ def _collect(collected: Collected, transaction: Transaction, workplace: Workplac
     if project is None:
         collected.notes.append(projects.NOTHING_YET)
         return
-    agent = find_agent(transaction, project.id, request.agent)
+    actor = reading(transaction, workplace, project.id, request.agent)
+    agent = actor.number
     run_of_loop = chosen or runs.find_main(transaction, project.id)
-    receiver = Receiver(run_of_loop.id, request.task_id, request.role, agent, request.iteration)
-    collected.project_id, collected.receiver = project.id, receiver
+    collected.project_id = project.id
     collected.run, collected.is_run_chosen = run_of_loop, chosen is not None
-    got: Mapping[int, Mapping[int, int]] = {} if request.again else deliveries.delivered(transaction, receiver)
+    got: Mapping[int, Mapping[int, int]] = {}
+    if actor.is_named and not request.again:
+        # those who give no name may be several, and each needs all of it
+        window = window_of(project.id, actor, run_of_loop.id, request.task_id, request.role, request.iteration)
+        got = deliveries.delivered(transaction, window)
     query = None if request.query is None else parse(request.query)
     asked = Asked(
         transaction=transaction,

@@ -19,11 +19,12 @@ from satchel.brief.briefing.page import Shown
 from satchel.brief.briefing.records import Briefed, Briefing
 from satchel.brief.briefing.shares import max_packages, shares_of
 from satchel.brief.briefing.zones import zone_of
-from satchel.keep import deliveries
+from satchel.keep import deliveries, events
 from satchel.keep.kinds import KINDS
-from satchel.keep.names import check_agent, check_identifier, ensure_agent
+from satchel.keep.names import check_agent, check_identifier
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import make_main
+from satchel.keep.sessions.actors import acting
 
 MARGIN = 1.3
 """What an estimated count is multiplied by: the estimate's measured error at p95, see :mod:`satchel.base.tokens`."""
@@ -154,19 +155,30 @@ class Briefings:
 
     def _record(self, briefing: Briefing, shown: Sequence[Shown], collected: Collected, request: Request) -> Briefing:
         """Record what a briefing shows as delivered; where that cannot be done soon, say so instead of waiting."""
-        work, receiver = self._workplace, collected.receiver
-        if not shown or receiver is None or collected.project_id is None or work.engine.read_only:
+        work, project, run = self._workplace, collected.project_id, collected.run
+        if not shown or project is None or run is None or work.engine.read_only:
+            return briefing
+        if request.agent is None and work.caller is None:
             return briefing
         try:
             with work.engine.write(_RECORD_WAIT_MS) as transaction:
                 now = work.clock()
-                if request.agent is not None:
-                    number = ensure_agent(transaction, collected.project_id, request.agent, now)[0]
-                    receiver = replace(receiver, agent=number)
-                if collected.run is not None and not collected.run.is_made:
-                    receiver = replace(receiver, run=make_main(transaction, collected.project_id, now).id)
+                actor = acting(transaction, work, project, request.agent, now, task_id=request.task_id)
+                if actor.session is None and not actor.is_named:
+                    return briefing
+                number = run.id if run.is_made else make_main(transaction, project, now).id
+                window = deliveries.window_of(project, actor, number, request.task_id, request.role, request.iteration)
                 said = [item for one in shown for item in (one.candidate, *one.candidate.stands_for)]
-                deliveries.record(transaction, receiver, [(*item.key, item.seq) for item in said], now)
+                deliveries.record(transaction, window, [(*item.key, item.seq) for item in said], now)
+                events.record(
+                    transaction,
+                    project,
+                    events.DELIVERY,
+                    now,
+                    session=actor.session,
+                    agent=actor.number,
+                    details={"moment": "briefing", "items": len(said), "tokens": briefing.tokens},
+                )
         except (Busy, ReadOnly, StoreFull) as error:
             note = f"the delivery was not recorded: {error.problem}. The next briefing may repeat it"
             return replace(briefing, notes=(*briefing.notes, note))

@@ -12,6 +12,7 @@ import click
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.client import Satchel, open_satchel
 from satchel.interfaces.cli import outcome
+from satchel.keep.sessions.caller import COMMAND
 from satchel.store.daily import back_up_when_due
 
 if TYPE_CHECKING:
@@ -59,9 +60,10 @@ def opened(
     agent: str | None = None,
     here: bool = False,
     read_only: bool = False,
+    caller: str = COMMAND,
 ) -> Iterator[Satchel]:
     """Open the store of a command; warnings about the configuration go to stderr."""
-    with open_satchel(db, project, agent, run_id, here=here, read_only=read_only) as satchel:
+    with open_satchel(db, project, agent, run_id, here=here, read_only=read_only, caller=caller) as satchel:
         warn(satchel.config.warnings)
         yield satchel
         done(satchel)

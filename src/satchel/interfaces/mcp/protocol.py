@@ -44,6 +44,7 @@ _META = "io.modelcontextprotocol/"
 REVISION_KEY: Final = _META + "protocolVersion"
 CAPABILITIES_KEY: Final = _META + "clientCapabilities"
 SERVER_INFO_KEY: Final = _META + "serverInfo"
+CLIENT_INFO_KEY: Final = _META + "clientInfo"
 
 _CACHEABLE = frozenset(
     {
@@ -73,6 +74,7 @@ class Server(Generic[ServiceT]):
         resources: the resources, or a callable that lists them at each request.
         templates: addresses with holes, tried in order when no resource has the address.
         prompts: the prompts.
+        meet: told the name and version that a client gives itself.
     """
 
     def __init__(
@@ -86,8 +88,10 @@ class Server(Generic[ServiceT]):
         resources: Sequence[Resource] | Callable[[], Sequence[Resource]] = (),
         templates: Sequence[ResourceTemplate] = (),
         prompts: Sequence[Prompt] = (),
+        meet: Callable[[str | None, str | None], object] | None = None,
     ) -> None:
         self.service = service
+        self._meet = meet
         self._info = {"name": name, "version": version}
         self._registry = registry
         self._instructions = {} if instructions is None else {"instructions": instructions}
@@ -130,6 +134,8 @@ class Server(Generic[ServiceT]):
             RpcError: the request is answered by an error; faults of our own are logged first.
         """
         stateless = revision in STATELESS_REVISIONS
+        if stateless:
+            self._meet_client((request.params.get("_meta") or {}).get(CLIENT_INFO_KEY))
         methods = self._stateless_methods if stateless else self._handshake_methods
         method = methods.get(request.method)
         if method is None:
@@ -149,13 +155,20 @@ class Server(Generic[ServiceT]):
             result = {"ttlMs": 0, "cacheScope": "private", **result}
         return {"resultType": "complete", **result, "_meta": {SERVER_INFO_KEY: self._info}}
 
-    def _initialize(self, _params: Params, revision: str, _call: Call[ServiceT]) -> Result:
+    def _initialize(self, params: Params, revision: str, _call: Call[ServiceT]) -> Result:
+        self._meet_client(params.get("clientInfo"))
         return {
             "protocolVersion": revision,
             "capabilities": self._capabilities,
             "serverInfo": self._info,
             **self._instructions,
         }
+
+    def _meet_client(self, info: object) -> None:
+        """Take in how a client names itself: in its handshake, or since 2026-07-28 in each request."""
+        if self._meet is not None and isinstance(info, dict):
+            name, version = info.get("name"), info.get("version")
+            self._meet(name if isinstance(name, str) else None, version if isinstance(version, str) else None)
 
     def _ping(self, _params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
         return {}

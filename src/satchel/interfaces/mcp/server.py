@@ -60,4 +60,5 @@ def make_server(
             ),
         ),
         prompts=PROMPTS,
+        meet=None if satchel.workplace.caller is None else satchel.workplace.caller.meet,
     )

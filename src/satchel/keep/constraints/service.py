@@ -12,8 +12,9 @@ from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.constraints import updates
 from satchel.keep.constraints.records import DEFAULT_CATEGORY, DEFAULT_PRIORITY, Constraint, ConstraintPage
-from satchel.keep.names import author_number, check_agent
+from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
+from satchel.keep.sessions.actors import acting
 from satchel.keep.texts import check_content
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Constraints(Service):
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
-            author = author_number(transaction, project.id, agent, now)
+            author = acting(transaction, work, project.id, agent, now).number
             similar = updates.notes_on_similar(transaction, project.id, new.text)
             number = updates.insert(transaction, work, project.id, author, new, now)
             return _loaded(transaction, project.id, number, (*new.notes, *similar))
@@ -108,7 +109,7 @@ class Constraints(Service):
                 )
             if not before.active:
                 return replace(before, notes=(_inactive_already(before),))
-            author = author_number(transaction, project.id, agent, now)
+            author = acting(transaction, work, project.id, agent, now).number
             text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
             updates.deactivate(transaction, project.id, number, text, author, now)
             return _loaded(transaction, project.id, number, notes)

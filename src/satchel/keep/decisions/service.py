@@ -27,8 +27,9 @@ from satchel.keep.decisions.records import (
     Value,
 )
 from satchel.keep.decisions.state import Current, State
-from satchel.keep.names import check_agent, ensure_agent
+from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
+from satchel.keep.sessions.actors import acting
 from satchel.store.transaction import Row, Transaction
 
 MAX_BATCH = 200
@@ -117,7 +118,8 @@ class Decisions:
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
-            author = None if agent is None else ensure_agent(transaction, project.id, agent, now)
+            actor = acting(transaction, work, project.id, agent, now)
+            author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
             for place, given in enumerate(prepared):
                 with _placed(place, several):
                     one = updates.upsert(transaction, work, project.id, author, given, now)

@@ -97,12 +97,14 @@ class Writer:
     Attributes:
         agent: None for nobody.
         now: milliseconds UTC.
+        session: None without one.
     """
 
     project_id: int
     run: int
     agent: int | None
     now: int
+    session: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

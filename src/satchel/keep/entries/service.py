@@ -23,8 +23,9 @@ from satchel.keep.entries.records import (
     Writer,
     entry_of,
 )
-from satchel.keep.names import check_identifier, ensure_agent
+from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
+from satchel.keep.sessions.actors import acting
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -99,15 +100,14 @@ class Entries:
         if not 1 <= len(entries) <= MAX_BATCH:
             raise InvalidInput(f"{len(entries)} entries were given", f"Write 1 to {MAX_BATCH} at once")
         prepared = [self._prepare(entry, place, len(entries)) for place, entry in enumerate(entries)]
-        agent = work.agent if agent is None else agent
-        agent = None if agent is None else check_identifier(agent, "agent")
+        agent = check_agent(work, agent)
         run_id = None if run_id is None else runs.check_run_id(run_id)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
-            author, author_name = (None, None) if agent is None else ensure_agent(transaction, project.id, agent, now)
-            writer = Writer(project.id, run.id, author, now)
+            actor = acting(transaction, work, project.id, agent, now, task_id=_last_task(prepared))
+            writer = Writer(project.id, run.id, actor.number, now, actor.session)
             duplicates = {} if self._find_duplicates is None else self._find_duplicates(transaction, writer, prepared)
             kept = {
                 place: _load(transaction, one.entry, (one.note,))
@@ -116,7 +116,7 @@ class Entries:
             }
             places = [place for place in range(len(prepared)) if place not in kept]
             fresh = [prepared[place] for place in places]
-            written = updates.insert(transaction, project.id, run.id, author, fresh, now)
+            written = updates.insert(transaction, writer, fresh)
             followed = {
                 number: self._follow(transaction, writer, number, entry)
                 for (number, _, _), entry in zip(written, fresh, strict=True)
@@ -136,7 +136,7 @@ class Entries:
                 entry.loop_id,
                 entry.file,
                 entry.line,
-                author_name,
+                actor.name,
                 None,
                 now,
                 None,
@@ -229,6 +229,10 @@ class Entries:
         for chosen in {(entry.type, entry.loop_id) for entry in written}:
             doomed = updates.prunable(transaction, project_id, run, limit, chosen)
             updates.delete(transaction, project_id, [number for number, _ in doomed])
+
+
+def _last_task(entries: Sequence[Prepared]) -> str | None:
+    return next((entry.task_id for entry in reversed(entries) if entry.task_id is not None), None)
 
 
 def _load(transaction: Transaction, number: int, notes: tuple[str, ...]) -> Entry:

@@ -18,6 +18,7 @@ from satchel.keep.entries.records import (
     STRUCTURED_TYPES,
     NewEntry,
     Prepared,
+    Writer,
     type_number,
 )
 from satchel.keep.names import check_file, check_identifier
@@ -82,25 +83,19 @@ def _storable(entry_type: str, content: object, limit: int) -> tuple[str, tuple[
 
 _INSERT = """
     INSERT INTO context
-        (uid, seq, project_id, run_id, type, content, task_id, loop_id, file, line, agent_id, created_at)
+        (uid, seq, project_id, run_id, type, content, task_id, loop_id, file, line, agent_id, created_at, session_id)
     VALUES
-        (:uid, :seq, :project, :run, :type, :content, :task, :loop, :file, :line, :agent, :now)
+        (:uid, :seq, :project, :run, :type, :content, :task, :loop, :file, :line, :agent, :now, :session)
 """
 
 
-def insert(
-    transaction: Transaction,
-    project_id: int,
-    run: int,
-    agent: int | None,
-    entries: Sequence[Prepared],
-    now: int,
-) -> list[tuple[int, bytes, int]]:
+def insert(transaction: Transaction, writer: Writer, entries: Sequence[Prepared]) -> list[tuple[int, bytes, int]]:
     """Store entries in order, with their documents and whatever they supersede.
 
     Returns:
         The number, uid and seq of each.
     """
+    project_id, run, agent, now = writer.project_id, writer.run, writer.agent, writer.now
     first = next_seq(transaction, project_id, len(entries))
     kept: list[tuple[int, bytes, int]] = []
     for seq, entry in enumerate(entries, first):
@@ -123,6 +118,7 @@ def insert(
                 "line": entry.line,
                 "agent": agent,
                 "now": now,
+                "session": writer.session,
             },
         )
         if replaced:

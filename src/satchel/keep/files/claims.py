@@ -9,14 +9,18 @@ from typing import NamedTuple
 from satchel.base.clock import iso
 from satchel.base.errors import Conflict
 from satchel.base.paging import KeptPage
+from satchel.keep import events
+from satchel.keep.expiry import end_claims
 from satchel.keep.files import paths
 from satchel.keep.files.presence import is_anything_claimed
 from satchel.keep.files.records import Claim, Claimed, Released
 from satchel.keep.projects import Project, next_seq
+from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Row, Transaction
 
 _COLUMNS = """
-    c.id, c.uid, c.seq, c.path, c.exclusive, a.name, c.worktree, c.reason, c.created_at, c.expires_at, c.agent_id
+    c.id, c.uid, c.seq, c.path, c.exclusive, a.name, c.worktree, c.reason, c.created_at, c.expires_at, c.agent_id,
+    c.session_id
 """
 _JOINED = "file_claims c JOIN agents a ON a.id = c.agent_id"
 _PATHS_PER_STATEMENT = 200
@@ -24,25 +28,32 @@ _SHOWN = 20
 
 
 class Held(NamedTuple):
-    """A claim, and the number of the agent that holds it."""
+    """A claim, and the numbers of the agent and the session that hold it."""
 
     claim: Claim
     agent_id: int
+    session: int | None
+
+    def is_of(self, actor: Actor) -> bool:
+        """Whether an agent holds it: in its session, or by its name where either has no session."""
+        if self.session is not None and actor.session is not None:
+            return self.session == actor.session
+        return actor.number is not None and self.agent_id == actor.number
 
 
 def claims_of_others(
-    transaction: Transaction, project_id: int, agent_id: int | None, files: Sequence[str], now: int
+    transaction: Transaction, project_id: int, actor: Actor, files: Sequence[str], now: int
 ) -> list[Claim]:
     """Return the live claims of others that cover or overlap some paths, in any worktree, the oldest first.
 
     Args:
-        agent_id: whose claims are left out; None leaves out nobody's.
+        actor: whose claims are left out.
         files: canonical paths of files or folders.
         now: milliseconds UTC.
     """
     if not files or not is_anything_claimed(transaction, project_id, now):
         return []
-    return [held.claim for held in overlapping(transaction, project_id, files, now) if held.agent_id != agent_id]
+    return [held.claim for held in overlapping(transaction, project_id, files, now) if not held.is_of(actor)]
 
 
 def overlapping(transaction: Transaction, project_id: int, wanted: Sequence[str], now: int) -> list[Held]:
@@ -53,7 +64,7 @@ def overlapping(transaction: Transaction, project_id: int, wanted: Sequence[str]
         rows = transaction.all(
             f"SELECT {_COLUMNS} FROM {_JOINED} WHERE {condition}", {**values, "project": project_id, "now": now}
         )
-        found |= {row[0]: Held(_claim(row), row[10]) for row in rows}
+        found |= {row[0]: Held(_claim(row), row[10], row[11]) for row in rows}
     return sorted(found.values(), key=lambda held: (held.claim.created_at, held.claim.id))
 
 
@@ -67,23 +78,10 @@ def _overlap(wanted: Iterable[str]) -> tuple[str, dict[str, object]]:
     return f"+c.expires_at > :now AND c.id IN ({ways})", values
 
 
-_KEEP = """
-    INSERT INTO file_claims
-        (uid, seq, project_id, path, agent_id, worktree, exclusive, reason, expires_at, created_at)
-    VALUES
-        (:uid, :seq, :project, :path, :agent, :worktree, :exclusive, :reason, :expires, :now)
-    ON CONFLICT (project_id, path, agent_id, worktree) DO UPDATE
-    SET seq = excluded.seq, exclusive = excluded.exclusive, expires_at = excluded.expires_at,
-        reason = COALESCE(excluded.reason, file_claims.reason)
-    RETURNING id
-"""
-"""Stores a claim, or renews the agent's own on the same path."""
-
-
 def grant(
     transaction: Transaction,
     project_id: int,
-    agent: tuple[int, str],
+    holder: Actor,
     worktree: str | None,
     wanted: Sequence[str],
     reason: str | None,
@@ -92,84 +90,129 @@ def grant(
     *,
     exclusive: bool,
 ) -> Claimed:
-    """Claim paths for an agent, or renew its claims on them: all of them or none.
+    """Claim paths for an agent, or renew the claims of its session on them: all of them or none.
+
+    What is held in a session that is over is taken over, and the notes say so.
 
     Args:
-        agent: its number and name.
+        holder: an agent that has a number.
         worktree: the linked worktree it works in; None is the main one.
         wanted: canonical, each once.
         reason: None keeps that of a claim that is renewed.
 
     Raises:
-        Conflict: another agent holds what overlaps a path in the same worktree, and one of the two is exclusive.
+        Conflict: another holds what overlaps a path in the same worktree, and one of the two is exclusive.
     """
     remove_expired(transaction, now)
-    number, name = agent
     found = overlapping(transaction, project_id, wanted, now)
-    others = [held.claim for held in found if held.agent_id != number]
-    here = [claim for claim in others if claim.worktree == worktree]
-    elsewhere = tuple(claim for claim in others if claim.worktree != worktree)
-    against = [claim for claim in here if exclusive or claim.exclusive]
-    if against:
-        raise _refusal(wanted, against, exclusive=exclusive)
-    own = {held.claim.path for held in found if held.agent_id == number and held.claim.worktree == worktree}
+    others = [held for held in found if not held.is_of(holder)]
+    here = [held for held in others if held.claim.worktree == worktree]
+    elsewhere = tuple(held.claim for held in others if held.claim.worktree != worktree)
+    against = [held for held in here if exclusive or held.claim.exclusive]
+    over = _of_ended_sessions(transaction, against, now)
+    if len(over) < len(against):
+        raise _refusal(wanted, [held.claim for held in against if held not in over], exclusive=exclusive)
+    _remove(transaction, [held.claim.id for held in over])
+    own = {held.claim.path: held for held in found if held.is_of(holder) and held.claim.worktree == worktree}
     first = next_seq(transaction, project_id, len(wanted))
-    values = {
-        "project": project_id,
-        "agent": number,
-        "worktree": worktree or "",
-        "exclusive": int(exclusive),
-        "reason": reason,
-        "expires": expires_at,
-        "now": now,
-    }
-    stored = [
-        transaction.one(_KEEP, {**values, "uid": os.urandom(16), "seq": seq, "path": path})
-        for seq, path in enumerate(wanted, first)
-    ]
-    numbers = [row[0] for row in stored if row is not None]
+    values = {"session": holder.session, "exclusive": int(exclusive), "reason": reason, "expires": expires_at}
+    numbers = []
+    for seq, path in enumerate(wanted, first):
+        renewed = own.get(path)
+        if renewed is None:
+            row = {
+                "uid": os.urandom(16),
+                "seq": seq,
+                "project_id": project_id,
+                "path": path,
+                "agent_id": holder.number,
+                "session_id": holder.session,
+                "worktree": worktree or "",
+                "exclusive": int(exclusive),
+                "reason": reason,
+                "expires_at": expires_at,
+                "created_at": now,
+            }
+            numbers.append(transaction.add("file_claims", row))
+        else:
+            numbers.append(renewed.claim.id)
+            transaction.execute(
+                """
+                UPDATE file_claims SET seq = :seq, exclusive = :exclusive, expires_at = :expires,
+                    reason = COALESCE(:reason, reason), session_id = COALESCE(:session, session_id)
+                WHERE id = :id
+                """,
+                {**values, "seq": seq, "id": renewed.claim.id},
+            )
     rows = transaction.all(f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.id IN ({', '.join(map(str, numbers))})")
     kept = {row[0]: _claim(row) for row in rows}
     return Claimed(
-        agent=name,
+        agent=holder.name or "",
         claims=tuple(kept[claim] for claim in numbers),
         renewed=tuple(path for path in wanted if path in own),
         elsewhere=elsewhere,
-        shared=tuple(here),
-        notes=_warnings(elsewhere),
+        shared=tuple(held.claim for held in here if held not in over),
+        notes=(
+            *(f"{held.claim.path} is taken over from {held.claim.agent}, whose session is over" for held in over),
+            *(
+                f"{held.claim.path} is held in your session already, by {held.claim.agent}"
+                for held in found
+                if held.is_of(holder) and held.agent_id != holder.number
+            ),
+            *_warnings(elsewhere),
+        ),
     )
+
+
+def _of_ended_sessions(transaction: Transaction, claims: Sequence[Held], now: int) -> list[Held]:
+    """Return those of some claims that are held in sessions that are over."""
+    sessions = {held.session for held in claims if held.session is not None}
+    if not sessions:
+        return []
+    from satchel.keep.sessions import joining
+
+    listed = ", ".join(map(str, sessions))
+    found = joining.load(transaction, f"s.id IN ({listed})", {})
+    over = sessions - {one.state.id for one in found if not joining.is_gone(one, now)}
+    return [held for held in claims if held.session in over]
 
 
 def remove_expired(transaction: Transaction, now: int) -> None:
     """Remove every claim that has ended, so that what is claimed again starts as a new claim."""
-    transaction.execute("DELETE FROM file_claims WHERE expires_at <= :now", {"now": now})
+    rows = transaction.all("SELECT id FROM file_claims WHERE expires_at <= :now", {"now": now})
+    if rows:
+        end_claims(transaction, [row[0] for row in rows], events.EXPIRY, now)
+
+
+def _remove(transaction: Transaction, numbers: Sequence[int]) -> None:
+    transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": number} for number in numbers])
 
 
 def release(
     transaction: Transaction,
     project_id: int,
-    agent: tuple[int, str],
+    holder: Actor,
     worktree: str | None,
     wanted: Sequence[str] | None,
     now: int,
 ) -> Released:
-    """End claims of an agent in a worktree.
+    """End claims of an agent, or of its session, in a worktree.
 
     Args:
         wanted: the paths as they were claimed, each once; None ends all of them.
     """
     remove_expired(transaction, now)
-    number, name = agent
-    own: dict[str, int] = dict(
-        transaction.all(
-            "SELECT path, id FROM file_claims WHERE agent_id = :agent AND project_id = :project "
-            "AND worktree = :worktree ORDER BY path",
-            {"agent": number, "project": project_id, "worktree": worktree or ""},
-        )
+    rows = transaction.all(
+        f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.project_id = :project AND c.worktree = :worktree "
+        "AND (c.agent_id = :agent OR c.session_id = :session) ORDER BY c.path",
+        {"agent": holder.number, "session": holder.session, "project": project_id, "worktree": worktree or ""},
     )
+    held = [Held(_claim(row), row[10], row[11]) for row in rows]
+    own = {one.claim.path: one.claim.id for one in held if one.is_of(holder)}
     released = tuple(path for path in (own if wanted is None else wanted) if path in own)
-    transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": own[path]} for path in released])
-    return Released(name, released, tuple(path for path in wanted or () if path not in own))
+    if released:
+        end_claims(transaction, [own[path] for path in released], events.RELEASE, now)
+    return Released(holder.name or "", released, tuple(path for path in wanted or () if path not in own))
 
 
 def listed(

@@ -14,6 +14,7 @@ from satchel.keep.files import changes, claims
 from satchel.keep.files.paths import check_path, is_folder
 from satchel.keep.files.records import CHANGES, Claim, Claimed, FileChange, FileChangePage, FileLock, Released
 from satchel.keep.projects import Service
+from satchel.keep.sessions.actors import acting, acting_named, reading
 from satchel.keep.texts import check_content
 
 MAX_PATHS = 100
@@ -65,9 +66,7 @@ class Files(Service):
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
-            author, author_name = (
-                (None, None) if agent is None else names.ensure_agent(transaction, project.id, agent, now)
-            )
+            actor = acting(transaction, work, project.id, agent, now)
             layer_id, layer_name = (
                 (None, None) if layer is None else names.ensure_layer(transaction, work, project.id, layer, now)
             )
@@ -75,7 +74,7 @@ class Files(Service):
                 project.id,
                 path,
                 number,
-                author,
+                actor.number,
                 work.worktree,
                 layer_id,
                 None if text is None else text.text,
@@ -90,7 +89,7 @@ class Files(Service):
             seq,
             path,
             CHANGES[number - 1],
-            author_name,
+            actor.name,
             work.worktree,
             layer_name,
             new.description,
@@ -144,14 +143,15 @@ class Files(Service):
             raise InvalidInput(f"exclusive {exclusive!r} is neither true nor false", "Give true or false")
         minutes = work.claim_minutes if minutes is None else _check_minutes(minutes)
         reason, notes = (None, ()) if reason is None else _check_reason(reason, work.max_content_bytes)
-        name = names.acting_agent(work, agent, "claiming files")
+        name = names.needed_agent(work, agent, "claiming files")
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
+            actor, _, _ = acting_named(transaction, work, project.id, name, now, "claiming files")
             claimed = claims.grant(
                 transaction,
                 project.id,
-                names.ensure_agent(transaction, project.id, name, now),
+                actor,
                 work.worktree,
                 wanted,
                 reason,
@@ -174,14 +174,16 @@ class Files(Service):
         """
         work = self._workplace
         wanted = None if paths is None else self._check_paths(paths)
-        name = names.acting_agent(work, agent, "releasing files")
+        name = names.needed_agent(work, agent, "releasing files")
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
-            number = None if project is None else names.find_agent(transaction, project.id, name)
-            if project is None or number is None or number == -1:
+            if project is None:
+                return Released(name or "", (), wanted or ())
+            now = work.clock()
+            if name is not None and names.find_agent(transaction, project.id, name) == -1:
                 return Released(name, (), wanted or ())
-            holder = names.ensure_agent(transaction, project.id, name, work.clock())
-            return claims.release(transaction, project.id, holder, work.worktree, wanted, work.clock())
+            holder, _, _ = acting_named(transaction, work, project.id, name, now, "releasing files")
+            return claims.release(transaction, project.id, holder, work.worktree, wanted, now)
 
     def claims(
         self, *, author: str | None = None, path: str | None = None, limit: int = DEFAULT_LIMIT, offset: int = 0
@@ -236,27 +238,27 @@ class Files(Service):
             project = projects.find(transaction, work)
             if project is None:
                 return FileLock(path, agent, False, None, (), (), (), ())
-            number = names.find_agent(transaction, project.id, agent)
+            actor = reading(transaction, work, project.id, agent)
             held = claims.overlapping(transaction, project.id, [path], now)
             recent: tuple[FileChange, ...] = ()
             last = None
             if window:
                 recent, last = changes.by_others(
-                    transaction, project.id, number, path, work.worktree, now - window, now, MAX_RECENT
+                    transaction, project.id, actor.number, path, work.worktree, now - window, now, MAX_RECENT
                 )
-        others = [claim for claim, holder in held if holder != number]
+        others = [one.claim for one in held if not one.is_of(actor)]
         here = tuple(claim for claim in others if claim.worktree == work.worktree)
         ends = [claim.expires_at for claim in here if claim.exclusive]
         if last is not None:
             ends.append(last + window)
         return FileLock(
             path,
-            agent,
+            actor.name or agent,
             locked=bool(ends),
             until=max(ends, default=None),
             claims=here,
             elsewhere=tuple(claim for claim in others if claim.worktree != work.worktree),
-            own=tuple(claim for claim, holder in held if holder == number),
+            own=tuple(one.claim for one in held if one.is_of(actor)),
             recent=recent,
         )
 

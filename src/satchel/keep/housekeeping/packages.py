@@ -7,8 +7,8 @@ from satchel.store.transaction import Transaction
 
 _GONE = " OR ".join(f"(kind = {kind.number} AND item_id NOT IN (SELECT id FROM {kind.table}))" for kind in Kind)
 _OF_OTHERS = " UNION ALL ".join(
-    f"SELECT 1 FROM deliveries d JOIN runs r ON r.id = d.run_id JOIN {kind.table} t ON t.id = d.item_id "
-    f"WHERE d.kind = {kind.number} AND t.project_id <> r.project_id"
+    f"SELECT 1 FROM deliveries d JOIN windows w ON w.id = d.window_id JOIN {kind.table} t ON t.id = d.item_id "
+    f"WHERE d.kind = {kind.number} AND t.project_id <> w.project_id"
     for kind in Kind
 )
 

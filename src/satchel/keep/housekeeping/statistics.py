@@ -146,7 +146,7 @@ def count_up(transaction: Transaction, file: Path, project: Project | None, now:
         ),
         strategies=of_kind[Kind.STRATEGY],
         deliveries=count(
-            "SELECT count(*) FROM deliveries d JOIN runs r ON r.id = d.run_id WHERE r.project_id = :project"
+            "SELECT count(*) FROM deliveries d JOIN windows w ON w.id = d.window_id WHERE w.project_id = :project"
         ),
         conversations=conversations,
         turns=turns,

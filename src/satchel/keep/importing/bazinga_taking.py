@@ -12,7 +12,7 @@ from satchel.base.text import fold, shortened
 from satchel.base.vocabulary import MAIN_RUN, PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, names, past_runs, runs
-from satchel.keep.deliveries import Receiver
+from satchel.keep.deliveries import Window
 from satchel.keep.importing.bazinga_records import (
     BazingaStore,
     ForeignDelivery,
@@ -72,7 +72,7 @@ class BazingaTaking(Taking):
         self._fixes: set[tuple[str, str | None]] = set()
         self._insights: set[tuple[str, str]] = set()
         self._handed: set[bytes] = set()
-        self._got: dict[Receiver, dict[int, int]] = {}
+        self._got: dict[Window, dict[int, int]] = {}
 
     def steps(self) -> Sequence[Step]:
         """Prepare everything, and return what is taken, in order."""
@@ -354,14 +354,14 @@ class BazingaTaking(Taking):
         self._handed.add(one.uid)
         if run is None or package is None:
             return ADDED
-        receiver = Receiver(run, *one.content, None, one.source.iteration)
-        if receiver not in self._got:
-            self._got[receiver] = deliveries.delivered(self.transaction, receiver).get(Kind.PACKAGE.number, {})
-        if package in self._got[receiver]:
+        window = Window(self.project, None, 0, None, one.source.iteration, run, *one.content)
+        if window not in self._got:
+            self._got[window] = deliveries.delivered(self.transaction, window).get(Kind.PACKAGE.number, {})
+        if package in self._got[window]:
             return PRESENT
         if self.write:
             current = package_writing.load(self.transaction, self.project, package)
             assert current is not None
             item = (Kind.PACKAGE.number, package, current.seq)
-            deliveries.record(self.transaction, receiver, [item], one.source.consumed_at)
+            deliveries.record(self.transaction, window, [item], one.source.consumed_at)
         return ADDED

@@ -16,6 +16,7 @@ from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 from satchel.keep.messages.updates import Draft, Unread
 from satchel.keep.messages.visibility import Reader
 from satchel.keep.projects import Service
+from satchel.keep.sessions.actors import acting_named, reader_name
 from satchel.keep.texts import check_content
 from satchel.store.transaction import Transaction
 
@@ -65,7 +66,7 @@ class Messages(Service):
             NotFound: there is no message to reply to.
         """
         work = self._workplace
-        sender = names.acting_agent(work, agent, "sending a message")
+        sender = names.needed_agent(work, agent, "sending a message")
         addressee = None if to is None else names.check_identifier(to, "to")
         kind, rank = queries.type_number(type), priority_number(priority)
         answered = None if reply_to is None else Kind.MESSAGE.number_of(reply_to)
@@ -74,7 +75,7 @@ class Messages(Service):
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
-            sender_id, _ = names.ensure_agent(transaction, project.id, sender, now)
+            _, sender_id, _ = acting_named(transaction, work, project.id, sender, now, "sending a message")
             to_id, thread = None, None
             if answered is not None:
                 to_id, thread = _answered(transaction, project.id, answered, sender_id, now, is_named=to is not None)
@@ -103,7 +104,9 @@ class Messages(Service):
         """
         from satchel.keep import lists
 
-        name = names.acting_agent(self._workplace, agent, "reading messages")
+        name = reader_name(self._workplace, agent)
+        if name is None:
+            raise names.no_agent("reading messages")
         return lists.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
 
     def mark_read(
@@ -123,13 +126,15 @@ class Messages(Service):
             InvalidInput: no ids are given, or both, or something that is no id; or it is not said who has read them.
         """
         work = self._workplace
-        name = names.acting_agent(work, agent, "marking messages as read")
+        name = names.needed_agent(work, agent, "marking messages as read")
         numbers = _check_refs(refs, everything=everything)
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
             if project is None:
-                return MarkedRead(name, (), (), tuple(map(Kind.MESSAGE.ref, numbers or ())), (), 0)
+                return MarkedRead(name or "", (), (), tuple(map(Kind.MESSAGE.ref, numbers or ())), (), 0)
             now = work.clock()
+            if name is None:
+                _, _, name = acting_named(transaction, work, project.id, None, now, "marking messages as read")
             reader, name = visibility.find_reader(transaction, project.id, name, now)
             seen = visibility.find_unread(transaction, reader, numbers)
             unread = [message for message in seen.values() if message is not None]

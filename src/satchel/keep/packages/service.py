@@ -11,7 +11,7 @@ from satchel.base.paging import check_whole
 from satchel.base.vocabulary import PRIORITIES, priority_number
 from satchel.find.kind import Kind
 from satchel.keep import projects, runs
-from satchel.keep.names import author_number, check_agent
+from satchel.keep.names import check_agent
 from satchel.keep.packages import contents, updates
 from satchel.keep.packages.records import (
     DEFAULT_PRIORITY,
@@ -23,6 +23,7 @@ from satchel.keep.packages.records import (
     priority_after,
 )
 from satchel.keep.projects import Service
+from satchel.keep.sessions.actors import acting
 
 if TYPE_CHECKING:
     from satchel.keep.packages.queries import PackageFilters
@@ -88,7 +89,7 @@ class Packages(Service):
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             if old is not None:
                 updates.check_superseded(transaction, project.id, run, old)
-            author = author_number(transaction, project.id, agent, now)
+            author = acting(transaction, work, project.id, agent, now).number
             number = updates.insert(transaction, project.id, run.id, author, new, now)
             if old is not None:
                 updates.set_superseded(transaction, project.id, [old], number, now)

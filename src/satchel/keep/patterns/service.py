@@ -12,7 +12,7 @@ from satchel.base.text import shortened
 from satchel.find.kind import Kind
 from satchel.keep import expiry, projects, runs
 from satchel.keep.loop_scope import LoopScope
-from satchel.keep.names import author_number, check_agent, check_identifier
+from satchel.keep.names import check_agent, check_identifier
 from satchel.keep.patterns import loops, updates
 from satchel.keep.patterns.preparing import prepare
 from satchel.keep.patterns.records import (
@@ -24,6 +24,7 @@ from satchel.keep.patterns.records import (
     solution_number,
 )
 from satchel.keep.projects import Service
+from satchel.keep.sessions.actors import acting
 from satchel.keep.texts import check_content
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Patterns(Service):
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
-            author = author_number(transaction, project.id, agent, now)
+            author = acting(transaction, work, project.id, agent, now).number
             number, is_new = updates.meet(transaction, project.id, new, now)
             recorded, is_changed = None, is_new
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
@@ -139,7 +140,7 @@ class Patterns(Service):
             known = None if project is None else updates.load(transaction, project.id, key, now)
             if project is None or known is None:
                 raise _no_pattern(key)
-            author = author_number(transaction, project.id, agent, now)
+            author = acting(transaction, work, project.id, agent, now).number
             number, is_new, notes = updates.solve(transaction, project.id, known.id, fix, author, now)
             if is_new:
                 updates.index(transaction, project.id, known.id, is_new=False)
@@ -178,7 +179,7 @@ class Patterns(Service):
             if project is None:
                 raise _no_pattern(key) if is_of_error else updates.no_solution(key)
             number = _meant(updates.load(transaction, project.id, key, now), key) if is_of_error else key
-            author = author_number(transaction, project.id, agent, now)
+            author = acting(transaction, work, project.id, agent, now).number
             pattern, is_news = updates.hear(transaction, project.id, number, author, now, helped=helped)
             if helped:
                 loops.settle_of(transaction, project.id, pattern, number, author)

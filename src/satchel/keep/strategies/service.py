@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Unpack
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.find.kind import Kind
 from satchel.keep import projects
-from satchel.keep.names import author_number, check_agent
+from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
+from satchel.keep.sessions.actors import acting
 from satchel.keep.strategies import updates
 from satchel.keep.strategies.records import Strategy, StrategyPage
 
@@ -50,7 +51,7 @@ class Strategies(Service):
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
-            author = author_number(transaction, project.id, agent, now)
+            author = acting(transaction, work, project.id, agent, now).number
             similar = updates.notes_on_similar(transaction, project.id, new.insight)
             number = updates.insert(transaction, project.id, author, new, now)
             saved = updates.load(transaction, project.id, number, notes=(*new.notes, *similar))

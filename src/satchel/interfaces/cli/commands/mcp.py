@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from satchel.interfaces.cli.common import agent_option, opened, run_option, show_json, store_options
+from satchel.keep.sessions.caller import SERVER
 from satchel.store.daily import daily_backups
 
 
@@ -48,7 +49,7 @@ def command(
         show_json({"tools": Registry(ALL_TOOLS, chosen, read_only=read_only).listing()})
         return
     with (
-        opened(db, project, run_id=run_id, agent=agent, read_only=read_only) as satchel,
+        opened(db, project, run_id=run_id, agent=agent, read_only=read_only, caller=SERVER) as satchel,
         daily_backups(satchel.workplace.engine),
     ):
         serve_stdio(make_server(satchel, chosen, read_only=read_only))

@@ -1,0 +1,78 @@
+"""Events: what happened in a project and stands nowhere else, for those who look back; kept 90 days."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from satchel.base.clock import DAY_MS
+from satchel.find.kind import Kind
+from satchel.store.transaction import Transaction
+
+KINDS = (
+    "delivery",
+    "refusal",
+    "release",
+    "expiry",
+    "retraction",
+    "acceptance",
+    "confidence",
+    "session_started",
+    "session_ended",
+    "hook_failed",
+)
+"""The kinds of events; the number of one in the table is its place here, from 1."""
+
+DELIVERY, REFUSAL, RELEASE, EXPIRY, RETRACTION, ACCEPTANCE, CONFIDENCE, SESSION_STARTED, SESSION_ENDED, HOOK_FAILED = (
+    range(1, len(KINDS) + 1)
+)
+
+KEPT_DAYS = 90
+
+
+def record(
+    transaction: Transaction,
+    project_id: int,
+    kind: int,
+    now: int,
+    *,
+    session: int | None = None,
+    agent: int | None = None,
+    item: tuple[Kind, int] | None = None,
+    details: Mapping[str, object] | None = None,
+) -> None:
+    """Record that something happened.
+
+    Args:
+        kind: one of the numbers above.
+        now: milliseconds UTC.
+        session, agent: in which session, and by whom.
+        item: what it happened to: its kind and number.
+        details: a few plain values, kept as JSON.
+    """
+    transaction.add(
+        "events",
+        {
+            "project_id": project_id,
+            "session_id": session,
+            "agent_id": agent,
+            "kind": kind,
+            "item_kind": None if item is None else item[0].number,
+            "item_id": None if item is None else item[1],
+            "details": None if details is None else json.dumps(details, ensure_ascii=False, separators=(",", ":")),
+            "created_at": now,
+        },
+    )
+
+
+def sweep(transaction: Transaction, now: int, most: int) -> int:
+    """Remove events that are older than :data:`KEPT_DAYS`, and return how many those were.
+
+    Args:
+        most: how many to remove at most.
+    """
+    return transaction.execute(
+        "DELETE FROM events WHERE seq IN "
+        "(SELECT seq FROM events WHERE created_at <= :before ORDER BY created_at LIMIT :most)",
+        {"before": now - KEPT_DAYS * DAY_MS, "most": most},
+    )

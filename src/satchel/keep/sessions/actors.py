@@ -1,0 +1,128 @@
+"""Who acts in a call: the agent it names, else the one of its session, else a person, else nobody."""
+
+from __future__ import annotations
+
+from satchel.keep import projects
+from satchel.keep.names import check_agent, ensure_agent, find_agent, no_agent
+from satchel.keep.projects import Workplace
+from satchel.keep.sessions.caller import COMMAND, Caller, State
+from satchel.keep.sessions.records import Actor
+from satchel.store.transaction import Transaction
+
+HUMAN = "human"
+"""The name of a person at a terminal."""
+
+UNNAMED = "agent"
+"""What the names of agents begin with whose client is unknown."""
+
+
+def acting(
+    transaction: Transaction,
+    workplace: Workplace,
+    project_id: int,
+    agent: str | None,
+    now: int,
+    *,
+    task_id: str | None = None,
+) -> Actor:
+    """Return who writes, recorded on first use, with its session.
+
+    Args:
+        agent: the name that was chosen, by the call or for all calls; None for none.
+        now: milliseconds UTC.
+        task_id: the task that the call names: what the session is at.
+    """
+    caller = workplace.caller
+    state = None if caller is None else caller.ensure(transaction, workplace, project_id, now)
+    if agent is not None:
+        number, name = ensure_agent(transaction, project_id, agent, now)
+    elif state is not None:
+        from satchel.keep.sessions import updates
+
+        state, number, name = updates.name_unnamed(transaction, project_id, state, now)
+    elif caller is not None and is_person(caller):
+        number, name = ensure_agent(transaction, project_id, HUMAN, now)
+        return Actor(number, name)
+    else:
+        return Actor()
+    if state is None:
+        return Actor(number, name, None, is_named=True)
+    changes: dict[str, object] = {}
+    if state.agent is None:
+        changes["agent_id"] = number
+    if task_id is not None and task_id != state.task_id:
+        changes["task_id"] = task_id
+    if changes:
+        from satchel.keep.sessions import updates
+
+        updates.change(transaction, state.id, changes)
+        state = state._replace(agent=state.agent or number, task_id=task_id or state.task_id)
+    assert caller is not None
+    caller.remember(transaction, project_id, state)
+    return _actor(number, name, state, is_named=agent is not None)
+
+
+def acting_named(
+    transaction: Transaction, workplace: Workplace, project_id: int, agent: str | None, now: int, doing: str
+) -> tuple[Actor, int, str]:
+    """Return who writes as :func:`acting` does, with the number and name that there must be.
+
+    Args:
+        doing: what needs an agent, as in "claiming files".
+
+    Raises:
+        InvalidInput: the caller has no name.
+    """
+    actor = acting(transaction, workplace, project_id, agent, now)
+    if actor.number is None or actor.name is None:
+        raise no_agent(doing)
+    return actor, actor.number, actor.name
+
+
+def reader_name(workplace: Workplace, agent: str | None) -> str | None:
+    """Return the name of the agent that reads: the one named, else the default, else the one of its session, or None.
+
+    Raises:
+        InvalidInput: it is no name.
+    """
+    chosen, caller = check_agent(workplace, agent), workplace.caller
+    if chosen is not None or caller is None:
+        return chosen
+    with workplace.engine.read() as transaction:
+        project = projects.find(transaction, workplace)
+        actor = Actor() if project is None else reading(transaction, workplace, project.id, None)
+    if actor.name is not None or not caller.may_make():
+        return actor.name or (HUMAN if is_person(caller) else None)
+    # its name is settled by its first write
+    return caller.client.name if caller.client is not None else UNNAMED
+
+
+def reading(transaction: Transaction, workplace: Workplace, project_id: int, agent: str | None) -> Actor:
+    """Return who reads, with its session; nothing is recorded.
+
+    Args:
+        agent: as for :func:`acting`.
+    """
+    caller = workplace.caller
+    state = None if caller is None else caller.find(transaction, project_id)
+    if agent is not None:
+        number, name = find_agent(transaction, project_id, agent), agent
+    elif state is not None and state.unnamed is not None:
+        row = transaction.one("SELECT name FROM agents WHERE id = :id", {"id": state.unnamed})
+        number, name = state.unnamed, "" if row is None else row[0]
+    elif state is None and caller is not None and is_person(caller):
+        return Actor(find_agent(transaction, project_id, HUMAN), HUMAN)
+    else:
+        return Actor() if state is None else _actor(None, None, state, is_named=False)
+    return _actor(number, name, state, is_named=agent is not None)
+
+
+def is_person(caller: Caller) -> bool:
+    """Whether a caller that has no session is a person: at a terminal, not inside a client."""
+    return caller.kind == COMMAND and not caller.is_in_client and not caller.notes
+
+
+def _actor(number: int | None, name: str | None, state: State | None, *, is_named: bool) -> Actor:
+    if state is None:
+        return Actor(number, name, None, is_named)
+    return Actor(number, name, state.id, is_named, state.window)

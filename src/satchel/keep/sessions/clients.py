@@ -1,0 +1,75 @@
+"""The clients that are known: how they name themselves, and which variables their sessions leave."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A program in which agents work.
+
+    Attributes:
+        name: ours for it, which the names of its agents begin with.
+        prefixes: what ``clientInfo.name`` of MCP begins with, and the name of its program.
+        id_variable: the variable with the id of its session, in its servers or in the commands it runs.
+        markers: variables that the commands it runs see.
+    """
+
+    name: str
+    prefixes: tuple[str, ...]
+    id_variable: str | None = None
+    markers: tuple[str, ...] = ()
+
+
+CLIENTS = (
+    Client("claude", ("claude",), "CLAUDE_CODE_SESSION_ID", ("CLAUDECODE",)),
+    Client("codex", ("codex",), "CODEX_THREAD_ID", ("CODEX_SANDBOX",)),
+    Client("gemini", ("gemini",), "GEMINI_SESSION_ID", ("GEMINI_CLI",)),
+    Client("qwen", ("qwen",), None, ("QWEN_CODE",)),
+    Client("copilot", ("copilot", "github-copilot"), None, ("COPILOT_CLI",)),
+    Client("opencode", ("opencode",), None, ("OPENCODE",)),
+    Client("cursor", ("cursor",), None, ("CURSOR_AGENT",)),
+    Client("vscode", ("visual studio code", "visual-studio-code", "vscode")),
+)
+
+MAX_ID_CHARS = 200
+_MAX_NAME_CHARS = 20
+
+
+def client_named(name: str | None) -> Client | None:
+    """Return the client that calls itself by a name; an unknown one is named after what it says; None for no name."""
+    if name is None:
+        return None
+    folded = name.strip().lower()
+    known = next((one for one in CLIENTS if folded.startswith(one.prefixes)), None)
+    short = re.sub(r"[^a-z0-9]+", "-", re.sub(r"[- ]?(?:mcp[- ]?)?client\b.*", "", folded)).strip("-")
+    return known or (Client(short[:_MAX_NAME_CHARS].rstrip("-"), ()) if short else None)
+
+
+def host_id(client: Client | None, environ: Mapping[str, str]) -> str | None:
+    """Return the id that a client gave its session, from the variable that is its own; None where there is none."""
+    variable = None if client is None else client.id_variable
+    return None if variable is None else check_host_id(environ.get(variable))
+
+
+def check_host_id(value: str | None) -> str | None:
+    """Return an id of a session as it is kept; a very long one by its hash, and None for none."""
+    if not value or not value.strip():
+        return None
+    if len(value) <= MAX_ID_CHARS and value.isprintable():
+        return value
+    from hashlib import sha256
+
+    return f"sha256:{sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def clients_around(environ: Mapping[str, str]) -> tuple[Client, ...]:
+    """Return the clients whose variables a command sees: those in whose sessions it may run."""
+    return tuple(
+        one
+        for one in CLIENTS
+        if any(environ.get(variable) for variable in (one.id_variable, *one.markers) if variable is not None)
+    )

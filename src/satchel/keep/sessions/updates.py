@@ -1,0 +1,205 @@
+"""Making and changing sessions, in the transaction of the call that they belong to."""
+
+from __future__ import annotations
+
+import os
+
+from satchel.base import processes
+from satchel.base.clock import DAY_MS
+from satchel.base.git_head import read_head
+from satchel.base.processes import Process
+from satchel.keep import events
+from satchel.keep.names import ensure_agent
+from satchel.keep.projects import Workplace
+from satchel.keep.sessions import joining
+from satchel.keep.sessions.actors import UNNAMED
+from satchel.keep.sessions.caller import SERVER, Caller, State
+from satchel.keep.sessions.clients import clients_around, host_id
+from satchel.keep.sessions.joining import Found
+from satchel.store.transaction import Transaction
+
+KEPT_DAYS = 90
+"""A session is forgotten so long after it was last seen."""
+
+_INHERITED_DAYS = 14
+_LOOKED_AT = 20
+_LEAST_HASH_CHARS = 4
+
+
+def start(transaction: Transaction, workplace: Workplace, project_id: int, caller: Caller, now: int) -> State:
+    """Make the session of a caller, and let it go on from one that is over, where there is one."""
+    client, identity = caller.client, caller.host_id
+    if caller.kind != SERVER:
+        # a command knows its client by the variables it was given: the one with an id before one without
+        around = sorted(clients_around(caller.environ), key=lambda one: host_id(one, caller.environ) is None)
+        client = around[0] if around else None
+        identity = host_id(client, caller.environ)
+    branch, commit = read_head(workplace.files_root)
+    process = processes.find_client()
+    server = processes.find(os.getpid()) if caller.kind == SERVER else None
+    agent = None
+    if workplace.agent is not None:
+        agent = ensure_agent(transaction, project_id, workplace.agent, now, acts=False)[0]
+    before = _predecessor(transaction, workplace, project_id, None if client is None else client.name, agent, now)
+    uid = os.urandom(16)
+    number = transaction.add(
+        "sessions",
+        {
+            "uid": uid,
+            "project_id": project_id,
+            "client": None if client is None else client.name,
+            "version": None if caller.version is None else caller.version[:100],
+            "agent_id": agent,
+            "is_chosen": int(agent is not None),
+            "predecessor_id": None if before is None else before.state.id,
+            "worktree": workplace.worktree or "",
+            "branch": branch,
+            "commit_id": commit,
+            **_processes(process, server),
+            "seen_at": now,
+            "created_at": now,
+        },
+    )
+    if client is not None and identity is not None:
+        add_host_id(transaction, number, client.name, identity)
+    state = State(
+        number,
+        uid,
+        None if client is None else client.name,
+        agent,
+        agent is not None,
+        None,
+        None,
+        None,
+        None if before is None else before.state.id,
+        1,
+        now,
+        now,
+    )
+    if before is not None:
+        state = _inherit(transaction, project_id, state, before, now)
+    events.record(transaction, project_id, events.SESSION_STARTED, now, session=number)
+    _remove_old(transaction, now)
+    return state
+
+
+def touch(transaction: Transaction, workplace: Workplace, state: State, caller: Caller, now: int) -> State:
+    """Record that a session was seen, where it stands, and in which processes it runs."""
+    branch, commit = read_head(workplace.files_root)
+    changes: dict[str, object] = {"seen_at": now, "branch": branch, "commit_id": commit}
+    if caller.kind == SERVER:
+        changes |= _processes(processes.find_client(), processes.find(os.getpid())) | {"ended_at": None}
+        if state.client is None and caller.client is not None:
+            changes["client"] = caller.client.name
+            state = state._replace(client=caller.client.name)
+        if caller.client is not None and caller.host_id is not None:
+            add_host_id(transaction, state.id, caller.client.name, caller.host_id)
+    change(transaction, state.id, changes)
+    return state._replace(seen_at=now)
+
+
+def change(transaction: Transaction, session: int, columns: dict[str, object]) -> None:
+    """Change columns of a session."""
+    assigned = ", ".join(f"{name} = :{name}" for name in columns)
+    transaction.execute(f"UPDATE sessions SET {assigned} WHERE id = :id", {**columns, "id": session})
+
+
+def add_host_id(transaction: Transaction, session: int, client: str, identity: str) -> None:
+    """Record what a client calls a session; a session may have several such ids."""
+    transaction.execute(
+        "INSERT OR IGNORE INTO session_hosts (host_id, session_id, client) VALUES (:identity, :session, :client)",
+        {"identity": identity, "session": session, "client": client},
+    )
+
+
+def name_unnamed(transaction: Transaction, project_id: int, state: State, now: int) -> tuple[State, int, str]:
+    """Return who calls in a session without a name: the agent that was chosen for it, else one named after it."""
+    known = state.agent if state.is_chosen else state.unnamed
+    if known is not None:
+        row = transaction.one("SELECT name FROM agents WHERE id = :id", {"id": known})
+        if row is not None:
+            return state, known, row[0]
+    digits = state.uid.hex()
+    for length in range(_LEAST_HASH_CHARS, len(digits) + 1):
+        name = f"{state.client or UNNAMED}-{digits[:length]}"
+        taken = transaction.one(
+            "SELECT 1 FROM agents WHERE project_id = :project AND folded = :name", {"project": project_id, "name": name}
+        )
+        if taken is None:
+            break
+    number, name = ensure_agent(transaction, project_id, name, now)
+    changes: dict[str, object] = {"unnamed_id": number}
+    if state.agent is None:
+        changes["agent_id"] = number
+    change(transaction, state.id, changes)
+    return state._replace(unnamed=number, agent=state.agent or number), number, name
+
+
+def _processes(process: Process | None, server: Process | None) -> dict[str, object]:
+    return {
+        "machine": processes.machine(),
+        "process": None if process is None else process.pid,
+        "process_started": None if process is None else process.started,
+        "server": None if server is None else server.pid,
+        "server_started": None if server is None else server.started,
+    }
+
+
+def _predecessor(
+    transaction: Transaction, workplace: Workplace, project_id: int, client: str | None, agent: int | None, now: int
+) -> Found | None:
+    """Return the last session that is over, was of the same client in the same worktree, and has no successor yet.
+
+    One for which an agent was chosen goes on only as that agent.
+    """
+    where = """
+        s.project_id = :project AND s.worktree = :worktree AND s.client IS NOT DISTINCT FROM :client
+        AND s.seen_at > :since AND NOT EXISTS (SELECT 1 FROM sessions n WHERE n.predecessor_id = s.id)
+    """
+    values: dict[str, object] = {
+        "project": project_id,
+        "worktree": workplace.worktree or "",
+        "client": client,
+        "since": now - _INHERITED_DAYS * DAY_MS,
+    }
+    for one in joining.load(transaction, where, values)[:_LOOKED_AT]:
+        # whose agent was not chosen has that of its unnamed calls, or who spoke first
+        fits = one.state.agent == agent if agent is not None else not one.state.is_chosen
+        if fits and joining.is_gone(one, now):
+            return one
+    return None
+
+
+def _inherit(transaction: Transaction, project_id: int, state: State, before: Found, now: int) -> State:
+    """Let a session take over the claims, and the unread messages to those who named nobody, of the one before it."""
+    values = {"new": state.id, "old": before.state.id, "now": now}
+    transaction.execute("UPDATE file_claims SET session_id = :new WHERE session_id = :old", values)
+    if before.state.unnamed is None:
+        return state
+    unread = f"""
+        to_agent_id = {before.state.unnamed} AND expires_at > :now AND NOT EXISTS (
+            SELECT 1 FROM message_reads r WHERE r.agent_id = {before.state.unnamed} AND r.message_id = agent_messages.id
+        )
+    """
+    found = transaction.one(
+        f"SELECT 1 FROM agent_messages WHERE project_id = {project_id} AND {unread} LIMIT 1", values
+    )
+    if found is not None:
+        state, heir, _ = name_unnamed(transaction, project_id, state, now)
+        transaction.execute(
+            f"""
+            UPDATE agent_messages SET to_agent_id = {heir}, first_to_id = COALESCE(first_to_id, to_agent_id)
+            WHERE project_id = {project_id} AND {unread}
+            """,
+            values,
+        )
+    return state
+
+
+def _remove_old(transaction: Transaction, now: int) -> None:
+    """Forget sessions that were not seen for :data:`KEPT_DAYS`, with what was delivered in them."""
+    before = {"before": now - KEPT_DAYS * DAY_MS}
+    transaction.execute(
+        "DELETE FROM windows WHERE session_id IN (SELECT id FROM sessions WHERE seen_at < :before)", before
+    )
+    transaction.execute("DELETE FROM sessions WHERE seen_at < :before", before)
