@@ -25,7 +25,7 @@ TYPE, TASK, LOOP, FILE = "error", "T-match", "loop-match", "src/match.py"
 RARE_WORD, FREQUENT_WORD = "quasar", "lantern"
 """A word of only the matching entries of the wide run; a word of every narrow and every second wide entry."""
 
-Fill = Callable[[Satchel, int, Callable[[int], None]], None]
+Fill = Callable[[Satchel, int, Callable[[int], None]], object]
 """Fills an empty store with so many entries, and says how many are written."""
 
 START = 1_760_000_000_000

@@ -226,7 +226,6 @@ def _write_small(satchel: Satchel, chance: random.Random) -> set[str]:
         if priority == PRIORITIES[-1] and is_for_reader:
             critical.add(ref)
 
-    satchel.runs.start("bench")
     for number in range(chance.randint(1, 60)):
         priority, text = chance.choice(PRIORITIES), _text(chance)
         kind = chance.randrange(7)

@@ -68,14 +68,17 @@ def batches(made: Iterable[Note], size: int = 500) -> Iterator[list[Note]]:
 
 
 def open_store(file: Path, clock: Clock = system_clock) -> Satchel:
-    """Open a store with nothing taken from the environment."""
-    return open_satchel(file, "bench", "bencher", "bench", cwd=file.parent, environ={}, clock=clock)
+    """Open a store with nothing taken from the environment; a new one gets the run that it works in by default."""
+    is_new = not file.exists()
+    satchel = open_satchel(file, "bench", "bencher", "bench", cwd=file.parent, environ={}, clock=clock)
+    if is_new:
+        satchel.runs.start("bench")
+    return satchel
 
 
 def open_filled(file: Path, made: Sequence[Note]) -> Satchel:
     """Make a store with these notes in one run, and leave it open."""
     satchel = open_store(file)
-    satchel.runs.start("bench")
     for batch in batches(made):
         satchel.entries.write_many([note.entry() for note in batch])
     return satchel

@@ -79,7 +79,6 @@ def _identifiers(words: list[str], chance: random.Random) -> str:
 
 def _measure(kind: str, made: Sequence[str], rounds: int, singles: int, folder: Path) -> list[Figure]:
     with open_store(folder / f"{kind}.db") as satchel:
-        satchel.runs.start("bench")
         satchel.entries.write("discovery", "the first entry makes the agent known")
         ours = _spine_writer(satchel)
         bare = _bare_table(folder / f"{kind}-bare.db")

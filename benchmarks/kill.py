@@ -24,7 +24,6 @@ def run(bench: Bench) -> Section:
     chance = random.Random("kill")
     file = bench.folder / "store.db"
     with open_store(file) as satchel:
-        satchel.runs.start("bench")
         acknowledged = lost = 0
         recovery: list[float] = []
         for number in range(rounds):

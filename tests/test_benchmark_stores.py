@@ -1,0 +1,39 @@
+"""What fills the stores of the benchmarks still does, shown with a handful of records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from benchmarks import big_stores, briefing, ledger, search_quality, search_speed
+from benchmarks.harness import Bench
+
+TALK = {"sample_id": "talk", "conversation": {"session_1": [{"text": "Hello.", "speaker": "Ann", "dia_id": "D1:1"}]}}
+FILLS: dict[str, tuple[big_stores.Fill, int]] = {
+    "entries": (big_stores._fill, 2),
+    "project": (briefing.fill, 6),
+    "errors": (briefing._report_all, 0),
+    "search-many-runs": (search_speed._fill_many_runs, 10),
+    "search-one-run": (search_speed._fill_one_run, 1),
+    "small": (lambda satchel, *_: briefing._write_small(satchel, Random("small")), 1),
+    "conversation": (lambda satchel, *_: search_quality.write_conversation(satchel, TALK), 1),
+    "file-changes": (lambda satchel, size, _: ledger._record_changes(satchel, size), 0),
+    "messages": (lambda satchel, size, _: ledger._send_messages(satchel, size), 0),
+}
+"""What fills a store of each kind, and among how many runs it spreads what belongs to one."""
+
+
+@pytest.mark.parametrize("kind", FILLS)
+@pytest.mark.usefixtures("from_template")
+def test_a_store_is_filled(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(big_stores, "WORKSHOP", tmp_path)
+    monkeypatch.setattr(big_stores, "MATCHES", 8)
+    monkeypatch.setattr(search_speed, "PER_RUN", 8)
+    (tmp_path / "run").mkdir()
+    fill, runs = FILLS[kind]
+    with (
+        big_stores.open_kept(kind, 80, Bench(tmp_path / "run"), fill) as satchel,
+        satchel.workplace.engine.read() as transaction,
+    ):
+        assert transaction.one("SELECT count(DISTINCT run_id), count(*) > 0 FROM documents") == (runs, 1)
