@@ -85,7 +85,29 @@ def test_a_filter_acts_before_the_ranking_cuts_its_candidates(
 @pytest.mark.parametrize("query", [None, "needle"])
 def test_an_unknown_agent_is_said_with_the_nearest_name(kept: Satchel, kind: str, query: str | None) -> None:
     page = LISTS[kind](kept)(**{BY_AUTHOR[kind]: "anna"}, query=query)
-    assert (page.total, page.notes) == (0, ("there is no agent 'anna' yet; did you mean 'ann'?",))
+    said = "there is no agent 'anna' yet; did you mean 'ann'?"
+    total = LISTS[kind](kept)(query=query, limit=0).total
+    assert (page.total, page.notes) == (
+        0,
+        (said, f"nothing passes {BY_AUTHOR[kind]}=anna; without it there are {total}"),
+    )
+
+
+def test_an_empty_list_says_which_filters_hide_how_many(kept: Satchel) -> None:
+    kept.runs.start("other")
+    for given, told in (
+        ({"task_id": "T9"}, "nothing passes task_id=T9; without it there are {}"),
+        ({"task_id": "T9", "since": "1h"}, "nothing passes task_id=T9, since=1h; without them there are {}"),
+        ({"run_id": "other"}, "nothing passes run_id=other; without it there are {}"),
+    ):
+        assert kept.entries.read(**given).notes == (told.format(kept.entries.read(limit=0).total),)
+
+
+def test_an_empty_list_that_no_filter_has_made_says_nothing(kept: Satchel) -> None:
+    kept.runs.start("other")
+    assert kept.entries.read(query="nowhere").notes == ()
+    assert kept.entries.read(query="nowhere", task_id="T9").notes == ()
+    assert kept.entries.read(after_seq=10**6, task_id="T9").notes == ()
 
 
 @pytest.mark.parametrize("kind", LISTS)

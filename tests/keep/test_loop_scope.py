@@ -7,8 +7,7 @@ import re
 import pytest
 
 from satchel import Satchel
-from satchel.brief.loop_history import OF_LOOPS
-from satchel.keep.loop_scope import LoopScope
+from satchel.keep.loop_scope import OF_LOOPS, LoopScope
 
 
 @pytest.mark.parametrize(

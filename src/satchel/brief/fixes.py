@@ -27,7 +27,7 @@ from satchel.brief.loop_history import Attempt, History
 from satchel.find.kind import Kind
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD, Prepared, Writer
-from satchel.keep.loop_scope import LoopScope
+from satchel.keep.loop_scope import OF_LOOPS, LoopScope
 from satchel.keep.patterns import loops, preparing
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.loops import Waiting
@@ -61,7 +61,7 @@ def learn(transaction: Transaction, writer: Writer, number: int, entry: Prepared
     """
     if not _is_success(entry):
         return ()
-    loop = LoopScope(writer.project_id, writer.run, entry.task_id, entry.loop_id, writer.agent)
+    loop = LoopScope(writer.project_id, writer.run, entry.task_id, entry.loop_id, writer.agent, writer.session)
     if entry.type == REVIEW_VERDICT:
         judged = loop_history.load(transaction, loop, writer.now, (SCRATCHPAD, REVIEW_VERDICT), number)
         attempt = judged.attempts[0] if judged.recent else None
@@ -111,7 +111,7 @@ def _has_failed(transaction: Transaction, loop: LoopScope, now: int) -> bool:
         WHERE {loop.holds("error_reports", "r")} AND r.solution_id IS NULL AND r.created_at >= :since
         UNION ALL
         SELECT 1 FROM context c
-        WHERE {loop.holds("context", "c")} AND c.{loop_history.OF_LOOPS} AND c.type = {ERROR} AND c.created_at >= :since
+        WHERE {loop.holds("context", "c")} AND c.{OF_LOOPS} AND c.type = {ERROR} AND c.created_at >= :since
         LIMIT 1
         """,
         {**loop.values, "since": now - loop_history.RECENT_DAYS * DAY_MS},
@@ -163,7 +163,9 @@ def _solve(
     transaction: Transaction, loop: LoopScope, error: Waiting, fix: Storable, agent: int | None, now: int
 ) -> str:
     """Record what fixed one error, and say so."""
-    solution, is_new, notes = patterns.solve(transaction, loop.project_id, error.pattern, fix, agent, now)
+    solution, is_new, notes = patterns.solve(
+        transaction, loop.project_id, error.pattern, fix, agent, now, session=loop.session
+    )
     if is_new:
         patterns.index(transaction, loop.project_id, error.pattern, is_new=False)
     loops.settle(transaction, loop, error.pattern, solution)

@@ -11,7 +11,7 @@ from satchel.brief.attempts import succeeded
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.entries.structured import Scratchpad
-from satchel.keep.loop_scope import LoopScope
+from satchel.keep.loop_scope import OF_LOOPS, LoopScope
 from satchel.store.transaction import Transaction
 
 RECENT_DAYS = 14
@@ -19,9 +19,6 @@ RECENT_DAYS = 14
 
 _MOST = 200
 """So many entries of a loop are looked at, the newest."""
-
-OF_LOOPS = f"type IN ({ERROR}, {REVIEW_VERDICT}, {SCRATCHPAD})"
-"""The condition of the index context_loops, which serves a query that says it in these words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +85,15 @@ def load(
     earlier = "" if before is None else " AND c.id < :before"
     rows = transaction.all(
         f"""
-        SELECT c.id, c.type, c.content, c.task_id, c.loop_id, c.agent_id, c.created_at FROM context c
+        SELECT c.id, c.type, c.content, c.task_id, c.loop_id, c.agent_id, c.session_id, c.created_at FROM context c
         WHERE {loop.holds("context", "c")} AND c.{OF_LOOPS} AND c.type IN ({", ".join(map(str, types))})
             AND c.created_at >= :since AND (c.superseded_by IS NULL OR c.type = {REVIEW_VERDICT}){earlier}
         ORDER BY c.created_at DESC, c.id DESC LIMIT {_MOST}
         """,
         {**loop.values, "since": history.since, "before": before},
     )
-    for number, kind, content, task_id, loop_id, agent, created in rows:
-        place = LoopScope(loop.project_id, loop.run, task_id, loop_id, agent)
+    for number, kind, content, task_id, loop_id, agent, session, created in rows:
+        place = LoopScope(loop.project_id, loop.run, task_id, loop_id, agent, session)
         if kind == ERROR:
             history.errors += [] if history.success else [Noted(place, content, created)]
             continue

@@ -28,7 +28,7 @@ def runs_text(page: Page[Run]) -> str:
 def started_text(run: Run) -> str:
     """Say that a run was started, and how to work in it."""
     name = value_text(run.run_id)
-    return f"started run {name}: what is written with run_id={name} belongs to it"
+    return f"started run {name}: your session works in it until it ends; others join it with run_id={name}"
 
 
 def ended_text(done: EndedRun) -> str:

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, ORDERS, KeptPage, check_page, check_whole
-from satchel.base.text import check_query
+from satchel.base.text import check_query, shortened
+from satchel.base.vocabulary import ALL_RUNS
 from satchel.keep import projects, runs
 from satchel.keep.common_filters import COMMON
 from satchel.keep.listing import Asked, Item, Listing, View
@@ -64,9 +65,38 @@ def find(
             for one in chosen if not total else ():
                 if one.known is not None:
                     view.note_unknown(one.name, asked.chosen[one.name], one.known)
+    if project is not None and not total:
+        view.notes += _hidden(workplace, listing, page, given, asked, view, fields)
     order = listing.order(asked).name
     notes = tuple(view.notes)
     return page(items, total, asked.offset, asked.limit, seq, order, notes, asked.after_seq, **view.fields)
+
+
+def _hidden(
+    workplace: Workplace,
+    listing: Listing[Item],
+    page: type[PageT],
+    given: Mapping[str, object],
+    asked: Asked,
+    view: View,
+    fields: Mapping[str, object],
+) -> list[str]:
+    """Say which filters have left nothing, and how many there are without them; nothing where none are hidden."""
+    if asked.after_seq is not None:
+        return []  # that nothing has changed is no surprise
+    names = {*(one.name for one in listing.filters), *(one.name for one in COMMON)}
+    narrowing = {name: value for name, value in given.items() if name in names and value is not None}
+    if view.fields.get("run_id") is not None:
+        narrowing["run_id"] = view.fields["run_id"]
+    if not narrowing:
+        return []
+    others = {name: value for name, value in given.items() if name not in narrowing and name != "offset"}
+    without = {**others, "limit": 0} | ({"run_id": ALL_RUNS} if listing.in_run else {})
+    total = find(workplace, listing, page, without, **fields).total
+    if not total:
+        return []
+    told = ", ".join(f"{name}={shortened(str(value), 60)}" for name, value in narrowing.items())
+    return [f"nothing passes {told}; without {'it' if len(narrowing) == 1 else 'them'} there are {total}"]
 
 
 def _check(workplace: Workplace, listing: Listing[Any], given: Mapping[str, Any]) -> Asked:

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+OF_LOOPS = "type IN (2, 5, 6)"
+"""Errors, verdicts and scratchpads: the condition of the indexes context_loops and context_session, in these words."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoopScope:
     """The loop of one caller within one run: which entries and reports of errors belong to it.
 
-    With a loop and a task given, what anybody wrote in both belongs to it. Otherwise only what the caller wrote does:
-    what shares the loop or the task and names no other of either; without both, what names neither.
+    With a loop and a task given, what anybody wrote in both belongs to it. Otherwise only what the caller wrote does,
+    and what was written in the sessions that it goes on from: what shares the loop or the task and names no other of
+    either. Without both, the session is the loop: what was written in it, or without one by the caller, and names
+    neither.
 
     Attributes:
         run: the run's number.
         task_id, loop_id: what the call names, or None.
         author: who counts as the caller: the agent's number, None for all who give no name, who are one author, and a
             number that no agent has for a name that is not known.
+        session: the number of the caller's session.
+        before: the numbers of the sessions that it goes on from.
     """
 
     project_id: int
@@ -24,6 +31,13 @@ class LoopScope:
     task_id: str | None
     loop_id: str | None
     author: int | None
+    session: int | None = None
+    before: tuple[int, ...] = ()
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all that names its loop and its task belongs to it."""
+        return self.loop_id is not None and self.task_id is not None
 
     @property
     def values(self) -> dict[str, object]:
@@ -34,28 +48,44 @@ class LoopScope:
             "task": self.task_id,
             "loop": self.loop_id,
             "author": self.author,
+            "session": self.session,
         }
 
     def holds(self, table: str, alias: str | None = None) -> str:
         """Return the condition, in SQL, that a row belongs to the loop.
 
         Args:
-            table: a table with the columns project_id, run_id, task_id, loop_id and agent_id.
+            table: ``context`` or ``error_reports``.
             alias: what the statement calls it; None for its name.
         """
-        here, own = "{0}project_id = :project AND {0}run_id = :run", "{0}agent_id IS NOT DISTINCT FROM :author"
-        if self.loop_id is not None and self.task_id is not None:
-            # joined by OR they read every entry of the run: 11 ms of a briefing with 40,000, and 1 as they stand
-            ways = (
-                f"{here} AND loop_id = :loop AND (task_id = :task OR task_id IS NULL AND {own})",
-                f"{here} AND task_id = :task AND loop_id IS NULL AND {own}",
-            )
-            either = " UNION ALL ".join(f"SELECT id FROM {table} WHERE {way.format('')}" for way in ways)
-            return f"{alias or table}.id IN ({either})"
-        if self.loop_id is not None:
+        name = alias or table
+        ways = [f"{{0}}project_id = :project AND {{0}}run_id = :run AND {way}" for way in self._ways(table)]
+        if len(ways) == 1:
+            return ways[0].format(f"{name}.")
+        # joined by OR they read every entry of the run: 11 ms of a briefing with 40,000, and 1 as they stand
+        either = " UNION ALL ".join(f"SELECT id FROM {table} WHERE {way.format('')}" for way in ways)
+        return f"{name}.id IN ({either})"
+
+    def _ways(self, table: str) -> list[str]:
+        """Return the conditions of which one holds, each with an index of its own; ``{0}`` stands before columns."""
+        own = "{0}agent_id IS NOT DISTINCT FROM :author"
+        if self.is_shared:
+            ways = [
+                f"{{0}}loop_id = :loop AND ({{0}}task_id = :task OR {{0}}task_id IS NULL AND {own})",
+                f"{{0}}task_id = :task AND {{0}}loop_id IS NULL AND {own}",
+            ]
+            place = "({0}loop_id = :loop AND {0}task_id IS NULL OR {0}task_id = :task AND {0}loop_id IS NULL)"
+        elif self.loop_id is not None:
             place = "{0}loop_id = :loop"
+            ways = [f"{own} AND {place}"]
         elif self.task_id is not None:
             place = "{0}task_id = :task"
+            ways = [f"{own} AND {place}"]
         else:
             place = "{0}loop_id IS NULL AND {0}task_id IS NULL"
-        return f"{here} AND {own} AND {place}".format(f"{alias or table}.")
+            ways = [f"{own} AND {'' if self.session is None else '{0}session_id = :session AND '}{place}"]
+        if self.before:
+            sessions = ", ".join(map(str, self.before))
+            indexed = f" AND {{0}}{OF_LOOPS}" if table == "context" else ""
+            ways.append(f"{{0}}session_id IN ({sessions}){indexed} AND {place} AND NOT ({own})")
+        return ways

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, nearest, unknown_name
 from satchel.base.paging import Page, check_page
@@ -46,11 +46,16 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class RunChoice:
-    """The run that a call is about."""
+    """The run that a call is about.
+
+    Attributes:
+        said: why it is this one, where that is news.
+    """
 
     id: int
     run_id: str
     status: str
+    said: tuple[str, ...] = ()
 
     @property
     def is_made(self) -> bool:
@@ -59,8 +64,8 @@ class RunChoice:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a writer in it should know: that it has ended."""
-        return () if self.status == "active" else (f"run {self.run_id} is {self.status}",)
+        """What a writer in it should know: that it has ended, or why it is this one."""
+        return self.said if self.status == "active" else (*self.said, f"run {self.run_id} is {self.status}")
 
 
 class Runs(Service):
@@ -74,7 +79,7 @@ class Runs(Service):
         spec_path: str | None = None,
         effort: str | None = None,
     ) -> Run:
-        """Start a run.
+        """Start a run, and let the session that does so work in it; without a session nothing is bound to it.
 
         Args:
             run_id: the caller's name for it; None names it by the day and a number.
@@ -111,6 +116,8 @@ class Runs(Service):
             number = _insert(
                 transaction, project.id, name, now, {"title": title, "spec_path": spec_path, "effort": effort}
             )
+            if work.caller is not None:
+                work.caller.bind(transaction, work, project.id, number, now)
             return load(transaction, number)
 
     def end(self, run_id: str | None = None, status: str = "completed") -> Run:
@@ -213,7 +220,9 @@ def check_run_id(run_id: object) -> str:
 def choose(
     transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None
 ) -> RunChoice | None:
-    """Return the run that was chosen for reading: the one named, else the default; None reads the whole project.
+    """Return the run that was chosen for reading: the one named, else the default, else that of the caller's session.
+
+    None reads the whole project.
 
     Args:
         run_id: the name given; :data:`ALL_RUNS` chooses none, whatever the default is.
@@ -222,7 +231,10 @@ def choose(
         NotFound: the run that was chosen does not exist.
     """
     chosen = run_id if run_id is not None else workplace.run_id
-    if chosen is None or chosen == ALL_RUNS:
+    if chosen is None:
+        bound = _bound(transaction, workplace, project_id)
+        return bound if bound is not None and bound.status == STATUSES[0] else None
+    if chosen == ALL_RUNS:
         return None
     name = check_identifier(chosen, "run_id")
     found = None if project_id is None else _find(transaction, project_id, name)
@@ -246,8 +258,19 @@ def choose_one(transaction: Transaction, workplace: Workplace, project_id: int |
 def choose_for_writing(
     transaction: Transaction, workplace: Workplace, project_id: int, run_id: str | None, now: int
 ) -> RunChoice:
-    """Return the run that a writing call is about, as :func:`choose_one` does; ``main`` is made on its first use."""
-    key = ("run", project_id, run_id if run_id is not None else workplace.run_id)
+    """Return the run that a writing call is about, as :func:`choose_one` does; ``main`` is made on its first use.
+
+    A session that is bound to a run which has ended is bound to none from then on, and the choice says so.
+    """
+    chosen = run_id if run_id is not None else workplace.run_id
+    bound = None if chosen is not None else _bound(transaction, workplace, project_id)
+    if bound is not None and bound.status == STATUSES[0]:
+        return bound
+    if bound is not None and workplace.caller is not None:
+        workplace.caller.bind(transaction, workplace, project_id, None, now)
+        said = f"run {bound.run_id} is {bound.status}: from here on this session works in {MAIN_RUN}"
+        return replace(make_main(transaction, project_id, now), said=(said,))
+    key = ("run", project_id, chosen)
     choice: RunChoice | None = transaction.memo.get(key)
     if choice is not None:
         return choice
@@ -256,6 +279,17 @@ def choose_for_writing(
         return make_main(transaction, project_id, now)
     transaction.memo[key] = choice
     return choice
+
+
+def _bound(transaction: Transaction, workplace: Workplace, project_id: int | None) -> RunChoice | None:
+    """Return the run that the caller's session is bound to, which may have ended, or None."""
+    if workplace.caller is None or project_id is None:
+        return None
+    session = workplace.caller.find(transaction, project_id)
+    if session is None or session.run is None:
+        return None
+    row = transaction.one("SELECT id, run_id, status FROM runs WHERE id = :id", {"id": session.run})
+    return None if row is None else _choice(row)
 
 
 def find_main(transaction: Transaction, project_id: int | None) -> RunChoice:

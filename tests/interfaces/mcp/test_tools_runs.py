@@ -18,7 +18,9 @@ def work(ask: Asker) -> None:
 
 
 def test_a_run_that_was_started_is_worked_in_by_its_name(empty: Asker) -> None:
-    assert empty.text("start_run", run_id="r1") == "started run r1: what is written with run_id=r1 belongs to it"
+    assert empty.text("start_run", run_id="r1") == (
+        "started run r1: your session works in it until it ends; others join it with run_id=r1"
+    )
     assert empty.text("write_context", type="discovery", content="x", run_id="r1") == (
         "kept e1 discovery in run r1, author unnamed"
     )

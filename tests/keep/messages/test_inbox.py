@@ -133,7 +133,7 @@ class TestThreads:
     def test_an_unknown_thread_gives_an_empty_page_and_says_so(self, talk: Satchel) -> None:
         page = talk.messages.inbox(agent="Ann", thread="m99")
         assert (page.messages, page.total) == ((), 0)
-        assert page.notes == ("there is no message m99 in this project, or it has expired",)
+        assert page.notes[0] == "there is no message m99 in this project, or it has expired"
 
     @pytest.mark.usefixtures("talk")
     def test_a_thread_of_another_project_is_unknown(self, open_in: Callable[..., Satchel], project: Path) -> None:

@@ -165,7 +165,7 @@ def test_a_sender_that_nobody_is_gives_an_empty_page_and_says_so(filled: Satchel
     for options in ways:
         page = filled.messages.inbox(agent="Ann", sender="Bobb", **options)
         assert (page.messages, page.total, page.unread) == ((), 0, 3)
-        assert page.notes == ("there is no agent 'Bobb' yet; did you mean 'Bob'?",)
+        assert page.notes[0] == "there is no agent 'Bobb' yet; did you mean 'Bob'?"
 
 
 class TestFollowing:

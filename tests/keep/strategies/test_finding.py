@@ -135,7 +135,7 @@ def test_a_name_that_nothing_has_makes_the_page_empty_and_is_said(
 ) -> None:
     satchel.strategies.save("caching", "x", agent="ann")
     page = satchel.strategies.find(**given, query=search)
-    assert (page.total, page.strategies, page.notes) == (0, (), (note,))
+    assert (page.total, page.strategies, page.notes[0]) == (0, (), note)
 
 
 @pytest.mark.parametrize("as_text", [True, False])

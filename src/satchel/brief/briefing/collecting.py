@@ -9,7 +9,7 @@ from types import TracebackType
 
 from satchel.base.errors import Interrupted
 from satchel.brief import attempts, loop_history
-from satchel.brief.briefing import packages, rules, run
+from satchel.brief.briefing import left_off, packages, rules, run
 from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, gather_found, listed
 from satchel.brief.loop_history import Attempt
 from satchel.find import search
@@ -22,6 +22,7 @@ from satchel.keep.loop_scope import LoopScope
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
 from satchel.keep.sessions.actors import reading
+from satchel.keep.sessions.lineage import sessions_before
 from satchel.store.transaction import Transaction
 
 _SOURCES: tuple[Callable[[Asked], Source], ...] = (
@@ -171,7 +172,16 @@ def _collect(collected: Collected, transaction: Transaction, workplace: Workplac
         budget=request.budget,
         has_query=query is not None and bool(query.terms),
         now=workplace.clock(),
-        loop=LoopScope(project.id, run_of_loop.id, request.task_id, request.loop_id, agent),
+        loop=LoopScope(
+            project.id,
+            run_of_loop.id,
+            request.task_id,
+            request.loop_id,
+            agent,
+            actor.session,
+            sessions_before(transaction, actor.session),
+        ),
+        left_off=left_off.find(transaction, workplace, project.id, actor, request.task_id, workplace.clock()),
     )
     asked, collected.standing = _standing(asked, collected.notes)
     for source in _SOURCES:

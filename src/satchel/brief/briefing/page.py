@@ -251,6 +251,8 @@ def _least_chars(candidate: Candidate) -> int:
 def _place_of(shown: Shown) -> tuple[int, int]:
     candidate = shown.candidate
     if shown.group == _CRITICAL_GROUP:
+        return -2, 0
+    if candidate.leads:
         return -1, 0
     return SECTIONS.index(candidate.section), candidate.changed_at if candidate.section in _BY_TIME else 0
 

@@ -121,6 +121,7 @@ class Candidate:
         subject: what its text is about where only the head says it, such as the key of a decision.
         series: of a scratchpad whose it is of which task or loop: of these only the newest is shown whole.
         tried: of a scratchpad what was attempted.
+        leads: whether it stands before everything but what is critical.
         stands_for: other items whose text it says, so that they need no line of their own.
     """
 
@@ -143,6 +144,7 @@ class Candidate:
     series: tuple[object, ...] = ()
     tried: tuple[str, ...] = ()
     stands_for: tuple[Candidate, ...] = ()
+    leads: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what another tool may have written: columns have types only as far as those who write keep to them."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from satchel.base.clock import age_text
 from satchel.base.errors import InvalidInput
 from satchel.brief.briefing import labels
 from satchel.brief.briefing.packages import by, is_task, joined, other_run, other_task
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import Asked, Source, listed, loading
-from satchel.brief.loop_history import OF_LOOPS
 from satchel.find.kind import Kind
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import (
@@ -21,6 +21,7 @@ from satchel.keep.entries.records import (
     SCRATCHPAD,
     STRUCTURED_TYPES,
 )
+from satchel.keep.loop_scope import OF_LOOPS
 from satchel.store.transaction import Row
 
 _NOTES = tuple(
@@ -140,7 +141,7 @@ def _review(_asked: Asked, row: Row) -> Candidate:
 
 
 def attempts(asked: Asked) -> Source:
-    """Return the scratchpads of the agent's loop since it succeeded last, the newest first.
+    """Return the scratchpads of the agent's loop since it succeeded last, the newest first, and what it goes on from.
 
     They are one series for each author, whatever else of the loop or task each names.
     """
@@ -148,6 +149,8 @@ def attempts(asked: Asked) -> Source:
         f"{asked.loop.holds('context', 'c')} AND c.{OF_LOOPS} AND c.superseded_by IS NULL "
         f"AND c.type = {SCRATCHPAD} AND (c.created_at, c.id) > ({', '.join(map(str, asked.loop_since))})"
     )
+    if asked.left_off is not None:
+        where = f"(c.id = {asked.left_off.number} OR c.id IN (SELECT c.id FROM context c WHERE {where}))"
     return Source(
         name="scratchpads",
         section="attempts",
@@ -157,21 +160,30 @@ def attempts(asked: Asked) -> Source:
         where=where,
         orders=(("c.created_at DESC, c.id DESC", ""),),
         priority=str(HIGH),
-        load=loading(Kind.ENTRY, f"{_COLUMNS}, c.agent_id IS NOT DISTINCT FROM :author", _SOURCE, _attempt),
+        load=loading(
+            Kind.ENTRY, f"{_COLUMNS}, c.agent_id IS NOT DISTINCT FROM :author, c.session_id", _SOURCE, _attempt
+        ),
         tokens=12,
     )
 
 
-def _attempt(_asked: Asked, row: Row) -> Candidate:
-    number, seq, _kind, content, _task, _loop, _file, _line, _run, _run_id, agent, created, is_own = row
+def _attempt(asked: Asked, row: Row) -> Candidate:
+    number, seq, _kind, content, task, _loop, _file, _line, _run, _run_id, agent, created, is_own, session = row
     fields = structured.parse_object("scratchpad", content)
+    leads = asked.left_off is not None and asked.left_off.number == number
+    is_before = session in asked.loop.before
+    group = "your loop so far (do not repeat what was tried)"
+    if leads:
+        at = joined(other_task(asked, task), f"{age_text(asked.now - created)} ago")
+        group = f"where {'you' if is_own or is_before else agent or UNNAMED} left off ({at})"
     return Candidate(
         section="attempts",
         kind=Kind.ENTRY,
         number=number,
         seq=seq,
         label="scratchpad",
-        group="your loop so far (do not repeat what was tried)",
+        group=group,
+        leads=leads,
         head=joined(labels.state_of("scratchpad", fields), None if is_own else by(agent or UNNAMED)),
         text=labels.text_of(fields) or "nothing was noted",
         priority=HIGH,

@@ -24,7 +24,7 @@ from satchel.keep.kinds import KINDS
 from satchel.keep.names import check_agent, check_identifier
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import make_main
-from satchel.keep.sessions.actors import acting
+from satchel.keep.sessions.actors import acting, be_seen
 
 MARGIN = 1.3
 """What an estimated count is multiplied by: the estimate's measured error at p95, see :mod:`satchel.base.tokens`."""
@@ -106,6 +106,8 @@ class Briefings:
             budget=budget,
             again=again,
         )
+        if not preview:
+            be_seen(work)
         collected = collect(work, request, config.brief_deadline_ms)
         composed = compose(
             collected,

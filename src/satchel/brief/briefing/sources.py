@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from satchel.base.errors import SatchelError
+from satchel.brief.briefing.left_off import LeftOff
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.find.kind import Kind
 from satchel.keep.loop_scope import LoopScope
@@ -37,6 +38,7 @@ class Asked:
         budget: the briefing's tokens.
         has_query: whether what a query finds will be added.
         now: milliseconds UTC.
+        left_off: what a new session goes on from, or None.
         loop: whose attempts count.
         loop_since: when the loop succeeded last, or from when on its attempts count, in milliseconds UTC, and the
             number of the entry that says so, or 0.
@@ -57,6 +59,7 @@ class Asked:
     now: int
     loop: LoopScope
     loop_since: tuple[int, int] = (0, 0)
+    left_off: LeftOff | None = None
 
     @property
     def values(self) -> dict[str, object]:
@@ -69,6 +72,7 @@ class Asked:
             "role": self.role,
             "me": self.agent,
             "author": self.agent,
+            "session": self.loop.session,
             "now": self.now,
         }
 

@@ -12,6 +12,7 @@ from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.operations.declaration import Operation, load, schema_of
 from satchel.interfaces.operations.parameters import AGENT, FORMAT
+from satchel.keep.sessions.actors import be_seen
 
 
 def tools_of(operations: Iterable[Operation]) -> tuple[Tool[Satchel], ...]:
@@ -23,6 +24,7 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
     others = operation.chosen_by_agents()
 
     def handle(call: Call[Satchel], /, *, format: str = "text", **arguments: Any) -> str:  # noqa: A002 -- on the wire
+        be_seen(call.service.workplace)
         if operation.handler:
             return str(load(operation.handler)(call, format=format, **arguments))
         chosen = _chosen(operation, others, arguments) if others else operation

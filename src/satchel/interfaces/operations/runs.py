@@ -92,10 +92,10 @@ OPERATIONS = (
     Operation(
         tool="start_run",
         toolset="runs",
-        about="Start a run. Give its run_id to work in it.",
+        about="Start a run. Your session works in it until it ends.",
         command=("run", "start"),
-        help="Start a run, and print the line that makes it this shell's choice. Without RUN_ID it is named by the "
-        "day and a number.",
+        help="Start a run, and print the line that makes it this shell's choice. Inside a client, its session works in "
+        "the run. Without RUN_ID it is named by the day and a number.",
         examples=('run start login-page --title "New login page"', 'eval "$(satchel run start login-page)"'),
         parameters=(
             _RUN_ID,

@@ -35,15 +35,16 @@ def note(transaction: Transaction, place: LoopScope, pattern: int, now: int) -> 
         UPDATE error_reports SET created_at = :now
         WHERE project_id = :project AND run_id = :run AND task_id IS NOT DISTINCT FROM :task
             AND loop_id IS NOT DISTINCT FROM :loop AND agent_id IS NOT DISTINCT FROM :author
-            AND pattern_id = :pattern AND solution_id IS NULL
+            AND session_id IS NOT DISTINCT FROM :session AND pattern_id = :pattern AND solution_id IS NULL
         """,
         values,
     )
     if not met_again:
         transaction.execute(
             """
-            INSERT INTO error_reports (project_id, pattern_id, run_id, task_id, loop_id, agent_id, created_at)
-            VALUES (:project, :pattern, :run, :task, :loop, :author, :now)
+            INSERT INTO error_reports
+                (project_id, pattern_id, run_id, task_id, loop_id, agent_id, session_id, created_at)
+            VALUES (:project, :pattern, :run, :task, :loop, :author, :session, :now)
             """,
             values,
         )

@@ -25,6 +25,7 @@ from satchel.keep.patterns.records import (
 )
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting
+from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import check_content
 
 if TYPE_CHECKING:
@@ -91,15 +92,18 @@ class Patterns(Service):
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
-            author = acting(transaction, work, project.id, agent, now).number
+            actor = acting(transaction, work, project.id, agent, now, task_id=task_id)
+            author = actor.number
             number, is_new = updates.meet(transaction, project.id, new, now)
             recorded, is_changed = None, is_new
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
-            loop = LoopScope(project.id, run.id, task_id, loop_id, author)
+            loop = LoopScope(project.id, run.id, task_id, loop_id, author, actor.session)
             loops.note(transaction, loop, number, now)
             notes = (*new.notes, *run.notes)
             if new.solution is not None:
-                fix, is_fix_new, more = updates.solve(transaction, project.id, number, new.solution, author, now)
+                fix, is_fix_new, more = updates.solve(
+                    transaction, project.id, number, new.solution, author, now, session=actor.session
+                )
                 loops.settle(transaction, loop, number, fix)
                 loops.settle_of(transaction, project.id, number, fix, author)
                 recorded = updates.load_solution(transaction, project.id, fix)
@@ -140,8 +144,11 @@ class Patterns(Service):
             known = None if project is None else updates.load(transaction, project.id, key, now)
             if project is None or known is None:
                 raise _no_pattern(key)
-            author = acting(transaction, work, project.id, agent, now).number
-            number, is_new, notes = updates.solve(transaction, project.id, known.id, fix, author, now)
+            actor = acting(transaction, work, project.id, agent, now)
+            author = actor.number
+            number, is_new, notes = updates.solve(
+                transaction, project.id, known.id, fix, author, now, session=actor.session
+            )
             if is_new:
                 updates.index(transaction, project.id, known.id, is_new=False)
             loops.settle_of(transaction, project.id, known.id, number, author)
@@ -150,7 +157,8 @@ class Patterns(Service):
     def outcome(self, solution: str | int, helped: bool, *, agent: str | None = None) -> Solution:
         """Say whether a solution helped.
 
-        The first time that an agent says so, that raises its confidence by one tenth to ten at most, or lowers it by
+        The first time that a session says so, or an agent without one, that raises its confidence by one tenth to ten
+        at most, or lowers it by
         two to one at least; an agent that found the same fix by itself has said that it helped. The life of the error
         is not extended.
 
@@ -179,12 +187,15 @@ class Patterns(Service):
             if project is None:
                 raise _no_pattern(key) if is_of_error else updates.no_solution(key)
             number = _meant(updates.load(transaction, project.id, key, now), key) if is_of_error else key
-            author = acting(transaction, work, project.id, agent, now).number
-            pattern, is_news = updates.hear(transaction, project.id, number, author, now, helped=helped)
+            actor = acting(transaction, work, project.id, agent, now)
+            author = actor.number
+            pattern, is_news = updates.hear(
+                transaction, project.id, number, author, now, session=actor.session, helped=helped
+            )
             if helped:
                 loops.settle_of(transaction, project.id, pattern, number, author)
             stands = updates.load_solution(transaction, project.id, number)
-            return stands if is_news else replace(stands, notes=(_heard(stands, agent, helped=helped),))
+            return stands if is_news else replace(stands, notes=(_heard(stands, actor, helped=helped),))
 
     def get(self, pattern: str | int, *, status: str = "offered") -> ErrorPattern:
         """Return one error.
@@ -249,9 +260,10 @@ def _meant(pattern: ErrorPattern | None, key: int) -> int:
     return meant[0].id
 
 
-def _heard(solution: Solution, agent: str | None, *, helped: bool) -> str:
-    """Say that an agent's word on a solution was counted before."""
-    who = "an agent without a name" if agent is None else agent
+def _heard(solution: Solution, actor: Actor, *, helped: bool) -> str:
+    """Say that a word on a solution was counted before."""
+    who = actor.name or "an agent without a name"
+    who = who if actor.session is None else f"{who}, or another agent of this session,"
     return f"{who} has said before that {solution.ref} {'helped' if helped else 'did not help'}: that counts once"
 
 

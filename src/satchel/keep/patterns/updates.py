@@ -107,7 +107,14 @@ def index(transaction: Transaction, project_id: int, number: int, *, is_new: boo
 
 
 def solve(
-    transaction: Transaction, project_id: int, pattern: int, fix: Storable, agent: int | None, now: int
+    transaction: Transaction,
+    project_id: int,
+    pattern: int,
+    fix: Storable,
+    agent: int | None,
+    now: int,
+    *,
+    session: int | None = None,
 ) -> tuple[int, bool, tuple[str, ...]]:
     """Record what fixed an error. The same fix of another agent confirms it instead, once for each agent.
 
@@ -127,7 +134,7 @@ def solve(
         ref = f"{SOLUTION_LETTER}{same[0]}"
         if agent is None or same[1] is None or agent == same[1]:
             return same[0], False, (f"{ref} says so already; only another agent's word confirms it",)
-        if not hear(transaction, project_id, same[0], agent, now, helped=True)[1]:
+        if not hear(transaction, project_id, same[0], agent, now, session=session, helped=True)[1]:
             return same[0], False, (f"{ref} says so already, and the same agent has confirmed it before",)
         return same[0], False, (f"{ref} says so already: it is confirmed",)
     seq = next_seq(transaction, project_id)
@@ -171,9 +178,18 @@ _FAIL = f"""
 
 
 def hear(
-    transaction: Transaction, project_id: int, number: int, agent: int | None, now: int, *, helped: bool
+    transaction: Transaction,
+    project_id: int,
+    number: int,
+    agent: int | None,
+    now: int,
+    *,
+    session: int | None = None,
+    helped: bool,
 ) -> tuple[int, bool]:
-    """Count that a solution helped an agent or did not, once for each agent, and move its confidence and state.
+    """Count that a solution helped or did not, and move its confidence and state.
+
+    The word of a session counts once, and where there is none that of an agent.
 
     It does not extend the life of its pattern.
 
@@ -193,10 +209,11 @@ def hear(
         raise no_solution(number)
     is_news = transaction.execute(
         """
-        INSERT INTO solution_confirmations (solution_id, agent_id, helped) VALUES (:id, :agent, :helped)
+        INSERT INTO solution_confirmations (solution_id, agent_id, session_id, helped)
+        VALUES (:id, :agent, :session, :helped)
         ON CONFLICT DO NOTHING
         """,
-        {"id": number, "agent": agent, "helped": int(helped)},
+        {"id": number, "agent": agent, "session": session, "helped": int(helped)},
     )
     if is_news:
         seq = next_seq(transaction, project_id)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+from satchel.base.errors import SatchelError
 from satchel.keep import projects
 from satchel.keep.names import check_agent, ensure_agent, find_agent, no_agent
 from satchel.keep.projects import Workplace
@@ -11,6 +14,8 @@ from satchel.store.transaction import Transaction
 
 HUMAN = "human"
 """The name of a person at a terminal."""
+
+_WAIT_MS = 250
 
 UNNAMED = "agent"
 """What the names of agents begin with whose client is unknown."""
@@ -126,3 +131,17 @@ def _actor(number: int | None, name: str | None, state: State | None, *, is_name
     if state is None:
         return Actor(number, name, None, is_named)
     return Actor(number, name, state.id, is_named, state.window)
+
+
+def be_seen(workplace: Workplace) -> None:
+    """Record that the caller's session is at work, at most once a minute; a store that is not there is not made.
+
+    What keeps it from being recorded keeps nothing else.
+    """
+    caller, engine = workplace.caller, workplace.engine
+    if caller is None or engine.read_only or not caller.is_due(workplace.clock()) or not engine.file.exists():
+        return
+    with suppress(SatchelError), engine.write(_WAIT_MS) as transaction:
+        project = projects.find(transaction, workplace)
+        if project is not None:
+            caller.ensure(transaction, workplace, project.id, workplace.clock())

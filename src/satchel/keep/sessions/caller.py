@@ -64,6 +64,7 @@ class Caller:
         self.notes: list[str] = []
         self._lock = threading.Lock()
         self._uid: bytes | None = None
+        self._seen_at: int | None = None
         self._looked = False
 
     @classmethod
@@ -86,6 +87,16 @@ class Caller:
         """Whether a command was started by a client that is known."""
         return bool(clients_around(self.environ))
 
+    def is_due(self, now: int) -> bool:
+        """Whether its session is to be seen again; that it was tried counts.
+
+        Args:
+            now: milliseconds UTC.
+        """
+        is_due = self.may_make() and (self._seen_at is None or not 0 <= now - self._seen_at < SEEN_MS)
+        self._seen_at = now if is_due else self._seen_at
+        return is_due
+
     def may_make(self) -> bool:
         """Whether a session is made for it where none is found: a plain terminal and a program have none."""
         return self.kind == SERVER or (self.kind == COMMAND and self.is_in_client)
@@ -93,6 +104,9 @@ class Caller:
     def find(self, transaction: Transaction, project_id: int) -> State | None:
         """Return the session of the caller; None where it has none, or it is not made yet."""
         if self._uid is not None:
+            remembered: State | None = transaction.memo.get(("session", project_id, self._uid))
+            if remembered is not None:
+                return remembered
             row = transaction.one(
                 f"SELECT {STATE} FROM sessions WHERE uid = :uid AND project_id = :project",
                 {"uid": self._uid, "project": project_id},
@@ -135,6 +149,20 @@ class Caller:
         self.remember(transaction, project_id, state)
         return state
 
+    def bind(self, transaction: Transaction, workplace: Workplace, project_id: int, run: int | None, now: int) -> None:
+        """Let the session of the caller, if it has one, work in a run from now on; None is none of its own.
+
+        Args:
+            run: the run's number.
+        """
+        state = self.ensure(transaction, workplace, project_id, now)
+        if state is not None:
+            from satchel.keep.sessions import updates
+
+            updates.change(transaction, state.id, {"run_id": run})
+            self.remember(transaction, project_id, state._replace(run=run))
+
     def remember(self, transaction: Transaction, project_id: int, state: State) -> None:
         """Keep a session in mind for the next writes, as it is now."""
+        self._seen_at = state.seen_at
         transaction.memo["session", project_id, state.uid] = state

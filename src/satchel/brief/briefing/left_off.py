@@ -1,0 +1,94 @@
+"""Where the work was left off: what the last session of the same task or worktree noted before it was over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from satchel.base.clock import DAY_MS
+from satchel.brief.loop_history import RECENT_DAYS
+from satchel.keep.entries.records import SCRATCHPAD
+from satchel.keep.loop_scope import OF_LOOPS
+from satchel.keep.projects import Workplace
+from satchel.keep.sessions import joining
+from satchel.keep.sessions.records import Actor
+from satchel.store.transaction import Transaction
+
+_LOOKED_AT = 10
+"""So many sessions are looked at, those seen last first."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOff:
+    """The scratchpad that a session left.
+
+    Attributes:
+        number: that of the entry.
+        session: that of the session.
+    """
+
+    number: int
+    session: int
+
+
+def find(
+    transaction: Transaction, workplace: Workplace, project_id: int, actor: Actor, task_id: str | None, now: int
+) -> LeftOff | None:
+    """Return what a new session goes on from: one that has written no scratchpad of its own yet.
+
+    That is the last scratchpad of the session of the same task which was over last, else of that of the same worktree.
+
+    Args:
+        task_id: the task that the agent names, or None.
+        now: milliseconds UTC; what is older than 14 days is left alone.
+    """
+    if actor.session is None:
+        return None
+    values: dict[str, object] = {
+        "project": project_id,
+        "session": actor.session,
+        "task": task_id,
+        "worktree": workplace.worktree or "",
+        "since": now - RECENT_DAYS * DAY_MS,
+    }
+    pads = f"SELECT 1 FROM context c WHERE c.session_id = :session AND c.{OF_LOOPS} AND c.type = {SCRATCHPAD} LIMIT 1"
+    if transaction.one(pads, values) is not None:
+        return None
+    return (None if task_id is None else _of_task(transaction, values, now)) or _of_worktree(transaction, values, now)
+
+
+def _of_task(transaction: Transaction, values: dict[str, object], now: int) -> LeftOff | None:
+    rows = transaction.all(
+        f"""
+        SELECT c.id, c.session_id FROM context c
+        WHERE c.project_id = :project AND c.task_id = :task AND c.type = {SCRATCHPAD} AND c.superseded_by IS NULL
+            AND c.session_id <> :session AND c.created_at > :since
+        ORDER BY c.created_at DESC, c.id DESC LIMIT {_LOOKED_AT}
+        """,
+        values,
+    )
+    if not rows:
+        return None
+    listed = ", ".join(str(session) for _, session in rows)
+    over = {one.state.id for one in joining.load(transaction, f"s.id IN ({listed})", {}) if joining.is_gone(one, now)}
+    return next((LeftOff(number, session) for number, session in rows if session in over), None)
+
+
+def _of_worktree(transaction: Transaction, values: dict[str, object], now: int) -> LeftOff | None:
+    where = (
+        "s.project_id = :project AND s.worktree = :worktree AND s.id <> :session AND s.seen_at > :since AND EXISTS ("
+        f"SELECT 1 FROM context c WHERE c.session_id = s.id AND c.{OF_LOOPS} AND c.type = {SCRATCHPAD})"
+    )
+    over = next(
+        (one for one in joining.load(transaction, where, values)[:_LOOKED_AT] if joining.is_gone(one, now)), None
+    )
+    if over is None:
+        return None
+    row = transaction.one(
+        f"""
+        SELECT c.id FROM context c WHERE c.session_id = {over.state.id} AND c.{OF_LOOPS} AND c.type = {SCRATCHPAD}
+            AND c.superseded_by IS NULL AND c.created_at > :since
+        ORDER BY c.created_at DESC, c.id DESC LIMIT 1
+        """,
+        values,
+    )
+    return None if row is None else LeftOff(row[0], over.state.id)
