@@ -7,7 +7,7 @@ from pathlib import Path
 
 from satchel import Satchel
 from satchel.find import documents
-from satchel.keep.finding import index_problems
+from satchel.keep.index_checks import index_problems
 
 
 def counted(satchel: Satchel) -> dict[str, tuple[int, int]]:

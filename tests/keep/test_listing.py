@@ -95,11 +95,12 @@ def test_an_unknown_agent_is_said_with_the_nearest_name(kept: Satchel, kind: str
 
 def test_an_empty_list_says_which_filters_hide_how_many(kept: Satchel) -> None:
     kept.runs.start("other")
-    for given, told in (
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"task_id": "T9"}, "nothing passes task_id=T9; without it there are {}"),
         ({"task_id": "T9", "since": "1h"}, "nothing passes task_id=T9, since=1h; without them there are {}"),
         ({"run_id": "other"}, "nothing passes run_id=other; without it there are {}"),
-    ):
+    )
+    for given, told in cases:
         assert kept.entries.read(**given).notes == (told.format(kept.entries.read(limit=0).total),)
 
 

@@ -33,13 +33,6 @@ def choice_check(field: str, choices: Sequence[str]) -> Check:
     return check
 
 
-def check_path(value: object, workplace: Workplace) -> str:
-    """Return a file's canonical path."""
-    from satchel.base.project_paths import canonical_path
-
-    return canonical_path(value, workplace.files_root)
-
-
 def compared(field: str, condition: str, check: Check | None = None, *, scope: str | None = None) -> Filter:
     """Return a filter that compares one value.
 
@@ -53,6 +46,31 @@ def compared(field: str, condition: str, check: Check | None = None, *, scope: s
         view.where(condition, value, **({} if scope is None else {scope: value}))
 
     return Filter(field, check or name_check(field), apply)
+
+
+def file(column: str) -> Filter:
+    """Return the filter by a file, by a place in it, or by a folder with all that is in it.
+
+    Args:
+        column: that holds the canonical path.
+    """
+
+    def check(value: object, workplace: Workplace) -> str:
+        from satchel.keep.paths import check_place
+
+        return check_place(value, workplace.files_root)[0]
+
+    def apply(view: View, path: str) -> None:
+        from satchel.keep.paths import inside, is_folder
+
+        if is_folder(path):
+            condition, values = inside(path, column)
+            view.values |= values
+            view.where(condition)
+        else:
+            view.where(f"{column} = {{}}", path, file=path)
+
+    return Filter("file", check, apply)
 
 
 def author(column: str, field: str = "author") -> Filter:

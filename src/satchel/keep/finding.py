@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, NotFound, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, check_page, next_offset
-from satchel.base.project_paths import canonical_path
 from satchel.base.text import check_name
 from satchel.base.vocabulary import LIVENESS
-from satchel.find import documents, search
-from satchel.find import index_sqlite as index
 from satchel.find import rebuild as rebuilding
+from satchel.find import search
 from satchel.find.kind import Kind
 from satchel.find.like import query_like
 from satchel.find.query import SYNTAXES, Query, parse
@@ -21,12 +19,10 @@ from satchel.find.search import Ranking, Scope
 from satchel.find.snippets import Snipper, Snippet
 from satchel.keep import names, projects, runs
 from satchel.keep.kinds import KIND_OF, KINDS, read_ref
+from satchel.keep.listing import hidden_note
+from satchel.keep.paths import check_place, inside, is_folder
 from satchel.keep.projects import Service
 from satchel.store.transaction import Row, Transaction
-
-_SAMPLE = 50
-_COMPARED_WHOLE = 100_000
-_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +151,7 @@ class Finding(Service):
         chosen = _check_kinds(kinds)
         wanted = _check_types(chosen, types)
         author = None if author is None else check_name(author, "author")
-        file = None if file is None else canonical_path(file, work.files_root)
+        file = None if file is None else check_place(file, work.files_root)[0]
         task_id = None if task_id is None else check_name(task_id, "task_id")
         loop_id = None if loop_id is None else check_name(loop_id, "loop_id")
         moment = check_since(since, work.clock())
@@ -178,10 +174,43 @@ class Finding(Service):
                 return FoundPage((), 0, offset, limit, (note,))
             writer = names.find_agent(transaction, project.id, author)
             if author is not None and writer == -1:
-                return FoundPage((), 0, offset, limit, (names.unknown_agent(transaction, project.id, author),))
-            scope = Scope(project.id, run, chosen, wanted, writer, task_id, loop_id, file, moment, status, work.clock())
+                said = (names.unknown_agent(transaction, project.id, author),)
+                return FoundPage((), 0, offset, limit, said)
+            folder, values = ("", {}) if file is None or not is_folder(file) else inside(file, "d.file")
+            exact = None if folder else file
+            scope = Scope(
+                project.id,
+                run,
+                chosen,
+                wanted,
+                writer,
+                task_id,
+                loop_id,
+                exact,
+                moment,
+                status,
+                work.clock(),
+                condition=folder,
+                values=values,
+            )
             ranking = search.rank(transaction, query, scope)
-            return _page(transaction, ranking, itself, offset, limit, explain=explain)
+            found = _page(transaction, ranking, itself, offset, limit, explain=explain)
+            filters = {
+                "run_id": run_id if run is not None else None,
+                "kinds": kinds,
+                "types": types,
+                "author": author,
+                "task_id": task_id,
+                "loop_id": loop_id,
+                "file": file,
+                "since": since,
+                "status": status if status != "all" else None,
+            }
+            narrowing = {name: value for name, value in filters.items() if value is not None}
+            if found.total or not narrowing:
+                return found
+            hidden = len(search.rank(transaction, query, Scope(project.id, now=work.clock())).hits)
+            return replace(found, notes=(*found.notes, hidden_note(narrowing, hidden))) if hidden else found
 
     def rebuild(self, progress: rebuilding.Progress) -> int:
         """Rebuild the search index from what is kept, while others write.
@@ -194,83 +223,6 @@ class Finding(Service):
         """
         loaders = [(kind, thing.load) for kind, thing in KINDS.items()]
         return rebuilding.rebuild(self._workplace.engine, loaders, progress)
-
-
-def index_problems(transaction: Transaction) -> list[str]:
-    """Return where index, documents and tables disagree, by their numbers and by their texts.
-
-    Above 100,000 items the texts of a sample are compared.
-    """
-    found = [*index.problems(transaction), *documents.count_problems(transaction)]
-    for kind, thing in KINDS.items():
-        for text, sql in (
-            ("not in the documents", f"SELECT count(*) FROM ({_kept(kind)}) AS k WHERE id NOT IN ({_ITEMS})"),
-            (
-                "in the documents but gone",
-                f"SELECT count(*) FROM ({_ITEMS}) AS d WHERE item_id NOT IN ({_kept(kind)})",
-            ),
-        ):
-            row = transaction.one(sql, {"kind": kind.number})
-            if row and row[0]:
-                found.append(f"{row[0]} items of kind {thing.name} are {text}")
-    row = transaction.one("SELECT count(*) FROM documents")
-    found += _text_problems(transaction) if row and row[0] <= _COMPARED_WHOLE else _sample_problems(transaction)
-    return found
-
-
-def _text_problems(transaction: Transaction) -> list[str]:
-    """Compare the text of every item, word by word, with what the index holds of it."""
-    indexed = index.fingerprints(transaction)
-    wrong: list[str] = []
-    for kind, thing in KINDS.items():
-        rows = transaction.all(
-            "SELECT id, item_id, project_id, run_id, type FROM documents WHERE kind = :kind", {"kind": kind.number}
-        )
-        for start in range(0, len(rows), _AT_ONCE):
-            step = rows[start : start + _AT_ONCE]
-            texts = thing.texts(transaction, [row[1] for row in step])
-            for document, item, project, run, item_type in step:
-                if item in texts:
-                    scope = index.scope_tokens(project, run, kind.number, item_type)
-                    if index.fingerprint(transaction, texts[item], scope) != indexed.get(document, 0):
-                        wrong.append(kind.ref(item))
-    return [f"{len(wrong)} texts are not what the index holds, such as {wrong[0]}"] if wrong else []
-
-
-def _sample_problems(transaction: Transaction) -> list[str]:
-    found: list[str] = []
-    for kind, thing in KINDS.items():
-        sample = transaction.all(
-            "SELECT id, item_id FROM documents WHERE kind = :kind AND (id % :step = 0 OR id > :newest) LIMIT :most",
-            _sample(transaction, kind),
-        )
-        texts = thing.texts(transaction, [item for _, item in sample])
-        wrong = [
-            document
-            for document, item in sample
-            if item in texts and not index.holds(transaction, document, texts[item])
-        ]
-        if wrong:
-            found.append(f"{len(wrong)} of {len(sample)} sampled texts are not what the index holds")
-    return found
-
-
-def _kept(kind: Kind) -> str:
-    return f"SELECT id FROM {kind.table}"
-
-
-_ITEMS = "SELECT item_id FROM documents WHERE kind = :kind"
-
-
-def _sample(transaction: Transaction, kind: Kind) -> dict[str, object]:
-    row = transaction.one("SELECT max(id) FROM documents")
-    highest = int(row[0] or 0) if row else 0
-    return {
-        "kind": kind.number,
-        "step": max(1, highest // _SAMPLE),
-        "newest": highest - _SAMPLE // 2,
-        "most": 2 * _SAMPLE,
-    }
 
 
 def _check_kinds(kinds: Sequence[str] | None) -> tuple[Kind, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from satchel.base.text import shortened
 from satchel.find.kind import Kind
 from satchel.keep import names
 from satchel.keep.common_filters import ListFilters
@@ -212,3 +213,9 @@ class View:
     def all_conditions(self) -> str:
         """Every condition, as SQL."""
         return " AND ".join((self.base, *self.conditions))
+
+
+def hidden_note(filters: Mapping[str, object], total: int) -> str:
+    """Return the sentence that says which filters leave nothing, and how many there are without them."""
+    told = ", ".join(f"{name}={shortened(str(value), 60)}" for name, value in filters.items())
+    return f"nothing passes {told}; without {'it' if len(filters) == 1 else 'them'} there are {total}"

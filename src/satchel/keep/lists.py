@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, ORDERS, KeptPage, check_page, check_whole
-from satchel.base.text import check_query, shortened
+from satchel.base.text import check_query
 from satchel.base.vocabulary import ALL_RUNS
 from satchel.keep import projects, runs
 from satchel.keep.common_filters import COMMON
-from satchel.keep.listing import Asked, Item, Listing, View
+from satchel.keep.listing import Asked, Item, Listing, View, hidden_note
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
@@ -95,8 +95,7 @@ def _hidden(
     total = find(workplace, listing, page, without, **fields).total
     if not total:
         return []
-    told = ", ".join(f"{name}={shortened(str(value), 60)}" for name, value in narrowing.items())
-    return [f"nothing passes {told}; without {'it' if len(narrowing) == 1 else 'them'} there are {total}"]
+    return [hidden_note(narrowing, total)]
 
 
 def _check(workplace: Workplace, listing: Listing[Any], given: Mapping[str, Any]) -> Asked:

@@ -6,7 +6,7 @@ import pytest
 
 from keep.finding.story import Story
 from satchel import Satchel
-from satchel.keep.finding import index_problems
+from satchel.keep.index_checks import index_problems
 
 
 def untold(done: int, total: int) -> None:

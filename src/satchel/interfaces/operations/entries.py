@@ -38,7 +38,7 @@ _NOTE = (
     ),
     Parameter("task_id", help="The task it belongs to."),
     Parameter("loop_id", help="The loop it belongs to."),
-    Parameter("file", help="The file it is about."),
+    Parameter("file", about="Also with its line, as a.py:12", help="The file it is about, also as FILE:LINE."),
     Parameter("line", int, help="The line in that file."),
 )
 

@@ -16,7 +16,8 @@ class EntryFilters(RunFilters, total=False):
 
     Keys:
         types: only these types; at least one.
-        author, task_id, loop_id, file: only entries of this agent, task, loop or file.
+        author, task_id, loop_id: only entries of this agent, task or loop.
+        file: only entries on this file, or on what is in a folder (``src/auth/``).
         status: live, superseded or all.
     """
 
@@ -71,7 +72,7 @@ LISTING = Listing(
         filters.types("c.type", Kind.ENTRY, "entry", "discovery", type_number),
         filters.compared("task_id", "c.task_id = {}", scope="task_id"),
         filters.compared("loop_id", "c.loop_id = {}", scope="loop_id"),
-        filters.compared("file", "c.file = {}", filters.check_path, scope="file"),
+        filters.file("c.file"),
         filters.author("c.agent_id"),
         filters.liveness("c.superseded_by"),
     ),

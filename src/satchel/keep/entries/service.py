@@ -66,7 +66,8 @@ class Entries:
                 scratchpad and codebase_analysis an object, or its JSON.
             task_id: the task it belongs to.
             loop_id: the loop it belongs to.
-            file: the file it is about, inside the project.
+            file: the file it is about, inside the project, also with its line as ``src/app.py:12``; or a folder as
+                ``src/auth/``.
             line: the line in that file, from 1.
             run_id: the run; None takes the default, else ``main``.
             agent: who writes; None takes the default, which may be nobody.

@@ -21,7 +21,8 @@ from satchel.keep.entries.records import (
     Writer,
     type_number,
 )
-from satchel.keep.names import check_file, check_identifier
+from satchel.keep.names import check_identifier
+from satchel.keep.paths import check_place
 from satchel.keep.projects import Workplace, next_seq
 from satchel.keep.texts import check_size, map_texts, storable, storable_json, to_json
 from satchel.store.transaction import Transaction
@@ -38,7 +39,10 @@ def prepare(entry: NewEntry, workplace: Workplace) -> Prepared:
     """
     number = type_number(entry.type)
     content, notes = _storable(entry.type, entry.content, workplace.max_content_bytes)
-    line = entry.line
+    file, line = None, entry.line
+    if entry.file is not None:
+        file, named = check_place(entry.file, workplace.files_root)
+        line = named if line is None else line
     if line is not None:
         check_whole("line", line, _MAX_LINE, smallest=1)
         if entry.file is None:
@@ -49,7 +53,7 @@ def prepare(entry: NewEntry, workplace: Workplace) -> Prepared:
         searchable=_searchable(number, content),
         task_id=None if entry.task_id is None else check_identifier(entry.task_id, "task_id"),
         loop_id=None if entry.loop_id is None else check_identifier(entry.loop_id, "loop_id"),
-        file=None if entry.file is None else check_file(entry.file, workplace.files_root),
+        file=file,
         line=line,
         notes=notes,
     )

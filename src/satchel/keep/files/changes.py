@@ -10,8 +10,7 @@ from satchel.base.errors import unknown_name
 from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
-from satchel.keep import names
-from satchel.keep.files import paths
+from satchel.keep import names, paths
 from satchel.keep.files.records import CHANGES, FileChange
 from satchel.keep.projects import next_seq
 from satchel.store.transaction import Row, Transaction

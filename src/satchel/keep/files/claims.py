@@ -9,9 +9,8 @@ from typing import NamedTuple
 from satchel.base.clock import iso
 from satchel.base.errors import Conflict
 from satchel.base.paging import KeptPage
-from satchel.keep import events
+from satchel.keep import events, paths
 from satchel.keep.expiry import end_claims
-from satchel.keep.files import paths
 from satchel.keep.files.presence import is_anything_claimed
 from satchel.keep.files.records import Claim, Claimed, Released
 from satchel.keep.projects import Project, next_seq

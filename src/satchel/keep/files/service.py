@@ -11,8 +11,8 @@ from satchel.base.errors import InvalidInput
 from satchel.base.paging import DEFAULT_LIMIT, KeptPage, check_page, check_whole
 from satchel.keep import expiry, names, projects
 from satchel.keep.files import changes, claims
-from satchel.keep.files.paths import check_path, is_folder
 from satchel.keep.files.records import CHANGES, Claim, Claimed, FileChange, FileChangePage, FileLock, Released
+from satchel.keep.paths import check_path, is_folder
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, acting_named, reading
 from satchel.keep.texts import check_content

@@ -14,10 +14,10 @@ import apsw
 from satchel.base.errors import SatchelError, StoreDamaged, StoreForeign, StoreMissing, Untrusted
 from satchel.base.paths import filesystem_kind
 from satchel.find import index_sqlite as index
-from satchel.keep.finding import index_problems
 from satchel.keep.housekeeping import leftovers
 from satchel.keep.housekeeping.counts import count_problems
 from satchel.keep.housekeeping.packages import count_deliveries
+from satchel.keep.index_checks import index_problems
 from satchel.keep.projects import Workplace
 from satchel.store import accepting, backups, upkeep
 from satchel.store.failures import one_line

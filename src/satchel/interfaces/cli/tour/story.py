@@ -12,7 +12,7 @@ from pathlib import PurePath
 from satchel.base.errors import InvalidInput
 from satchel.interfaces.cli.tour.history import MIN_COMMITS, Commit, History
 from satchel.interfaces.cli.tour.messages import REVERT, VERB, VERB_ENDING, Message, is_document, is_test, read_message
-from satchel.keep.files.paths import check_path
+from satchel.keep.paths import check_path
 
 MAX_CONTENT_CHARS = 600
 MAX_QUESTIONS = 3

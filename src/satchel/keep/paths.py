@@ -6,6 +6,8 @@ is in a folder is one range. No pattern is matched, so ``%``, ``_`` and a longer
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable
 
 from satchel.base.errors import InvalidInput
@@ -14,6 +16,7 @@ from satchel.keep.names import check_file
 
 EVERYTHING = "**"
 _IN_FOLDER = "/**"
+_PLACE = re.compile(r"(?P<file>.*?[^/:]):(?P<line>[1-9]\d{0,8})(?::\d+)?")
 
 
 def check_path(value: object, root: str | None, field: str = "path") -> str:
@@ -100,3 +103,22 @@ def inside(folder: str, column: str, prefix: str = "folder") -> tuple[str, dict[
     # the character after the slash ends the range, so that nothing beside the folder is in it
     values: dict[str, object] = {f"{prefix}_from": start, f"{prefix}_to": f"{start[:-1]}0"}
     return f"{column} >= :{prefix}_from AND {column} < :{prefix}_to", values
+
+
+def check_place(value: object, root: str | None, field: str = "file") -> tuple[str, int | None]:
+    """Return the canonical path of a file or folder, and the line where one is named behind it: ``src/app.py:12``.
+
+    A column behind the line is left out. A file whose own name ends so is meant itself.
+
+    Args:
+        value: as for :func:`check_path`, with or without a line.
+        root: the folder that relative names start from, or None.
+        field: the argument's name, for the error.
+
+    Raises:
+        InvalidInput: as :func:`check_path` does.
+    """
+    found = _PLACE.fullmatch(value) if isinstance(value, str) else None
+    if found is None or (root is not None and os.path.lexists(os.path.join(root, found[0]))):  # noqa: PTH118 -- one stat
+        return check_path(value, root, field), None
+    return check_path(found["file"], root, field), int(found["line"])

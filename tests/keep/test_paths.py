@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel import InvalidInput
-from satchel.keep.files.paths import check_path, covers, overlap
+from satchel.keep.paths import check_path, check_place, covers, overlap
 
 ROOT = "/home/ann/app"
 
@@ -134,3 +136,23 @@ def test_a_folder_covers_exactly_what_goes_through_it(folder: list[str], other: 
     for end in ([], ["**"]):
         if other or end:
             assert covers(path, "/".join(other + end)) == (other[: len(folder)] == folder)
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ("src/app.py:12", ("src/app.py", 12)),
+        ("./src/app.py:12:5", ("src/app.py", 12)),
+        ("src/app.py", ("src/app.py", None)),
+        ("src/app.py:0", ("src/app.py:0", None)),
+        ("src/app.py:", ("src/app.py:", None)),
+        ("src/", ("src/**", None)),
+    ],
+)
+def test_a_line_may_stand_behind_a_file(given: str, place: tuple[str, int | None]) -> None:
+    assert check_place(given, None) == place
+
+
+def test_a_file_whose_own_name_ends_so_is_meant_itself(tmp_path: Path) -> None:
+    (tmp_path / "log:7").touch()
+    assert check_place("log:7", str(tmp_path)) == ("log:7", None)

@@ -1,0 +1,90 @@
+"""Whether the search index, its documents and what is kept agree."""
+
+from __future__ import annotations
+
+from satchel.find import documents
+from satchel.find import index_sqlite as index
+from satchel.find.kind import Kind
+from satchel.keep.kinds import KINDS
+from satchel.store.transaction import Transaction
+
+_SAMPLE = 50
+_COMPARED_WHOLE = 100_000
+_AT_ONCE = 500
+
+
+def index_problems(transaction: Transaction) -> list[str]:
+    """Return where index, documents and tables disagree, by their numbers and by their texts.
+
+    Above 100,000 items the texts of a sample are compared.
+    """
+    found = [*index.problems(transaction), *documents.count_problems(transaction)]
+    for kind, thing in KINDS.items():
+        for text, sql in (
+            ("not in the documents", f"SELECT count(*) FROM ({_kept(kind)}) AS k WHERE id NOT IN ({_ITEMS})"),
+            (
+                "in the documents but gone",
+                f"SELECT count(*) FROM ({_ITEMS}) AS d WHERE item_id NOT IN ({_kept(kind)})",
+            ),
+        ):
+            row = transaction.one(sql, {"kind": kind.number})
+            if row and row[0]:
+                found.append(f"{row[0]} items of kind {thing.name} are {text}")
+    row = transaction.one("SELECT count(*) FROM documents")
+    found += _text_problems(transaction) if row and row[0] <= _COMPARED_WHOLE else _sample_problems(transaction)
+    return found
+
+
+def _text_problems(transaction: Transaction) -> list[str]:
+    """Compare the text of every item, word by word, with what the index holds of it."""
+    indexed = index.fingerprints(transaction)
+    wrong: list[str] = []
+    for kind, thing in KINDS.items():
+        rows = transaction.all(
+            "SELECT id, item_id, project_id, run_id, type FROM documents WHERE kind = :kind", {"kind": kind.number}
+        )
+        for start in range(0, len(rows), _AT_ONCE):
+            step = rows[start : start + _AT_ONCE]
+            texts = thing.texts(transaction, [row[1] for row in step])
+            for document, item, project, run, item_type in step:
+                if item in texts:
+                    scope = index.scope_tokens(project, run, kind.number, item_type)
+                    if index.fingerprint(transaction, texts[item], scope) != indexed.get(document, 0):
+                        wrong.append(kind.ref(item))
+    return [f"{len(wrong)} texts are not what the index holds, such as {wrong[0]}"] if wrong else []
+
+
+def _sample_problems(transaction: Transaction) -> list[str]:
+    found: list[str] = []
+    for kind, thing in KINDS.items():
+        sample = transaction.all(
+            "SELECT id, item_id FROM documents WHERE kind = :kind AND (id % :step = 0 OR id > :newest) LIMIT :most",
+            _sample(transaction, kind),
+        )
+        texts = thing.texts(transaction, [item for _, item in sample])
+        wrong = [
+            document
+            for document, item in sample
+            if item in texts and not index.holds(transaction, document, texts[item])
+        ]
+        if wrong:
+            found.append(f"{len(wrong)} of {len(sample)} sampled texts are not what the index holds")
+    return found
+
+
+def _kept(kind: Kind) -> str:
+    return f"SELECT id FROM {kind.table}"
+
+
+_ITEMS = "SELECT item_id FROM documents WHERE kind = :kind"
+
+
+def _sample(transaction: Transaction, kind: Kind) -> dict[str, object]:
+    row = transaction.one("SELECT max(id) FROM documents")
+    highest = int(row[0] or 0) if row else 0
+    return {
+        "kind": kind.number,
+        "step": max(1, highest // _SAMPLE),
+        "newest": highest - _SAMPLE // 2,
+        "most": 2 * _SAMPLE,
+    }
