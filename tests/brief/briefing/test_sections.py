@@ -303,12 +303,13 @@ class TestTheRun:
         assert line(store, "e1") == "e1 task T1 src/auth.py:3: auth lives in src/auth.py"
         assert line(store, "e2", task_id="T2") == "e2 the build is red"
 
-    def test_other_runs_answer_a_query_and_are_named(self, store: Satchel, refs: Refs) -> None:
+    def test_other_runs_answer_a_query_and_are_named_without_one(self, store: Satchel, refs: Refs) -> None:
         store.runs.start("day")
         store.entries.write("discovery", "the kafka topic is called orders", run_id="day", agent="ann")
         assert refs(run_id="night") == refs(run_id="night", query="kafka topic") == ["e1"]
-        text = store.brief("developer", run_id="night", query="kafka topic", preview=True).text
-        assert "\ndiscovery @ann of run day\n" in text
+        for query, heading in ((None, "discovery @ann of run day"), ("kafka topic", "discovery")):
+            text = store.brief("developer", run_id="night", query=query, preview=True).text
+            assert f"\n{heading}\n" in text
 
     @pytest.mark.parametrize("run", [None, "night", "day"])
     def test_notes_of_all_runs_compete_on_equal_terms(self, store: Satchel, refs: Refs, run: str | None) -> None:

@@ -25,11 +25,15 @@ _MAX_NOTES = 3
 _MAX_FOR_FRAME = 0.5
 """The part of a budget that may be taken by what stands around the items, where there may be items at all."""
 
-_MAX_OF_ONE = 1 / 3
-"""The part of a budget from which on an item is shortened, unless it is critical."""
-
 _LEAST_FOR_WHOLE = 1_000
-"""From this budget on no other item is shortened: what does not fit whole is left out."""
+"""From this budget on only an item is shortened that takes too much of it: what does not fit whole is left out."""
+
+_MAX_OF_ONE = 1 / 3
+"""That part is too much, unless the item is critical."""
+
+_TOKENS_OF_ONE = 40
+"""Below that budget an item is shortened from so many tokens on, while others want the room: in 300 tokens 20 tasks
+over five repositories get 123 relevant items so, and 92 where only a third of the budget is too much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ def compose(
         budget - kept - count(frame.around("") + "\n\n"),
         zone.max_chars,
         collected.words,
-        int(_MAX_OF_ONE * budget),
+        int(_MAX_OF_ONE * budget) if budget >= _LEAST_FOR_WHOLE else min(_TOKENS_OF_ONE, int(_MAX_OF_ONE * budget)),
         cuts_to_fit=budget < _LEAST_FOR_WHOLE,
     )
     if zone is not EMERGENCY:

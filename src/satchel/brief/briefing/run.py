@@ -76,7 +76,8 @@ def _entry(asked: Asked, row: Row) -> Candidate:
         number=number,
         seq=seq,
         label=name,
-        group=joined(name, by(agent), other_run(asked, run_id)),
+        # measured with a query: who wrote in which run took a fifth of 300 tokens, in headings
+        group=name if asked.has_query else joined(name, by(agent), other_run(asked, run_id)),
         head=joined(other_task(asked, task), place(file, line)),
         text=text,
         priority=MEDIUM,
