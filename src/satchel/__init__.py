@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from satchel.keep.packages import Package, PackageContent, PackagePage
     from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution
     from satchel.keep.runs import Run
+    from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSession
     from satchel.keep.strategies import Strategy, StrategyPage
 
 _HOMES = {
@@ -95,6 +96,7 @@ _HOMES = {
     "satchel.keep.packages": ("Package", "PackageContent", "PackagePage"),
     "satchel.keep.patterns.records": ("ErrorPattern", "ErrorPatternPage", "Reported", "Solution"),
     "satchel.keep.runs": ("Run",),
+    "satchel.keep.sessions.team": ("LastScratchpad", "Team", "TeamClaim", "TeamSession"),
     "satchel.keep.strategies": ("Strategy", "StrategyPage"),
     "satchel.brief.briefing.records": ("Briefed", "Briefing", "LeftOut"),
     "satchel.brief.extraction": ("StrategyProposal",),
@@ -129,6 +131,7 @@ __all__ = [
     "Interrupted",
     "InvalidInput",
     "IoError",
+    "LastScratchpad",
     "LeftOut",
     "MarkedRead",
     "Message",
@@ -158,6 +161,9 @@ __all__ = [
     "Strategy",
     "StrategyPage",
     "StrategyProposal",
+    "Team",
+    "TeamClaim",
+    "TeamSession",
     "TimedOut",
     "TooLarge",
     "Unavailable",

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from satchel.keep.packages import Packages
     from satchel.keep.patterns.service import Patterns
     from satchel.keep.runs import Runs
+    from satchel.keep.sessions.service import Sessions
     from satchel.keep.strategies import Strategies
 
 
@@ -50,9 +51,9 @@ class Satchel:
     """One opened store, working for one project, with defaults for the run and the agent.
 
     Its services: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
-    ``patterns``, ``runs``, ``agents``, ``finding``, ``briefings``, ``learning``, ``consulting``, ``notices``,
-    ``housekeeping``, ``importing``. Nothing is opened or made before it is used. Safe to share between threads. Use it
-    as a context manager, or call :meth:`close`.
+    ``patterns``, ``runs``, ``sessions``, ``agents``, ``finding``, ``briefings``, ``learning``, ``consulting``,
+    ``notices``, ``housekeeping``, ``importing``. Nothing is opened or made before it is used. Safe to share between
+    threads. Use it as a context manager, or call :meth:`close`.
     """
 
     def __init__(
@@ -134,6 +135,13 @@ class Satchel:
         from satchel.keep.runs import Runs
 
         return Runs(self.workplace)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """The sessions of clients that work in the project."""
+        from satchel.keep.sessions.service import Sessions
+
+        return Sessions(self.workplace)
 
     @cached_property
     def agents(self) -> Agents:

@@ -20,7 +20,7 @@ _OWN_KIND = frozenset({"superseded_by", "reply_to", "thread"})
 """Fields that are the number of another item of the record's own kind."""
 
 _NAMES = {"sender": "from", "shares": "terms"}
-_KNOWN_BY_REF = frozenset({"Similar", "Found", "Briefed", "PackageContent"})
+_KNOWN_BY_REF = frozenset({"Similar", "Found", "Briefed", "PackageContent", "LastScratchpad"})
 """Records whose field ``ref`` is the id of an item."""
 
 _HIDDEN = {
@@ -53,6 +53,7 @@ _ALWAYS = {
     "Found": {"marks"},
     "Consultation": {"answer", "inline", "overflow", "attachments", "held_back", "queries", "cited", "notes"},
     "ListedConversation": {"inline", "overflow"},
+    "TeamSession": {"agents", "claims"},
 }
 """What even these show when it is not set."""
 

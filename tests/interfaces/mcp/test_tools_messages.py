@@ -49,12 +49,16 @@ CASES = [
     Case("mark_read", "ids", {"ids": ["m4"], "agent": "ben"}, fields("marked", "unread"), (["m4"], 2)),
     Case("mark_read", "all", {"all": True, "agent": "ben"}, fields("marked", "unread"), (["m1", "m4", "m5"], 0)),
     Case("mark_read", "agent", {"ids": ["m3"], "agent": "ann"}, field("marked"), ["m3"]),
+    Case("get_team", "all", {"all": True}, fields("total", "earlier"), (1, 0)),
 ]
 
 
 @pytest.fixture
 def world(new_asker: Callable[[], Asker], clock: ManualClock) -> Callable[[], Asker]:
-    """Stores of five messages, a minute apart: m1 to all, m2, m4 and m5 to ben, who has read m2, and m3 of ben."""
+    """Stores of five messages, a minute apart: m1 to all, m2, m4 and m5 to ben, who has read m2, and m3 of ben.
+
+    A session ended a day before.
+    """
 
     def make() -> Asker:
         ask = new_asker()
@@ -69,6 +73,10 @@ def world(new_asker: Callable[[], Asker], clock: ManualClock) -> Callable[[], As
             ask.text("send_message", **message)
             clock.advance(MINUTE)
         ask.text("mark_read", ids=["m2"], agent="ben")
+        with ask.satchel.workplace.engine.write() as transaction:
+            yesterday = clock.now - 24 * 60 * MINUTE
+            session = {"uid": b"1", "project_id": 1, "seen_at": yesterday, "ended_at": yesterday}
+            transaction.add("sessions", session | {"created_at": yesterday})
         return ask
 
     return make

@@ -29,6 +29,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "constraint": "Add, list and deactivate rules",
     },
     "Work together": {
+        "who": "Show who is at work, on what and since when",
         "run": "Start, end, list and show runs",
         "message": "Send, list and read messages",
         "file": "Record edits, claim and check files",
@@ -77,6 +78,7 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
     "package": ("packages",),
     "run": ("runs",),
     "stats": ("admin",),
+    "who": ("team",),
 }
 """The modules of operations that declare a command; any other command has a module of its own name."""
 

@@ -30,6 +30,7 @@ COLOURS = {
     "draft": "cyan",
     "inactive": "yellow",
     "low": "dim",
+    "gone": "dim",
 }
 """How words that stand for a state are shown on a terminal."""
 

@@ -17,6 +17,7 @@ from satchel.interfaces.operations import (
     runs,
     search,
     strategies,
+    team,
 )
 from satchel.interfaces.operations.declaration import Operation
 
@@ -31,6 +32,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *packages.OPERATIONS,
     *strategies.OPERATIONS,
     *messages.OPERATIONS,
+    *team.OPERATIONS,
     *files.OPERATIONS,
     *consulting.OPERATIONS,
     *runs.OPERATIONS,

@@ -1,0 +1,331 @@
+"""Who is at work in a project: its sessions, with what each holds and where it left off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+from satchel.base.clock import DAY_MS
+from satchel.base.errors import InvalidInput
+from satchel.keep.entries import structured
+from satchel.keep.entries.records import SCRATCHPAD, entry_ref
+from satchel.keep.sessions import joining
+from satchel.keep.sessions.joining import Found
+from satchel.store.transaction import Transaction
+
+RECENT_MS = 8 * 3_600_000
+"""A session that is gone is listed for so long without being asked for."""
+
+LISTED_DAYS = 14
+"""What was not seen for so long is not listed at all."""
+
+MOST = 50
+"""So many sessions are listed at once."""
+
+MAIN_WORKTREE = "the main worktree"
+
+_MOST_CLAIMS = 5
+_MOST_CLAIMS_OF_OTHERS = 2
+_LOOKED_AT = 100
+"""Among so many sessions, those seen last, the live ones are looked for; measured, 100 dead ones cost .7 ms."""
+
+_COMMIT_CHARS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TeamClaim:
+    """A live claim of a session; ``expires_at`` is in milliseconds UTC."""
+
+    path: str
+    exclusive: bool
+    expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class LastScratchpad:
+    """Where a session left off; ``ref`` is the short id of the entry."""
+
+    ref: str
+    agent: str | None
+    done: bool | None
+    next_step: str | None
+    blockers: tuple[str, ...]
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class TeamSession:
+    """One session, as others see it.
+
+    Attributes:
+        uid: what names it in every store, in hexadecimal.
+        agents: who spoke in it, whose it is first; empty where nobody has a name yet.
+        worktree: the linked worktree it works in; None is the main one.
+        commit: its first 8 digits.
+        run_id: the active run that it is bound to, if any.
+        task_id: the task that it named last.
+        claims: the newest 5 of its ``claims_total`` live claims.
+        seen_at: when it last did something, in milliseconds UTC, up to a minute late.
+        ended_at: when its client said that it is over.
+        gone: whether it is over, for that reason or since its process is.
+        own: whether it is the caller's.
+        predecessor: the uid of the session that it goes on from, and whose that was.
+    """
+
+    uid: str
+    agents: tuple[str, ...]
+    client: str | None
+    version: str | None
+    worktree: str | None
+    branch: str | None
+    commit: str | None
+    run_id: str | None
+    task_id: str | None
+    claims: tuple[TeamClaim, ...]
+    claims_total: int
+    scratchpad: LastScratchpad | None
+    seen_at: int
+    ended_at: int | None
+    gone: bool
+    own: bool
+    predecessor: str | None
+    predecessor_agent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """The sessions of a project: the caller's own, then live ones, then those that are gone, those seen last first.
+
+    Attributes:
+        sessions: at most 50 of ``total``.
+        earlier: how many more were gone too long ago to be listed without being asked for.
+        asked_at: in milliseconds UTC.
+        notes: what the reader should know.
+    """
+
+    sessions: tuple[TeamSession, ...]
+    total: int
+    earlier: int
+    asked_at: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OtherAtWork:
+    """A live session of another, in short.
+
+    Attributes:
+        agent: whose it is; None where nobody has a name yet.
+        worktree: where that is another than one's own: a path, or :data:`MAIN_WORKTREE`.
+        branch: where that is another than one's own.
+        claims: the newest 2 paths of its ``claims_total`` live claims.
+        seen_at: in milliseconds UTC, up to a minute late.
+    """
+
+    agent: str | None
+    client: str | None
+    task_id: str | None
+    worktree: str | None
+    branch: str | None
+    claims: tuple[str, ...]
+    claims_total: int
+    seen_at: int
+
+
+def find_team(
+    transaction: Transaction,
+    project_id: int,
+    own_session: int | None,
+    now: int,
+    *,
+    is_all: bool,
+    notes: tuple[str, ...] = (),
+) -> Team:
+    """Return the sessions that are live or were gone lately, in four statements however many there are.
+
+    Args:
+        own_session: the number of the caller's session, which is live whatever its record says; None without one.
+        now: milliseconds UTC.
+        is_all: list all that were seen in the last :data:`LISTED_DAYS`, however long they are gone.
+        notes: what the reader should know.
+    """
+    found = joining.load(
+        transaction,
+        "s.project_id = :project AND s.seen_at > :since",
+        {"project": project_id, "since": now - LISTED_DAYS * DAY_MS},
+    )
+    gone = {one.state.id for one in found if one.state.id != own_session and joining.is_gone(one, now)}
+    listed = [one for one in found if is_all or one.state.id not in gone or _last_known(one) > now - RECENT_MS]
+    shown = sorted(listed, key=lambda one: (one.state.id != own_session, one.state.id in gone))[:MOST]
+    if not shown:
+        return Team((), 0, len(found), now, notes)
+    numbers = [one.state.id for one in shown]
+    details = _load_details(transaction, numbers, now, _MOST_CLAIMS)
+    others = _load_agents(transaction, numbers)
+    pads = _load_scratchpads(transaction, numbers)
+    sessions = []
+    for one in shown:
+        number, known = one.state.id, details[one.state.id]
+        names = dict.fromkeys([*([known.agent] if known.agent is not None else []), *others.get(number, ())])
+        sessions.append(
+            TeamSession(
+                uid=one.state.uid.hex(),
+                agents=tuple(names),
+                client=one.state.client,
+                version=known.version,
+                worktree=known.worktree or None,
+                branch=known.branch,
+                commit=None if known.commit is None else known.commit[:_COMMIT_CHARS],
+                run_id=known.run,
+                task_id=one.state.task_id,
+                claims=known.claims,
+                claims_total=known.claims_total,
+                scratchpad=pads.get(number),
+                seen_at=one.state.seen_at,
+                ended_at=one.ended_at,
+                gone=number in gone,
+                own=number == own_session,
+                predecessor=None if known.predecessor is None else known.predecessor.hex(),
+                predecessor_agent=known.predecessor_agent,
+            )
+        )
+    return Team(tuple(sessions), len(listed), len(found) - len(listed), now, notes)
+
+
+def others_at_work(
+    transaction: Transaction, project_id: int, own_session: int | None, now: int, most: int
+) -> list[OtherAtWork]:
+    """Return live sessions other than one's own, those seen last first, in two statements.
+
+    Args:
+        own_session: the number of the caller's session; None without one.
+        now: milliseconds UTC.
+        most: how many to return at most.
+    """
+    where = """
+        s.id IN (
+            SELECT id FROM sessions WHERE project_id = :project AND seen_at > :since ORDER BY seen_at DESC LIMIT :most
+        ) AND s.id IS DISTINCT FROM :own
+    """
+    found = joining.load(
+        transaction,
+        where,
+        {"project": project_id, "since": now - LISTED_DAYS * DAY_MS, "most": _LOOKED_AT, "own": own_session},
+    )
+    live = list(islice((one for one in found if not joining.is_gone(one, now)), most))
+    if not live:
+        return []
+    numbers = [one.state.id for one in live]
+    wanted = numbers if own_session is None else [*numbers, own_session]
+    details = _load_details(transaction, wanted, now, _MOST_CLAIMS_OF_OTHERS)
+    own = None if own_session is None else details.get(own_session)
+    return [_other(one, details[one.state.id], own) for one in live]
+
+
+class _Details(NamedTuple):
+    """What is shown of a session beside what :class:`Found` has."""
+
+    agent: str | None
+    version: str | None
+    worktree: str
+    branch: str | None
+    commit: str | None
+    run: str | None
+    predecessor: bytes | None
+    predecessor_agent: str | None
+    claims: tuple[TeamClaim, ...]
+    claims_total: int
+
+
+def _other(session: Found, known: _Details, own: _Details | None) -> OtherAtWork:
+    is_here = known.worktree == ("" if own is None else own.worktree)
+    return OtherAtWork(
+        agent=known.agent,
+        client=session.state.client,
+        task_id=session.state.task_id,
+        worktree=None if is_here else known.worktree or MAIN_WORKTREE,
+        branch=None if own is not None and known.branch == own.branch else known.branch,
+        claims=tuple(claim.path for claim in known.claims),
+        claims_total=known.claims_total,
+        seen_at=session.state.seen_at,
+    )
+
+
+def _last_known(session: Found) -> int:
+    return session.state.seen_at if session.ended_at is None else session.ended_at
+
+
+def _load_details(transaction: Transaction, sessions: Sequence[int], now: int, most_claims: int) -> dict[int, _Details]:
+    listed = _listed(sessions)
+    rows = transaction.all(
+        f"""
+        WITH held AS (
+            SELECT session_id, path, exclusive, expires_at, count(*) OVER (PARTITION BY session_id) AS total,
+                row_number() OVER (PARTITION BY session_id ORDER BY created_at DESC, id) AS place
+            FROM file_claims WHERE session_id IN ({listed}) AND expires_at > :now
+        )
+        SELECT s.id, a.name, s.version, s.worktree, s.branch, s.commit_id, r.run_id, p.uid, b.name,
+            h.path, h.exclusive, h.expires_at, h.total
+        FROM sessions s
+        LEFT JOIN agents a ON a.id = s.agent_id
+        LEFT JOIN runs r ON r.id = s.run_id AND r.status = 1
+        LEFT JOIN sessions p ON p.id = s.predecessor_id
+        LEFT JOIN agents b ON b.id = p.agent_id
+        LEFT JOIN held h ON h.session_id = s.id AND h.place <= :most
+        WHERE s.id IN ({listed}) ORDER BY s.id, h.place
+        """,
+        {"now": now, "most": most_claims},
+    )
+    found: dict[int, _Details] = {}
+    for number, *columns, path, exclusive, expires, total in rows:
+        claims = found[number].claims if number in found else ()
+        claims += () if path is None else (TeamClaim(path, bool(exclusive), expires),)
+        found[number] = _Details._make((*columns, claims, total or 0))
+    return found
+
+
+def _load_agents(transaction: Transaction, sessions: Sequence[int]) -> dict[int, list[str]]:
+    """Return who was briefed in each session, in the order in which they first were."""
+    # the second condition is the one of the index
+    rows = transaction.all(
+        f"""
+        SELECT w.session_id, a.name FROM windows w JOIN agents a ON a.id = w.agent_id
+        WHERE w.session_id IN ({_listed(sessions)}) AND w.session_id <> 0
+        GROUP BY w.session_id, a.id ORDER BY min(w.id)
+        """
+    )
+    found: dict[int, list[str]] = {}
+    for session, name in rows:
+        found.setdefault(session, []).append(name)
+    return found
+
+
+def _load_scratchpads(transaction: Transaction, sessions: Sequence[int]) -> dict[int, LastScratchpad]:
+    # the types are those of the index context_session, which serves a query that names them all
+    rows = transaction.all(
+        f"""
+        SELECT s.id, c.id, a.name, c.content, c.created_at
+        FROM sessions s
+        JOIN context c ON c.id = (
+            SELECT n.id FROM context n
+            WHERE n.session_id = s.id AND n.type IN (2, 5, 6) AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL
+            ORDER BY n.created_at DESC, n.id DESC LIMIT 1
+        )
+        LEFT JOIN agents a ON a.id = c.agent_id
+        WHERE s.id IN ({_listed(sessions)})
+        """
+    )
+    found = {}
+    for session, number, agent, content, created in rows:
+        try:
+            pad = structured.scratchpad(content)
+        except InvalidInput:  # a row written by other means
+            continue
+        found[session] = LastScratchpad(entry_ref(number), agent, pad.done, pad.next_step, pad.blockers, created)
+    return found
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers))

@@ -1,0 +1,55 @@
+"""``satchel who``, for people and for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from cli_asking import options_of
+from satchel import open_satchel
+from satchel.keep.sessions.caller import SERVER
+from tool_asking import options_in_cases
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+def work(folder: Path, *, agent: str, project: str | None = None) -> None:
+    """Let an agent write in a session of a client that is no ancestor of this process."""
+    with open_satchel(cwd=folder, environ={}, caller=SERVER, agent=agent, project=project) as satchel:
+        satchel.entries.write("discovery", "x", task_id="T1")
+        with satchel.workplace.engine.write() as transaction:
+            transaction.execute("UPDATE sessions SET process = NULL")
+
+
+def test_without_a_session_the_command_says_how_one_begins(cli: Cli) -> None:
+    status, out, err = cli("who")
+    assert (status, out) == (0, "")
+    assert err == "0 sessions: no client has worked here lately; a session begins with a client's first write\n"
+
+
+def test_who_is_at_work_is_a_table(cli: Cli, folder: Path) -> None:
+    work(folder, agent="ann")
+    status, out, err = cli("who")
+    headings, _, row = out.splitlines()
+    assert (status, headings.split(), err) == (0, ["agents", "task", "state", "seen"], "1 session\n")
+    assert row.split()[:3] == ["ann", "T1", "active"]
+
+
+def test_json_is_the_records(cli: Cli, folder: Path) -> None:
+    work(folder, agent="ann")
+    answer = json.loads(cli("who", "--json")[1])
+    assert [(one["agents"], one["own"]) for one in answer["sessions"]] == [(["ann"], False)]
+
+
+def test_the_sessions_are_those_of_the_place_that_is_named(cli: Cli, folder: Path) -> None:
+    work(folder, agent="ann")
+    work(folder, agent="ben", project="other")
+    assert cli("who", "--project", "other")[1].splitlines()[-1].startswith("ben ")
+    assert cli("who", "--db", "other.db")[2].startswith("0 sessions")
+
+
+def test_every_option_has_a_test() -> None:
+    assert options_of(["who"]) == options_in_cases(["who"]) | {
+        ("who", name) for name in ("--db", "--project", "--json")
+    }

@@ -1,0 +1,68 @@
+"""The tool get_team, called as agents of two clients call it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from satchel import Satchel
+from satchel.keep.sessions.caller import SERVER
+from tool_asking import Asker, check_format
+
+
+@pytest.fixture
+def connect(open_in: Callable[..., Satchel], project: Path) -> Callable[[str], Asker]:
+    """Connect a client by a name to the project's store."""
+
+    def make(client: str) -> Asker:
+        satchel = open_in(project, caller=SERVER)
+        assert satchel.workplace.caller is not None
+        satchel.workplace.caller.meet(client, None)
+        return Asker(satchel)
+
+    return make
+
+
+def test_each_client_sees_the_other_and_what_it_is_at(connect: Callable[[str], Asker]) -> None:
+    claude, codex = connect("claude-code"), connect("codex-mcp-client")
+    claude.text("write_context", type="scratchpad", content={"iteration": 1, "done": True}, agent="ann", task_id="T1")
+    claude.text("claim_files", paths=["src/"], agent="ann")
+    codex.text("write_context", type="discovery", content="x", agent="ben")
+    ann, ben = "client:claude task:T1", "client:codex"
+    below = [" claims src/** (30 min left)", " e1 less than 1 min ago: done"]
+    seen = "seen less than 1 min ago"
+    assert claude.text("get_team").splitlines() == [
+        "2 sessions, yours first",
+        f"ann (your session) {ann}",
+        *below,
+        f"ben {ben} {seen}",
+    ]
+    assert codex.text("get_team", agent="ben").splitlines() == [
+        "2 sessions, yours first",
+        f"ben (your session) {ben}",
+        f"ann {ann} {seen}",
+        *below,
+    ]
+
+
+def test_who_is_alone_is_told_how_one_comes_to_be_listed(connect: Callable[[str], Asker]) -> None:
+    claude = connect("claude-code")
+    assert claude.text("get_team").splitlines() == [
+        "0 sessions: no client has worked here lately; a session begins with a client's first write",
+    ]
+    connect("codex").text("write_context", type="discovery", content="x", agent="ben")
+    assert claude.text("get_team").splitlines()[2:] == ["note: your own session is listed from your first write on"]
+
+
+def test_the_answer_is_json_where_that_is_asked_for(connect: Callable[[str], Asker]) -> None:
+    claude = connect("claude-code")
+    claude.text("write_context", type="discovery", content="x", agent="ann")
+    check_format(claude, "get_team", {})
+    assert [(one["agents"], one["own"]) for one in claude.fields("get_team")["sessions"]] == [(["ann"], True)]
+
+
+@pytest.mark.parametrize("given", ["yes", 1])
+def test_all_is_true_or_false(connect: Callable[[str], Asker], given: object) -> None:
+    assert "all" in connect("claude-code").refused("get_team", all=given)

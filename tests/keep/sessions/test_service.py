@@ -1,0 +1,104 @@
+"""What a client tells of its own session: that it ends, that its window is new, what it calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from satchel import InvalidInput, Satchel
+from satchel.keep import events
+from satchel.keep.sessions import joining
+from satchel.keep.sessions.caller import SERVER, VARIABLE
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
+
+
+@pytest.fixture
+def server(open_in: Callable[..., Satchel], project: Path) -> Satchel:
+    """The server of a client, which has written nothing yet."""
+    satchel = open_in(project, caller=SERVER, agent="ann")
+    assert satchel.workplace.caller is not None
+    satchel.workplace.caller.meet("claude-code", "2.1.0")
+    return satchel
+
+
+@pytest.fixture
+def hook(server: Satchel, open_in: Callable[..., Satchel], project: Path) -> Satchel:
+    """A program that is told the session of the server, which has begun."""
+    server.entries.write("discovery", "the gateway's clock is ahead")
+    (session,) = server.sessions.team().sessions
+    return open_in(project, environ={VARIABLE: session.uid})
+
+
+def rows(satchel: Satchel, sql: str) -> list[tuple[Any, ...]]:
+    with satchel.workplace.engine.read() as transaction:
+        return transaction.all(sql)
+
+
+ENDED = f"SELECT session_id, agent_id, details, created_at FROM events WHERE kind = {events.SESSION_ENDED}"
+
+
+def test_the_end_of_a_session_is_recorded_once(server: Satchel, hook: Satchel, clock: ManualClock) -> None:
+    at = clock.advance(1_000)
+    assert hook.sessions.end("logout")
+    clock.advance(1_000)
+    assert hook.sessions.end()
+    assert [(one.ended_at, one.seen_at) for one in server.sessions.team().sessions] == [(at, at)]
+    assert rows(server, ENDED) == [(1, 1, '{"reason":"logout"}', at)]
+
+
+def test_an_end_needs_no_reason_and_refuses_one_that_is_none(hook: Satchel) -> None:
+    with pytest.raises(InvalidInput, match="reason"):
+        hook.sessions.end("\u200b")
+    assert rows(hook, ENDED) == []
+    assert hook.sessions.end()
+    assert [row[2] for row in rows(hook, ENDED)] == [None]
+
+
+def test_in_a_new_window_what_was_delivered_comes_again(server: Satchel, hook: Satchel) -> None:
+    note = "the gateway's clock is ahead"
+    assert note in server.brief().text
+    assert note not in server.brief().text
+    assert hook.sessions.open_window() == 2
+    assert note in server.brief().text
+    assert hook.sessions.open_window() == 3
+
+
+def test_a_window_can_be_what_a_session_begins_or_goes_on_with(server: Satchel) -> None:
+    assert server.sessions.open_window() == 2
+    assert [one.ended_at for one in server.sessions.team().sessions] == [None]
+    assert server.sessions.end()
+    assert server.sessions.open_window() == 3
+    assert [one.ended_at for one in server.sessions.team().sessions] == [None]
+
+
+def test_a_session_is_found_by_each_of_its_ids(server: Satchel, hook: Satchel) -> None:
+    assert hook.sessions.add_host_id("first")
+    assert hook.sessions.add_host_id("second")
+    assert hook.sessions.add_host_id("second")
+    assert not hook.sessions.add_host_id(" ")
+    with server.workplace.engine.read() as transaction:
+        found = {
+            name: [one.state.id for one in joining.by_host_id(transaction, 1, "claude", name)]
+            for name in ("first", "second", "third")
+        }
+    assert found == {"first": [1], "second": [1], "third": []}
+
+
+def test_an_id_of_an_unknown_client_is_not_kept(open_in: Callable[..., Satchel], project: Path) -> None:
+    nameless = open_in(project, caller=SERVER)
+    nameless.entries.write("discovery", "x")
+    assert not nameless.sessions.add_host_id("first")
+    assert rows(nameless, "SELECT * FROM session_hosts") == []
+
+
+def test_who_has_no_session_has_nothing_to_end_or_to_open(
+    satchel: Satchel, server: Satchel, open_in: Callable[..., Satchel], project: Path
+) -> None:
+    for one in (satchel, open_in(project, environ={VARIABLE: "ff" * 16}), open_in(project, caller="command")):
+        assert (one.sessions.end(), one.sessions.open_window(), one.sessions.add_host_id("x")) == (False, None, False)
+    assert (server.sessions.end(), server.sessions.add_host_id("x")) == (False, False)
