@@ -137,6 +137,8 @@ def test_the_newest_five_live_claims_are_shown_and_all_are_counted(start: Start,
     assert own(ann).claims_total == 6
     assert {claim.expires_at for claim in own(ann).claims} == {clock.now + 30 * MINUTE}
     assert [(claim.path, claim.exclusive) for claim in own(ben).claims] == [("bens.py", False)]
+    clock.advance(30 * MINUTE)
+    assert ([claim.path for claim in own(ann).claims], own(ann).claims_total) == (["old.py"], 1)
 
 
 def test_a_session_left_off_where_its_newest_scratchpad_says(start: Start, clock: ManualClock) -> None:
