@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from satchel import LastScratchpad, Team, TeamClaim, TeamSession
+from satchel.base.clock import span_in_words
 from satchel.interfaces.team_text import show_team, team_text
-from satchel.interfaces.text_parts import span_in_words
 from satchel.interfaces.to_json import fields_of
 
 NOW = 1_795_000_000_000

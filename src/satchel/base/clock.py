@@ -28,18 +28,12 @@ def iso(milliseconds: int) -> str:
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest:03d}Z"
 
 
-def age_text(milliseconds: int) -> str:
-    """Render a length of time in words, as in ``4 min``: in its largest unit, rounded down; under a minute in seconds.
-
-    Args:
-        milliseconds: less than none counts as none.
-    """
-    seconds = max(0, milliseconds) // 1_000
-    for unit, size in (("day", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
-        number = seconds // size
-        if number or size == 1:
-            return f"{number} {unit}{'s' if unit == 'day' and number != 1 else ''}"
-    raise AssertionError
+def span_in_words(milliseconds: int) -> str:
+    """Return a length of time in words, as in ``4 min``, ``3 h`` and ``2 days``, rounded down."""
+    minutes = max(0, milliseconds) // 60_000
+    if minutes < 120:
+        return f"{minutes} min" if minutes else "less than 1 min"
+    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days"
 
 
 def check_since(since: str | int | None, now: int) -> int | None:

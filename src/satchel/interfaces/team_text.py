@@ -7,9 +7,10 @@ whose session it goes on from, and when it was last seen. Below stand its claims
 
 from __future__ import annotations
 
+from satchel.base.clock import span_in_words
 from satchel.base.text import shortened
 from satchel.interfaces.ledger.compact_lines import note_lines
-from satchel.interfaces.text_parts import quoted, span_in_words, value_text
+from satchel.interfaces.text_parts import quoted, value_text
 from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSession
 
 _SILENT_MS = 10 * 60_000

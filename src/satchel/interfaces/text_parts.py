@@ -76,14 +76,6 @@ def time_of(moment: int) -> str:
     return f"{_second(moment // 1_000)[8:]}.{moment % 1_000:03d}"
 
 
-def span_in_words(milliseconds: int) -> str:
-    """Return a length of time in words, as in ``4 min``, ``3 h`` and ``2 days``, rounded down."""
-    minutes = max(0, milliseconds) // 60_000
-    if minutes < 120:
-        return f"{minutes} min" if minutes else "less than 1 min"
-    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days"
-
-
 @lru_cache(maxsize=1_024)
 def _second(seconds: int) -> str:
     # items of one page were often written within few seconds, and each is asked for three times

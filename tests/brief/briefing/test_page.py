@@ -30,7 +30,7 @@ def filled(
     least_priority: int = 1,
     max_packages: int = 3,
 ) -> Page:
-    page = Page(words, room, max_chars, (), most_of_one, cuts_to_fit)
+    page = Page(words, room, max_chars, (), most_of_one, cuts_to_fit=cuts_to_fit)
     fill(
         page,
         ranked(candidates, NOW),

@@ -23,6 +23,7 @@ from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
 from satchel.keep.sessions.actors import reading
 from satchel.keep.sessions.lineage import sessions_before
+from satchel.keep.sessions.team import OtherAtWork, others_at_work
 from satchel.store.transaction import Transaction
 
 _SOURCES: tuple[Callable[[Asked], Source], ...] = (
@@ -37,6 +38,9 @@ _SOURCES: tuple[Callable[[Asked], Source], ...] = (
     run.entries,
 )
 """What a briefing draws on, what it can least do without first."""
+
+_MOST_OTHERS = 3
+"""So many others at work are named."""
 
 _SMALL, _CANDIDATES = 2_000, 1_000
 """Up to so many documents are scored whole, and so many of a larger scope: a briefing shows no pages of results."""
@@ -74,6 +78,7 @@ class Collected:
         words: those of the query that can be searched for; empty without one.
         notes: what could not be read or looked at.
         is_complete: whether everything was looked at in time.
+        others: who else is at work.
     """
 
     project_id: int | None = None
@@ -84,6 +89,7 @@ class Collected:
     words: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
     is_complete: bool = True
+    others: list[OtherAtWork] = field(default_factory=list)
 
 
 class Deadline:
@@ -186,6 +192,7 @@ def _collect(collected: Collected, transaction: Transaction, workplace: Workplac
     asked, collected.standing = _standing(asked, collected.notes)
     for source in _SOURCES:
         collected.gathered.append(gather(asked, source(asked), collected.notes))
+    collected.others = others_at_work(transaction, project.id, actor.session, asked.now, _MOST_OTHERS)
     if query is not None and not query.terms:
         collected.notes.append(f"{(request.query or '').strip()[:80]!r} holds no word to search for")
     elif query is not None:

@@ -65,6 +65,7 @@ class Page:
         max_chars: how much of an item's text is shown; None is all.
         words: those of the query, which a shortened text is cut around.
         most_of_one: the tokens that an item may take which is not critical; a longer one is shortened.
+        most_of_note: the same for entries, where it is less.
         cuts_to_fit: whether any item is shortened that does not fit whole.
     """
 
@@ -73,6 +74,7 @@ class Page:
     max_chars: int | None = None
     words: tuple[str, ...] = ()
     most_of_one: int | None = None
+    most_of_note: int | None = None
     cuts_to_fit: bool = True
     shown: dict[tuple[int, int], Shown] = field(default_factory=dict)
     used: int = 0
@@ -97,8 +99,9 @@ class Page:
         left = (left if at_most is None else min(left, at_most)) - heading
         may_cut = self.cuts_to_fit if cuts is None else cuts
         found = self._whole(candidate, left)
-        if self.most_of_one is not None and not candidate.is_critical and not self._fits(candidate, self.most_of_one):
-            may_cut, found, left = True, None, min(left, self.most_of_one)
+        most = min((one for one in self._limits(candidate) if one is not None), default=None)
+        if most is not None and not candidate.is_critical and not self._fits(candidate, most):
+            may_cut, found, left = True, None, min(left, most)
         if found is None and may_cut:
             found = self._cut(candidate, left)
         if found is None:
@@ -109,6 +112,9 @@ class Page:
         self.used += heading + found[1]
         self._count_opening()
         return self.used - before
+
+    def _limits(self, candidate: Candidate) -> tuple[int | None, ...]:
+        return (self.most_of_one, self.most_of_note if candidate.section == "entries" else None)
 
     def grow(self, ordered: Iterable[Candidate]) -> None:
         """Show more of shortened texts, the most important first, where room is left."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from satchel.base.clock import age_text
+from satchel.base.clock import span_in_words
 from satchel.base.errors import InvalidInput
 from satchel.brief.briefing import labels
 from satchel.brief.briefing.packages import by, is_task, joined, other_run, other_task
@@ -175,7 +175,7 @@ def _attempt(asked: Asked, row: Row) -> Candidate:
     is_before = session in asked.loop.before
     group = "your loop so far (do not repeat what was tried)"
     if leads:
-        at = joined(other_task(asked, task), f"{age_text(asked.now - created)} ago")
+        at = joined(other_task(asked, task), f"{span_in_words(asked.now - created)} ago")
         group = f"where {'you' if is_own or is_before else agent or UNNAMED} left off ({at})"
     return Candidate(
         section="attempts",

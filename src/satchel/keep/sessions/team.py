@@ -11,6 +11,7 @@ from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import SCRATCHPAD, entry_ref
+from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.joining import Found
 from satchel.store.transaction import Transaction
@@ -303,14 +304,13 @@ def _load_agents(transaction: Transaction, sessions: Sequence[int]) -> dict[int,
 
 
 def _load_scratchpads(transaction: Transaction, sessions: Sequence[int]) -> dict[int, LastScratchpad]:
-    # the types are those of the index context_session, which serves a query that names them all
     rows = transaction.all(
         f"""
         SELECT s.id, c.id, a.name, c.content, c.created_at
         FROM sessions s
         JOIN context c ON c.id = (
             SELECT n.id FROM context n
-            WHERE n.session_id = s.id AND n.type IN (2, 5, 6) AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL
+            WHERE n.session_id = s.id AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL
             ORDER BY n.created_at DESC, n.id DESC LIMIT 1
         )
         LEFT JOIN agents a ON a.id = c.agent_id

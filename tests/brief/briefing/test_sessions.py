@@ -1,0 +1,149 @@
+"""Briefings in sessions: windows, where the last session left off, who else is at work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ManualClock
+from satchel import Satchel
+from satchel.base import processes
+from satchel.base.processes import Process
+from satchel.keep.sessions.caller import SERVER
+
+HOUR = 3_600_000
+PAD = {"iteration": 2, "done": False, "attempted": ["bump the pool"], "next_step": "look at the lock"}
+
+
+class Clients:
+    """Clients that each have a process of their own, as far as their servers can tell."""
+
+    def __init__(self, open_in: Callable[..., Satchel], project: Path, patch: pytest.MonkeyPatch) -> None:
+        self._open, self._project, self._patch = open_in, project, patch
+        self._living: set[int] = set()
+        self.now: int = 0
+        patch.setattr(processes, "find_client", lambda: Process(self.now, 1))
+        patch.setattr(processes, "is_alive", lambda process: process.pid in self._living or process.pid == os.getpid())
+
+    def start(self, name: str = "claude-code", **options: Any) -> Satchel:
+        """Start a client, and return its server."""
+        self.now += 1
+        number = 1_000_000 + self.now
+        self._living.add(number)
+        self._patch.setattr(processes, "find_client", lambda: Process(number, 1))
+        satchel = self._open(self._project, caller=SERVER, **options)
+        assert satchel.workplace.caller is not None
+        satchel.workplace.caller.meet(name, "1")
+        satchel.agents.register("whoever")
+        satchel.brief(query="nothing")  # its session is made while its process is the one that is found
+        return satchel
+
+    def end(self) -> None:
+        """End every client."""
+        self._living.clear()
+
+
+@pytest.fixture
+def clients(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clients]:
+    """Clients of one project, of which none runs yet."""
+    return Clients(open_in, project, monkeypatch)
+
+
+def refs(satchel: Satchel, **asked: Any) -> list[str]:
+    return [item.ref for item in satchel.brief(**asked).items]
+
+
+class TestWindows:
+    def test_what_was_delivered_in_a_window_is_not_repeated_there(self, clients: Clients) -> None:
+        satchel = clients.start()
+        satchel.entries.write("discovery", "the pool holds 5 connections", agent="ann")
+        assert [refs(satchel, agent="ann"), refs(satchel, agent="ann")] == [["e1"], []]
+
+    def test_a_new_window_gets_everything(self, clients: Clients) -> None:
+        satchel = clients.start()
+        satchel.entries.write("discovery", "the pool holds 5 connections", agent="ann")
+        refs(satchel, agent="ann")
+        assert satchel.sessions.open_window() == 2
+        assert refs(satchel, agent="ann") == ["e1"]
+
+    def test_so_does_another_client_a_new_iteration_and_another_agent(self, clients: Clients) -> None:
+        satchel = clients.start()
+        satchel.entries.write("discovery", "the pool holds 5 connections", agent="ann")
+        refs(satchel, agent="ann")
+        assert refs(satchel, agent="ann", iteration=1) == ["e1"]
+        assert refs(satchel, agent="sub1") == ["e1"]
+        assert refs(clients.start("codex-mcp-client"), agent="ann") == ["e1"]
+
+    def test_who_gives_no_name_gets_everything_again(self, clients: Clients) -> None:
+        satchel = clients.start()
+        satchel.entries.write("discovery", "the pool holds 5 connections")
+        assert [refs(satchel), refs(satchel)] == [["e1"], ["e1"]]
+
+
+class TestWhereItWasLeftOff:
+    def test_a_new_session_of_the_worktree_is_shown_it_first(self, clients: Clients, clock: ManualClock) -> None:
+        first = clients.start()
+        first.constraints.add("never log a token")
+        first.entries.write("scratchpad", PAD)
+        clients.end()
+        clock.advance(3 * HOUR)
+        lines = clients.start().brief("developer").text.splitlines()
+        assert lines[1] == "where you left off (3 h ago)"
+        assert lines[2].endswith("tried: bump the pool; next: look at the lock")
+
+    def test_a_session_of_the_same_task_goes_before_the_last_of_the_worktree(self, clients: Clients) -> None:
+        first = clients.start("codex-mcp-client")
+        first.entries.write("scratchpad", PAD, task_id="T1", agent="ben")
+        clients.end()
+        second = clients.start()
+        second.entries.write("scratchpad", {**PAD, "next_step": "another task"}, task_id="T2", agent="ann")
+        clients.end()
+        third = clients.start("codex-mcp-client")
+        assert third.brief(task_id="T1", agent="ann").text.splitlines()[1].startswith("where ben left off")
+        assert "another task" in third.brief(agent="ann", again=True).text.splitlines()[2]
+
+    def test_one_that_is_at_work_has_left_off_nowhere(self, clients: Clients) -> None:
+        clients.start().entries.write("scratchpad", PAD, task_id="T1")
+        assert "left off" not in clients.start("codex-mcp-client").brief(task_id="T1").text
+
+    def test_with_a_scratchpad_of_its_own_a_session_goes_on_from_that(self, clients: Clients) -> None:
+        clients.start().entries.write("scratchpad", PAD)
+        clients.end()
+        second = clients.start()
+        second.entries.write("scratchpad", {**PAD, "attempted": ["log the lock"]})
+        text = second.brief().text
+        assert "left off" not in text
+        assert "tried: log the lock" in text
+
+    def test_the_attempts_of_the_session_before_count_as_its_own(self, clients: Clients) -> None:
+        first = clients.start()
+        for number, approach in enumerate(("clear the cache", "pin a version", "ask for the key")):
+            pad = {"iteration": number, "attempted": [approach], "test_status": "failing", "blockers": ["no key"]}
+            first.entries.write("scratchpad", pad)
+        clients.end()
+        assert clients.start("codex-mcp-client").brief().is_stuck is False
+        assert clients.start().brief().is_stuck
+
+
+class TestOthersAtWork:
+    def test_each_has_a_line(self, clients: Clients) -> None:
+        first = clients.start("codex-mcp-client")
+        first.files.claim(["src/a.py"], agent="ben")
+        first.entries.write("discovery", "the pool holds 5 connections", task_id="T2", agent="ben")
+        last = clients.start().brief("developer").text.splitlines()[-1]
+        assert last == "also at work: ben (codex), task T2, claims src/a.py, seen less than 1 min ago"
+
+    def test_who_is_gone_has_none(self, clients: Clients) -> None:
+        clients.start("codex-mcp-client").entries.write("discovery", "the pool holds 5 connections")
+        clients.end()
+        assert "at work" not in clients.start().brief("developer").text
+
+    def test_a_small_budget_has_no_room_for_it(self, clients: Clients) -> None:
+        clients.start("codex-mcp-client").entries.write("discovery", "the pool holds 5 connections")
+        text = clients.start().brief(budget=300).text
+        assert "at work" not in text
+        assert "5 connections" in text
