@@ -237,6 +237,17 @@ class TestWhatIsDelivered:
             briefing = ruled.brief()
             assert (refs(briefing), briefing.is_recorded) == (EVERYTHING, False)
 
+    def test_a_critical_rule_stays_as_a_line(self, ruled: Satchel) -> None:
+        ruled.constraints.add(f"Log nothing secret. {LONG} NEVER log a token.", priority="critical")
+        assert "c2" in refs(ruled.brief(agent="ann"))
+        again = ruled.brief(agent="ann")
+        assert refs(again) == {"c2"}
+        (line,) = [line for line in again.text.splitlines() if line.startswith("c2 ")]
+        assert len(line) < 160
+        assert line.endswith("NEVER log a token.")
+        assert again.notes == ("nothing new since your last briefing; again=true repeats 3 items",)
+        assert again.left_out == ()
+
     def test_a_preview_is_no_delivery(self, ruled: Satchel) -> None:
         assert not ruled.brief(preview=True, agent="new").is_recorded
         assert ruled.agents.list() == ()

@@ -102,7 +102,7 @@ class TestWhereItWasLeftOff:
         second = clients.start()
         second.entries.write("scratchpad", {**PAD, "next_step": "another task"}, task_id="T2", agent="ann")
         clients.end()
-        third = clients.start("codex-mcp-client")
+        third = clients.start("qwen-code")
         assert third.brief(task_id="T1", agent="ann").text.splitlines()[1].startswith("where ben left off")
         assert "another task" in third.brief(agent="ann", again=True).text.splitlines()[2]
 

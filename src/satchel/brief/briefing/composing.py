@@ -68,7 +68,7 @@ def compose(
     every = [candidate for gathered in collected.gathered for candidate in gathered.candidates.values()]
     ordered = without_twins(ranked(newest_of_series(every), now))
     notes = list(dict.fromkeys(collected.notes))
-    if not every and not any(one.total for one in collected.gathered):
+    if all(one.is_repeated for one in every) and not any(one.total for one in collected.gathered):
         notes += _nothing(collected)
     frame = _Frame(
         [HEADER] if budget >= _LEAST_FOR_HEADER else [],
@@ -173,7 +173,7 @@ def _left_out(gathered: Sequence[Gathered], shown: Sequence[Shown]) -> tuple[Lef
     shown_of: dict[tuple[str, Kind], list[Candidate]] = {}
     for item in shown:
         candidate = item.candidate
-        for one in (candidate, *candidate.stands_for):
+        for one in () if candidate.is_repeated else (candidate, *candidate.stands_for):
             shown_of.setdefault((one.section, one.kind), []).append(one)
     for offered in gathered:
         source = offered.source

@@ -42,6 +42,7 @@ def packages(asked: Asked) -> Source:
         kind=Kind.PACKAGE,
         tool="get_packages",
         table="context_packages c",
+        reminds=True,
         where="c.project_id = :project AND c.superseded_by IS NULL"
         + (f" AND {is_eligible}" if asked.role is not None else ""),
         # what is of no task and for no role ranks by priority, then by age: an index has that order

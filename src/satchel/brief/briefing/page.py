@@ -29,6 +29,9 @@ _LEAST_CHARS = 60
 
 _MAX_HEAD_CHARS = 200
 
+_MAX_REPEATED_CHARS = 120
+"""So much is shown of what the receiver has got before."""
+
 _MAX_EXCESS = 0.1
 """By how much of what the sections leave an item may exceed what is left of its section's share."""
 
@@ -272,10 +275,13 @@ def line_of(candidate: Candidate, chars: int | None, words: Sequence[str] = ()) 
         chars: how much of its text is shown, but never less than a sentence; None is all.
         words: those of the query.
     """
+    if candidate.is_repeated:
+        chars = _MAX_REPEATED_CHARS if chars is None else min(chars, _MAX_REPEATED_CHARS)
     head = f"{candidate.label} {candidate.head}".strip() if candidate.is_critical else candidate.head
     start = f"{candidate.ref} {shortened(head, _MAX_HEAD_CHARS)}:" if head else candidate.ref
     said = shortened(candidate.text, chars, words if candidate.relevance else (), keeps_end=candidate.is_critical)
-    return f"{start} {said}", said != on_one_line(candidate.text.strip())
+    # what was delivered whole before needs no word on how to open it
+    return f"{start} {said}", not candidate.is_repeated and said != on_one_line(candidate.text.strip())
 
 
 def ranked(candidates: Iterable[Candidate], now: int) -> list[Candidate]:

@@ -122,6 +122,7 @@ class Candidate:
         series: of a scratchpad whose it is of which task or loop: of these only the newest is shown whole.
         tried: of a scratchpad what was attempted.
         leads: whether it stands before everything but what is critical.
+        is_repeated: whether the receiver has got it before, and is only reminded of it.
         stands_for: other items whose text it says, so that they need no line of their own.
     """
 
@@ -145,6 +146,7 @@ class Candidate:
     tried: tuple[str, ...] = ()
     stands_for: tuple[Candidate, ...] = ()
     leads: bool = False
+    is_repeated: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what another tool may have written: columns have types only as far as those who write keep to them."""

@@ -20,6 +20,7 @@ def constraints(_asked: Asked) -> Source:
         tool="get_constraints",
         table="constraints c",
         where="c.project_id = :project AND c.active = 1",
+        reminds=True,
         orders=(("c.priority DESC, c.created_at DESC, c.id DESC", ""),),
         priority="c.priority",
         load=loading(

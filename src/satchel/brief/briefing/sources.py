@@ -99,6 +99,7 @@ class Source:
         tokens: what a short one takes; decides how many candidates there is use for.
         seq: the number of their last change, in SQL.
         counts_found: whether what is eligible is what the query found, where there is a query.
+        reminds: whether critical ones stay in a line after they were delivered.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Source:
     may_be_critical: bool = True
     seq: str = "c.seq"
     counts_found: bool = False
+    reminds: bool = False
 
     def most(self, budget: int) -> int:
         """Return how many candidates there is use for in so many tokens."""
@@ -179,6 +181,12 @@ def gather(asked: Asked, source: Source, notes: list[str]) -> Gathered:
             )
             chosen.update((row[0], None) for row in rows if row[0] not in known)
         _add(asked, gathered, list(chosen), notes)
+    critical = [number for number, priority in known.items() if priority == CRITICAL]
+    if source.reminds and critical:
+        _add(asked, gathered, critical, notes)
+        for number in critical:
+            if number in gathered.candidates:
+                gathered.candidates[number] = replace(gathered.candidates[number], is_repeated=True)
     return gathered
 
 
