@@ -204,7 +204,7 @@ KEYS: tuple[Key, ...] = (
         "brief.deadline_ms",
         int,
         500,
-        "Milliseconds after which a briefing makes do with what it has.",
+        "Milliseconds of processor time after which a briefing makes do with what it has.",
         minimum=1,
         maximum=60_000,
         project="lower",

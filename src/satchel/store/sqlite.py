@@ -253,6 +253,8 @@ class SqliteEngine:
         transaction = self._running.get(thread)
         if transaction is None or self._unhurried.get(thread):
             return False
+        if transaction.is_out_of_time is not None and transaction.is_out_of_time():
+            return True
         now = time.monotonic()
         if not transaction.started:
             transaction.started = now

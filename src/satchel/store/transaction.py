@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -22,11 +22,13 @@ class Transaction:
         memo: what earlier write transactions of this engine looked up and nobody has changed since; empty whenever
             another process, thread or connection has written. Whoever changes what may be in it calls :meth:`forget`.
         left_out: how many rows were left out so far, since a text of theirs is none (:mod:`satchel.store.readable`).
+        is_out_of_time: asked before each statement and now and then while one runs: whether to end the transaction with
+            Interrupted; None never does.
         started: when the statement that runs was first seen to take long; 0 before that.
         is_overdue: whether it was ended since it ran for too long.
     """
 
-    __slots__ = ("connection", "forks", "interrupted", "is_overdue", "left_out", "memo", "started")
+    __slots__ = ("connection", "forks", "interrupted", "is_out_of_time", "is_overdue", "left_out", "memo", "started")
 
     def __init__(self, connection: apsw.Connection, memo: dict[Hashable, Any] | None = None) -> None:
         self.connection = connection
@@ -35,6 +37,7 @@ class Transaction:
         self.left_out = 0
         self.started = 0.0
         self.is_overdue = False
+        self.is_out_of_time: Callable[[], bool] | None = None
         self.memo = {} if memo is None else memo
 
     def forget(self) -> None:
@@ -71,19 +74,28 @@ class Transaction:
     def one(self, sql: str, parameters: Parameters | None = None) -> Row | None:
         """Run one statement and return its first row, or None."""
         self._check()
-        cursor = self.connection.execute(sql, parameters)
+        cursor: apsw.Cursor | None = None
         try:
+            cursor = self.connection.execute(sql, parameters)
             row: Row | None = cursor.fetchone()
         except UnicodeDecodeError:
             raise readable.not_text() from None
+        except apsw.InterruptError:
+            self._check()
+            raise
         finally:
-            cursor.close()
+            if cursor is not None:
+                cursor.close()
         return row
 
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
         """Run one statement and return its rows, but for those with text that is none; see :attr:`left_out`."""
         self._check()
-        rows, left_out = readable.fetch_all(self.connection, sql, parameters)
+        try:
+            rows, left_out = readable.fetch_all(self.connection, sql, parameters)
+        except apsw.InterruptError:
+            self._check()
+            raise
         self.left_out += left_out
         return rows
 
@@ -91,6 +103,8 @@ class Transaction:
         self.started = 0.0
         if self.interrupted:
             raise Interrupted("the call was interrupted", "Nothing of it was written")
+        if self.is_out_of_time is not None and self.is_out_of_time():
+            raise Interrupted("the time is over", "Ask for less at once")
         if self.forks != forks.generation:
             raise forks.refusal()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -13,7 +12,9 @@ import pytest
 from satchel import Satchel
 from satchel.base.errors import Interrupted
 from satchel.brief.briefing import collecting, packages, rules, run
+from satchel.brief.briefing.collecting import Relevance
 from satchel.brief.briefing.sources import Asked, Source
+from satchel.find.query import Query
 
 ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 MISSING = "packages, constraints, decisions, messages, error patterns, strategies, entries were not looked at"
@@ -25,56 +26,36 @@ def change(store: Satchel, sql: str) -> None:
         connection.execute(sql)
 
 
-class Timer:
-    """Stands in for threading.Timer: goes off when a test says so, and not before."""
+class Processor:
+    """Stands for the processor time of the thread: it stands still until a test spends it, or runs with every look."""
 
-    def __init__(self, _seconds: float, function: Callable[[], None]) -> None:
-        self.function = function
-        self.daemon = False
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.a_look = 0.0
 
-    def start(self) -> None: ...
+    def __call__(self) -> float:
+        self.now += self.a_look
+        return self.now
 
-    def cancel(self) -> None: ...
-
-    def join(self) -> None: ...
+    def spend(self, milliseconds: float) -> None:
+        self.now += milliseconds / 1_000
 
 
 @pytest.fixture
-def timers(monkeypatch: pytest.MonkeyPatch) -> list[Timer]:
-    """The timers that were made."""
-    made: list[Timer] = []
-
-    def make(*given: Any) -> Timer:
-        made.append(Timer(*given))
-        return made[-1]
-
-    monkeypatch.setattr("satchel.brief.briefing.collecting.threading.Timer", make)
+def processor(monkeypatch: pytest.MonkeyPatch) -> Processor:
+    """The processor time that deadlines see."""
+    made = Processor()
+    monkeypatch.setattr(collecting, "thread_time", made)
     return made
 
 
-def until_interrupted(asked: Asked, timers: list[Timer]) -> None:
-    """Run a statement that ends only because the deadline passes while it runs."""
-    (deadline,) = timers
-    is_running = threading.Event()
-
-    def go_off() -> None:
-        is_running.wait()
-        deadline.function()
-
-    thread = threading.Thread(target=go_off)
-    thread.start()
-
-    def tell() -> bool:
-        is_running.set()
-        return False
-
-    # called by the statement itself, so that it is under way when the deadline passes
-    asked.transaction.connection.set_progress_handler(tell, 100)
+def until_out_of_time(asked: Asked, processor: Processor) -> None:
+    """Run a statement that ends only because the time is over while it runs."""
+    processor.a_look = 0.01
     try:
         asked.transaction.one(ENDLESS)
     finally:
-        asked.transaction.connection.set_progress_handler(None)
-        thread.join()
+        processor.a_look = 0.0
 
 
 @pytest.fixture
@@ -94,10 +75,10 @@ def refs(store: Satchel, **given: Any) -> list[str]:
 
 class TestADeadline:
     def test_leaves_out_what_was_not_reached_and_says_so(
-        self, filled: Satchel, timers: list[Timer], monkeypatch: pytest.MonkeyPatch
+        self, filled: Satchel, processor: Processor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def slow(asked: Asked) -> Source:
-            until_interrupted(asked, timers)
+            until_out_of_time(asked, processor)
             raise AssertionError("the statement ended by itself")
 
         slow.__name__ = "packages"
@@ -109,31 +90,44 @@ class TestADeadline:
         assert briefing.notes == (f"the store was slow: {MISSING}",)
         assert f"note: {briefing.notes[0]}" in briefing.text
 
-    def test_leaves_the_query_unanswered_where_only_that_is_slow(
-        self, filled: Satchel, timers: list[Timer], monkeypatch: pytest.MonkeyPatch
+    def test_that_the_query_takes_up_lets_it_try_fewer_candidates(
+        self, filled: Satchel, processor: Processor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(collecting, "_find", lambda asked, *_: until_interrupted(asked, timers))
+        find = collecting._find
+
+        def slow(asked: Asked, query: Query, small: int, candidates: int) -> Relevance:
+            if candidates > 200:
+                until_out_of_time(asked, processor)
+            return find(asked, query, small, candidates)
+
+        monkeypatch.setattr(collecting, "_find", slow)
+        briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="kafka")
+        assert sorted(item.ref for item in briefing.items) == ["c1", "e1", "e2", "e3"]
+        assert briefing.notes == ("the store was slow: the query was answered from the newest 200 that match",)
+
+    def test_leaves_the_query_unanswered_where_only_that_is_slow(
+        self, filled: Satchel, processor: Processor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(collecting, "_find", lambda asked, *_: until_out_of_time(asked, processor))
         briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="kafka")
         assert len(briefing.items) == 4
         assert briefing.notes == ("the store was slow: the query was not answered",)
 
-    def test_that_passes_before_the_store_is_open_leaves_out_everything(
-        self, filled: Satchel, timers: list[Timer], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(Timer, "start", lambda self: self.function())
+    def test_that_is_over_at_once_leaves_out_everything(self, filled: Satchel, processor: Processor) -> None:
+        processor.a_look = 1.0
         briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000)
-        assert (briefing.items, briefing.left_out, len(timers)) == ((), (), 1)
+        assert (briefing.items, briefing.left_out) == ((), ())
         assert briefing.notes == (f"the store was slow: attempts, reviews, {MISSING}",)
 
     def test_leaves_the_store_as_usable_as_before(
-        self, filled: Satchel, timers: list[Timer], monkeypatch: pytest.MonkeyPatch
+        self, filled: Satchel, processor: Processor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with monkeypatch.context() as slow:
-            slow.setattr(collecting, "_find", lambda asked, *_: until_interrupted(asked, timers))
+            slow.setattr(collecting, "_find", lambda asked, *_: until_out_of_time(asked, processor))
             filled.brief(query="kafka")
         assert refs(filled, query="kafka") == ["c1", "e1", "e2", "e3"]
 
-    def test_of_the_real_clock_ends_a_statement_that_never_would(
+    def test_of_the_real_time_ends_a_statement_that_never_would(
         self, open_in: Callable[..., Satchel], filled: Satchel, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def attempts(asked: Asked) -> Source:
@@ -143,6 +137,14 @@ class TestADeadline:
         monkeypatch.setattr(collecting, "_SOURCES", (attempts, rules.constraints))
         hurried = open_in(filled.place.file.parent.parent, settings={"brief.deadline_ms": 5})
         assert hurried.brief(budget=5_000).notes == ("the store was slow: attempts, constraints were not looked at",)
+
+    @pytest.mark.usefixtures("processor")
+    def test_by_the_clock_comes_to_a_thread_that_gets_no_processor_too(
+        self, filled: Satchel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        clock = iter([0.0, *[3.0] * 100])
+        monkeypatch.setattr(collecting, "monotonic", lambda: next(clock))
+        assert filled.brief(budget=5_000).notes[0].startswith("the store was slow: attempts")
 
     def test_is_no_excuse_for_a_call_that_was_interrupted(
         self, filled: Satchel, monkeypatch: pytest.MonkeyPatch

@@ -48,7 +48,7 @@ class Clients:
 
 
 @pytest.fixture
-def clients(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clients]:
+def clients(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch) -> Clients:
     """Clients of one project, of which none runs yet."""
     return Clients(open_in, project, monkeypatch)
 

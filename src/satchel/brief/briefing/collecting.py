@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
+from time import monotonic, thread_time
 
 from satchel.base.errors import Interrupted
 from satchel.brief import attempts, loop_history
@@ -38,6 +37,18 @@ _SOURCES: tuple[Callable[[Asked], Source], ...] = (
     run.entries,
 )
 """What a briefing draws on, what it can least do without first."""
+
+Relevance = Mapping[int, Mapping[int, float]]
+"""How well items match a query, by the numbers of their kinds and their own: 0 to 1 of the best match."""
+
+_MAX_SECONDS = 2.0
+_SHARE_OF_QUERY = 0.6
+"""So much of its time a briefing spends on the query before it tries fewer candidates."""
+
+_SHARE_IN_HASTE = 1.5
+"""So much it takes in all after that: the rest must be looked at too."""
+
+_SMALL_IN_HASTE = 200
 
 _MOST_OTHERS = 3
 """So many others at work are named."""
@@ -93,61 +104,54 @@ class Collected:
 
 
 class Deadline:
-    """Interrupts the calling thread's transaction once the time is over, as a context manager."""
+    """When a briefing makes do with what it has: by the processor time of its thread, and 2 s by the clock.
 
-    def __init__(self, interrupt: Callable[[], None], milliseconds: int) -> None:
-        self._interrupt = interrupt
-        self._timer = threading.Timer(milliseconds / 1_000, self._expire)
-        self._timer.daemon = True
-        self.has_passed = False
+    Args:
+        milliseconds: of processor time, from now on.
 
-    def _expire(self) -> None:
-        self.has_passed = True
-        self._interrupt()
+    Attributes:
+        share: the part of that time which may be used for now.
+    """
 
-    def check(self) -> None:
-        """Raise Interrupted if the time is over: there was nothing to interrupt before the transaction began."""
-        if self.has_passed:
-            raise Interrupted("the time for a briefing is over", "Ask again")
+    def __init__(self, milliseconds: int) -> None:
+        self._seconds = milliseconds / 1_000
+        self._began, self._end = thread_time(), monotonic() + _MAX_SECONDS
+        self.share = 1.0
 
-    def __enter__(self) -> Deadline:
-        self._timer.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._timer.cancel()
-        self._timer.join()
+    def has_passed(self) -> bool:
+        """Whether the time is over."""
+        return thread_time() - self._began > self._seconds * self.share or monotonic() > self._end
 
 
 def collect(workplace: Workplace, request: Request, deadline_ms: int) -> Collected:
-    """Collect what a briefing could say.
+    """Collect what a briefing could say, what the query finds first.
 
     Args:
-        deadline_ms: after so many milliseconds what was not looked at yet is left out, and a note says so.
+        deadline_ms: after so many milliseconds of processor time what was not looked at yet is left out, and a note
+            says so.
 
     Raises:
         NotFound: the run does not exist.
         StoreDamaged: the store cannot be read.
     """
     collected = Collected()
-    deadline = Deadline(workplace.engine.interrupter(), deadline_ms)
+    deadline = Deadline(deadline_ms)
     try:
-        with deadline, workplace.engine.read() as transaction:
-            deadline.check()
-            _collect(collected, transaction, workplace, request)
+        with workplace.engine.read() as transaction:
+            transaction.is_out_of_time = deadline.has_passed
+            _collect(collected, transaction, workplace, request, deadline)
     except Interrupted:
-        if not deadline.has_passed:
+        if not deadline.has_passed():
             raise
         missing = [make.__name__.replace("_", " ") for make in _SOURCES[len(collected.gathered) :]]
-        what = f"{', '.join(missing)} were not looked at" if missing else "the query was not answered"
         collected.is_complete = False
-        collected.notes.append(f"the store was slow: {what}")
+        collected.notes.append(f"the store was slow: {', '.join(missing) or 'others at work'} were not looked at")
     return collected
 
 
-def _collect(collected: Collected, transaction: Transaction, workplace: Workplace, request: Request) -> None:
+def _collect(
+    collected: Collected, transaction: Transaction, workplace: Workplace, request: Request, deadline: Deadline
+) -> None:
     project = projects.find(transaction, workplace)
     chosen = runs.choose(transaction, workplace, project.id if project else None, request.run_id)
     if project is None:
@@ -190,14 +194,18 @@ def _collect(collected: Collected, transaction: Transaction, workplace: Workplac
         left_off=left_off.find(transaction, workplace, project.id, actor, request.task_id, workplace.clock()),
     )
     asked, collected.standing = _standing(asked, collected.notes)
-    for source in _SOURCES:
-        collected.gathered.append(gather(asked, source(asked), collected.notes))
-    collected.others = others_at_work(transaction, project.id, actor.session, asked.now, _MOST_OTHERS)
+    relevance: Relevance = {}
     if query is not None and not query.terms:
         collected.notes.append(f"{(request.query or '').strip()[:80]!r} holds no word to search for")
     elif query is not None:
-        _find(asked, collected, query)
+        relevance = _find_in_time(asked, collected.notes, query, deadline)
         collected.words = tuple(dict.fromkeys(word for term in query.terms for word in term.words))
+    for make in _SOURCES:
+        source = make(asked)
+        gathered = gather(asked, source, collected.notes)
+        gather_found(asked, gathered, relevance.get(source.kind.number, {}), collected.notes)
+        collected.gathered.append(gathered)
+    collected.others = others_at_work(transaction, project.id, actor.session, asked.now, _MOST_OTHERS)
 
 
 def _standing(asked: Asked, notes: list[str]) -> tuple[Asked, attempts.Standing | None]:
@@ -226,14 +234,35 @@ def _others(asked: Asked, tried: Sequence[Attempt]) -> tuple[str, ...]:
     return (*(row[0] for row in rows), *((run.UNNAMED,) if None in authors else ()))
 
 
-def _find(asked: Asked, collected: Collected, query: Query) -> None:
+def _find_in_time(asked: Asked, notes: list[str], query: Query, deadline: Deadline) -> Relevance:
+    """Return what a query finds; short of time among fewer candidates, and where that takes too long, nothing."""
+    for share, small, candidates in ((_SHARE_OF_QUERY, _SMALL, _CANDIDATES), (1.0, _SMALL_IN_HASTE, _SMALL_IN_HASTE)):
+        deadline.share = share
+        try:
+            found = _find(asked, query, small, candidates)
+        except Interrupted:
+            if not deadline.has_passed():
+                raise
+            continue
+        if share == 1.0:
+            notes.append(f"the store was slow: the query was answered from the newest {_SMALL_IN_HASTE} that match")
+            deadline.share = _SHARE_IN_HASTE
+        deadline.share = max(1.0, deadline.share)
+        return found
+    deadline.share = _SHARE_IN_HASTE
+    notes.append("the store was slow: the query was not answered")
+    return {}
+
+
+def _find(asked: Asked, query: Query, small: int, candidates: int) -> Relevance:
     """Search the project: the entries of all runs compete on equal terms."""
     scope = Scope(asked.project_id, now=asked.now)
-    ranking = search.rank(asked.transaction, query, scope, small=_SMALL, candidates=_CANDIDATES)
+    ranking = search.rank(asked.transaction, query, scope, small=small, candidates=candidates)
     scores = {hit.document: hit.score for hit in ranking.hits}
     best = max(scores.values(), default=0.0)
+    relevance: dict[int, dict[int, float]] = {}
     if best <= 0:
-        return
+        return relevance
     # beyond so many there is no use for a result, whatever kind it is of
     documents = sorted(scores, key=lambda document: (-scores[document], -document))[:SMALL]
     items = {
@@ -242,10 +271,7 @@ def _find(asked: Asked, collected: Collected, query: Query) -> None:
             f"SELECT id, kind, item_id FROM documents WHERE id IN ({listed(documents)})"
         )
     }
-    relevance: dict[int, dict[int, float]] = {}
     for document in documents:
         kind, item = items[document]
         relevance.setdefault(kind, {})[item] = max(scores[document], 0.0) / best
-    for gathered in collected.gathered:
-        found = relevance.get(gathered.source.kind.number, {})
-        gather_found(asked, gathered, found, collected.notes)
+    return relevance

@@ -64,8 +64,8 @@ class Briefings:
         """Pack what one agent needs most.
 
         What it shows is recorded as delivered to (run, task, role, agent, iteration) once the text is done, and not
-        shown there again until it changes. It never waits long for the store: what cannot be looked at in
-        ``brief.deadline_ms`` is left out, and a note says so.
+        shown there again until it changes. It never takes long: what cannot be looked at in ``brief.deadline_ms`` of
+        processor time, and in 2 s, is left out, and a note says so.
 
         Args:
             role: developer, senior_engineer, qa_expert, tech_lead, investigator, or your own; decides how sections
