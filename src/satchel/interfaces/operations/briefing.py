@@ -92,6 +92,7 @@ OPERATIONS = (
         ),
         run="brief",
         writes=True,
+        read_only=True,
         handler="operations.briefing:answer_agent",
         text="briefing.briefing_text:briefing_text",
         shown="operations.briefing:show_briefing",

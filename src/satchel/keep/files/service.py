@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import Conflict, InvalidInput, SatchelError
 from satchel.base.paging import DEFAULT_LIMIT, KeptPage, check_page, check_whole
-from satchel.keep import expiry, names, projects
+from satchel.keep import events, expiry, names, projects
 from satchel.keep.files import changes, claims
 from satchel.keep.files.records import CHANGES, Claim, Claimed, FileChange, FileChangePage, FileLock, Released
 from satchel.keep.paths import check_path, is_folder
@@ -144,23 +145,41 @@ class Files(Service):
         minutes = work.claim_minutes if minutes is None else _check_minutes(minutes)
         reason, notes = (None, ()) if reason is None else _check_reason(reason, work.max_content_bytes)
         name = names.needed_agent(work, agent, "claiming files")
-        with work.engine.write() as transaction:
+        try:
+            with work.engine.write() as transaction:
+                now = work.clock()
+                project = projects.ensure(transaction, work, now)
+                actor, _, _ = acting_named(transaction, work, project.id, name, now, "claiming files")
+                claimed = claims.grant(
+                    transaction,
+                    project.id,
+                    actor,
+                    work.worktree,
+                    wanted,
+                    reason,
+                    now,
+                    now + minutes * 60_000,
+                    exclusive=exclusive,
+                )
+                expiry.sweep_now_and_then(work.engine, transaction, now)
+        except Conflict:
+            self._record_refusal(name, wanted)
+            raise
+        return replace(claimed, notes=(*notes, *self._folders_named_as_files(wanted), *claimed.notes))
+
+    def _record_refusal(self, agent: str | None, wanted: Sequence[str]) -> None:
+        """Record who was refused what; where that fails, the refusal stands without it."""
+        work = self._workplace
+        with suppress(SatchelError), work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
-            actor, _, _ = acting_named(transaction, work, project.id, name, now, "claiming files")
-            claimed = claims.grant(
-                transaction,
-                project.id,
-                actor,
-                work.worktree,
-                wanted,
-                reason,
-                now,
-                now + minutes * 60_000,
-                exclusive=exclusive,
+            # who is refused is not registered for it
+            actor = reading(transaction, work, project.id, agent)
+            known = actor.number if actor.number != -1 else None
+            details = {"paths": list(wanted), "worktree": work.worktree}
+            events.record(
+                transaction, project.id, events.REFUSAL, now, session=actor.session, agent=known, details=details
             )
-            expiry.sweep_now_and_then(work.engine, transaction, now)
-        return replace(claimed, notes=(*notes, *self._folders_named_as_files(wanted), *claimed.notes))
 
     def release(self, paths: Sequence[str] | None = None, *, agent: str | None = None) -> Released:
         """End claims of one's own in this worktree; those of others are left alone.

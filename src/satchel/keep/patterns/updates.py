@@ -11,6 +11,7 @@ from satchel.base.text import fold
 from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
+from satchel.keep import events
 from satchel.keep.patterns.preparing import Prepared
 from satchel.keep.patterns.records import (
     COLUMNS,
@@ -219,6 +220,16 @@ def hear(
         seq = next_seq(transaction, project_id)
         transaction.execute(_CONFIRM if helped else _FAIL, {**values, "seq": seq})
         _touch(transaction, project_id, known[0], seq)
+        events.record(
+            transaction,
+            project_id,
+            events.CONFIDENCE,
+            now,
+            session=session,
+            agent=agent,
+            item=(Kind.ERROR_PATTERN, known[0]),
+            details={"solution": f"{SOLUTION_LETTER}{number}", "helped": helped},
+        )
     return int(known[0]), is_news > 0
 
 
