@@ -107,9 +107,9 @@ def reading(transaction: Transaction, workplace: Workplace, project_id: int, age
     state = None if caller is None else caller.find(transaction, project_id)
     if agent is not None:
         number, name = find_agent(transaction, project_id, agent), agent
-    elif state is not None and state.unnamed is not None:
-        row = transaction.one("SELECT name FROM agents WHERE id = :id", {"id": state.unnamed})
-        number, name = state.unnamed, "" if row is None else row[0]
+    elif state is not None and state.speaker is not None:
+        row = transaction.one("SELECT name FROM agents WHERE id = :id", {"id": state.speaker})
+        number, name = state.speaker, "" if row is None else row[0]
     elif state is None and caller is not None and is_person(caller):
         return Actor(find_agent(transaction, project_id, HUMAN), HUMAN)
     else:
