@@ -16,7 +16,7 @@ from keep.sessions.kept import Kept, kept
 from keep.sessions.table import Table
 from satchel import Satchel, open_satchel
 from satchel.base import processes
-from satchel.keep.sessions.caller import SERVER
+from satchel.keep.sessions.caller import COMMAND, SERVER
 
 
 class Host:
@@ -160,18 +160,28 @@ def table(monkeypatch: pytest.MonkeyPatch) -> Table:
     return table
 
 
-Serve = Callable[..., Satchel]
-
-
 @pytest.fixture
-def serve(open_in: Callable[..., Satchel], folder: Path, table: Table) -> Serve:
+def serve(open_in: Callable[..., Satchel], folder: Path, table: Table) -> Callable[..., Satchel]:
     """Open a Satchel as the server of a client, which is a process of the table."""
 
-    def serve_one(name: str | None = "claude-code", *, below: int = 100, cwd: Path = folder, **options: Any) -> Satchel:
+    def serve_one(
+        name: str | None = "claude-code", *, below: int = 100, cwd: Path = folder, version: str = "1", **options: Any
+    ) -> Satchel:
         table.stand(below)
         satchel = open_in(cwd, caller=SERVER, **options)
         assert satchel.workplace.caller is not None
-        satchel.workplace.caller.meet(name, "1")
+        satchel.workplace.caller.meet(name, version)
         return satchel
 
     return serve_one
+
+
+@pytest.fixture
+def command(open_in: Callable[..., Satchel], folder: Path, table: Table) -> Callable[..., Satchel]:
+    """Open a Satchel as a command does, below a process of the table."""
+
+    def open_one(*, below: int = 100, cwd: Path = folder, **options: Any) -> Satchel:
+        table.stand(below)
+        return open_in(cwd, caller=COMMAND, **options)
+
+    return open_one
