@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 _HAS_PROC = os.path.exists("/proc/self/ns/pid")  # noqa: PTH110 -- at each start
 
@@ -26,8 +26,7 @@ _WITH_VALUE = (["-o"], ["+o"], ["-O"], ["+O"], ["--rcfile"], ["--init-file"])
 """The options of shells that another argument belongs to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(NamedTuple):
     """One process, named so that it is not taken for a later one with its number.
 
     Attributes:
@@ -95,7 +94,7 @@ def machine() -> str | None:
     """
     if _HAS_PROC:
         try:
-            boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+            boot = Path("/proc/sys/kernel/random/boot_id").read_bytes().decode("ascii").strip()
             return f"{boot} {os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115 -- no path: pid:[4026531836]
         except OSError:
             return None

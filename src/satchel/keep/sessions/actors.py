@@ -37,9 +37,13 @@ def acting(
     if agent is not None:
         number, name = ensure_agent(transaction, project_id, agent, now)
     elif state is not None:
-        from satchel.keep.sessions import updates
+        known = speaker(transaction, state)
+        if known is None:
+            from satchel.keep.sessions import updates
 
-        state, number, name = updates.name_unnamed(transaction, project_id, state, now)
+            state, number, name = updates.name_unnamed(transaction, project_id, state, now)
+        else:
+            number, name = known
     elif caller is not None and is_person(caller):
         number, name = ensure_agent(transaction, project_id, HUMAN, now)
         return Actor(number, name)
@@ -108,13 +112,25 @@ def reading(transaction: Transaction, workplace: Workplace, project_id: int, age
     if agent is not None:
         number, name = find_agent(transaction, project_id, agent), agent
     elif state is not None and state.speaker is not None:
-        row = transaction.one("SELECT name FROM agents WHERE id = :id", {"id": state.speaker})
-        number, name = state.speaker, "" if row is None else row[0]
+        number, name = speaker(transaction, state) or (state.speaker, "")
     elif state is None and caller is not None and is_person(caller):
         return Actor(find_agent(transaction, project_id, HUMAN), HUMAN)
     else:
         return Actor() if state is None else _actor(None, None, state, is_named=False)
     return _actor(number, name, state, is_named=agent is not None)
+
+
+def speaker(transaction: Transaction, state: State) -> tuple[int, str] | None:
+    """Return who calls in a session and names nobody: the agent that was chosen, else the one named after it."""
+    if state.speaker is None:
+        return None
+    name: str | None = transaction.memo.get(("speaker", state.speaker))
+    if name is None:
+        row = transaction.one("SELECT name FROM agents WHERE id = :id", {"id": state.speaker})
+        if row is None:
+            return None
+        name = transaction.memo["speaker", state.speaker] = row[0]
+    return state.speaker, name
 
 
 def is_person(caller: Caller) -> bool:

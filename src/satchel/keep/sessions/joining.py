@@ -75,8 +75,6 @@ def find(transaction: Transaction, project_id: int, caller: Caller) -> tuple[Fou
     given = _by_uid(transaction, project_id, variable) if variable else None
     if caller.kind == LIBRARY:
         return given, None
-    if transaction.one("SELECT 1 FROM sessions WHERE project_id = :project LIMIT 1", {"project": project_id}) is None:
-        return None, None
     if caller.kind == SERVER:
         return _of_server(transaction, project_id, caller, given)
     return _of_command(transaction, project_id, caller, given)

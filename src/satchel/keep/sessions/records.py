@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from satchel.base.processes import Process
 
@@ -44,8 +45,7 @@ class Session:
     created_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(NamedTuple):
     """Who acts in a call.
 
     Attributes:
@@ -53,7 +53,6 @@ class Actor:
         session: the number of its session; None without one.
         is_named: whether it was chosen, by the call or for all calls; those who give no name are told apart by nothing.
         window: the number of the session's window.
-        task_id: unused here
     """
 
     number: int | None = None

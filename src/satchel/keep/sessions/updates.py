@@ -12,7 +12,7 @@ from satchel.keep import events
 from satchel.keep.names import ensure_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
-from satchel.keep.sessions.actors import UNNAMED
+from satchel.keep.sessions.actors import UNNAMED, speaker
 from satchel.keep.sessions.caller import SERVER, Caller, State
 from satchel.keep.sessions.clients import client_of_command, host_id
 from satchel.keep.sessions.joining import Found
@@ -121,10 +121,9 @@ def add_host_id(transaction: Transaction, session: int, client: str, identity: s
 
 def name_unnamed(transaction: Transaction, project_id: int, state: State, now: int) -> tuple[State, int, str]:
     """Return who calls in a session without a name: the agent that was chosen for it, else one named after it."""
-    if state.speaker is not None:
-        row = transaction.one("SELECT name FROM agents WHERE id = :id", {"id": state.speaker})
-        if row is not None:
-            return state, state.speaker, row[0]
+    known = speaker(transaction, state)
+    if known is not None:
+        return state, *known
     digits = state.uid.hex()
     for length in range(_LEAST_HASH_CHARS, len(digits) + 1):
         name = f"{state.client or UNNAMED}-{digits[:length]}"
