@@ -60,6 +60,20 @@ def test_those_who_name_nobody_get_everything_repeated_and_those_who_do_not(serv
     assert len(kept(satchel).sessions) == 1
 
 
+def test_twenty_subagents_on_one_connection_are_twenty_agents_of_one_session(serve: Open) -> None:
+    satchel = serve()
+    satchel.constraints.add("Passwords are never logged", category="security")
+    names = [f"builder-{number}" for number in range(20)]
+    for name in names:
+        assert author(satchel, name) == name
+        assert "Passwords" in satchel.brief(agent=name).text
+    assert not any("Passwords" in satchel.brief(agent=name).text for name in names)
+    satchel.files.claim(["src/"], agent=names[0])
+    hint = "src/** is held in your session already, by builder-0"
+    assert hint in satchel.files.claim(["src/a.py"], agent=names[1]).notes
+    assert len(kept(satchel).sessions) == 1
+
+
 def test_a_name_in_another_form_is_the_same_agent(serve: Open) -> None:
     satchel = serve()
     assert author(satchel, "Builder") == "Builder"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,40 @@ def test_a_newer_id_of_the_same_client_is_added_to_its_session(serve: Open, tabl
     satchel = serve(environ={ID: "b"})
     assert write(satchel, "third") == first
     assert kept(satchel).host_ids == [(first, "a"), (first, "b")]
+
+
+def test_the_id_of_another_client_is_nothing_to_a_server(serve: Open) -> None:
+    satchel = serve("gemini-cli", environ={ID: "of the outer", "CLAUDECODE": "1"})
+    write(satchel, "first")
+    assert kept(satchel).host_ids == []
+    assert kept(satchel).sessions[0].client == "gemini"
+
+
+def test_a_server_joins_the_session_that_it_is_told_to_beside_its_live_client(serve: Open, table: Table) -> None:
+    satchel = serve()
+    first = write(satchel, "first")
+    uid = kept(satchel).sessions[0].uid
+    assert write(serve(below=table.add(200), environ={"SATCHEL_SESSION": uid}), "beside it") == first
+    assert write(serve("gemini-cli", below=200, environ={"SATCHEL_SESSION": uid}), "another client") != first
+
+
+def test_two_clients_in_one_process_have_a_session_each(serve: Open) -> None:
+    first, second = write(serve("claude-code"), "of claude"), write(serve("gemini-cli"), "of gemini")
+    assert first != second
+    assert write(serve("claude-code"), "of claude again") == first
+    assert write(serve("gemini-cli"), "of gemini again") == second
+
+
+def test_commands_that_a_client_runs_at_once_make_one_session(command: Open, folder: Path) -> None:
+    write(command(below=1), "by hand")
+    opened = [command(environ={ID: "a"}) for _ in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda one: one[1].entries.write("discovery", str(one[0])), enumerate(opened)))
+    (session,) = kept(opened[0]).sessions
+    notes = kept(opened[0]).notes
+    del notes["by hand"]
+    assert set(notes) == set("01234567")
+    assert set(notes.values()) == {(session.agent, session.id)}
 
 
 def test_a_command_between_clients_that_cannot_be_told_apart_belongs_to_none(serve: Open, command: Open) -> None:

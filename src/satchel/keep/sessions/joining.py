@@ -49,14 +49,17 @@ def found(row: Row) -> Found:
     )
 
 
-def load(transaction: Transaction, where: str, values: dict[str, object]) -> list[Found]:
+def load(transaction: Transaction, where: str, values: dict[str, object], most: int = -1) -> list[Found]:
     """Return sessions, those seen last first.
 
     Args:
         where: a condition in SQL on the sessions ``s``.
+        most: how many at most; -1 is all.
     """
     columns = ", ".join(f"s.{column.strip()}" for column in _COLUMNS.split(","))
-    rows = transaction.all(f"SELECT {columns} FROM sessions s WHERE {where} ORDER BY s.seen_at DESC, s.id DESC", values)
+    rows = transaction.all(
+        f"SELECT {columns} FROM sessions s WHERE {where} ORDER BY s.seen_at DESC, s.id DESC LIMIT {most}", values
+    )
     return [found(row) for row in rows]
 
 
@@ -125,15 +128,22 @@ def _of_server(
             return None, f"another running client has the session {identity!r} too: this is a session of its own"
     fitting = [] if process is None else _by_processes(transaction, project_id, [process])
     # two servers of one client at once serve two conversations, a later one goes on with the first
-    fitting = [one for one in fitting if one.server is None or not processes.is_alive(one.server)]
+    fitting = [
+        one for one in fitting if _may_be_of(one, caller) and (one.server is None or not processes.is_alive(one.server))
+    ]
     if len(fitting) > 1:
         return None, _not_unique(fitting)
     return (fitting[0] if fitting else None), None
 
 
+def _may_be_of(session: Found, caller: Caller) -> bool:
+    """Whether a session is of the client of a server, as far as both are known: one process may host several."""
+    return caller.client is None or session.state.client in {None, caller.client.name}
+
+
 def _is_around(session: Found, caller: Caller, process: Process | None) -> bool:
     """Whether the client of a server was started within a session, and has only its variable from there."""
-    if caller.client is not None and session.state.client not in {None, caller.client.name}:
+    if not _may_be_of(session, caller):
         return True
     if session.process is None or process is None or session.process == process:
         return False

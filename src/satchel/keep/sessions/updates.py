@@ -167,7 +167,7 @@ def _predecessor(
         "client": client,
         "since": now - _INHERITED_DAYS * DAY_MS,
     }
-    for one in joining.load(transaction, where, values)[:_LOOKED_AT]:
+    for one in joining.load(transaction, where, values, _LOOKED_AT):
         # whose agent was not chosen has that of its unnamed calls, or who spoke first
         fits = one.state.agent == agent if agent is not None else not one.state.is_chosen
         if fits and joining.is_gone(one, now):
