@@ -92,11 +92,13 @@ def test_a_server_joins_the_session_that_it_is_told_to_beside_its_live_client(se
     assert write(serve("gemini-cli", below=200, environ={"SATCHEL_SESSION": uid}), "another client") != first
 
 
-def test_two_clients_in_one_process_have_a_session_each(serve: Open) -> None:
+def test_two_clients_in_one_process_have_a_session_each(serve: Open, command: Open) -> None:
     first, second = write(serve("claude-code"), "of claude"), write(serve("gemini-cli"), "of gemini")
     assert first != second
     assert write(serve("claude-code"), "of claude again") == first
     assert write(serve("gemini-cli"), "of gemini again") == second
+    assert write(command(environ={"GEMINI_CLI": "1"}), "gemini runs it") == second
+    assert write(command(), "either runs it") is None
 
 
 def test_commands_that_a_client_runs_at_once_make_one_session(command: Open, folder: Path) -> None:

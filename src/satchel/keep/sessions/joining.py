@@ -176,8 +176,9 @@ def _of_command(
         one for name, identity in identities.items() for one in by_host_id(transaction, project_id, name, identity)
     ]
     if len(fitting) > 1:
-        numbers = {one.state.id for one in named}
-        fitting = [one for one in fitting if one.state.id in numbers] or fitting
+        numbers, names = {one.state.id for one in named}, {one.name for one in around}
+        by_client = [one for one in fitting if one.state.client in names]
+        fitting = [one for one in fitting if one.state.id in numbers] or by_client or fitting
     elif not fitting:
         fitting = [one for one in named if one.ended_at is None]
         if len(identities) > 1 and len(fitting) < 2:
