@@ -26,6 +26,7 @@ RESERVED_VARIABLES = {
     "SATCHEL_PROJECT": "the project's name",
     "SATCHEL_RUN": "the run where a call names none",
     "SATCHEL_AGENT": "who acts where a call names nobody",
+    "SATCHEL_SESSION": "the session that calls belong to, by its uid: every other way of finding it comes after",
     "SATCHEL_TRUST": "1 trusts every store, whatever its origin and owner: for containers and CI",
     "SATCHEL_CONSULT_KEY": "the key for the address in consult.base_url",
     "SATCHEL_DEBUG": "show tracebacks of faults",

@@ -6,9 +6,12 @@ import os
 import stat
 from pathlib import Path
 
+from satchel.base.text import MAX_NAME_CHARS, nameable
+
 _MAX_BYTES = 4_096
 _MAX_PACKED_BYTES = 8 * 1024 * 1024
-_HASH_CHARS = frozenset("0123456789abcdef")
+_HASH_CHARS = frozenset(b"0123456789abcdef")
+_FORBIDDEN = frozenset(b" ~^:?*[\\\x7f").union(range(32))
 
 
 def read_head(top: str | None) -> tuple[str | None, str | None]:
@@ -20,41 +23,50 @@ def read_head(top: str | None) -> tuple[str | None, str | None]:
     if top is None:
         return None, None
     folder = Path(top) / ".git"
-    pointer = _text(folder)
-    if pointer.startswith("gitdir:"):
-        folder = (Path(top) / pointer.removeprefix("gitdir:").strip()).resolve()
-    common = _text(folder / "commondir")
-    head = _text(folder / "HEAD")
-    if not head.startswith("ref: "):
+    pointer = _content(folder)
+    if pointer.startswith(b"gitdir:"):
+        folder = Path(top) / os.fsdecode(pointer.removeprefix(b"gitdir:").strip())
+    head = _content(folder / "HEAD")
+    if not head.startswith(b"ref:"):
         return None, _commit(head)
-    ref = head.removeprefix("ref: ")
-    shared = (folder / common).resolve() if common else folder
-    commit = _commit(_text(shared / ref)) if _is_inside(ref) else None
-    return ref.removeprefix("refs/heads/")[:200], commit or _packed(shared, ref)
+    ref = head.removeprefix(b"ref:").strip()
+    if not _is_ref(ref):
+        return None, None
+    shared = folder / os.fsdecode(_content(folder / "commondir").strip())
+    commit = _commit(_content(shared / os.fsdecode(ref))) or _packed(shared, ref)
+    return nameable(ref.removeprefix(b"refs/heads/").decode("utf-8", "replace"))[:MAX_NAME_CHARS], commit
 
 
-def _packed(folder: Path, ref: str) -> str | None:
-    lines = (line.partition(" ") for line in _text(folder / "packed-refs", _MAX_PACKED_BYTES).splitlines())
-    return next((_commit(commit) for commit, _, name in lines if name == ref), None)
+def _packed(folder: Path, ref: bytes) -> str | None:
+    content = _content(folder / "packed-refs", _MAX_PACKED_BYTES)
+    # lines of commit and name, not taken apart: of 100,000 that takes 30 ms instead of 4
+    end = content.find(b" %b\n" % ref)
+    return None if end < 0 else _commit(content[content.rfind(b"\n", 0, end) + 1 : end])
 
 
-def _commit(text: str) -> str | None:
-    return text if len(text) in {40, 64} and _HASH_CHARS.issuperset(text) else None
+def _commit(content: bytes) -> str | None:
+    content = content.strip()
+    return content.decode("ascii") if len(content) in {40, 64} and _HASH_CHARS.issuperset(content) else None
 
 
-def _is_inside(ref: str) -> bool:
-    return ref.startswith("refs/") and ".." not in ref.split("/")
+def _is_ref(ref: bytes) -> bool:
+    """Whether git allows the name of a ref; ``.invalid`` stands there where refs are kept in another way."""
+    return (
+        ref.startswith(b"refs/")
+        and _FORBIDDEN.isdisjoint(ref)
+        and not any(not part or part.startswith(b".") for part in ref.split(b"/"))
+    )
 
 
-def _text(file: Path, most: int = _MAX_BYTES) -> str:
-    """Return the text of a regular file; nothing of anything else, such as a pipe that would never answer."""
+def _content(file: Path, most: int = _MAX_BYTES) -> bytes:
+    """Return what a regular file holds; nothing of anything else, such as a pipe that would never answer."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
-        return ""
+        return b""
     try:
-        return os.fsdecode(os.read(descriptor, most)).strip() if stat.S_ISREG(os.fstat(descriptor).st_mode) else ""
+        return os.read(descriptor, most) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
     except OSError:
-        return ""
+        return b""
     finally:
         os.close(descriptor)

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 _HAS_PROC = os.path.exists("/proc/self/ns/pid")  # noqa: PTH110 -- at each start
 
 _MOST = 64
 """So many ancestors are looked at."""
 
+_OVER = frozenset({b"Z", b"X", b"x"})
+"""The states of what has ended, as proc(5) writes them."""
+
 _WRAPPERS = frozenset({"env", "nice", "nohup", "npx", "setsid", "stdbuf", "timeout", "uv", "uvx"})
 """Programs that start another one and wait for it."""
 
 _SHELLS = frozenset({"ash", "bash", "dash", "fish", "ksh", "sh", "zsh"})
 
+_WITH_VALUE = (["-o"], ["+o"], ["-O"], ["+O"], ["--rcfile"], ["--init-file"])
+"""The options of shells that another argument belongs to."""
 
-@dataclass(frozen=True, slots=True)
-class Process:
+
+class Process(NamedTuple):
     """One process, named so that it is not taken for a later one with its number.
 
     Attributes:
@@ -55,10 +60,28 @@ def ancestors() -> Iterator[tuple[Process, str]]:
         yield process, name
 
 
-def find_client() -> Process | None:
-    """Return the program that started this one, past wrappers such as ``uvx`` and ``sh -c``; None if it is unknown."""
-    for process, name in ancestors():
-        if name not in _WRAPPERS and not (name in _SHELLS and _is_given_a_command(process.pid)):
+def find_client(programs: tuple[str, ...] = ()) -> Process | None:
+    """Return the program that started this one, past wrappers such as ``uvx`` and ``sh -c``.
+
+    Args:
+        programs: the names of a program that is known to be above this one: the nearest of them is it, whatever else
+            stands between.
+
+    Returns:
+        None where it is not known, and where a person started this one from a shell, which serves many things.
+    """
+    above = list(ancestors())
+    named = next((process for process, name in above if name in programs), None)
+    if named is not None:
+        return named
+    for process, name in above:
+        if name in _SHELLS:
+            arguments = _arguments(process.pid)
+            if _is_interactive(arguments):
+                return None
+            if not _is_given_a_command(arguments):
+                return process
+        elif name not in _WRAPPERS:
             return process
     return None
 
@@ -71,7 +94,7 @@ def machine() -> str | None:
     """
     if _HAS_PROC:
         try:
-            boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+            boot = Path("/proc/sys/kernel/random/boot_id").read_bytes().decode("ascii").strip()
             return f"{boot} {os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115 -- no path: pid:[4026531836]
         except OSError:
             return None
@@ -81,7 +104,10 @@ def machine() -> str | None:
 
 
 def _look_at(pid: int) -> tuple[Process, str, int] | None:
-    """Return a process, the name of its program, and the number of what started it."""
+    """Return a process, the name of its program, and the number of what started it; None for one that has ended.
+
+    What nobody waited for after it ended still has its number: in a container without an init, for ever.
+    """
     if _HAS_PROC:
         # what psutil reads too, as a test compares; measured, importing it takes 30 ms of a command
         try:
@@ -91,26 +117,44 @@ def _look_at(pid: int) -> tuple[Process, str, int] | None:
             return None
         # proc(5): pid (comm) state ppid ... starttime, which is the 22nd; comm may hold anything but a NUL
         name, rest = text[text.index(b"(") + 1 : text.rindex(b")")], text[text.rindex(b")") + 2 :].split()
-        return Process(pid, int(rest[19])), os.fsdecode(name), int(rest[1])
+        return None if rest[0] in _OVER else (Process(pid, int(rest[19])), os.fsdecode(name), int(rest[1]))
     import psutil
 
     try:
         found = psutil.Process(pid)
         with found.oneshot():
+            if found.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}:
+                return None
             return Process(pid, round(found.create_time() * 1_000)), found.name(), found.ppid()
     except psutil.Error:
         return None
 
 
-def _is_given_a_command(shell: int) -> bool:
-    """Whether a shell was started for one command, as by ``sh -c``; a script or a person is what another one serves."""
-    return any(re.fullmatch("-[a-z]*c[a-z]*", argument) for argument in _arguments(shell)[1:3])
+def _is_given_a_command(arguments: Sequence[str]) -> bool:
+    """Whether a shell was started for one command, as by ``bash -lc``; a script is what another one serves."""
+    return any(re.fullmatch("-[a-z]*c[a-z]*", option) for option in _options(arguments))
+
+
+def _is_interactive(arguments: Sequence[str]) -> bool:
+    """Whether a shell has neither a command nor a script."""
+    options = _options(arguments)
+    return len(options) == len(arguments) - 1 and not _is_given_a_command(arguments)
+
+
+def _options(arguments: Sequence[str]) -> list[str]:
+    """Return the options of a shell before its script or command, with the values of those that have one."""
+    options: list[str] = []
+    for argument in arguments[1:]:
+        if not argument.startswith(("-", "+")) and options[-1:] not in _WITH_VALUE:
+            break
+        options.append(argument)
+    return options
 
 
 def _arguments(pid: int) -> list[str]:
     if _HAS_PROC:
         try:
-            return os.fsdecode(Path(f"/proc/{pid}/cmdline").read_bytes()).split("\0")
+            return os.fsdecode(Path(f"/proc/{pid}/cmdline").read_bytes()).split("\0")[:-1]
         except OSError:
             return []
     import psutil

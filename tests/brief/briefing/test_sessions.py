@@ -26,7 +26,7 @@ class Clients:
         self._open, self._project, self._patch = open_in, project, patch
         self._living: set[int] = set()
         self.now: int = 0
-        patch.setattr(processes, "find_client", lambda: Process(self.now, 1))
+        patch.setattr(processes, "find_client", lambda *_: Process(self.now, 1))
         patch.setattr(processes, "is_alive", lambda process: process.pid in self._living or process.pid == os.getpid())
 
     def start(self, name: str = "claude-code", **options: Any) -> Satchel:
@@ -34,7 +34,7 @@ class Clients:
         self.now += 1
         number = 1_000_000 + self.now
         self._living.add(number)
-        self._patch.setattr(processes, "find_client", lambda: Process(number, 1))
+        self._patch.setattr(processes, "find_client", lambda *_: Process(number, 1))
         satchel = self._open(self._project, caller=SERVER, **options)
         assert satchel.workplace.caller is not None
         satchel.workplace.caller.meet(name, "1")

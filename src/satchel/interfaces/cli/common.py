@@ -65,7 +65,12 @@ def opened(
     """Open the store of a command; warnings about the configuration go to stderr."""
     with open_satchel(db, project, agent, run_id, here=here, read_only=read_only, caller=caller) as satchel:
         warn(satchel.config.warnings)
-        yield satchel
+        try:
+            yield satchel
+        finally:
+            caller_note = None if satchel.workplace.caller is None else satchel.workplace.caller.take_note()
+            if caller_note is not None:
+                warn((caller_note,))
         done(satchel)
         note = satchel.workplace.engine.take_note()
         if note is not None:

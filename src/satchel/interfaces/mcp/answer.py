@@ -30,7 +30,10 @@ def answer(
     """
     call.is_done = True
     # before the notice, which reads too, and must not be asked for more than once
-    parts = [call.service.workplace.engine.take_note(), notice_for(call, agent, files)]
+    work = call.service.workplace
+    parts = [work.engine.take_note(), notice_for(call, agent, files)]
+    if work.caller is not None:
+        parts.append(work.caller.take_note())
     notice = "\n".join(part for part in parts if part is not None) or None
     return json_answer(fields(), notice) if form == "json" else text_answer(text(), notice)
 

@@ -17,6 +17,9 @@ HUMAN = "human"
 
 _WAIT_MS = 250
 
+UNKNOWN = -1
+"""The number of a name that no agent has."""
+
 UNNAMED = "agent"
 """What the names of agents begin with whose client is unknown."""
 
@@ -42,9 +45,13 @@ def acting(
     if agent is not None:
         number, name = ensure_agent(transaction, project_id, agent, now)
     elif state is not None:
-        from satchel.keep.sessions import updates
+        known = speaker(transaction, state)
+        if known is None:
+            from satchel.keep.sessions import updates
 
-        state, number, name = updates.name_unnamed(transaction, project_id, state, now)
+            state, number, name = updates.name_unnamed(transaction, project_id, state, now)
+        else:
+            number, name = known
     elif caller is not None and is_person(caller):
         number, name = ensure_agent(transaction, project_id, HUMAN, now)
         return Actor(number, name)
@@ -96,10 +103,7 @@ def reader_name(workplace: Workplace, agent: str | None) -> str | None:
     with workplace.engine.read() as transaction:
         project = projects.find(transaction, workplace)
         actor = Actor() if project is None else reading(transaction, workplace, project.id, None)
-    if actor.name is not None or not caller.may_make():
-        return actor.name or (HUMAN if is_person(caller) else None)
-    # its name is settled by its first write
-    return caller.client.name if caller.client is not None else UNNAMED
+    return actor.name or (HUMAN if is_person(caller) else None)
 
 
 def reading(transaction: Transaction, workplace: Workplace, project_id: int, agent: str | None) -> Actor:
@@ -112,14 +116,33 @@ def reading(transaction: Transaction, workplace: Workplace, project_id: int, age
     state = None if caller is None else caller.find(transaction, project_id)
     if agent is not None:
         number, name = find_agent(transaction, project_id, agent), agent
-    elif state is not None and state.unnamed is not None:
-        row = transaction.one("SELECT name FROM agents WHERE id = :id", {"id": state.unnamed})
-        number, name = state.unnamed, "" if row is None else row[0]
+    elif state is not None and state.speaker is not None:
+        number, name = speaker(transaction, state) or (state.speaker, "")
     elif state is None and caller is not None and is_person(caller):
         return Actor(find_agent(transaction, project_id, HUMAN), HUMAN)
+    elif state is not None:
+        number, name = UNKNOWN, name_of(state)  # it is settled by its first write
     else:
-        return Actor() if state is None else _actor(None, None, state, is_named=False)
+        return Actor()
     return _actor(number, name, state, is_named=agent is not None)
+
+
+def speaker(transaction: Transaction, state: State) -> tuple[int, str] | None:
+    """Return who calls in a session and names nobody: the agent that was chosen, else the one named after it."""
+    if state.speaker is None:
+        return None
+    name: str | None = transaction.memo.get(("speaker", state.speaker))
+    if name is None:
+        row = transaction.one("SELECT name FROM agents WHERE id = :id", {"id": state.speaker})
+        if row is None:
+            return None
+        name = transaction.memo["speaker", state.speaker] = row[0]
+    return state.speaker, name
+
+
+def name_of(state: State, digits: int = 4) -> str:
+    """Return the name of those who name nobody in a session: made of its client and the beginning of its uid."""
+    return f"{state.client or UNNAMED}-{state.uid.hex()[:digits]}"
 
 
 def is_person(caller: Caller) -> bool:

@@ -18,6 +18,8 @@ VARIABLE = "SATCHEL_SESSION"
 SERVER, COMMAND, LIBRARY = "server", "command", "library"
 """What calls: a server of one client, a command, or a program of its own."""
 
+_VERSION_CHARS = 100
+
 SEEN_MS = 60_000
 """When a session was last seen is recorded at most once in so long."""
 
@@ -44,6 +46,11 @@ class State(NamedTuple):
     seen_at: int
     created_at: int
 
+    @property
+    def speaker(self) -> int | None:
+        """Who calls in it and names nobody: the agent that was chosen, else the one named after the session."""
+        return self.agent if self.is_chosen else self.unnamed
+
 
 STATE = "id, uid, client, agent_id, is_chosen, unnamed_id, run_id, task_id, predecessor_id, window, seen_at, created_at"
 
@@ -66,6 +73,8 @@ class Caller:
         self._uid: bytes | None = None
         self._seen_at: int | None = None
         self._looked = False
+        self._is_settled = False
+        self._told = 0
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Caller | None:
@@ -75,7 +84,8 @@ class Caller:
     def meet(self, name: str | None, version: str | None) -> None:
         """Take in how the client of a server names itself; what it said first stays."""
         if self.client is None:
-            self.client, self.version = client_named(name), version
+            self.client = client_named(name)
+            self.version = None if version is None else "".join(filter(str.isprintable, version))[:_VERSION_CHARS]
 
     @property
     def host_id(self) -> str | None:
@@ -98,43 +108,59 @@ class Caller:
         return is_due
 
     def may_make(self) -> bool:
-        """Whether a session is made for it where none is found: a plain terminal and a program have none."""
-        return self.kind == SERVER or (self.kind == COMMAND and self.is_in_client)
+        """Whether a session is made for it where none is found.
+
+        A plain terminal and a program have none, and neither has a command that could belong to several.
+        """
+        return self.kind == SERVER or (self.kind == COMMAND and self.is_in_client and not self.notes)
+
+    def take_note(self) -> str | None:
+        """Return what is to be said of its session and was not said yet."""
+        with self._lock:
+            notes, self._told = self.notes[self._told :], len(self.notes)
+        return "; ".join(notes) or None
 
     def find(self, transaction: Transaction, project_id: int) -> State | None:
         """Return the session of the caller; None where it has none, or it is not made yet."""
-        if self._uid is not None:
-            remembered: State | None = transaction.memo.get(("session", project_id, self._uid))
-            if remembered is not None:
-                return remembered
-            row = transaction.one(
-                f"SELECT {STATE} FROM sessions WHERE uid = :uid AND project_id = :project",
-                {"uid": self._uid, "project": project_id},
-            )
-            return None if row is None else State(*row)
-        return self._look(transaction, project_id)
+        known = self._known(transaction, project_id)
+        # a command is short, but beside a server a hook or command may have made the session since
+        if known is None and (self.kind == SERVER or not self._looked):
+            known = self._look(transaction, project_id)
+        return known
 
-    def _look(self, transaction: Transaction, project_id: int, *, again: bool = False) -> State | None:
+    def _known(self, transaction: Transaction, project_id: int) -> State | None:
+        """Return the session that was found or made before, if it was kept."""
+        if self._uid is None:
+            return None
+        remembered: State | None = transaction.memo.get(("session", project_id, self._uid))
+        if remembered is not None:
+            return remembered
+        row = transaction.one(
+            f"SELECT {STATE} FROM sessions WHERE uid = :uid AND project_id = :project",
+            {"uid": self._uid, "project": project_id},
+        )
+        return None if row is None else State(*row)
+
+    def _look(self, transaction: Transaction, project_id: int) -> State | None:
+        if transaction.one("SELECT 1 FROM sessions WHERE project_id = :project", {"project": project_id}) is None:
+            return None
+        from satchel.keep.sessions import joining
+
+        found, note = joining.find(transaction, project_id, self)
         with self._lock:
-            if self._looked and not again:
-                return None
-            from satchel.keep.sessions import joining
-
-            found, note = joining.find(transaction, project_id, self)
             self._looked = True
             if note is not None and note not in self.notes:
                 self.notes.append(note)
-            if found is not None:
-                self._uid = found.uid
-            return found
+            if found is None:
+                return None
+            self._uid = found.state.uid
+            self._is_settled = joining.is_up_to_date(found, self)
+        return found.state
 
     def ensure(self, transaction: Transaction, workplace: Workplace, project_id: int, now: int) -> State | None:
         """Return the session of the caller as :meth:`find` does, made where it is to have one, and seen now."""
-        key = ("session", project_id, self._uid)
-        state: State | None = transaction.memo.get(key) if self._uid is not None else None
-        if state is None:
-            state = self.find(transaction, project_id) or self._look(transaction, project_id, again=True)
-        if state is not None and 0 <= now - state.seen_at < SEEN_MS:
+        state = self._known(transaction, project_id) or self._look(transaction, project_id)
+        if state is not None and self._is_settled and 0 <= now - state.seen_at < SEEN_MS:
             self.remember(transaction, project_id, state)
             return state
         if state is None and not self.may_make():
@@ -146,6 +172,7 @@ class Caller:
             self._uid = state.uid
         else:
             state = updates.touch(transaction, workplace, state, self, now)
+        self._is_settled = True
         self.remember(transaction, project_id, state)
         return state
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(NamedTuple):
     """A program in which agents work.
 
     Attributes:
@@ -73,3 +72,17 @@ def clients_around(environ: Mapping[str, str]) -> tuple[Client, ...]:
         for one in CLIENTS
         if any(environ.get(variable) for variable in (one.id_variable, *one.markers) if variable is not None)
     )
+
+
+def client_of_command(environ: Mapping[str, str], programs: Iterable[str]) -> Client | None:
+    """Return the client that runs a command, where one client may run in another and hand its variables on.
+
+    Args:
+        programs: the names of the programs above the command, the nearest first.
+
+    Returns:
+        The nearest whose program is known; else one with an id before one without; None outside any.
+    """
+    around = clients_around(environ)
+    above = (one for name in programs for one in around if name in one.prefixes)
+    return next(above, None) or min(around, key=lambda one: host_id(one, environ) is None, default=None)

@@ -11,47 +11,55 @@ from typing import NamedTuple
 
 from satchel.base import processes
 from satchel.base.processes import Process
-from satchel.keep.sessions.caller import SERVER, STATE, VARIABLE, Caller, State
-from satchel.keep.sessions.clients import clients_around, host_id
+from satchel.keep.sessions.caller import LIBRARY, SERVER, STATE, VARIABLE, Caller, State
+from satchel.keep.sessions.clients import client_of_command, clients_around, host_id
 from satchel.store.transaction import Row, Transaction
 
 GONE_MS = 30 * 60_000
 """A session whose process cannot be seen from here counts as gone when it was not seen for so long."""
 
-_COLUMNS = f"{STATE}, machine, process, process_started, server, server_started, ended_at"
+_BELONGS_TO_NONE = f"it belongs to none; {VARIABLE} names one"
+
+_COLUMNS = f"{STATE}, machine, process, process_started, server, server_started, ended_at, worktree"
 
 
 class Found(NamedTuple):
-    """A session, and the processes that it runs in."""
+    """A session, and the processes of this machine that it runs in; None for those of another."""
 
     state: State
     machine: str | None
     process: Process | None
     server: Process | None
     ended_at: int | None
+    worktree: str
 
 
 def found(row: Row) -> Found:
     """Return the session of a row of :data:`_COLUMNS`."""
     width = len(State._fields)
-    machine, process, process_started, server, server_started, ended_at = row[width:]
+    machine, process, process_started, server, server_started, ended_at, worktree = row[width:]
+    is_here = machine is not None and machine == processes.machine()
     return Found(
         State(*row[:width]),
         machine,
-        None if process is None else Process(process, process_started),
-        None if server is None else Process(server, server_started),
+        None if process is None or not is_here else Process(process, process_started),
+        None if server is None or not is_here else Process(server, server_started),
         ended_at,
+        worktree,
     )
 
 
-def load(transaction: Transaction, where: str, values: dict[str, object]) -> list[Found]:
+def load(transaction: Transaction, where: str, values: dict[str, object], most: int = -1) -> list[Found]:
     """Return sessions, those seen last first.
 
     Args:
         where: a condition in SQL on the sessions ``s``.
+        most: how many at most; -1 is all.
     """
     columns = ", ".join(f"s.{column.strip()}" for column in _COLUMNS.split(","))
-    rows = transaction.all(f"SELECT {columns} FROM sessions s WHERE {where} ORDER BY s.seen_at DESC, s.id DESC", values)
+    rows = transaction.all(
+        f"SELECT {columns} FROM sessions s WHERE {where} ORDER BY s.seen_at DESC, s.id DESC LIMIT {most}", values
+    )
     return [found(row) for row in rows]
 
 
@@ -59,76 +67,125 @@ def is_gone(session: Found, now: int) -> bool:
     """Whether a session is over: its client said so, its process is gone, or nobody has heard of it for long."""
     if session.ended_at is not None:
         return True
-    if session.process is not None and session.machine is not None and session.machine == processes.machine():
+    if session.process is not None:
         return not processes.is_alive(session.process)
     return now - session.state.seen_at > GONE_MS
 
 
-def find(transaction: Transaction, project_id: int, caller: Caller) -> tuple[State | None, str | None]:
+def find(transaction: Transaction, project_id: int, caller: Caller) -> tuple[Found | None, str | None]:
     """Return the session of a caller, or None; and what the caller should know of it."""
-    given = caller.environ.get(VARIABLE)
-    if given:
-        session = _by_uid(transaction, project_id, given)
-        # a client that was started within the session of another has the variable from there
-        if session is not None and (caller.client is None or session.client in {None, caller.client.name}):
-            return session, None
-    if transaction.one("SELECT 1 FROM sessions WHERE project_id = :project LIMIT 1", {"project": project_id}) is None:
-        return None, None
+    variable = caller.environ.get(VARIABLE)
+    given = _by_uid(transaction, project_id, variable) if variable else None
+    if caller.kind == LIBRARY:
+        return given, None
     if caller.kind == SERVER:
-        return _of_server(transaction, project_id, caller)
-    return _of_command(transaction, project_id, caller)
+        return _of_server(transaction, project_id, caller, given)
+    return _of_command(transaction, project_id, caller, given)
 
 
-def _by_uid(transaction: Transaction, project_id: int, uid: str) -> State | None:
+def is_up_to_date(session: Found, caller: Caller) -> bool:
+    """Whether the processes of a session are still as it says; of a server that only just joined they never are."""
+    if caller.kind == SERVER:
+        return False
+    return not caller.is_in_client or (session.process is not None and processes.is_alive(session.process))
+
+
+def client_process(caller: Caller) -> Process | None:
+    """Return the process of the client that a caller serves, or runs in."""
+    client = caller.client
+    if caller.kind != SERVER:
+        client = client_of_command(caller.environ, [name for _, name in processes.ancestors()])
+    return processes.find_client(() if client is None else client.prefixes)
+
+
+def _by_uid(transaction: Transaction, project_id: int, uid: str) -> Found | None:
     try:
         number = bytes.fromhex(uid)
     except ValueError:
         return None
-    row = transaction.one(
-        f"SELECT {STATE} FROM sessions WHERE uid = :uid AND project_id = :project",
-        {"uid": number, "project": project_id},
+    return next(
+        iter(load(transaction, "s.uid = :uid AND s.project_id = :project", {"uid": number, "project": project_id})),
+        None,
     )
-    return None if row is None else State(*row)
 
 
-def _of_server(transaction: Transaction, project_id: int, caller: Caller) -> tuple[State | None, str | None]:
-    process, identity = processes.find_client(), caller.host_id
+def _of_server(
+    transaction: Transaction, project_id: int, caller: Caller, given: Found | None
+) -> tuple[Found | None, str | None]:
+    process, identity = client_process(caller), caller.host_id
+    if given is not None and not _is_around(given, caller, process):
+        return given, None
     if identity is not None and caller.client is not None:
         same = by_host_id(transaction, project_id, caller.client.name, identity)
         here = next((one for one in same if one.process is None or one.process == process), None)
         if here is not None:
-            return here.state, None
+            return here, None
         # the same id in a later client is the same session resumed, in another live one another session
         over = next((one for one in same if one.process is not None and not processes.is_alive(one.process)), None)
         if over is not None:
-            return over.state, None
+            return over, None
         if same:
             return None, f"another running client has the session {identity!r} too: this is a session of its own"
     fitting = [] if process is None else _by_processes(transaction, project_id, [process])
     # two servers of one client at once serve two conversations, a later one goes on with the first
-    fitting = [one for one in fitting if one.server is None or not processes.is_alive(one.server)]
+    fitting = [
+        one for one in fitting if _may_be_of(one, caller) and (one.server is None or not processes.is_alive(one.server))
+    ]
     if len(fitting) > 1:
         return None, _not_unique(fitting)
-    return (fitting[0].state, None) if fitting else (None, None)
+    return (fitting[0] if fitting else None), None
 
 
-def _of_command(transaction: Transaction, project_id: int, caller: Caller) -> tuple[State | None, str | None]:
-    above = [process for process, _ in processes.ancestors()]
-    fitting = _by_processes(transaction, project_id, above)
-    nearest = next((process for process in above if any(one.process == process for one in fitting)), None)
-    fitting = [one for one in fitting if one.process == nearest]
-    named: list[Found] = []
-    for client in clients_around(caller.environ):
-        identity = host_id(client, caller.environ)
-        if identity is not None:
-            named += by_host_id(transaction, project_id, client.name, identity)
+def _may_be_of(session: Found, caller: Caller) -> bool:
+    """Whether a session is of the client of a server, as far as both are known: one process may host several."""
+    return caller.client is None or session.state.client in {None, caller.client.name}
+
+
+def _is_around(session: Found, caller: Caller, process: Process | None) -> bool:
+    """Whether the client of a server was started within a session, and has only its variable from there."""
+    if not _may_be_of(session, caller):
+        return True
+    if session.process is None or process is None or session.process == process:
+        return False
+    return any(above == session.process for above, _ in processes.ancestors())
+
+
+def _of_command(
+    transaction: Transaction, project_id: int, caller: Caller, given: Found | None
+) -> tuple[Found | None, str | None]:
+    above = list(processes.ancestors())
+    places = {process: place for place, (process, _) in enumerate(above)}
+    around = clients_around(caller.environ)
+    programs = [(place, one) for place, (_, name) in enumerate(above) for one in around if name in one.prefixes]
+
+    def is_around(session: Found) -> bool:
+        """Whether the program of another client stands between, which was started within the session."""
+        place = -1 if session.process is None else places.get(session.process, -1)
+        return any(between < place and one.name != session.state.client for between, one in programs)
+
+    fitting = [one for one in _by_processes(transaction, project_id, list(places)) if not is_around(one)]
+    nearest = min((places[one.process] for one in fitting if one.process is not None), default=len(above))
+    if given is not None and not is_around(given):
+        place = None if given.process is None else places.get(given.process)
+        if place is None or place <= nearest:
+            return given, None
+    fitting = [one for one in fitting if one.process == above[nearest][0]]
+    ids = {one.name: host_id(one, caller.environ) for one in ([programs[0][1]] if programs else around)}
+    identities = {name: identity for name, identity in ids.items() if identity is not None}
+    named = [
+        one for name, identity in identities.items() for one in by_host_id(transaction, project_id, name, identity)
+    ]
     if len(fitting) > 1:
-        numbers = {one.state.id for one in named}
-        fitting = [one for one in fitting if one.state.id in numbers] or fitting
-    fitting = fitting or [one for one in named if one.ended_at is None]
+        numbers, names = {one.state.id for one in named}, {one.name for one in around}
+        by_client = [one for one in fitting if one.state.client in names]
+        fitting = [one for one in fitting if one.state.id in numbers] or by_client or fitting
+    elif not fitting:
+        fitting = [one for one in named if one.ended_at is None]
+        if len(identities) > 1 and len(fitting) < 2:
+            return None, f"this command runs in several clients ({', '.join(identities)}): {_BELONGS_TO_NONE}"
     if len(fitting) > 1:
         return None, _not_unique(fitting)
-    return (fitting[0].state, None) if fitting else (None, None)
+    return (fitting[0] if fitting else None), None
 
 
 def by_host_id(transaction: Transaction, project_id: int, client: str, identity: str) -> list[Found]:
@@ -155,4 +212,4 @@ def _by_processes(transaction: Transaction, project_id: int, clients: Sequence[P
 
 def _not_unique(fitting: Iterable[Found]) -> str:
     uids = ", ".join(one.state.uid.hex()[:8] for one in fitting)
-    return f"this call could belong to several sessions ({uids}): it belongs to none; {VARIABLE} names one"
+    return f"this call could belong to several sessions ({uids}): {_BELONGS_TO_NONE}"

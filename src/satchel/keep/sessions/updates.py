@@ -12,9 +12,9 @@ from satchel.keep import events
 from satchel.keep.names import ensure_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
-from satchel.keep.sessions.actors import UNNAMED
+from satchel.keep.sessions.actors import name_of, speaker
 from satchel.keep.sessions.caller import SERVER, Caller, State
-from satchel.keep.sessions.clients import clients_around, host_id
+from satchel.keep.sessions.clients import client_of_command, host_id
 from satchel.keep.sessions.joining import Found
 from satchel.store.transaction import Transaction
 
@@ -23,19 +23,17 @@ KEPT_DAYS = 90
 
 _INHERITED_DAYS = 14
 _LOOKED_AT = 20
-_LEAST_HASH_CHARS = 4
+_LEAST_DIGITS = 4
 
 
 def start(transaction: Transaction, workplace: Workplace, project_id: int, caller: Caller, now: int) -> State:
     """Make the session of a caller, and let it go on from one that is over, where there is one."""
     client, identity = caller.client, caller.host_id
     if caller.kind != SERVER:
-        # a command knows its client by the variables it was given: the one with an id before one without
-        around = sorted(clients_around(caller.environ), key=lambda one: host_id(one, caller.environ) is None)
-        client = around[0] if around else None
+        client = client_of_command(caller.environ, [name for _, name in processes.ancestors()])
         identity = host_id(client, caller.environ)
     branch, commit = read_head(workplace.files_root)
-    process = processes.find_client()
+    process = joining.client_process(caller)
     server = processes.find(os.getpid()) if caller.kind == SERVER else None
     agent = None
     if workplace.agent is not None:
@@ -48,7 +46,7 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
             "uid": uid,
             "project_id": project_id,
             "client": None if client is None else client.name,
-            "version": None if caller.version is None else caller.version[:100],
+            "version": caller.version,
             "agent_id": agent,
             "is_chosen": int(agent is not None),
             "predecessor_id": None if before is None else before.state.id,
@@ -86,14 +84,23 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
 def touch(transaction: Transaction, workplace: Workplace, state: State, caller: Caller, now: int) -> State:
     """Record that a session was seen, where it stands, and in which processes it runs."""
     branch, commit = read_head(workplace.files_root)
-    changes: dict[str, object] = {"seen_at": now, "branch": branch, "commit_id": commit}
+    place: dict[str, object] = {"branch": branch, "commit_id": commit}
+    changes: dict[str, object] = {"seen_at": now}
     if caller.kind == SERVER:
-        changes |= _processes(processes.find_client(), processes.find(os.getpid())) | {"ended_at": None}
+        changes |= {"worktree": workplace.worktree or "", "ended_at": None, **place}
+        changes |= _processes(joining.client_process(caller), processes.find(os.getpid()))
         if state.client is None and caller.client is not None:
             changes["client"] = caller.client.name
             state = state._replace(client=caller.client.name)
         if caller.client is not None and caller.host_id is not None:
             add_host_id(transaction, state.id, caller.client.name, caller.host_id)
+    else:
+        session = joining.load(transaction, "s.id = :id", {"id": state.id})[0]
+        if session.worktree == (workplace.worktree or ""):
+            changes |= place
+        if not joining.is_up_to_date(session, caller):
+            # its client was started again, and only commands have been heard of since
+            changes |= _processes(joining.client_process(caller), None)
     change(transaction, state.id, changes)
     return state._replace(seen_at=now)
 
@@ -114,14 +121,11 @@ def add_host_id(transaction: Transaction, session: int, client: str, identity: s
 
 def name_unnamed(transaction: Transaction, project_id: int, state: State, now: int) -> tuple[State, int, str]:
     """Return who calls in a session without a name: the agent that was chosen for it, else one named after it."""
-    known = state.agent if state.is_chosen else state.unnamed
+    known = speaker(transaction, state)
     if known is not None:
-        row = transaction.one("SELECT name FROM agents WHERE id = :id", {"id": known})
-        if row is not None:
-            return state, known, row[0]
-    digits = state.uid.hex()
-    for length in range(_LEAST_HASH_CHARS, len(digits) + 1):
-        name = f"{state.client or UNNAMED}-{digits[:length]}"
+        return state, *known
+    for digits in range(_LEAST_DIGITS, 2 * len(state.uid) + 1):
+        name = name_of(state, digits)
         taken = transaction.one(
             "SELECT 1 FROM agents WHERE project_id = :project AND folded = :name", {"project": project_id, "name": name}
         )
@@ -162,7 +166,7 @@ def _predecessor(
         "client": client,
         "since": now - _INHERITED_DAYS * DAY_MS,
     }
-    for one in joining.load(transaction, where, values)[:_LOOKED_AT]:
+    for one in joining.load(transaction, where, values, _LOOKED_AT):
         # whose agent was not chosen has that of its unnamed calls, or who spoke first
         fits = one.state.agent == agent if agent is not None else not one.state.is_chosen
         if fits and joining.is_gone(one, now):
