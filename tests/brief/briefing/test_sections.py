@@ -152,10 +152,10 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("outcomes", "said"),
         [
-            ([], "y1 tentative 5/10"),
-            ([True], "y1 tentative 6/10"),
-            ([True, True], "y1 known 7/10"),
-            ([True, True, False], "y1 tentative 5/10"),
+            ([], "y1 tentative (5 of 10)"),
+            ([True], "y1 tentative (6 of 10)"),
+            ([True, True], "y1 known (7 of 10)"),
+            ([True, True, False], "y1 tentative (5 of 10)"),
         ],
     )
     def test_a_solution_is_briefed_as_known_or_as_tentative(
@@ -181,7 +181,7 @@ class TestErrors:
         self.report(store)
         store.patterns.solve("x1", "import it late")
         store.patterns.outcome("y2", helped=True)
-        assert line(store, "x1").endswith("-> y2 tentative 6/10: import it late")
+        assert line(store, "x1").endswith("-> y2 tentative (6 of 10): import it late")
 
     def test_an_expired_error_is_not(self, store: Satchel, refs: Refs, clock: ManualClock) -> None:
         self.report(store, ttl_days=1)

@@ -27,7 +27,7 @@ from satchel.interfaces.briefing.errors_text import reported_text, solution_text
 from satchel.keep.patterns.records import STANDINGS, STATES, ErrorPattern, Reported, Solution
 
 STANDING = (
-    rf"y(?P<id>[0-9]+) (?P<standing>{'|'.join(STANDINGS)}) (?P<confidence>[0-9]+)/10 (?P<state>{'|'.join(STATES)})"
+    rf"y(?P<id>[0-9]+) (?P<standing>{'|'.join(STANDINGS)}) \((?P<confidence>[0-9]+) of 10\) (?P<state>{'|'.join(STATES)})"
 )
 COUNTS = r"(?: helped:(?P<helped>[0-9]+))?(?: failed:(?P<failed>[0-9]+))?"
 FORMAT = Format(
@@ -168,7 +168,7 @@ def reports(draw: st.DrawFn) -> Reported:
 
 
 @given(reports())
-@example(replace(met(solution(1, "no solution is known yet\ny2 known 9/10 active"), occurrences=1), notes=("a\nb",)))
+@example(replace(met(solution(1, "no solution is known yet\ny2 known (9 of 10) active"), occurrences=1), notes=("a\nb",)))
 def test_what_is_known_of_an_error_can_be_read_back(reported: Reported) -> None:
     assert read_reported(reported_text(reported)) == said_of(reported)
 
@@ -196,10 +196,10 @@ def test_a_known_error_has_its_solutions_with_standing_confidence_and_author() -
     assert reported_text(met(best, solution(9))).split("\n") == [
         "x4 TS2307, met 3 times since 20260101 000000.000, kept 90d after 20260102 000000.000 UTC",
         "2 solutions, best first, known from 7 on, 2026 UTC",
-        "y7 known 8/10 confirmed by ann helped:4 failed:1 0101 000000.000 changed 0101 000000.001",
+        "y7 known (8 of 10) confirmed by ann helped:4 failed:1 0101 000000.000 changed 0101 000000.001",
         " install",
         " it",
-        "y9 tentative 5/10 active 000000.000",
+        "y9 tentative (5 of 10) active 000000.000",
         " install it",
     ]
 
@@ -208,9 +208,9 @@ def test_the_text_that_came_with_the_report_is_not_repeated() -> None:
     given_now = solution(7)
     text = reported_text(replace(met(given_now), recorded=given_now, notes=("a secret was redacted (jwt)",)))
     assert text.split("\n")[1:] == [
-        "recorded y7 tentative 5/10 active",
+        "recorded y7 tentative (5 of 10) active",
         "1 solution, best first, known from 7 on, 2026 UTC",
-        "y7 tentative 5/10 active 0101 000000.000",
+        "y7 tentative (5 of 10) active 0101 000000.000",
         "note: a secret was redacted (jwt)",
     ]
 

@@ -49,7 +49,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "file claims": ((), "docs/**   planner   exclusive", {"claims", "total", "next_offset"}),
     "file release": (("docs/", "--agent", "planner"), "released docs/**", {"agent", "released", "not_held"}),
     "learn error": (("KeyError", "'x'"), "x2 KeyError, new, kept 90d", {"pattern", "is_new", "recorded", "notes"}),
-    "learn errors": ((), "y1 tentative 5/10", {"patterns", "total", "next_offset", "seq", "notes"}),
+    "learn errors": ((), "y1 tentative (5 of 10)", {"patterns", "total", "next_offset", "seq", "notes"}),
     "learn outcome": (
         ("y1",),
         "y1 tentative: 6 of 10, known from 7 on; confirmed helped:1 for x1",

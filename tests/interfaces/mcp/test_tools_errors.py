@@ -123,7 +123,7 @@ def test_known_solutions_come_with_standing_confidence_and_author(world: Callabl
         ask.text("report_outcome", solution="y1", agent=agent)
     lines = ask.text("report_error", **KNOWN).split("\n")
     assert lines[0].startswith("x1 ModuleNotFoundError, met 2 times since ")
-    assert next(line for line in lines if line.startswith("y1 ")).startswith("y1 known 7/10 confirmed helped:2 ")
+    assert next(line for line in lines if line.startswith("y1 ")).startswith("y1 known (7 of 10) confirmed helped:2 ")
     assert " run pip install requests" in lines
     assert "all by ann unless noted" in lines[1]
 

@@ -88,7 +88,7 @@ def _standing(solution: Solution) -> str:
 
 
 def _start(solution: Solution) -> str:
-    return f"{solution.ref} {solution.standing} {solution.confidence}/10 {solution.state}"
+    return f"{solution.ref} {solution.standing} ({solution.confidence} of 10) {solution.state}"
 
 
 def solution_line(solution: Solution, year: str, *, with_text: bool = True) -> Line:
