@@ -38,6 +38,7 @@ class Filter:
         check: turns what was given into what is compared, or refuses it.
         apply: adds the conditions; gets what ``check`` returned. None where other filters ask for it.
         default: what is chosen where nothing is given; None is no filter.
+        hides: whether an empty list says what it leaves out.
         known: SQL that lists the values there are, so that a list without items can say that one is unknown.
     """
 
@@ -46,6 +47,7 @@ class Filter:
     apply: Callable[[View, Any], None] | None
     default: object = None
     known: str | None = None
+    hides: bool = True
 
 
 class Order(NamedTuple):
@@ -200,7 +202,8 @@ class View:
 
         Args:
             what: what it would name.
-            known: SQL that lists the known names.
+            hides: whether an empty list says what it leaves out.
+        known: SQL that lists the known names.
         """
         rows = self.transaction.all(
             f"{known} LIMIT :max_known", {"project": self.project_id, "now": self.asked.now, "max_known": _MAX_KNOWN}

@@ -84,7 +84,7 @@ def _hidden(
     """Say which filters have left nothing, and how many there are without them; nothing where none are hidden."""
     if asked.after_seq is not None:
         return []  # that nothing has changed is no surprise
-    names = {*(one.name for one in listing.filters), *(one.name for one in COMMON)}
+    names = {*(one.name for one in listing.filters if one.hides), *(one.name for one in COMMON)}
     narrowing = {name: value for name, value in given.items() if name in names and value is not None}
     if view.fields.get("run_id") is not None:
         narrowing["run_id"] = view.fields["run_id"]

@@ -338,8 +338,15 @@ class TestTheRun:
             "e2 iteration 2, tests 12 failed: nothing was noted; tried before: clear the cache"
         )
         self.pad(store, 4, done=True)
-        assert refs(loop_id="L") == []
+        assert line(store, "e4", loop_id="L") == "e4 iteration 4, done: nothing was noted"
+        assert refs(loop_id="L") == ["e4"]
         assert line(store, "e3", loop_id="M") == "e3 iteration 1: tried: x"
+
+    def test_where_an_older_scratchpad_is_found_the_newest_says_how_it_stands(self, store: Satchel, refs: Refs) -> None:
+        self.pad(store, 1, "clear the kafka cache", agent="ann")
+        self.pad(store, 2, "pin the version", agent="ann", done=True)
+        self.pad(store, 1, "kafka", agent="ben")
+        assert sorted(refs(query="kafka cache", agent="cat")) == ["e2", "e3"]
 
     def test_a_scratchpad_says_what_was_tried_what_blocks_and_what_is_next(self, store: Satchel) -> None:
         self.pad(

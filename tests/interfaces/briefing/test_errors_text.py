@@ -27,7 +27,8 @@ from satchel.interfaces.briefing.errors_text import reported_text, solution_text
 from satchel.keep.patterns.records import STANDINGS, STATES, ErrorPattern, Reported, Solution
 
 STANDING = (
-    rf"y(?P<id>[0-9]+) (?P<standing>{'|'.join(STANDINGS)}) \((?P<confidence>[0-9]+) of 10\) (?P<state>{'|'.join(STATES)})"
+    rf"y(?P<id>[0-9]+) (?P<standing>{'|'.join(STANDINGS)}) "
+    rf"\((?P<confidence>[0-9]+) of 10\) (?P<state>{'|'.join(STATES)})"
 )
 COUNTS = r"(?: helped:(?P<helped>[0-9]+))?(?: failed:(?P<failed>[0-9]+))?"
 FORMAT = Format(
@@ -168,7 +169,9 @@ def reports(draw: st.DrawFn) -> Reported:
 
 
 @given(reports())
-@example(replace(met(solution(1, "no solution is known yet\ny2 known (9 of 10) active"), occurrences=1), notes=("a\nb",)))
+@example(
+    replace(met(solution(1, "no solution is known yet\ny2 known (9 of 10) active"), occurrences=1), notes=("a\nb",))
+)
 def test_what_is_known_of_an_error_can_be_read_back(reported: Reported) -> None:
     assert read_reported(reported_text(reported)) == said_of(reported)
 

@@ -12,6 +12,7 @@ from satchel.brief.briefing import left_off, packages, rules, run
 from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, gather_found, listed
 from satchel.brief.loop_history import Attempt
 from satchel.find import search
+from satchel.find.kind import Kind
 from satchel.find.query import Query, parse
 from satchel.find.search import SMALL, Scope
 from satchel.keep import deliveries, projects, runs
@@ -217,7 +218,10 @@ def _standing(asked: Asked, notes: list[str]) -> tuple[Asked, attempts.Standing 
     """
     before = asked.transaction.left_out
     history = loop_history.load(asked.transaction, asked.loop, asked.now, (SCRATCHPAD, REVIEW_VERDICT))
-    asked = replace(asked, loop_since=(history.since, history.success))
+    since = (history.since, history.success)
+    if history.attempts and not history.recent:
+        since = (history.attempts[0].created_at, history.attempts[0].number - 1)  # how it stands says the newest
+    asked = replace(asked, loop_since=since)
     if asked.transaction.left_out > before:
         notes.append("whether the loop is stuck is not known: one of its scratchpads is no text in UTF-8")
         return asked, None
@@ -274,4 +278,7 @@ def _find(asked: Asked, query: Query, small: int, candidates: int) -> Relevance:
     for document in documents:
         kind, item = items[document]
         relevance.setdefault(kind, {})[item] = max(scores[document], 0.0) / best
+    entries = relevance.get(Kind.ENTRY.number, {})
+    for number, newest in run.newest_scratchpads(asked, entries).items() if entries else ():
+        entries[newest] = max(entries.get(newest, 0.0), entries[number])
     return relevance

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from satchel.base.clock import span_in_words
@@ -89,6 +90,27 @@ def _entry(asked: Asked, row: Row) -> Candidate:
     )
 
 
+def newest_scratchpads(asked: Asked, found: Collection[int]) -> dict[int, int]:
+    """Return, of entries that are scratchpads, the newest of the same author, task and loop: it says how they stand.
+
+    Args:
+        found: the numbers of entries.
+    """
+    same = " AND ".join(f"n.{column} IS NOT DISTINCT FROM c.{column}" for column in ("agent_id", "task_id", "loop_id"))
+    newest = f"""
+        SELECT n.id FROM context n
+        WHERE n.run_id = c.run_id AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL AND {same}
+        ORDER BY n.created_at DESC, n.id DESC LIMIT 1
+    """
+    rows = asked.transaction.all(
+        f"""
+        SELECT c.id, ({newest}) FROM context c WHERE c.id IN ({listed(found)}) AND c.type = {SCRATCHPAD}
+            AND (c.task_id IS NOT NULL OR c.loop_id IS NOT NULL)
+        """
+    )
+    return {number: last for number, last in rows if last is not None}
+
+
 def reviews(asked: Asked) -> Source:
     """Return the open issues and the failed verdict of the review of the agent's task, or of its loop without one.
 
@@ -142,7 +164,7 @@ def _review(_asked: Asked, row: Row) -> Candidate:
 
 
 def attempts(asked: Asked) -> Source:
-    """Return the scratchpads of the agent's loop since it succeeded last, the newest first, and what it goes on from.
+    """Return the scratchpads of the agent's loop since it succeeded last, and its newest, and what it goes on from.
 
     They are one series for each author, whatever else of the loop or task each names.
     """

@@ -40,8 +40,8 @@ class Asked:
         now: milliseconds UTC.
         left_off: what a new session goes on from, or None.
         loop: whose attempts count.
-        loop_since: when the loop succeeded last, or from when on its attempts count, in milliseconds UTC, and the
-            number of the entry that says so, or 0.
+        loop_since: after which of its scratchpads the loop is shown, so that those since it succeeded last are, else
+            the newest: its time in milliseconds UTC, and its number or 0.
     """
 
     transaction: Transaction

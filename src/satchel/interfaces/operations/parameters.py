@@ -11,7 +11,9 @@ from satchel.base.paging import DEFAULT_LIMIT, MATCHES, ORDERS
 from satchel.interfaces.operations.declaration import Parameter
 from satchel.keep.common_filters import COMMON
 
-AGENT = Parameter("agent", about="A name of your own; only subagents need it", help="Who acts. [env: SATCHEL_AGENT]", metavar="NAME")
+AGENT = Parameter(
+    "agent", about="A name of your own; only subagents need it", help="Who acts. [env: SATCHEL_AGENT]", metavar="NAME"
+)
 """Who acts; the command line opens the store as that agent."""
 
 RUN = Parameter("run_id", about="Default: main; to read all, as *", help="The run. Default: main. [env: SATCHEL_RUN]")

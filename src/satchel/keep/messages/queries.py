@@ -194,7 +194,7 @@ LISTING = Listing(
     filters=(
         Filter("thread", lambda value, _: Kind.MESSAGE.number_of(value), _in_thread),
         filters.author("m.from_agent_id", "sender"),
-        Filter("unread", _check_unread, lambda view, unread: view.where(UNREAD) if unread else None),
+        Filter("unread", _check_unread, lambda view, unread: view.where(UNREAD) if unread else None, hides=False),
         filters.types("m.type", Kind.MESSAGE, "message", "warning", type_number),
         filters.least_priority("m.priority"),
     ),
