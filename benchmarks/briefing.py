@@ -6,7 +6,7 @@ import random
 import re
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -18,6 +18,7 @@ from benchmarks.others import KINDS, Place, write_others
 from satchel.base.clock import DAY_MS
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.base.vocabulary import PRIORITIES
+from satchel.brief.briefing import Briefing
 from satchel.client import Satchel
 from satchel.keep.entries import NewEntry
 
@@ -206,40 +207,60 @@ def _broken(file: Path, chance: random.Random, counter: TokenCounter) -> Counter
                 window_used=zone,
                 agent="reader",
             )
-            shown = set(re.findall(r"^([a-z]+\d+)\b", briefing.text, re.MULTILINE))
-            missing = critical - shown
-            counted = sum(one.critical for one in briefing.left_out)
-            is_said = not missing or bool(re.search(r"left out: .*critical", briefing.text))
+            missing = len(unshown(critical, briefing))
             found["briefing"] += 1
             found["over budget"] += counter.count(briefing.text) > budget
             found["critical"] += len(critical)
-            found["silent"] += len(missing) if not is_said else max(0, len(missing) - counted)
-            found["said"] += len(missing)
+            found["silent"] += silent(missing, briefing)
+            found["said"] += missing
     return found
 
 
-def _write_small(satchel: Satchel, chance: random.Random) -> set[str]:
-    """Write up to 60 records, and return the short ids of those that are critical to the agent reader."""
-    critical: set[str] = set()
+def unshown(critical: Mapping[str, str], briefing: Briefing) -> set[str]:
+    """Return which critical items a briefing does not show; given are their texts by short id.
 
-    def note(ref: str, priority: str, *, is_for_reader: bool = True) -> None:
+    An item is shown by a line of its own, or by that of an item with the same text that stands for it.
+    """
+    shown = set(re.findall(r"^([a-z]+\d+)\b", briefing.text, re.MULTILINE))
+    twins = {
+        ref
+        for item in briefing.items
+        if item.ref in shown
+        for ref in item.stands_for
+        if critical.get(ref) == critical.get(item.ref)
+    }
+    return critical.keys() - shown - twins
+
+
+def silent(missing: int, briefing: Briefing) -> int:
+    """Return how many of so many critical items that are not shown a briefing neither counts nor tells of."""
+    if not re.search(r"left out: .*critical", briefing.text):
+        return missing
+    return max(0, missing - sum(one.critical for one in briefing.left_out))
+
+
+def _write_small(satchel: Satchel, chance: random.Random) -> dict[str, str]:
+    """Write up to 60 records, and return by short id the texts of those that are critical to the agent reader."""
+    critical: dict[str, str] = {}
+
+    def note(ref: str, priority: str, text: str, *, is_for_reader: bool = True) -> None:
         if priority == PRIORITIES[-1] and is_for_reader:
-            critical.add(ref)
+            critical[ref] = text
 
     for number in range(chance.randint(1, 60)):
         priority, text = chance.choice(PRIORITIES), _text(chance)
         kind = chance.randrange(7)
         if kind == 0:
-            note(satchel.constraints.add(text, priority=priority).ref, priority)
+            note(satchel.constraints.add(text, priority=priority).ref, priority, text)
         elif kind == 1:
             to, author = chance.choice((None, "reader", "another")), chance.choice(("writer", "another", "reader"))
             is_for_reader = to == "reader" or (to is None and author != "reader")
             sent = satchel.messages.send(text, to=to, priority=priority, agent=author)
-            note(sent.ref, priority, is_for_reader=is_for_reader)
+            note(sent.ref, priority, text, is_for_reader=is_for_reader)
         elif kind == 2:
             consumers = chance.choice(((), ("developer",), ("tech_lead", "qa_expert")))
             saved = satchel.packages.save(text[:180], content=text, priority=priority, consumers=consumers)
-            note(saved.ref, saved.priority)
+            note(saved.ref, saved.priority, text)
         elif kind == 3:
             satchel.patterns.report(f"Error{number}", text, solution=_text(chance))
         elif kind == 4:

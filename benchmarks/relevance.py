@@ -29,6 +29,8 @@ _ROLES_BUDGET = 1_000
 _READER = "reader"
 _MAX_RESULTS = 500
 _OF_OTHERS, _QUICK_OF_OTHERS = 1_000, 50
+_ELSEWHERE = ("bench",) * 4
+"""The runs of the packages that are not in the conversation's."""
 
 BRIEFING, UNSHORTENED, PLAIN, LABELLED, NEWEST = (
     "briefing",
@@ -68,9 +70,10 @@ def run(bench: Bench) -> Section:
         "Evidence delivered by briefings",
         tuple(figures),
         (
-            f"Values are shares of the evidence of questions of categories 1-4. Every turn is an entry of its "
-            f"conversation's run; the same project holds {_OF_OTHERS:,} records of every other kind, a tenth of them "
-            "of high priority: packages in every run, half of the messages to the agent that asks. The question is the "
+            "Values are shares of the evidence of questions of categories 1-4. Each conversation has a project of its "
+            "own, so that briefings and plain lists draw on the same entries. Every turn is an entry of one run; "
+            f"the project holds {_OF_OTHERS:,} records of every other kind too, a tenth of them of high priority: "
+            "a fifth of the packages in that run, half of the messages to the agent that asks. The question is the "
             "query. An entry that a briefing shows counts, shortened or not: it shows the part of a text that holds "
             "most of the question's words. Since evidence that is cut off is of little use, the share of the answer's "
             "words that stand in what is shown is given too. Plain entries: the first results of `entries.read` in the "
@@ -111,23 +114,28 @@ class _Turn:
 
 def _ask(file: Path, bench: Bench, counter: TokenCounter) -> _Asked:
     asked = _Asked()
-    with open_fresh(bench.folder / f"{file.name}.db") as satchel:
-        conversations = load(file)
-        bench.progress.say(f"LoCoMo: writing {file.name}")
-        written = [write_conversation(satchel, one) for one in conversations]
-        runs = [one["sample_id"] for one in conversations]
-        write_others(satchel, bench.choose(_OF_OTHERS, _QUICK_OF_OTHERS), Place(runs, (_READER,)))
-        for number, (one, kept) in enumerate(zip(conversations, written, strict=True)):
-            bench.progress.say(f"LoCoMo: asking of {file.name}, conversation {number + 1} of {len(written)}")
-            turns = {
-                entry: _Turn(
-                    place, text, counter.count(f"{text.split(' ', 1)[1]}\n"), counter.count(f"e{entry} {text}\n")
-                )
-                for place, (entry, text) in enumerate(kept.values(), 1)
-            }
-            for question in _chosen(one, kept, bench):
-                _answer(satchel, question, runs[number], turns, asked)
+    conversations = load(file)
+    for number, one in enumerate(conversations, 1):
+        bench.progress.say(f"LoCoMo: {file.name}, conversation {number} of {len(conversations)}")
+        _ask_of(one, bench.folder / f"{file.name}-{number}.db", bench, counter, asked)
     return asked
+
+
+def _ask_of(one: Any, store: Path, bench: Bench, counter: TokenCounter, asked: _Asked) -> None:
+    """Ask the questions of one conversation in a store of its own.
+
+    A briefing draws on the whole project, a plain list on one run: so both see the same entries.
+    """
+    run_id = one["sample_id"]
+    with open_fresh(store) as satchel:
+        kept = write_conversation(satchel, one)
+        write_others(satchel, bench.choose(_OF_OTHERS, _QUICK_OF_OTHERS), Place((run_id, *_ELSEWHERE), (_READER,)))
+        turns = {
+            entry: _Turn(place, text, counter.count(f"{text.split(' ', 1)[1]}\n"), counter.count(f"e{entry} {text}\n"))
+            for place, (entry, text) in enumerate(kept.values(), 1)
+        }
+        for question in _chosen(one, kept, bench):
+            _answer(satchel, question, run_id, turns, asked)
 
 
 def _chosen(one: Any, kept: Iterable[str], bench: Bench) -> list[Question]:
@@ -170,7 +178,7 @@ def _brief(satchel: Satchel, question: Question, run_id: str, role: str | None, 
 def _turns_of(briefing: Briefing, turns: Mapping[int, _Turn], *, is_whole: bool = False) -> list[_Turn]:
     """Return the turns that a briefing shows, or those that it does not shorten."""
     entries = [item for item in briefing.items if item.kind == "entry" and not (is_whole and item.is_shortened)]
-    return [turns[number] for item in entries if (number := int(item.ref[1:])) in turns]
+    return [turns[int(item.ref[1:])] for item in entries]
 
 
 def _filled(

@@ -11,8 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from benchmarks.briefing import silent, unshown
 from benchmarks.harness import NotMeasuredError
 from benchmarks.repositories import Repository, Task, commits_of, repositories
+
+from satchel.brief.briefing import Briefed, Briefing, LeftOut
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -63,3 +66,46 @@ def test_commits_are_taken_only_if_they_are_those_that_were_tagged(tmp_path: Pat
         commits_of(replace(made, tasks=(Task("find it", frozenset({"9876543210"})),)), tmp_path)
     with pytest.raises(NotMeasuredError, match="holds no other"):
         commits_of(replace(made, name="other"), tmp_path)
+
+
+def briefed(text: str, stands_for: tuple[str, ...] = (), counted: int = 0) -> Briefing:
+    """A briefing that shows c1, whatever else its text says, and counts so many critical items as left out."""
+    items = (Briefed("c1", "constraint", "rules", "critical", False, stands_for=stands_for),)
+    left_out = (LeftOut("messages", counted, counted, "get_messages"),) if counted else ()
+    return Briefing(
+        text, 9, "words", 99, "normal", None, None, None, None, 0, items, left_out, (), is_stuck=False, is_recorded=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("briefing", "missing"),
+    [
+        (briefed("c1 halt\nm1 halt"), set()),
+        (briefed("c1 halt"), {"m1"}),
+        (briefed("c1 halt", stands_for=("m1",)), set()),
+        (briefed("m2 stop", stands_for=("m1",)), {"c1", "m1"}),
+    ],
+    ids=["own line", "no line", "a twin's line", "a twin without a line"],
+)
+def test_a_critical_item_is_shown_by_its_line_or_by_that_of_its_twin(briefing: Briefing, missing: set[str]) -> None:
+    assert unshown({"c1": "halt", "m1": "halt"}, briefing) == missing
+
+
+def test_an_item_with_another_text_is_no_twin() -> None:
+    assert unshown({"c1": "halt", "m1": "go"}, briefed("c1 halt", stands_for=("m1",))) == {"m1"}
+
+
+@pytest.mark.parametrize(
+    ("briefing", "dropped"),
+    [
+        (briefed("c1 halt"), 2),
+        (briefed("c1 halt", counted=2), 2),
+        (briefed("c1 halt\nleft out: 1 critical message (get_messages)", counted=1), 1),
+        (briefed("c1 halt\nleft out: 2 critical messages (get_messages)", counted=2), 0),
+    ],
+    ids=["neither", "only counted", "one of two", "both"],
+)
+def test_a_critical_item_that_is_neither_shown_nor_counted_and_told_is_dropped_silently(
+    briefing: Briefing, dropped: int
+) -> None:
+    assert silent(2, briefing) == dropped
