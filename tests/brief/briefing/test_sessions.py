@@ -98,6 +98,22 @@ class TestWhereItWasLeftOff:
         assert clients.start("codex-mcp-client").brief().is_stuck is False
         assert clients.start().brief().is_stuck
 
+    def test_so_do_those_of_an_agent_that_was_chosen_for_both(self, clients: Clients) -> None:
+        first = clients.start(agent="ann")
+        for number, approach in enumerate(("clear the cache", "pin a version", "ask for the key")):
+            first.entries.write("scratchpad", {"iteration": number, "attempted": [approach], "blockers": ["no key"]})
+        clients.end()
+        assert clients.start(agent="ann").brief().is_stuck
+
+    def test_a_session_that_has_no_name_yet_does_not_go_on_from_who_never_has_one(
+        self, clients: Clients, satchel: Satchel
+    ) -> None:
+        for number, approach in enumerate(("clear the cache", "pin a version", "ask for the key")):
+            pad = {"iteration": number, "attempted": [approach], "blockers": ["no key"]}
+            satchel.entries.write("scratchpad", pad, task_id="T1")
+        briefing = clients.start().brief(task_id="T1")
+        assert (briefing.is_stuck, briefing.items) == (False, ())
+
 
 class TestOthersAtWork:
     def test_each_has_a_line(self, clients: Clients) -> None:

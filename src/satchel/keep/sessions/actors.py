@@ -118,7 +118,7 @@ def reading(transaction: Transaction, workplace: Workplace, project_id: int, age
     elif state is None and caller is not None and is_person(caller):
         return Actor(find_agent(transaction, project_id, HUMAN), HUMAN)
     else:
-        return Actor() if state is None else _actor(None, None, state, is_named=False)
+        return Actor() if state is None else _actor(-1, None, state, is_named=False)
     return _actor(number, name, state, is_named=agent is not None)
 
 
