@@ -87,5 +87,5 @@ class LoopScope:
         if self.before:
             sessions = ", ".join(map(str, self.before))
             indexed = f" AND {{0}}{OF_LOOPS}" if table == "context" else ""
-            ways.append(f"{{0}}session_id IN ({sessions}){indexed} AND {place} AND NOT ({own})")
+            ways.append(f"{{0}}session_id IN ({sessions}){indexed} AND {place}")
         return ways

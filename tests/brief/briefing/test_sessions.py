@@ -2,55 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from clients_at_work import Clients
 from conftest import ManualClock
 from satchel import Satchel
-from satchel.base import processes
-from satchel.base.processes import Process
-from satchel.keep.sessions.caller import SERVER
 
 HOUR = 3_600_000
 PAD = {"iteration": 2, "done": False, "attempted": ["bump the pool"], "next_step": "look at the lock"}
 
 
-class Clients:
-    """Clients that each have a process of their own, as far as their servers can tell."""
-
-    def __init__(self, open_in: Callable[..., Satchel], project: Path, patch: pytest.MonkeyPatch) -> None:
-        self._open, self._project, self._patch = open_in, project, patch
-        self._living: set[int] = set()
-        self.now: int = 0
-        patch.setattr(processes, "find_client", lambda *_: Process(self.now, 1))
-        patch.setattr(processes, "is_alive", lambda process: process.pid in self._living or process.pid == os.getpid())
-
-    def start(self, name: str = "claude-code", **options: Any) -> Satchel:
-        """Start a client, and return its server."""
-        self.now += 1
-        number = 1_000_000 + self.now
-        self._living.add(number)
-        self._patch.setattr(processes, "find_client", lambda *_: Process(number, 1))
-        satchel = self._open(self._project, caller=SERVER, **options)
-        assert satchel.workplace.caller is not None
-        satchel.workplace.caller.meet(name, "1")
-        satchel.agents.register("whoever")
-        satchel.brief(query="nothing")  # its session is made while its process is the one that is found
-        return satchel
-
-    def end(self) -> None:
-        """End every client."""
-        self._living.clear()
-
-
 @pytest.fixture
 def clients(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch) -> Clients:
     """Clients of one project, of which none runs yet."""
-    return Clients(open_in, project, monkeypatch)
+    return Clients(partial(open_in, project), monkeypatch)
 
 
 def refs(satchel: Satchel, **asked: Any) -> list[str]:
@@ -127,6 +97,22 @@ class TestWhereItWasLeftOff:
         clients.end()
         assert clients.start("codex-mcp-client").brief().is_stuck is False
         assert clients.start().brief().is_stuck
+
+    def test_so_do_those_of_an_agent_that_was_chosen_for_both(self, clients: Clients) -> None:
+        first = clients.start(agent="ann")
+        for number, approach in enumerate(("clear the cache", "pin a version", "ask for the key")):
+            first.entries.write("scratchpad", {"iteration": number, "attempted": [approach], "blockers": ["no key"]})
+        clients.end()
+        assert clients.start(agent="ann").brief().is_stuck
+
+    def test_a_session_that_has_no_name_yet_does_not_go_on_from_who_never_has_one(
+        self, clients: Clients, satchel: Satchel
+    ) -> None:
+        for number, approach in enumerate(("clear the cache", "pin a version", "ask for the key")):
+            pad = {"iteration": number, "attempted": [approach], "blockers": ["no key"]}
+            satchel.entries.write("scratchpad", pad, task_id="T1")
+        briefing = clients.start().brief(task_id="T1")
+        assert (briefing.is_stuck, briefing.items) == (False, ())
 
 
 class TestOthersAtWork:

@@ -10,6 +10,7 @@ import pytest
 
 from keep.files.seen import MINUTE, SECRET, held
 from satchel import Claim, Claimed, Conflict, Satchel
+from satchel.keep.sessions.caller import SERVER
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -233,3 +234,14 @@ def test_a_claim_in_another_project_of_the_store_keeps_nobody_off(
     assert not other.files.check_lock("a", agent="bob").claims
     other.files.release(agent="ann")
     assert open_in(project, project="one").files.claims().total == 1
+
+
+def test_of_what_an_agent_holds_by_its_name_and_in_its_session_the_latter_is_renewed(
+    satchel: Satchel, open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    server = open_in(project, caller=SERVER)
+    server.files.claim(["a"], exclusive=False, agent="bob")
+    satchel.files.claim(["a"], exclusive=False, agent="ann")
+    server.files.claim(["a"], exclusive=False, minutes=5, agent="ann")
+    ends = {claim.agent: claim.expires_at - clock.now for claim in satchel.files.claims()}
+    assert ends == {"bob": 5 * MINUTE, "ann": 30 * MINUTE}

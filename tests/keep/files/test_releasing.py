@@ -7,6 +7,7 @@ from pathlib import Path
 
 from keep.files.seen import held
 from satchel import Released, Satchel
+from satchel.keep.sessions.caller import SERVER
 
 
 def test_releasing_frees_what_is_named_and_says_what_was_not_held(satchel: Satchel) -> None:
@@ -41,3 +42,19 @@ def test_the_default_agent_claims_and_releases(open_in: Callable[..., Satchel], 
     satchel.files.claim(["a", "b"])
     satchel.files.claim(["c"], agent="bob")
     assert satchel.files.release(["a", "c"]) == Released("ann", ("a",), ("c",))
+
+
+def test_a_new_name_releases_what_its_session_holds(open_in: Callable[..., Satchel], project: Path) -> None:
+    server = open_in(project, caller=SERVER)
+    server.files.claim(["a"], agent="ann")
+    assert server.files.release(agent="sub").released == ("a",)
+
+
+def test_what_is_held_by_name_and_in_a_session_is_released_together(
+    satchel: Satchel, open_in: Callable[..., Satchel], project: Path
+) -> None:
+    server = open_in(project, caller=SERVER)
+    server.files.claim(["a"], exclusive=False, agent="bob")
+    satchel.files.claim(["a"], exclusive=False, agent="ann")
+    assert server.files.release(agent="ann").released == ("a",)
+    assert held(satchel) == []

@@ -200,8 +200,10 @@ def gather_found(asked: Asked, gathered: Gathered, relevance: Mapping[int, float
     where = source.where if source.found_where is None else source.found_where
     if not where or not relevance:
         return
+    # by their numbers, not by an index of the project: of 100,000 records that takes 5 ms of a briefing more
+    of_project = where.replace("c.project_id = :project", "+c.project_id = :project")
     rows = asked.transaction.all(
-        f"SELECT c.id FROM {source.table} WHERE {where} AND c.id IN ({listed(relevance)})", asked.values
+        f"SELECT c.id FROM {source.table} WHERE {of_project} AND c.id IN ({listed(relevance)})", asked.values
     )
     eligible = {row[0] for row in rows}
     known = _unchanged(asked, source, where)
@@ -218,7 +220,7 @@ def gather_found(asked: Asked, gathered: Gathered, relevance: Mapping[int, float
     for number in fresh:
         candidate = gathered.candidates.get(number)
         if candidate is not None:
-            gathered.candidates[number] = replace(candidate, relevance=relevance[number])
+            gathered.candidates[number] = candidate.found(relevance[number])
 
 
 def _add(asked: Asked, gathered: Gathered, numbers: Sequence[int], notes: list[str]) -> None:

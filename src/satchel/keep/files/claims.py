@@ -112,7 +112,9 @@ def grant(
     if len(over) < len(against):
         raise _refusal(wanted, [held.claim for held in against if held not in over], exclusive=exclusive)
     _remove(transaction, [held.claim.id for held in over])
-    own = {held.claim.path: held for held in found if held.is_of(holder) and held.claim.worktree == worktree}
+    # an agent may hold a path by its name and in its session too: the latter is renewed
+    mine = sorted((held for held in found if held.is_of(holder)), key=lambda held: held.session == holder.session)
+    own = {held.claim.path: held for held in mine if held.claim.worktree == worktree}
     first = next_seq(transaction, project_id, len(wanted))
     values = {"session": holder.session, "exclusive": int(exclusive), "reason": reason, "expires": expires_at}
     numbers = []
@@ -206,11 +208,11 @@ def release(
         "AND (c.agent_id = :agent OR c.session_id = :session) ORDER BY c.path",
         {"agent": holder.number, "session": holder.session, "project": project_id, "worktree": worktree or ""},
     )
-    held = [Held(_claim(row), row[10], row[11]) for row in rows]
-    own = {one.claim.path: one.claim.id for one in held if one.is_of(holder)}
+    held = [one for one in (Held(_claim(row), row[10], row[11]) for row in rows) if one.is_of(holder)]
+    own = dict.fromkeys(one.claim.path for one in held)
     released = tuple(path for path in (own if wanted is None else wanted) if path in own)
     if released:
-        end_claims(transaction, [own[path] for path in released], events.RELEASE, now)
+        end_claims(transaction, [one.claim.id for one in held if one.claim.path in released], events.RELEASE, now)
     return Released(holder.name or "", released, tuple(path for path in wanted or () if path not in own))
 
 

@@ -199,7 +199,8 @@ class Files(Service):
             if project is None:
                 return Released(name or "", (), wanted or ())
             now = work.clock()
-            if name is not None and names.find_agent(transaction, project.id, name) == -1:
+            # a new name may be that of a subagent, for which its session holds
+            if name is not None and work.caller is None and names.find_agent(transaction, project.id, name) == -1:
                 return Released(name, (), wanted or ())
             holder, _, _ = acting_named(transaction, work, project.id, name, now, "releasing files")
             return claims.release(transaction, project.id, holder, work.worktree, wanted, now)

@@ -9,7 +9,8 @@ class Actor(NamedTuple):
     """Who acts in a call.
 
     Attributes:
-        number, name: of the agent; None for nobody, and the number is -1 for a name that no agent has yet.
+        number, name: of the agent; None for nobody, and the number is -1 for a name that no agent has yet, and for
+            who calls in a session without a name before its first write.
         session: the number of its session; None without one.
         is_named: whether it was chosen, by the call or for all calls; those who give no name are told apart by nothing.
         window: the number of the session's window.

@@ -1,0 +1,540 @@
+"""Sessions, windows, deliveries, runs, loops and claims in any order, beside a model."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from clients_at_work import Clients
+from satchel import Briefing, Conflict, Satchel, open_satchel
+from session_model import DAY, HOUR, MAIN, MINUTE, RECENT, History, Hold, Place, Said, Session, overlaps
+from state_machines import short_and_long
+
+CLIENTS = {"claude": "claude-code", "codex": "codex-mcp-client"}
+MAIN_TREE, LINKED = "project", "linked"
+PROGRAM = "program"
+MOST_AT_WORK = 4
+LARGE = 200_000
+
+WHO = st.integers(0, 100)
+NAMES = st.sampled_from([None, "ann", "ben", "sub"])
+TASKS = st.sampled_from([None, None, "T1", "T2"])
+LOOPS = st.sampled_from([None, None, "L1"])
+ERRORS = st.sampled_from(["KeyError", "TypeError", "OSError"])
+PATHS = st.lists(st.sampled_from(["a/b", "a/**", "c"]), min_size=1, max_size=2, unique=True)
+
+
+@dataclass(eq=False)
+class Desk:
+    """A client at work: its server, and its session; a program has none."""
+
+    satchel: Satchel
+    client: str
+    worktree: str
+    session: Session | None
+
+
+def refs_of(briefing: Briefing, *sections: str) -> set[str]:
+    """Return the short ids of what a briefing says, in some sections or all."""
+    items = (item for item in briefing.items if not sections or item.section in sections)
+    return {ref for item in items for ref in (item.ref, *item.stands_for)}
+
+
+class Sessions(RuleBasedStateMachine):
+    """Clients of two kinds in two worktrees, and a program without a session, whose agents share their names."""
+
+    @initialize()
+    def open(self) -> None:
+        self.patch = pytest.MonkeyPatch()
+        self.folder = tempfile.TemporaryDirectory()
+        self.top = Path(self.folder.name).resolve()
+        own = self.top / MAIN_TREE / ".git" / "worktrees" / LINKED
+        own.mkdir(parents=True)
+        (self.top / LINKED).mkdir()
+        (self.top / LINKED / ".git").write_text(f"gitdir: {own}\n")
+        (own / "commondir").write_text("../..\n")
+        (own / "gitdir").write_text(f"{self.top / LINKED / '.git'}\n")
+        self.now = 1_795_000_000_000
+        self.clients = Clients(partial(open_satchel, environ={}, clock=lambda: self.now), self.patch)
+        self.opened: list[Satchel] = []
+        self.program = Desk(self.open_in(MAIN_TREE), PROGRAM, MAIN_TREE, None)
+        self.program.satchel.agents.register("whoever")
+        self.sessions: dict[int, Session] = {}
+        self.desks: list[Desk] = []
+        self.history = History()
+        self.runs: dict[str, bool] = {MAIN: True}
+        self.notes: set[str] = set()
+        self.critical: set[str] = set()
+        self.errors: dict[str, str] = {}
+        self.solved: set[str] = set()
+        self.delivered: dict[tuple[object, ...], set[str]] = {}
+        self.holds: list[Hold] = []
+        self.count = 0
+        self.long_waits = 0
+        self.start("claude", MAIN_TREE)
+        self.start("claude", MAIN_TREE)
+
+    def teardown(self) -> None:
+        if hasattr(self, "folder"):
+            for satchel in self.opened:
+                satchel.close()
+            self.patch.undo()
+            self.folder.cleanup()
+
+    def open_in(self, worktree: str) -> Satchel:
+        satchel = open_satchel(
+            cwd=self.top / worktree, environ={}, clock=lambda: self.now, settings={"store.durability": "relaxed"}
+        )
+        self.opened.append(satchel)
+        return satchel
+
+    def served(self, serve: Any, client: str, worktree: str) -> Satchel:
+        satchel: Satchel = serve(CLIENTS[client], cwd=self.top / worktree, settings={"store.durability": "relaxed"})
+        self.opened.append(satchel)
+        return satchel
+
+    # -- who is at work
+
+    def at(self, who: int) -> Desk:
+        """Return who calls, and let the call come from there; time passes."""
+        self.now += 1_000
+        desk = [self.program, *self.desks][who % (1 + len(self.desks))]
+        self.clients.turn_to(desk.satchel)
+        return desk
+
+    def saw(self, desk: Desk) -> None:
+        if desk.session is not None:
+            desk.session.least_seen, desk.session.last_seen = self.now - MINUTE, self.now
+
+    def session_of(self, satchel: Satchel) -> tuple[int, int | None]:
+        """Return the numbers of a Satchel's session, and of the one that it goes on from."""
+        caller = satchel.workplace.caller
+        assert caller is not None
+        with satchel.workplace.engine.read() as transaction:
+            state = caller.find(transaction, 1)
+        assert state is not None
+        return state.id, state.predecessor
+
+    @precondition(lambda self: len(self.desks) < MOST_AT_WORK)
+    @rule(client=st.sampled_from(list(CLIENTS)), worktree=st.sampled_from([MAIN_TREE, LINKED]))
+    def start(self, client: str, worktree: str) -> None:
+        self.now += 1_000
+        satchel = self.served(self.clients.start, client, worktree)
+        number, predecessor = self.session_of(satchel)
+        assert number not in self.sessions
+        over = [
+            one
+            for one in self.sessions.values()
+            if (one.client, one.worktree) == (client, worktree) and not one.is_living and not one.has_successor
+        ]
+        over = [one for one in over if one.last_seen > self.now - RECENT]
+        latest = max((one.least_seen for one in over), default=0)
+        fitting: set[int | None] = {one.number for one in over if one.last_seen >= latest}
+        assert predecessor in (fitting or {None})
+        before: tuple[int, ...] = ()
+        if predecessor is not None:
+            self.sessions[predecessor].has_successor = True
+            before = (predecessor, *self.sessions[predecessor].before)
+            for hold in self.holds:
+                hold.session = number if hold.session == predecessor else hold.session
+        session = Session(number, client, worktree, before, self.now - MINUTE, self.now)
+        self.sessions[number] = session
+        self.desks.append(Desk(satchel, client, worktree, session))
+
+    @precondition(lambda self: self.desks)
+    @rule(who=WHO, says_so=st.booleans())
+    def end(self, who: int, says_so: bool) -> None:
+        desk = self.desks[who % len(self.desks)]
+        self.now += 1_000
+        self.clients.turn_to(desk.satchel)
+        if says_so:
+            desk.satchel.sessions.end()
+            self.saw(desk)
+        self.clients.end(desk.satchel)
+        self.desks.remove(desk)
+        assert desk.session is not None
+        desk.session.is_living = False
+
+    @precondition(lambda self: self.desks)
+    @rule(who=WHO, says_so=st.booleans())
+    def restart_client(self, who: int, says_so: bool) -> None:
+        desk = self.desks[who % len(self.desks)]
+        self.end(who, says_so)
+        self.start(desk.client, desk.worktree)
+        self.check_everybody(None, None)
+
+    @precondition(lambda self: self.desks)
+    @rule(who=WHO)
+    def restart_server(self, who: int) -> None:
+        desk = self.desks[who % len(self.desks)]
+        self.now += 1_000
+        serve = partial(self.clients.restart_server, desk.satchel)
+        desk.satchel = self.served(serve, desk.client, desk.worktree)
+        assert desk.session is not None
+        assert self.session_of(desk.satchel)[0] == desk.session.number
+        desk.session.last_seen = self.now
+
+    @rule(who=WHO)
+    def open_window(self, who: int) -> None:
+        desk = self.at(who)
+        number = desk.satchel.sessions.open_window()
+        self.saw(desk)
+        if desk.session is None:
+            assert number is None
+        else:
+            desk.session.window += 1
+            assert number == desk.session.window
+
+    @rule(long=st.sampled_from([MINUTE + 1, 20 * MINUTE, 3 * HOUR]))
+    def time_passes(self, long: int) -> None:
+        self.now += long
+
+    @precondition(lambda self: self.long_waits < 3)
+    @rule()
+    def weeks_pass(self) -> None:
+        self.long_waits += 1
+        self.now += 15 * DAY
+
+    # -- runs
+
+    @rule(who=WHO)
+    def start_run(self, who: int) -> None:
+        desk = self.at(who)
+        name = f"r{len(self.runs)}"
+        desk.satchel.runs.start(name)
+        self.runs[name] = True
+        if desk.session is not None:
+            self.saw(desk)
+            desk.session.run = name
+
+    @rule(who=WHO, which=WHO)
+    def end_run(self, who: int, which: int) -> None:
+        desk = self.at(who)
+        name = list(self.runs)[which % len(self.runs)]
+        if name == MAIN or not self.runs[name]:
+            with pytest.raises(Conflict):
+                desk.satchel.runs.end(name)
+            return
+        desk.satchel.runs.end(name)
+        self.runs[name] = False
+
+    def run_of(self, desk: Desk) -> str:
+        """Return the run that a desk works in, for reading."""
+        bound = None if desk.session is None else desk.session.run
+        return bound if bound is not None and self.runs[bound] else MAIN
+
+    # -- writing
+
+    def name_of(self, desk: Desk, name: str | None) -> str | None:
+        return name if name is not None or desk.session is None else desk.session.unnamed
+
+    def write(
+        self, desk: Desk, kind: str, content: Any, name: str | None, task: str | None, loop: str | None, run: str | None
+    ) -> tuple[str, Place, Sequence[str]]:
+        """Write an entry; check whose it is, and in which run."""
+        expected = run or self.run_of(desk)
+        left = None if run is not None or desk.session is None else desk.session.run
+        entry = desk.satchel.entries.write(kind, content, task_id=task, loop_id=loop, run_id=run, agent=name)
+        self.saw(desk)
+        assert entry.run_id == expected
+        falls_back = left is not None and not self.runs[left]
+        assert [note for note in entry.notes if "works in main" in note] == (
+            [f"run {left} is completed: from here on this session works in main"] if falls_back else []
+        )
+        if falls_back and desk.session is not None:
+            desk.session.run = None
+        self.check_author(desk, name, entry.agent)
+        session = None if desk.session is None else desk.session.number
+        return entry.ref, Place(entry.agent, session, expected, task, loop), entry.notes
+
+    def check_author(self, desk: Desk, name: str | None, author: str | None) -> None:
+        """Check that who gives no name is one agent of the session, of no other, and nobody without one."""
+        if name is not None or desk.session is None:
+            assert author == name
+            return
+        assert author is not None
+        assert desk.session.unnamed in {None, author}
+        assert author.startswith(f"{desk.client}-")
+        desk.session.unnamed = author
+        assert author not in {one.unnamed for one in self.sessions.values() if one is not desk.session}
+
+    def word(self) -> str:
+        self.count += 1
+        return f"thing{self.count}"
+
+    @rule(who=WHO, name=NAMES, task=TASKS, loop=LOOPS, which=st.none() | WHO)
+    def write_note(self, who: int, name: str | None, task: str | None, loop: str | None, which: int | None) -> None:
+        desk = self.at(who)
+        run = None if which is None else list(self.runs)[which % len(self.runs)]
+        ref, _, _ = self.write(desk, "discovery", self.word(), name, task, loop, run)
+        self.notes.add(ref)
+
+    @rule(who=WHO, critical=st.booleans(), name=NAMES)
+    def add_rule(self, who: int, critical: bool, name: str | None) -> None:
+        desk = self.at(who)
+        kept = desk.satchel.constraints.add(self.word(), priority="critical" if critical else "high", agent=name)
+        self.saw(desk)
+        self.check_author(desk, name, kept.agent)
+        self.notes.add(kept.ref)
+        self.critical |= {kept.ref} if critical else set()
+
+    @rule(who=WHO, name=NAMES, task=TASKS, loop=LOOPS, is_success=st.sampled_from([False, False, True]))
+    def write_scratchpad(
+        self, who: int, name: str | None, task: str | None, loop: str | None, is_success: bool
+    ) -> None:
+        desk = self.at(who)
+        word = self.word()
+        content = {"iteration": 1, "attempted": [f"{word} first{word} then{word}"]}
+        content |= {"test_status": "passing"} if is_success else {"test_status": "failing", "blockers": ["no key"]}
+        ref, place, notes = self.write(desk, "scratchpad", content, name, task, loop, None)
+        self.say(Said(int(ref[1:]), place, is_success, word, self.now), notes)
+
+    @rule(who=WHO, name=NAMES, task=st.sampled_from(["T1", "T2"]), loop=LOOPS, passed=st.booleans())
+    def write_verdict(self, who: int, name: str | None, task: str, loop: str | None, passed: bool) -> None:
+        desk = self.at(who)
+        content = {"passed": passed, "summary": self.word()}
+        ref, place, notes = self.write(desk, "review_verdict", content, name, task, loop, None)
+        self.say(Said(int(ref[1:]), place, passed, "", self.now), notes)
+
+    def say(self, new: Said, notes: Sequence[str]) -> None:
+        """Take in a scratchpad or verdict; check what was learned from it."""
+        learned = self.history.learn(new, self.now) if new.is_success else set()
+        told = {found[1] for note in notes if (found := re.match(r"(x\d+) .*: y\d+ is kept as what fixed it", note))}
+        assert told == learned
+        self.history.said.append(new)
+        self.solved |= learned
+        self.change(learned)
+        self.check_everybody(new.place.task, new.place.loop)
+
+    @rule(who=WHO, name=NAMES, task=TASKS, loop=LOOPS, error=ERRORS)
+    def report_error(self, who: int, name: str | None, task: str | None, loop: str | None, error: str) -> None:
+        desk = self.at(who)
+        reported = desk.satchel.patterns.report(error, "it is gone", task_id=task, loop_id=loop, agent=name)
+        run = self.run_of(desk)
+        if desk.session is not None and desk.session.run != run:
+            desk.session.run = None
+        self.saw(desk)
+        ref = reported.pattern.ref
+        assert self.errors.setdefault(error, ref) == ref
+        assert bool(reported.pattern.solutions) == (ref in self.solved)
+        session = None if desk.session is None else desk.session.number
+        if desk.session is not None and name is None and desk.session.unnamed is None:
+            desk.session.unnamed = self.unnamed_of(desk)
+        self.history.meet(ref, Place(self.name_of(desk, name), session, run, task, loop), self.now)
+        self.change({ref})
+
+    def unnamed_of(self, desk: Desk) -> str:
+        """Return the name that was given to those who give none in a session."""
+        caller = desk.satchel.workplace.caller
+        assert caller is not None
+        with desk.satchel.workplace.engine.read() as transaction:
+            state = caller.find(transaction, 1)
+            assert state is not None
+            row = transaction.one("SELECT name FROM agents WHERE id = :id", {"id": state.unnamed})
+        assert row is not None
+        return str(row[0])
+
+    def change(self, refs: set[str]) -> None:
+        """What has changed is new to everybody."""
+        for got in self.delivered.values():
+            got.difference_update(refs)
+
+    # -- briefings
+
+    @rule(
+        who=WHO,
+        name=NAMES,
+        task=TASKS,
+        loop=LOOPS,
+        iteration=st.integers(0, 1),
+        again=st.sampled_from([False] * 3 + [True]),
+    )
+    def brief(
+        self, who: int, name: str | None, task: str | None, loop: str | None, iteration: int, again: bool
+    ) -> None:
+        desk = self.at(who)
+        session = desk.session
+        briefing = desk.satchel.brief(
+            task_id=task, loop_id=loop, iteration=iteration, again=again, budget=LARGE, agent=name
+        )
+        if session is None:
+            key: tuple[object, ...] = (MAIN, task, name, iteration)
+        else:
+            key = (session.number, session.window, name, iteration)
+        got = self.delivered.get(key, set()) if name is not None and not again else set()
+        shown = refs_of(briefing)
+        assert shown & got == self.critical & got, "nothing twice, but for critical rules"
+        assert refs_of(briefing, "rules", "entries") == self.notes - (got - self.critical)
+        assert {ref for ref in shown if ref.startswith("x")} == self.solved - got
+        self.check_attempts(desk, name, task, loop, briefing, got)
+        if shown and (session is not None or name is not None):
+            assert briefing.is_recorded
+            self.delivered.setdefault(key, set()).update(shown)
+            self.saw(desk)
+
+    def check_everybody(self, task: str | None, loop: str | None) -> None:
+        """Check what all who are at work would be told of a task and loop."""
+        for who in range(1 + len(self.desks)):
+            desk = self.at(who)
+            for name in (None, "ann", "ben", "sub"):
+                briefing = desk.satchel.brief(
+                    task_id=task, loop_id=loop, budget=LARGE, agent=name, preview=True, again=True
+                )
+                self.check_attempts(desk, name, task, loop, briefing, set())
+
+    def check_attempts(
+        self, desk: Desk, name: str | None, task: str | None, loop: str | None, briefing: Briefing, got: set[str]
+    ) -> None:
+        """Check whose attempts an agent is shown, and what it is told of them.
+
+        Args:
+            got: what it was shown before.
+        """
+        session = desk.session
+        place = Place(
+            self.name_of(desk, name), None if session is None else session.number, self.run_of(desk), task, loop
+        )
+        tried, _ = self.history.of_loop(place, self.now, () if session is None else session.before)
+        attempts = refs_of(briefing, "attempts")
+        assert {one.ref for one in tried} - got <= attempts
+        self.check_left_off(desk, task, attempts - {one.ref for one in tried}, attempts | got)
+        self.check_warning(briefing, place, tried)
+
+    def check_warning(self, briefing: Briefing, place: Place, tried: Sequence[Said]) -> None:
+        """Check that an agent is told it is stuck by its loop's attempts alone, and who else made them."""
+        assert briefing.is_stuck == (len(tried) >= 3)
+        others = sorted({one.place.author or "an unnamed agent" for one in tried if one.place.author != place.author})
+        found = re.search(r"^STUCK: \d+ iterations(?: \(with (.*?)\))? without", briefing.text, re.MULTILINE)
+        assert (found is not None) == briefing.is_stuck
+        if found is not None:
+            assert (found[1] or "") == ", ".join(others)
+
+    def check_left_off(self, desk: Desk, task: str | None, more: set[str], got: set[str]) -> None:
+        """Check that only a session without a scratchpad goes on from one that is over."""
+        own = desk.session
+        pads = [one for one in self.history.said if one.tried and one.place.session is not None]
+        if own is None or any(one.place.session == own.number for one in pads):
+            assert more == set()
+            return
+        over = {number for number, session in self.sessions.items() if not session.is_living}
+        recent = [one for one in pads if one.at > self.now - RECENT and one.place.session in over]
+        of_task = [one for one in recent if task is not None and one.place.task == task]
+        if of_task:
+            assert more <= {of_task[-1].ref} <= got
+            return
+        here = [self.sessions[number] for number in over if self.sessions[number].worktree == own.worktree]
+        here = [one for one in here if any(pad.place.session == one.number for pad in pads)]
+        here = [one for one in here if one.last_seen > self.now - RECENT]
+        latest = max((one.least_seen for one in here), default=0)
+        last = [
+            [pad.ref for pad in recent if pad.place.session == one.number][-1:]
+            for one in here
+            if one.last_seen >= latest
+        ]
+        assert len(more) <= 1
+        assert more <= {ref for refs in last for ref in refs}
+        assert not last or [] in last or any(set(refs) <= got for refs in last)
+
+    # -- claims
+
+    def live(self) -> list[Hold]:
+        return [one for one in self.holds if one.expires > self.now]
+
+    @rule(who=WHO, name=NAMES, wanted=PATHS, exclusive=st.booleans(), minutes=st.sampled_from([10, 300]))
+    def claim(self, who: int, name: str | None, wanted: list[str], exclusive: bool, minutes: int) -> None:
+        desk = self.at(who)
+        if desk.session is None:
+            name = name or "ann"
+        self.holds = self.live()
+        session = None if desk.session is None else desk.session.number
+        label = self.name_of(desk, name) or ""
+        against = [
+            one
+            for one in self.holds
+            if one.worktree == desk.worktree
+            and not one.is_of(session, label)
+            and (exclusive or one.exclusive)
+            and any(overlaps(one.path, path) for path in wanted)
+        ]
+        over = [one for one in against if one.session is not None and not self.sessions[one.session].is_living]
+        options: dict[str, Any] = {"exclusive": exclusive, "minutes": minutes, "agent": name}
+        if len(over) < len(against):
+            with pytest.raises(Conflict):
+                desk.satchel.files.claim(wanted, **options)
+            if desk.session is not None:
+                desk.session.last_seen = self.now
+            return
+        claimed = desk.satchel.files.claim(wanted, **options)
+        self.saw(desk)
+        self.check_author(desk, name, claimed.agent)
+        assert sorted(note for note in claimed.notes if "taken over" in note) == sorted(
+            f"{one.path} is taken over from {one.agent}, whose session is over" for one in over
+        )
+        self.holds = [one for one in self.holds if one not in over]
+        for path in wanted:
+            own = [
+                one
+                for one in self.holds
+                if (one.worktree, one.path) == (desk.worktree, path) and one.is_of(session, claimed.agent)
+            ]
+            new = next((one for one in own if one.session == session), own[-1] if own else None)
+            if new is None:
+                new = Hold(desk.worktree, path, session, claimed.agent, exclusive, 0)
+                self.holds.append(new)
+            new.session = new.session if session is None else session
+            new.exclusive, new.expires = exclusive, self.now + minutes * MINUTE
+
+    @rule(who=WHO, name=NAMES, wanted=st.none() | PATHS)
+    def release(self, who: int, name: str | None, wanted: list[str] | None) -> None:
+        desk = self.at(who)
+        if desk.session is None:
+            name = name or "ann"
+        self.holds = self.live()
+        session = None if desk.session is None else desk.session.number
+        label = self.name_of(desk, name) or ""
+        own = [one for one in self.holds if one.worktree == desk.worktree and one.is_of(session, label)]
+        own = [one for one in own if wanted is None or one.path in wanted]
+        released = desk.satchel.files.release(wanted, agent=name)
+        assert set(released.released) == {one.path for one in own}
+        self.holds = [one for one in self.holds if one not in own]
+        if desk.session is not None:
+            desk.session.last_seen = self.now
+            if name is None and desk.session.unnamed is None:
+                desk.session.unnamed = self.unnamed_of(desk)
+
+    @rule(who=WHO, name=NAMES, path=st.sampled_from(["a/b", "a/**", "c"]))
+    def check_file(self, who: int, name: str | None, path: str) -> None:
+        desk = self.at(who)
+        session = None if desk.session is None else desk.session.number
+        label = self.name_of(desk, name) or ""
+        here = [one for one in self.live() if one.worktree == desk.worktree and overlaps(one.path, path)]
+        lock = desk.satchel.files.check_lock(path, window_seconds=0, agent=name)
+        assert lock.locked == any(one.exclusive and not one.is_of(session, label) for one in here)
+
+    @invariant()
+    def the_claims_are_those_of_the_model(self) -> None:
+        if not hasattr(self, "holds"):
+            return
+        trees = {None: MAIN_TREE, str(self.top / LINKED): LINKED}
+        kept = sorted(
+            (trees[one.worktree], one.path, one.agent, one.exclusive, one.expires_at)
+            for one in self.program.satchel.files.claims(limit=500)
+        )
+        live = self.live()
+        assert kept == sorted((one.worktree, one.path, one.agent, one.exclusive, one.expires) for one in live)
+        for one, other in combinations(live, 2):
+            if one.worktree == other.worktree and overlaps(one.path, other.path) and one.session != other.session:
+                assert one.agent == other.agent or not (one.exclusive or other.exclusive)
+
+
+TestSessions, TestLongSessions = short_and_long(Sessions, examples=60, steps=60)
