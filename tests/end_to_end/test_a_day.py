@@ -220,8 +220,9 @@ class Day:
         wanted = self.notes | self.solved | {one.ref for one in tried} | self._left_off(seat, task)
         # a review is of a task, or for who names none of its loop
         wanted |= set(self.reviews.get(task or loop or "", ())) | self.messages.get(agent or "", set())
+        may_be = set() if tried else self.history.last_of_loop(place, self._now(), seat.before) - wanted
         got = set() if agent is None else self.delivered.setdefault((seat.session, agent, iteration), set())
-        assert told == (wanted - got) | (self.critical & got), f"{agent} at {task}, {loop}: {briefing['text']}"
+        assert told - may_be == (wanted - got) | (self.critical & got), f"{agent} at {task}, {loop}: {briefing['text']}"
         assert briefing["is_stuck"] == (len(tried) >= 3)
         got |= told
         return told

@@ -406,10 +406,12 @@ class Sessions(RuleBasedStateMachine):
         place = Place(
             self.name_of(desk, name), None if session is None else session.number, self.run_of(desk), task, loop
         )
-        tried, _ = self.history.of_loop(place, self.now, () if session is None else session.before)
+        before = () if session is None else session.before
+        tried, _ = self.history.of_loop(place, self.now, before)
         attempts = refs_of(briefing, "attempts")
         assert {one.ref for one in tried} - got <= attempts
-        self.check_left_off(desk, task, attempts - {one.ref for one in tried}, attempts | got)
+        of_loop = {one.ref for one in tried} or self.history.last_of_loop(place, self.now, before)
+        self.check_left_off(desk, task, attempts - of_loop, attempts | got)
         self.check_warning(briefing, place, tried)
 
     def check_warning(self, briefing: Briefing, place: Place, tried: Sequence[Said]) -> None:
