@@ -144,6 +144,11 @@ class History:
                 recent += [one] if one.tried else []
         return recent, None
 
+    def last_of_loop(self, place: Place, now: int, before: tuple[int, ...] = ()) -> set[str]:
+        """Return the newest scratchpad of a loop, which tells how it stands also once it has succeeded."""
+        refs = [one.ref for one in self.said if one.tried and one.at >= now - RECENT and place.holds(one.place, before)]
+        return set(refs[-1:])
+
     def meet(self, error: str, place: Place, now: int) -> None:
         """Take in that an error was met."""
         for one in self.reports:

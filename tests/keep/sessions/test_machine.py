@@ -288,16 +288,18 @@ class Sessions(RuleBasedStateMachine):
         self.notes.add(kept.ref)
         self.critical |= {kept.ref} if critical else set()
 
-    @rule(who=WHO, name=NAMES, task=TASKS, loop=LOOPS, is_success=st.sampled_from([False, False, True]))
-    def write_scratchpad(
-        self, who: int, name: str | None, task: str | None, loop: str | None, is_success: bool
+    @rule(who=WHO, name=NAMES, task=TASKS, loop=LOOPS, failures=st.integers(0, 3), succeeds=st.booleans())
+    def try_for_a_while(
+        self, who: int, name: str | None, task: str | None, loop: str | None, failures: int, succeeds: bool
     ) -> None:
-        desk = self.at(who)
-        word = self.word()
-        content = {"iteration": 1, "attempted": [f"{word} first{word} then{word}"]}
-        content |= {"test_status": "passing"} if is_success else {"test_status": "failing", "blockers": ["no key"]}
-        ref, place, notes = self.write(desk, "scratchpad", content, name, task, loop, None)
-        self.say(Said(int(ref[1:]), place, is_success, word, self.now), notes)
+        for is_success in [False] * failures + [True] * succeeds:
+            desk = self.at(who)
+            word = self.word()
+            content = {"iteration": 1, "attempted": [f"{word} first{word} then{word}"]}
+            content |= {"test_status": "passing"} if is_success else {"test_status": "failing", "blockers": ["no key"]}
+            ref, place, notes = self.write(desk, "scratchpad", content, name, task, loop, None)
+            self.say(Said(int(ref[1:]), place, is_success, word, self.now), notes)
+        self.check_everybody(task, loop)
 
     @rule(who=WHO, name=NAMES, task=st.sampled_from(["T1", "T2"]), loop=LOOPS, passed=st.booleans())
     def write_verdict(self, who: int, name: str | None, task: str, loop: str | None, passed: bool) -> None:
@@ -305,6 +307,7 @@ class Sessions(RuleBasedStateMachine):
         content = {"passed": passed, "summary": self.word()}
         ref, place, notes = self.write(desk, "review_verdict", content, name, task, loop, None)
         self.say(Said(int(ref[1:]), place, passed, "", self.now), notes)
+        self.check_everybody(task, loop)
 
     def say(self, new: Said, notes: Sequence[str]) -> None:
         """Take in a scratchpad or verdict; check what was learned from it."""
@@ -314,7 +317,6 @@ class Sessions(RuleBasedStateMachine):
         self.history.said.append(new)
         self.solved |= learned
         self.change(learned)
-        self.check_everybody(new.place.task, new.place.loop)
 
     @rule(who=WHO, name=NAMES, task=TASKS, loop=LOOPS, error=ERRORS)
     def report_error(self, who: int, name: str | None, task: str | None, loop: str | None, error: str) -> None:
@@ -404,10 +406,12 @@ class Sessions(RuleBasedStateMachine):
         place = Place(
             self.name_of(desk, name), None if session is None else session.number, self.run_of(desk), task, loop
         )
-        tried, _ = self.history.of_loop(place, self.now, () if session is None else session.before)
+        before = () if session is None else session.before
+        tried, _ = self.history.of_loop(place, self.now, before)
         attempts = refs_of(briefing, "attempts")
         assert {one.ref for one in tried} - got <= attempts
-        self.check_left_off(desk, task, attempts - {one.ref for one in tried}, attempts | got)
+        of_loop = {one.ref for one in tried} or self.history.last_of_loop(place, self.now, before)
+        self.check_left_off(desk, task, attempts - of_loop, attempts | got)
         self.check_warning(briefing, place, tried)
 
     def check_warning(self, briefing: Briefing, place: Place, tried: Sequence[Said]) -> None:
