@@ -123,6 +123,12 @@ class TestOthersAtWork:
         last = clients.start().brief("developer").text.splitlines()[-1]
         assert last == "also at work: ben (codex), task T2, claims src/a.py, seen less than 1 min ago"
 
+    def test_ones_own_claims_are_named_too(self, clients: Clients) -> None:
+        satchel = clients.start()
+        satchel.files.claim(["src/a.py", "src/b/"], agent="sub1")
+        satchel.entries.write("discovery", "the pool holds 5 connections")
+        assert satchel.brief("developer").text.splitlines()[-1] == "you claim src/a.py, src/b/**"
+
     def test_who_is_gone_has_none(self, clients: Clients) -> None:
         clients.start("codex-mcp-client").entries.write("discovery", "the pool holds 5 connections")
         clients.end()

@@ -90,6 +90,7 @@ class Collected:
         words: those of the query that can be searched for; empty without one.
         notes: what could not be read or looked at.
         is_complete: whether everything was looked at in time.
+        claims: the paths that the agent's session claims, the newest first.
         others: who else is at work.
     """
 
@@ -101,6 +102,7 @@ class Collected:
     words: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
     is_complete: bool = True
+    claims: list[str] = field(default_factory=list)
     others: list[OtherAtWork] = field(default_factory=list)
 
 
@@ -206,6 +208,10 @@ def _collect(
         gathered = gather(asked, source, collected.notes)
         gather_found(asked, gathered, relevance.get(source.kind.number, {}), collected.notes)
         collected.gathered.append(gathered)
+    if actor.session is not None:
+        where = "session_id = :session AND expires_at > :now ORDER BY created_at DESC, id"
+        rows = transaction.all(f"SELECT path FROM file_claims WHERE {where}", asked.values)
+        collected.claims = [row[0] for row in rows]
     collected.others = others_at_work(transaction, project.id, actor.session, asked.now, _MOST_OTHERS)
 
 

@@ -25,6 +25,7 @@ _MAX_FOR_LEFT_OUT = 0.02
 """The part of a budget that may be kept for saying what was left out, where it can be said shorter."""
 
 _MAX_NOTES = 3
+_MAX_CLAIMS = 5
 _MAX_FOR_FRAME = 0.5
 """The part of a budget that may be taken by what stands around the items, where there may be items at all."""
 
@@ -74,7 +75,7 @@ def compose(
         [HEADER] if budget >= _LEAST_FOR_HEADER else [],
         [*_alerts(collected.standing, budget), *([zone.advice] if zone.advice else ())],
         [f"note: {note}" for note in notes[:_MAX_NOTES]],
-        [other_line(one, now) for one in collected.others] if budget >= _LEAST_FOR_HEADER else [],
+        _at_work(collected, now) if budget >= _LEAST_FOR_HEADER else [],
     )
     kept = _kept_for_left_out(_left_out(collected.gathered, ()), count, budget)
     if zone is not EMERGENCY:
@@ -152,7 +153,14 @@ def _alerts(standing: Standing | None, budget: int) -> list[str]:
     return []
 
 
-def other_line(one: OtherAtWork, now: int) -> str:
+def _at_work(collected: Collected, now: int) -> list[str]:
+    """Say what the agent's session claims, and who else is at work."""
+    more = len(collected.claims) - _MAX_CLAIMS
+    claims = ", ".join(collected.claims[:_MAX_CLAIMS]) + (f" and {more} more" if more > 0 else "")
+    return [*([f"you claim {claims}"] if claims else []), *(_other_line(one, now) for one in collected.others)]
+
+
+def _other_line(one: OtherAtWork, now: int) -> str:
     """Say in a line who else is at work, at what, and what it claims."""
     who = " ".join(part for part in (one.agent or UNNAMED, f"({one.client})" if one.client else "") if part)
     more = one.claims_total - len(one.claims)

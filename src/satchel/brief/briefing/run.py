@@ -136,7 +136,7 @@ def reviews(asked: Asked) -> Source:
     )
 
 
-def _review(_asked: Asked, row: Row) -> Candidate:
+def _review(asked: Asked, row: Row) -> Candidate:
     number, seq, kind, content, _task, _loop, file, line, _run, _run_id, agent, created = row
     name = ENTRY_TYPES[kind - 1]
     fields = structured.parse_object(name, content)
@@ -151,7 +151,7 @@ def _review(_asked: Asked, row: Row) -> Candidate:
         number=number,
         seq=seq,
         label="review",
-        group="review of your task",
+        group=f"review of your {'loop' if asked.task_id is None else 'task'}",
         head=head,
         text=text or "no summary",
         priority=HIGH,

@@ -111,7 +111,8 @@ def grant(
     over = _of_ended_sessions(transaction, against, now)
     if len(over) < len(against):
         raise _refusal(wanted, [held.claim for held in against if held not in over], exclusive=exclusive)
-    _remove(transaction, [held.claim.id for held in over])
+    if over:
+        end_claims(transaction, [held.claim.id for held in over], events.EXPIRY, now)
     # an agent may hold a path by its name and in its session too: the latter is renewed
     mine = sorted((held for held in found if held.is_of(holder)), key=lambda held: held.session == holder.session)
     own = {held.claim.path: held for held in mine if held.claim.worktree == worktree}
@@ -183,10 +184,6 @@ def remove_expired(transaction: Transaction, now: int) -> None:
     rows = transaction.all("SELECT id FROM file_claims WHERE expires_at <= :now", {"now": now})
     if rows:
         end_claims(transaction, [row[0] for row in rows], events.EXPIRY, now)
-
-
-def _remove(transaction: Transaction, numbers: Sequence[int]) -> None:
-    transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": number} for number in numbers])
 
 
 def release(

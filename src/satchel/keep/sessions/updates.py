@@ -114,7 +114,10 @@ def change(transaction: Transaction, session: int, columns: dict[str, object]) -
 def add_host_id(transaction: Transaction, session: int, client: str, identity: str) -> None:
     """Record what a client calls a session; a session may have several such ids."""
     transaction.execute(
-        "INSERT OR IGNORE INTO session_hosts (host_id, session_id, client) VALUES (:identity, :session, :client)",
+        """
+        INSERT INTO session_hosts (host_id, session_id, client) VALUES (:identity, :session, :client)
+        ON CONFLICT DO NOTHING
+        """,
         {"identity": identity, "session": session, "client": client},
     )
 
