@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import iso
 from satchel.keep import projects
 from satchel.keep.files.presence import is_anything_claimed
+from satchel.keep.messages.presence import is_anything_critical
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
-from satchel.keep.sessions.actors import reading
+from satchel.keep.sessions.actors import UNKNOWN, reading
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 
@@ -49,11 +50,11 @@ class Notices(Service):
             now = work.clock()
             actor = reading(transaction, work, project.id, agent)
             parts = _claimed(transaction, project.id, actor, named, now, work.worktree)
-            if actor.number is not None and actor.number != -1:
-                # an agent that nobody knows pays nothing for it at start
+            number = None if actor.number == UNKNOWN else actor.number
+            if number is not None and is_anything_critical(transaction, project.id, now):
                 from satchel.keep.messages.visibility import unread_critical
 
-                waiting = unread_critical(transaction, project.id, actor.number, now)
+                waiting = unread_critical(transaction, project.id, number, now)
                 if waiting:
                     several = "messages wait" if waiting > 1 else "message waits"
                     parts.append(f"{waiting} unread critical {several} for {actor.name}")
