@@ -59,7 +59,8 @@ def test_claims_and_messages_of_one_that_is_over_go_to_the_first_of_two_new_ones
     assert inherited(follow(serve, below=table.add(300))) == (False, False, False)
     assert first.files.claim(["src/a.py"]).renewed == ("src/a.py",)
     (message,) = first.messages.inbox(unread=True).messages
-    assert message.message == "Look at src/a.py"
+    # it is shown as the predecessor's
+    assert (message.message, message.to) == ("Look at src/a.py", sessions(first)[0].unnamed)
     assert [one.predecessor for one in sessions(first)] == [None, sessions(first)[0].id, None]
 
 

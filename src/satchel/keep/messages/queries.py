@@ -148,7 +148,7 @@ _COLUMNS = """
 _SOURCE = """
     agent_messages m
     LEFT JOIN agents s ON s.id = m.from_agent_id
-    LEFT JOIN agents t ON t.id = m.to_agent_id
+    LEFT JOIN agents t ON t.id = COALESCE(m.first_to_id, m.to_agent_id)
     LEFT JOIN message_reads r ON r.agent_id = :me AND r.message_id = m.id
     LEFT JOIN agent_messages p ON p.id = m.reply_to AND p.expires_at > :now
 """

@@ -20,7 +20,7 @@ class Message:
         uid: 32 hexadecimal digits, stable across export and import.
         seq: the number of its last change.
         sender: who sent it, or None; ``from`` on the wire.
-        to: who it is for; None is everyone.
+        to: who it is for; None is everyone. Of one that a session inherited, the agent of the session before it.
         priority: low, medium, high or critical.
         payload: any JSON value, or None.
         reply_to: the number of the message it answers, or None.
