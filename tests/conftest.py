@@ -114,11 +114,26 @@ def from_template(template: bytes, monkeypatch: pytest.MonkeyPatch, request: pyt
             connection.execute("UPDATE migrations SET applied_at = ?", (now,))
 
     def copy_first(
-        access: Access, turnstile: Turnstile, trust: Trust | None, *, writable: bool, clock: Clock, backups_keep: int
+        access: Access,
+        turnstile: Turnstile,
+        trust: Trust | None,
+        *,
+        writable: bool,
+        may_migrate: bool,
+        clock: Clock,
+        backups_keep: int,
     ) -> apsw.Connection:
         if writable and not access.file.stat().st_size and access.vfs is None:
             copy(access.file, trust, clock())
-        return bring_up_to_date(access, turnstile, trust, writable=writable, clock=clock, backups_keep=backups_keep)
+        return bring_up_to_date(
+            access,
+            turnstile,
+            trust,
+            writable=writable,
+            may_migrate=may_migrate,
+            clock=clock,
+            backups_keep=backups_keep,
+        )
 
     monkeypatch.setattr(migrations, "bring_up_to_date", copy_first)
 

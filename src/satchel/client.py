@@ -19,7 +19,7 @@ from satchel.base.retention import Retention
 from satchel.base.text import check_encodable, check_name, nameable
 from satchel.base.vocabulary import ALL_RUNS
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.caller import Caller
+from satchel.keep.sessions.caller import COMMAND, Caller
 from satchel.store.known_stores import KnownStores
 from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
@@ -286,8 +286,9 @@ def open_satchel(
         environ: the environment; None is the process's own.
         settings: configuration values by key, before every other source.
         clock: the time in milliseconds UTC.
-        caller: what opens it: ``server`` for the server of one client, ``command`` for a command line; None is a
-            program, which has a session only where ``SATCHEL_SESSION`` names one.
+        caller: what opens it: ``server`` for the server of one client, ``command`` for a command line, which brings a
+            store of an older version up to date also to read it; None is a program, which has a session only where
+            ``SATCHEL_SESSION`` names one.
 
     Returns:
         The opened Satchel; ``config.warnings`` says what was wrong in the configuration.
@@ -320,6 +321,7 @@ def open_satchel(
     engine = SqliteEngine(
         Access(place.file, config.store_durability, config.store_lock_wait_ms),
         read_only=read_only,
+        migrates=caller == COMMAND,
         clock=clock,
         backups_keep=config.store_backups_keep,
         trust=trust,

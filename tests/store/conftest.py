@@ -30,9 +30,11 @@ def open_engine(store_file: Path) -> Iterator[OpenEngine]:
     """Open engines on one store; all are closed afterwards."""
     opened: list[SqliteEngine] = []
 
-    def open_one(*, read_only: bool = False, backups_keep: int = 10, **access: Any) -> SqliteEngine:
+    def open_one(
+        *, read_only: bool = False, migrates: bool = False, backups_keep: int = 10, **access: Any
+    ) -> SqliteEngine:
         file = access.pop("file", store_file)
-        engine = SqliteEngine(Access(file, **access), read_only=read_only, backups_keep=backups_keep)
+        engine = SqliteEngine(Access(file, **access), read_only=read_only, migrates=migrates, backups_keep=backups_keep)
         opened.append(engine)
         return engine
 

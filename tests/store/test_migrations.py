@@ -228,6 +228,20 @@ def test_an_older_backup_is_brought_up_to_date_before_it_takes_the_stores_place(
     assert _records(made.file) == _recorded(), "the backup itself is never changed"
 
 
+def test_who_only_reads_may_bring_an_older_store_up_to_date(
+    open_engine: OpenEngine, store_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = open_engine()
+    add(old, "kept")
+    old.close()
+    _know(monkeypatch, _MORE_ROOM)
+    reader = open_engine(read_only=True, migrates=True)
+    assert names(reader) == ["kept"]
+    assert _records(store_file) == _recorded("more room")
+    with pytest.raises(ReadOnly):
+        add(reader, "more")
+
+
 def test_an_older_store_that_cannot_be_written_says_what_it_needs(
     open_engine: OpenEngine, store_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ def bring_up_to_date(
     trust: Trust | None,
     *,
     writable: bool,
+    may_migrate: bool,
     clock: Clock,
     backups_keep: int,
 ) -> apsw.Connection:
@@ -33,7 +34,8 @@ def bring_up_to_date(
         access: the file and how to open it.
         turnstile: kept while migrating, so that of several starting processes one works and the others wait.
         trust: what decides whether the store is believed, and lists a new one; None believes every file.
-        writable: whether the store may be changed; if not it is only checked.
+        writable: whether the store may be changed.
+        may_migrate: whether it may be brought up to date; if not it is only checked.
         clock: what the records are stamped with.
         backups_keep: how many automatic backups are kept.
 
@@ -49,7 +51,7 @@ def bring_up_to_date(
     if version >= SCHEMA_VERSION:
         return reader
     reader.close()
-    if not writable:
+    if not may_migrate:
         raise ReadOnly(
             f"{access.file} has schema version {version} and must be brought to {SCHEMA_VERSION} before it is read",
             "Open it once where it can be written",

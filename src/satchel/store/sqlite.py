@@ -49,6 +49,7 @@ class SqliteEngine:
     Args:
         access: the file and how to open it.
         read_only: refuse every write, even where the file could be written.
+        migrates: bring a store of an older version up to date even then.
         clock: what migrations are stamped with.
         backups_keep: how many automatic backups are kept.
         trust: what decides whether the file is believed; None believes every file.
@@ -62,12 +63,14 @@ class SqliteEngine:
         access: Access,
         *,
         read_only: bool = False,
+        migrates: bool = False,
         clock: Clock = system_clock,
         backups_keep: int = 10,
         trust: Trust | None = None,
     ) -> None:
         self.access = access
         self.read_only = read_only
+        self.migrates = migrates
         self.clock = clock
         self.backups_keep = backups_keep
         self.trust = trust
@@ -423,6 +426,7 @@ class SqliteEngine:
             self._turnstile,
             self.trust,
             writable=writable and not self.read_only,
+            may_migrate=writable and (self.migrates or not self.read_only),
             clock=self.clock,
             backups_keep=self.backups_keep,
         )
