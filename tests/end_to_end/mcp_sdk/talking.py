@@ -8,7 +8,15 @@ from typing import Any
 import mcp_types
 from mcp import Client
 
-READING_TOOLS = ["read_context", "get_items", "search", "get_decision", "find_decisions", "get_constraints"]
+READING_TOOLS = [
+    "read_context",
+    "get_items",
+    "search",
+    "get_decision",
+    "find_decisions",
+    "get_constraints",
+    "get_briefing",
+]
 
 Conversation = Callable[[Client], Awaitable[None]]
 

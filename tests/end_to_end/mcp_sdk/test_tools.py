@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from mcp import Client, MCPError
 
 from default_tools import DEFAULT_TOOLS
 from end_to_end.mcp_sdk.talking import READING_TOOLS, call, refused
+from satchel import open_satchel
 
 pytestmark = pytest.mark.slow
 
@@ -130,15 +132,20 @@ def test_two_agents_over_one_connection_have_two_inboxes(session: Callable[..., 
     session(conversation, "--toolsets", "messages,files")
 
 
-def test_a_claim_keeps_the_second_agent_off_a_file(session: Callable[..., None]) -> None:
+def test_a_claim_of_another_session_keeps_an_agent_off_a_file_and_none_of_its_own(
+    session: Callable[..., None], folder: Path
+) -> None:
     async def conversation(client: Client) -> None:
-        await call(client, "claim_files", {"paths": ["src/auth/"], "reason": "tokens", "agent": "ann"})
-        error = await refused(client, "claim_files", {"paths": ["src/auth/a.py"], "agent": "ben"})
-        assert error.startswith("error [conflict]")
-        note = {"type": "discovery", "content": "x", "file": "src/auth/a.py", "agent": "ben"}
-        assert "\nnotice: src/auth/** is claimed by ann until " in await call(client, "write_context", note)
-        await call(client, "release_files", {"agent": "ann"})
+        with open_satchel(cwd=folder, agent="ann") as other:
+            other.files.claim(["src/auth/"], reason="tokens")
+            error = await refused(client, "claim_files", {"paths": ["src/auth/a.py"], "agent": "ben"})
+            assert error.startswith("error [conflict]")
+            note = {"type": "discovery", "content": "x", "file": "src/auth/a.py", "agent": "ben"}
+            assert "\nnotice: src/auth/** is claimed by ann until " in await call(client, "write_context", note)
+            other.files.release()
         await call(client, "claim_files", {"paths": ["src/auth/a.py"], "agent": "ben"})
+        renewed = await call(client, "claim_files", {"paths": ["src/auth/a.py"], "agent": "subagent"})
+        assert renewed.startswith("renewed exclusive src/auth/a.py")
 
     session(conversation, "--toolsets", "context,files")
 
