@@ -67,6 +67,6 @@ class Clients:
         self._above[id(server)] = self._here
         assert server.workplace.caller is not None
         server.workplace.caller.meet(name, "1")
-        server.agents.register("whoever")
+        server.agents.register("somebody")
         server.brief(budget=0)  # its session is made while its process is the one that is found
         return server

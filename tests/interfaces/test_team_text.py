@@ -43,7 +43,7 @@ FULL = replace(
     agents=("ann", "scout", "a tester"),
     client="claude",
     version="2.1 beta",
-    worktree="/work/fix",
+    worktree="/srv/fix",
     branch="fix",
     commit="1a2b3c4d",
     run_id="night",
@@ -68,7 +68,7 @@ def line(session: TeamSession) -> str:
 def test_all_that_is_known_of_a_session_is_told() -> None:
     assert team_text(team(FULL)).splitlines() == [
         "1 session",
-        'ann client:claude version:"2.1 beta" worktree:/work/fix branch:fix commit:1a2b3c4d run:night task:T1 '
+        'ann client:claude version:"2.1 beta" worktree:/srv/fix branch:fix commit:1a2b3c4d run:night task:T1 '
         'with:scout with:"a tester" after:ben seen 4 min ago',
         ' claims src/ (12 min left) "a b.py" (shared, less than 1 min left) and 3 more',
         ' e12 5 min ago: not done, next "allow leeway", blocked by "no clock; no docs"',

@@ -68,7 +68,7 @@ class Sessions(RuleBasedStateMachine):
         self.clients = Clients(partial(open_satchel, environ={}, clock=lambda: self.now), self.patch)
         self.opened: list[Satchel] = []
         self.program = Desk(self.open_in(MAIN_TREE), PROGRAM, MAIN_TREE, None)
-        self.program.satchel.agents.register("whoever")
+        self.program.satchel.agents.register("somebody")
         self.sessions: dict[int, Session] = {}
         self.desks: list[Desk] = []
         self.history = History()

@@ -109,8 +109,8 @@ def test_a_session_is_bound_to_a_run_while_that_is_active(start: Start) -> None:
 
 def test_a_linked_worktree_is_named(start: Start) -> None:
     ann = start("ann")
-    change(ann, worktree="/work/linked")
-    assert own(ann).worktree == "/work/linked"
+    change(ann, worktree="/srv/linked")
+    assert own(ann).worktree == "/srv/linked"
 
 
 def test_who_spoke_in_a_session_stands_behind_whose_it_is(start: Start) -> None:
@@ -324,11 +324,11 @@ def test_others_at_work_are_the_live_ones_those_seen_last_first(start: Start, cl
     [
         (("", "main"), ("", "main"), (None, None)),
         (("", "main"), ("", "fix"), (None, "fix")),
-        (("", "main"), ("/work/fix", "fix"), ("/work/fix", "fix")),
-        (("/work/fix", "fix"), ("/work/fix", "fix"), (None, None)),
-        (("/work/fix", "fix"), ("", "main"), (MAIN_WORKTREE, "main")),
+        (("", "main"), ("/srv/fix", "fix"), ("/srv/fix", "fix")),
+        (("/srv/fix", "fix"), ("/srv/fix", "fix"), (None, None)),
+        (("/srv/fix", "fix"), ("", "main"), (MAIN_WORKTREE, "main")),
         (None, ("", "main"), (None, "main")),
-        (None, ("/work/fix", None), ("/work/fix", None)),
+        (None, ("/srv/fix", None), ("/srv/fix", None)),
     ],
 )
 def test_of_others_the_place_is_told_where_it_is_another(
