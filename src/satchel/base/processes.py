@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-_HAS_PROC = os.path.exists("/proc/self/ns/pid")  # noqa: PTH110 -- at each start
+_NAMESPACE = Path("/proc/self/ns/pid")
+_HAS_PROC = _NAMESPACE.exists()
 
 _MOST = 64
 """So many ancestors are looked at."""
@@ -95,7 +96,7 @@ def machine() -> str | None:
     if _HAS_PROC:
         try:
             boot = Path("/proc/sys/kernel/random/boot_id").read_bytes().decode("ascii").strip()
-            return f"{boot} {os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115 -- no path: pid:[4026531836]
+            return f"{boot} {_NAMESPACE.readlink()}"  # as in pid:[4026531836]
         except OSError:
             return None
     import psutil
@@ -111,8 +112,7 @@ def _look_at(pid: int) -> tuple[Process, str, int] | None:
     if _HAS_PROC:
         # what psutil reads too, as a test compares; measured, importing it takes 30 ms of a command
         try:
-            with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 -- .2 ms of a command for pathlib
-                text = file.read()
+            text = Path(f"/proc/{pid}/stat").read_bytes()
         except OSError:
             return None
         # proc(5): pid (comm) state ppid ... starttime, which is the 22nd; comm may hold anything but a NUL

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from satchel.find.kind import Kind
-from satchel.keep.deliveries import to_writer
+from satchel.keep.deliveries import windows_of
 from satchel.keep.entries.records import ERROR, LEAST_CHARS, MAX_CHARS, DuplicateDelivery, Prepared, Writer
 from satchel.store.transaction import Transaction
 
@@ -70,13 +70,13 @@ def find(transaction: Transaction, writer: Writer, entries: Mapping[int, Prepare
 
 
 def _delivered(transaction: Transaction, writer: Writer) -> list[_Told]:
-    where, values = to_writer(writer.session, writer.run, writer.agent)
+    where, values = windows_of(writer.project_id, writer.session, writer.run, writer.agent)
     rows = transaction.all(
         f"""
         SELECT d.kind, d.item_id FROM windows w JOIN deliveries d ON d.window_id = w.id WHERE {where}
         ORDER BY d.created_at DESC, d.kind, d.item_id LIMIT {MAX_DELIVERED}
         """,
-        {**values, "project": writer.project_id},
+        values,
     )
     items: dict[Kind, list[int]] = {}
     for number, item in dict.fromkeys(rows):

@@ -94,10 +94,10 @@ def duplicate_finder() -> FindDuplicates:
         places = [place for place, entry in enumerate(entries) if _is_compared(entry)]
         if not places:
             return {}
-        from satchel.keep.deliveries import to_writer
+        from satchel.keep.deliveries import windows_of
 
-        where, values = to_writer(writer.session, writer.run, writer.agent)
-        if transaction.one(f"SELECT 1 FROM windows w WHERE {where}", {**values, "project": writer.project_id}) is None:
+        where, values = windows_of(writer.project_id, writer.session, writer.run, writer.agent)
+        if transaction.one(f"SELECT 1 FROM windows w WHERE {where}", values) is None:
             return {}
         from satchel.brief import duplicate_delivery
 

@@ -36,16 +36,16 @@ class Window:
     role: str | None = None
 
     @property
-    def values(self) -> dict[str, object]:
-        """The parameters that name it in a statement."""
+    def key(self) -> dict[str, object]:
+        """What names it in the table, by its columns; the run may be null there."""
         return {
-            "project": self.project_id,
-            "session": self.session or _NOBODY,
+            "project_id": self.project_id,
+            "session_id": self.session or _NOBODY,
             "number": self.number,
-            "agent": self.agent or _NOBODY,
+            "agent_id": self.agent or _NOBODY,
             "iteration": self.iteration,
-            "run": self.run or _NOBODY,
-            "task": self.task_id or _NONE,
+            "run_id": self.run,
+            "task_id": self.task_id or _NONE,
             "role": _NONE if self.role is None else fold(self.role),
         }
 
@@ -63,8 +63,9 @@ def window_of(project_id: int, actor: Actor, run: int, task_id: str | None, role
 
 
 _IS_WINDOW = """
-    w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session AND COALESCE(w.run_id, 0) = :run
-    AND w.number = :number AND w.iteration = :iteration AND w.task_id = :task AND w.role = :role
+    w.project_id = :project_id AND w.agent_id = :agent_id AND w.session_id = :session_id
+    AND COALESCE(w.run_id, 0) = COALESCE(:run_id, 0) AND w.number = :number AND w.iteration = :iteration
+    AND w.task_id = :task_id AND w.role = :role
 """
 
 
@@ -72,7 +73,7 @@ def delivered(transaction: Transaction, window: Window) -> dict[int, dict[int, i
     """Return what was delivered in a window: by the numbers of kind and item, the item's seq when it was shown."""
     rows = transaction.all(
         f"SELECT d.kind, d.item_id, d.seq FROM windows w JOIN deliveries d ON d.window_id = w.id WHERE {_IS_WINDOW}",
-        window.values,
+        window.key,
     )
     found: dict[int, dict[int, int]] = {}
     for kind, item, seq in rows:
@@ -87,23 +88,9 @@ def record(transaction: Transaction, window: Window, items: Iterable[tuple[int, 
         items: the number of the kind, of the item, and the item's seq when it was shown.
         now: milliseconds UTC.
     """
-    row = transaction.one(f"SELECT w.id FROM windows w WHERE {_IS_WINDOW}", window.values)
+    row = transaction.one(f"SELECT w.id FROM windows w WHERE {_IS_WINDOW}", window.key)
     if row is None:
-        values = window.values
-        number = transaction.add(
-            "windows",
-            {
-                "project_id": values["project"],
-                "session_id": values["session"],
-                "number": values["number"],
-                "run_id": window.run,
-                "task_id": values["task"],
-                "role": values["role"],
-                "agent_id": values["agent"],
-                "iteration": values["iteration"],
-                "seen_at": now,
-            },
-        )
+        number = transaction.add("windows", {**window.key, "seen_at": now})
     else:
         number = row[0]
         transaction.execute("UPDATE windows SET seen_at = :now WHERE id = :id", {"now": now, "id": number})
@@ -116,12 +103,8 @@ def record(transaction: Transaction, window: Window, items: Iterable[tuple[int, 
     )
 
 
-def to_writer(session: int | None, run: int, agent: int | None) -> tuple[str, dict[str, object]]:
-    """Return the condition on the windows ``w`` of all that was delivered to who writes, and its values.
-
-    That is to an agent in its session, or in a run where it has none.
-    """
-    values: dict[str, object] = {"session": session or _NOBODY, "run": run, "agent": agent or _NOBODY}
-    if session is None:
-        return "w.agent_id = :agent AND w.session_id = 0 AND w.run_id = :run AND w.project_id = :project", values
-    return "w.session_id = :session AND w.agent_id = :agent AND w.project_id = :project", values
+def windows_of(project_id: int, session: int | None, run: int, agent: int | None) -> tuple[str, dict[str, object]]:
+    """Return the condition on the windows ``w`` of an agent in its session, or in a run without one, and its values."""
+    of_agent = "w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session"
+    values: dict[str, object] = {"project": project_id, "agent": agent or _NOBODY, "session": session or _NOBODY}
+    return (of_agent, values) if session is not None else (f"{of_agent} AND w.run_id = :run", {**values, "run": run})

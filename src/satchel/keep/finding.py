@@ -173,9 +173,6 @@ class Finding(Service):
                     note = f"no other item holds a telling word of {(like or '').strip()}"
                 return FoundPage((), 0, offset, limit, (note,))
             writer = names.find_agent(transaction, project.id, author)
-            if author is not None and writer == -1:
-                said = (names.unknown_agent(transaction, project.id, author),)
-                return FoundPage((), 0, offset, limit, said)
             folder, values = ("", {}) if file is None or not is_folder(file) else inside(file, "d.file")
             exact = None if folder else file
             scope = Scope(
@@ -210,7 +207,11 @@ class Finding(Service):
             if found.total or not narrowing:
                 return found
             hidden = len(search.rank(transaction, query, Scope(project.id, now=work.clock())).hits)
-            return replace(found, notes=(*found.notes, hidden_note(narrowing, hidden))) if hidden else found
+            notes = (
+                [names.unknown_agent(transaction, project.id, author)] if author is not None and writer == -1 else []
+            )
+            notes += [hidden_note(narrowing, hidden)] if hidden else []
+            return replace(found, notes=(*found.notes, *notes))
 
     def rebuild(self, progress: rebuilding.Progress) -> int:
         """Rebuild the search index from what is kept, while others write.

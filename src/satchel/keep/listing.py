@@ -202,8 +202,7 @@ class View:
 
         Args:
             what: what it would name.
-            hides: whether an empty list says what it leaves out.
-        known: SQL that lists the known names.
+            known: SQL that lists the known names.
         """
         rows = self.transaction.all(
             f"{known} LIMIT :max_known", {"project": self.project_id, "now": self.asked.now, "max_known": _MAX_KNOWN}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 from satchel.base.errors import InvalidInput
 from satchel.base.text import check_name
@@ -119,6 +120,6 @@ def check_place(value: object, root: str | None, field: str = "file") -> tuple[s
         InvalidInput: as :func:`check_path` does.
     """
     found = _PLACE.fullmatch(value) if isinstance(value, str) else None
-    if found is None or (root is not None and os.path.lexists(os.path.join(root, found[0]))):  # noqa: PTH118 -- one stat
+    if found is None or (root is not None and os.path.lexists(Path(root, found[0]))):
         return check_path(value, root, field), None
     return check_path(found["file"], root, field), int(found["line"])

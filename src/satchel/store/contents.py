@@ -82,7 +82,7 @@ def expected_texts() -> frozenset[str]:
     changed: dict[str, str] = {}
     for statement in statements:
         if statement.startswith(_CREATES):
-            changed[statement.split(None, 3)[2]] = statement  # the last one, of a table that is made anew
+            changed[statement.split(None, 3)[2]] = statement  # the last one, of a table that was rebuilt
         elif statement.startswith(_ADDS):
             name, _, column = statement.removeprefix(_ADDS).partition(" ADD COLUMN ")
             changed[name] = _with_column(changed[name], column)

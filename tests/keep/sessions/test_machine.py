@@ -122,8 +122,10 @@ class Sessions(RuleBasedStateMachine):
         assert caller is not None
         with satchel.workplace.engine.read() as transaction:
             state = caller.find(transaction, 1)
-        assert state is not None
-        return state.id, state.predecessor
+            assert state is not None
+            row = transaction.one("SELECT predecessor_id FROM sessions WHERE id = :id", {"id": state.id})
+        assert row is not None
+        return state.id, row[0]
 
     @precondition(lambda self: len(self.desks) < MOST_AT_WORK)
     @rule(client=st.sampled_from(list(CLIENTS)), worktree=st.sampled_from([MAIN_TREE, LINKED]))

@@ -22,8 +22,8 @@ from satchel.keep.loop_scope import LoopScope
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
 from satchel.keep.sessions.actors import reading
-from satchel.keep.sessions.lineage import sessions_before
-from satchel.keep.sessions.team import OtherAtWork, others_at_work
+from satchel.keep.sessions.joining import sessions_before
+from satchel.keep.sessions.team import OtherAtWork, claimed_paths, others_at_work
 from satchel.store.transaction import Transaction
 
 _SOURCES: tuple[Callable[[Asked], Source], ...] = (
@@ -208,10 +208,7 @@ def _collect(
         gathered = gather(asked, source, collected.notes)
         gather_found(asked, gathered, relevance.get(source.kind.number, {}), collected.notes)
         collected.gathered.append(gathered)
-    if actor.session is not None:
-        where = "session_id = :session AND expires_at > :now ORDER BY created_at DESC, id"
-        rows = transaction.all(f"SELECT path FROM file_claims WHERE {where}", asked.values)
-        collected.claims = [row[0] for row in rows]
+    collected.claims = claimed_paths(transaction, actor.session, asked.now)
     collected.others = others_at_work(transaction, project.id, actor.session, asked.now, _MOST_OTHERS)
 
 

@@ -87,7 +87,7 @@ def compose(
         zone.max_chars,
         collected.words,
         int(_MAX_OF_ONE * budget),
-        _TOKENS_OF_NOTE if budget < _LEAST_FOR_WHOLE else None,
+        min(_TOKENS_OF_NOTE, int(_MAX_OF_ONE * budget)) if budget < _LEAST_FOR_WHOLE else None,
         cuts_to_fit=budget < _LEAST_FOR_WHOLE,
     )
     if zone is not EMERGENCY:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from satchel.base.clock import DAY_MS
 from satchel.brief.loop_history import RECENT_DAYS
 from satchel.keep.entries.records import SCRATCHPAD
@@ -17,23 +15,10 @@ _LOOKED_AT = 10
 """So many sessions are looked at, those seen last first."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOff:
-    """The scratchpad that a session left.
-
-    Attributes:
-        number: that of the entry.
-        session: that of the session.
-    """
-
-    number: int
-    session: int
-
-
 def find(
     transaction: Transaction, workplace: Workplace, project_id: int, actor: Actor, task_id: str | None, now: int
-) -> LeftOff | None:
-    """Return what a new session goes on from: one that has written no scratchpad of its own yet.
+) -> int | None:
+    """Return the number of the scratchpad that a session goes on from while it has written none of its own, or None.
 
     That is the last scratchpad of the session of the same task which was over last, else of that of the same worktree.
 
@@ -56,7 +41,7 @@ def find(
     return (None if task_id is None else _of_task(transaction, values, now)) or _of_worktree(transaction, values, now)
 
 
-def _of_task(transaction: Transaction, values: dict[str, object], now: int) -> LeftOff | None:
+def _of_task(transaction: Transaction, values: dict[str, object], now: int) -> int | None:
     rows = transaction.all(
         f"""
         SELECT c.id, c.session_id FROM context c
@@ -70,17 +55,16 @@ def _of_task(transaction: Transaction, values: dict[str, object], now: int) -> L
         return None
     listed = ", ".join(str(session) for _, session in rows)
     over = {one.state.id for one in joining.load(transaction, f"s.id IN ({listed})", {}) if joining.is_gone(one, now)}
-    return next((LeftOff(number, session) for number, session in rows if session in over), None)
+    return next((number for number, session in rows if session in over), None)
 
 
-def _of_worktree(transaction: Transaction, values: dict[str, object], now: int) -> LeftOff | None:
+def _of_worktree(transaction: Transaction, values: dict[str, object], now: int) -> int | None:
     where = (
         "s.project_id = :project AND s.worktree = :worktree AND s.id <> :session AND s.seen_at > :since AND EXISTS ("
         f"SELECT 1 FROM context c WHERE c.session_id = s.id AND c.{OF_LOOPS} AND c.type = {SCRATCHPAD})"
     )
-    over = next(
-        (one for one in joining.load(transaction, where, values)[:_LOOKED_AT] if joining.is_gone(one, now)), None
-    )
+    loaded = joining.load(transaction, where, values, _LOOKED_AT)
+    over = next((one for one in loaded if joining.is_gone(one, now)), None)
     if over is None:
         return None
     row = transaction.one(
@@ -91,4 +75,4 @@ def _of_worktree(transaction: Transaction, values: dict[str, object], now: int) 
         """,
         values,
     )
-    return None if row is None else LeftOff(row[0], over.state.id)
+    return None if row is None else row[0]

@@ -68,7 +68,7 @@ class Page:
         max_chars: how much of an item's text is shown; None is all.
         words: those of the query, which a shortened text is cut around.
         most_of_one: the tokens that an item may take which is not critical; a longer one is shortened.
-        most_of_note: the same for entries, where it is less.
+        most_of_note: the same for entries; None is ``most_of_one``.
         cuts_to_fit: whether any item is shortened that does not fit whole.
     """
 
@@ -102,7 +102,7 @@ class Page:
         left = (left if at_most is None else min(left, at_most)) - heading
         may_cut = self.cuts_to_fit if cuts is None else cuts
         found = self._whole(candidate, left)
-        most = min((one for one in self._limits(candidate) if one is not None), default=None)
+        most = self.most_of_note if candidate.section == "entries" and self.most_of_note else self.most_of_one
         if most is not None and not candidate.is_critical and not self._fits(candidate, most):
             may_cut, found, left = True, None, min(left, most)
         if found is None and may_cut:
@@ -115,9 +115,6 @@ class Page:
         self.used += heading + found[1]
         self._count_opening()
         return self.used - before
-
-    def _limits(self, candidate: Candidate) -> tuple[int | None, ...]:
-        return (self.most_of_one, self.most_of_note if candidate.section == "entries" else None)
 
     def grow(self, ordered: Iterable[Candidate]) -> None:
         """Show more of shortened texts, the most important first, where room is left."""

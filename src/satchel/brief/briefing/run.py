@@ -173,7 +173,7 @@ def attempts(asked: Asked) -> Source:
         f"AND c.type = {SCRATCHPAD} AND (c.created_at, c.id) > ({', '.join(map(str, asked.loop_since))})"
     )
     if asked.left_off is not None:
-        where = f"(c.id = {asked.left_off.number} OR c.id IN (SELECT c.id FROM context c WHERE {where}))"
+        where = f"(c.id = {asked.left_off} OR c.id IN (SELECT c.id FROM context c WHERE {where}))"
     return Source(
         name="scratchpads",
         section="attempts",
@@ -193,7 +193,7 @@ def attempts(asked: Asked) -> Source:
 def _attempt(asked: Asked, row: Row) -> Candidate:
     number, seq, _kind, content, task, _loop, _file, _line, _run, _run_id, agent, created, is_own, session = row
     fields = structured.parse_object("scratchpad", content)
-    leads = asked.left_off is not None and asked.left_off.number == number
+    leads = asked.left_off == number
     is_before = session in asked.loop.before
     group = "your loop so far (do not repeat what was tried)"
     if leads:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from satchel.base.errors import SatchelError
-from satchel.brief.briefing.left_off import LeftOff
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.find.kind import Kind
 from satchel.keep.loop_scope import LoopScope
@@ -38,7 +37,7 @@ class Asked:
         budget: the briefing's tokens.
         has_query: whether what a query finds will be added.
         now: milliseconds UTC.
-        left_off: what a new session goes on from, or None.
+        left_off: the number of the scratchpad that a new session goes on from, or None.
         loop: whose attempts count.
         loop_since: after which of its scratchpads the loop is shown, so that those since it succeeded last are, else
             the newest: its time in milliseconds UTC, and its number or 0.
@@ -59,7 +58,7 @@ class Asked:
     now: int
     loop: LoopScope
     loop_since: tuple[int, int] = (0, 0)
-    left_off: LeftOff | None = None
+    left_off: int | None = None
 
     @property
     def values(self) -> dict[str, object]:
@@ -220,7 +219,7 @@ def gather_found(asked: Asked, gathered: Gathered, relevance: Mapping[int, float
     for number in fresh:
         candidate = gathered.candidates.get(number)
         if candidate is not None:
-            gathered.candidates[number] = candidate.found(relevance[number])
+            gathered.candidates[number] = replace(candidate, relevance=relevance[number])
 
 
 def _add(asked: Asked, gathered: Gathered, numbers: Sequence[int], notes: list[str]) -> None:

@@ -187,7 +187,7 @@ class Registry(Generic[ServiceT]):
 
 
 _EVERYWHERE = "agent"
-"""What every tool accepts, since agents are told to say who they are, and leaves out where it needs none."""
+"""What every tool accepts, since subagents are told to say who they are, and leaves out where it needs none."""
 
 _TOLD = frozenset({"description", "default"})
 """The parts of a parameter's schema that a reader of the whole list need not see twice; choices of names do stand."""

@@ -16,7 +16,11 @@ AGENT = Parameter(
 )
 """Who acts; the command line opens the store as that agent."""
 
-RUN = Parameter("run_id", about="Default: main; to read all, as *", help="The run. Default: main. [env: SATCHEL_RUN]")
+RUN = Parameter(
+    "run_id",
+    about="Default: your session's, else main; to read all, as *",
+    help="The run. Default: main. [env: SATCHEL_RUN]",
+)
 RUN_READ = RUN.but(help="Only this run, or * for all. Default: all. [env: SATCHEL_RUN]")
 FORMAT = Parameter("format", about="Every tool takes it", choices=("text", "json"), option=None)
 PRIORITY = Parameter("priority", choices=vocabulary.PRIORITIES, default="medium")

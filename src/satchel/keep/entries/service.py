@@ -69,8 +69,8 @@ class Entries:
             file: the file it is about, inside the project, also with its line as ``src/app.py:12``; or a folder as
                 ``src/auth/``.
             line: the line in that file, from 1.
-            run_id: the run; None takes the default, else ``main``.
-            agent: who writes; None takes the default, which may be nobody.
+            run_id: the run; None takes the default, else that of the caller's session, else ``main``.
+            agent: who writes; None takes the default, else the caller's session names them; it may be nobody.
 
         Returns:
             The entry as it was kept; ``notes`` says what was cleaned or redacted, that the run has ended, and what

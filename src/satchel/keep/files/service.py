@@ -15,7 +15,7 @@ from satchel.keep.files import changes, claims
 from satchel.keep.files.records import CHANGES, Claim, Claimed, FileChange, FileChangePage, FileLock, Released
 from satchel.keep.paths import check_path, is_folder
 from satchel.keep.projects import Service
-from satchel.keep.sessions.actors import acting, acting_named, reading
+from satchel.keep.sessions.actors import UNKNOWN, acting, acting_named, reading
 from satchel.keep.texts import check_content
 
 MAX_PATHS = 100
@@ -175,7 +175,7 @@ class Files(Service):
             project = projects.ensure(transaction, work, now)
             # who is refused is not registered for it
             actor = reading(transaction, work, project.id, agent)
-            known = actor.number if actor.number != -1 else None
+            known = None if actor.number == UNKNOWN else actor.number
             details = {"paths": list(wanted), "worktree": work.worktree}
             events.record(
                 transaction, project.id, events.REFUSAL, now, session=actor.session, agent=known, details=details

@@ -41,10 +41,8 @@ class State(NamedTuple):
     unnamed: int | None
     run: int | None
     task_id: str | None
-    predecessor: int | None
     window: int
     seen_at: int
-    created_at: int
 
     @property
     def speaker(self) -> int | None:
@@ -52,7 +50,7 @@ class State(NamedTuple):
         return self.agent if self.is_chosen else self.unnamed
 
 
-STATE = "id, uid, client, agent_id, is_chosen, unnamed_id, run_id, task_id, predecessor_id, window, seen_at, created_at"
+STATE = "id, uid, client, agent_id, is_chosen, unnamed_id, run_id, task_id, window, seen_at"
 
 
 class Caller:

@@ -34,7 +34,7 @@ CLIENTS = (
     Client("vscode", ("visual studio code", "visual-studio-code", "vscode")),
 )
 
-MAX_ID_CHARS = 200
+_MAX_ID_CHARS = 200
 _MAX_NAME_CHARS = 20
 
 
@@ -58,7 +58,7 @@ def check_host_id(value: str | None) -> str | None:
     """Return an id of a session as it is kept; a very long one by its hash, and None for none."""
     if not value or not value.strip():
         return None
-    if len(value) <= MAX_ID_CHARS and value.isprintable():
+    if len(value) <= _MAX_ID_CHARS and value.isprintable():
         return value
     from hashlib import sha256
 

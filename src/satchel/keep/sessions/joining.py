@@ -18,6 +18,7 @@ from satchel.store.transaction import Row, Transaction
 GONE_MS = 30 * 60_000
 """A session whose process cannot be seen from here counts as gone when it was not seen for so long."""
 
+_MOST_BEFORE = 20
 _BELONGS_TO_NONE = f"it belongs to none; {VARIABLE} names one"
 
 _COLUMNS = f"{STATE}, machine, process, process_started, server, server_started, ended_at, worktree"
@@ -34,7 +35,7 @@ class Found(NamedTuple):
     worktree: str
 
 
-def found(row: Row) -> Found:
+def _found(row: Row) -> Found:
     """Return the session of a row of :data:`_COLUMNS`."""
     width = len(State._fields)
     machine, process, process_started, server, server_started, ended_at, worktree = row[width:]
@@ -60,7 +61,7 @@ def load(transaction: Transaction, where: str, values: dict[str, object], most: 
     rows = transaction.all(
         f"SELECT {columns} FROM sessions s WHERE {where} ORDER BY s.seen_at DESC, s.id DESC LIMIT {most}", values
     )
-    return [found(row) for row in rows]
+    return [_found(row) for row in rows]
 
 
 def is_gone(session: Found, now: int) -> bool:
@@ -96,6 +97,25 @@ def client_process(caller: Caller) -> Process | None:
     if caller.kind != SERVER:
         client = client_of_command(caller.environ, [name for _, name in processes.ancestors()])
     return processes.find_client(() if client is None else client.prefixes)
+
+
+def sessions_before(transaction: Transaction, session: int | None) -> tuple[int, ...]:
+    """Return the numbers of the sessions that one goes on from, the last one first, at most 20."""
+    if session is None:
+        return ()
+    rows = transaction.all(
+        f"""
+        WITH RECURSIVE line (id, place) AS (
+            SELECT predecessor_id, 1 FROM sessions WHERE id = :session AND predecessor_id IS NOT NULL
+            UNION ALL
+            SELECT s.predecessor_id, l.place + 1 FROM line l JOIN sessions s ON s.id = l.id
+            WHERE s.predecessor_id IS NOT NULL AND l.place < {_MOST_BEFORE}
+        )
+        SELECT id FROM line ORDER BY place
+        """,
+        {"session": session},
+    )
+    return tuple(row[0] for row in rows)
 
 
 def _by_uid(transaction: Transaction, project_id: int, uid: str) -> Found | None:

@@ -225,6 +225,17 @@ def others_at_work(
     return [_other(one, details[one.state.id], own) for one in live]
 
 
+def claimed_paths(transaction: Transaction, session: int | None, now: int) -> list[str]:
+    """Return what a session claims, the newest first; nothing without a session.
+
+    Args:
+        now: milliseconds UTC.
+    """
+    where = "session_id = :session AND expires_at > :now ORDER BY created_at DESC, id"
+    rows = transaction.all(f"SELECT path FROM file_claims WHERE {where}", {"session": session, "now": now})
+    return [row[0] for row in rows]
+
+
 class _Details(NamedTuple):
     """What is shown of a session beside what :class:`Found` has."""
 

@@ -61,18 +61,16 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
     if client is not None and identity is not None:
         add_host_id(transaction, number, client.name, identity)
     state = State(
-        number,
-        uid,
-        None if client is None else client.name,
-        agent,
-        agent is not None,
-        None,
-        None,
-        None,
-        None if before is None else before.state.id,
-        1,
-        now,
-        now,
+        id=number,
+        uid=uid,
+        client=None if client is None else client.name,
+        agent=agent,
+        is_chosen=agent is not None,
+        unnamed=None,
+        run=None,
+        task_id=None,
+        window=1,
+        seen_at=now,
     )
     if before is not None:
         state = _inherit(transaction, project_id, state, before, now)
