@@ -20,6 +20,7 @@ def short_and_long(
 
     def case(max_examples: int, step_count: int) -> type[TestCase]:
         chosen = settings(max_examples=max_examples, stateful_step_count=step_count, deadline=None)
-        return type("Case", (machine.TestCase,), {"settings": chosen})
+        made = type("Case", (machine.TestCase,), {"settings": chosen})
+        return pytest.mark.usefixtures("from_template")(made)
 
     return case(5, 15), pytest.mark.slow(case(examples, steps))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from consult.providers.asking import LASTING, PASSING, Details, Log, Pauses
+from consult.providers.asking import LASTING, PASSING, Details, Log, Pauses, silence_until
 from consult.providers.openai_api import OpenAIApi
 from consult.providers.openai_asking import FILES, openai, sweep
 from satchel import Satchel
@@ -34,7 +34,7 @@ def test_what_cannot_be_deleted_is_said_and_swept_later(
     provider: OpenAIApi, pauses: Pauses, log: Log, kind: str, said: str
 ) -> None:
     provider.fail("delete_store", kind, times=3)
-    helper = openai(provider, pauses, silence=0.2)
+    helper = openai(provider, pauses, silence=silence_until(kind))
     reply = helper.ask(Ask("Why?", searchable=FILES, stores=log))
     assert reply.text == "It is so."
     assert [said in note and "will be later" in note for note in reply.notes] == [True]
@@ -120,10 +120,12 @@ def test_what_passes_while_cleaning_up_is_tried_again(
     assert (provider.stores, provider.files, recorded.recorded()) == ({}, {}, ())
 
 
-def leave_a_store(provider: OpenAIApi, pauses: Pauses, recorded: VectorStores, clock: ManualClock) -> OpenAIResponses:
+def leave_a_store(
+    provider: OpenAIApi, pauses: Pauses, recorded: VectorStores, clock: ManualClock, kind: str = "status"
+) -> OpenAIResponses:
     """Leave a store as a crash does, made and filled and nothing deleted, until it is time to sweep."""
     provider.fail("delete_store", "status", times=1_000)
-    helper = openai(provider, pauses, silence=0.2)
+    helper = openai(provider, pauses, silence=silence_until(kind))
     helper.ask(Ask("Why?", searchable=FILES, stores=recorded))
     provider.faults.clear()
     clock.advance(LIFE_MS)
@@ -161,7 +163,7 @@ def test_what_lasts_while_cleaning_up_costs_no_answer_and_is_swept_later(
 ) -> None:
     begin_unsure(provider, step)
     provider.fail(step, kind, times=1_000, **details)
-    helper = openai(provider, pauses, silence=0.2)
+    helper = openai(provider, pauses, silence=silence_until(kind))
     reply = helper.ask(Ask("Why?", searchable=FILES, stores=recorded))
     assert reply.text == "It is so."
     assert ["could not be deleted yet and will be later" in note for note in reply.notes] == [True]
@@ -179,7 +181,7 @@ def test_what_lasts_while_sweeping_is_told_and_swept_later_still(
     kind: str,
     details: Details,
 ) -> None:
-    helper = leave_a_store(provider, pauses, recorded, clock)
+    helper = leave_a_store(provider, pauses, recorded, clock, kind)
     provider.fail(step, kind, times=1_000, **details)
     swept = recorded.sweep(helper.sweeper)
     assert (swept.deleted, len(swept.failures)) == (0, 1)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from consult.providers.asking import LASTING, PASSING, Details, Pauses, content, quick
+from consult.providers.asking import LASTING, PASSING, Details, Pauses, content, quick, silence_until
 from consult.providers.gemini_api import SIGNATURE, GeminiApi, Said
 from satchel.base.errors import AssistantFailed, Interrupted, Unavailable
 from satchel.consult.assistants.gemini import GeminiContents
@@ -99,7 +99,7 @@ def test_what_passes_is_tried_again(
 def test_what_lasts_is_told(provider: GeminiApi, pauses: Pauses, kind: str, details: Details, reason: str) -> None:
     provider.fail("chat", kind, times=1_000, **details)
     with pytest.raises(AssistantFailed) as failed:
-        assistant(provider, pauses, silence=0.3).ask(Ask("Why?"))
+        assistant(provider, pauses, silence=silence_until(kind)).ask(Ask("Why?"))
     assert failed.value.reason == reason
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from consult.providers.asking import LASTING, PASSING, Details, Log, Pauses, content
+from consult.providers.asking import LASTING, PASSING, Details, Log, Pauses, content, silence_until
 from consult.providers.openai_api import OpenAIApi
 from consult.providers.openai_asking import FILES, MODEL, WINDOW, assert_nothing_is_left, openai
 from satchel import Satchel
@@ -242,7 +242,7 @@ def test_what_lasts_is_told_and_leaves_nothing(
     provider.fail(step, kind, times=1_000, **details)
     provider.pieces = ("It is so.",) * 8
     with pytest.raises(AssistantFailed) as failed:
-        openai(provider, pauses, silence=0.3).ask(Ask("Why?", searchable=FILES, stores=log))
+        openai(provider, pauses, silence=silence_until(kind)).ask(Ask("Why?", searchable=FILES, stores=log))
     # a file that is refused is dropped; it is none left that fails the call
     is_dropped = step == "upload" and reason in {"refused", "too_long"}
     assert failed.value.reason == ("not_indexed" if is_dropped else reason)

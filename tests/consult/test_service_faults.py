@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from consult.consulted import HUGE, SMALL, Consulted
-from consult.providers.asking import LASTING, PASSING, Details
+from consult.providers.asking import LASTING, PASSING, Details, silence_until
 from consult.providers.chat_completions import ChatCompletions, Said
 from consult.providers.openai_api import OpenAIApi
 from consulting import Reader, blocks_of
@@ -91,7 +91,7 @@ def test_after_a_fault_that_lasts_all_is_as_before(
 ) -> None:
     prepare(consulted, turn)
     before = consulted.snapshot()
-    consulted.be_quick(silence=0.3)
+    consulted.be_quick(silence=silence_until(kind))
     fail(consulted, step, kind, times=1_000, **details)
     with pytest.raises(AssistantFailed) as failed:
         consulted.ask(context=["src"])
@@ -253,7 +253,7 @@ def test_a_lost_thread_whose_new_beginning_fails_is_as_before(
     assert isinstance(consulted.provider, OpenAIApi)
     forget(consulted.provider)
     before = consulted.snapshot()
-    consulted.be_quick(silence=0.3)
+    consulted.be_quick(silence=silence_until(kind))
     consulted.provider.fail("respond", kind, skip=1, times=1_000, **details)
     with pytest.raises(AssistantFailed) as failed:
         consulted.ask(context=["src"])

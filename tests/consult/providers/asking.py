@@ -33,6 +33,14 @@ def quick(pauses: Pauses, **times: float) -> Timing:
     return Timing(**settings, sleep=pauses, chance=lambda: 1.0)
 
 
+def silence_until(kind: str) -> float:
+    """Return the silence to allow before a fault: short only where it is what the test waits for.
+
+    Any other call to a provider may take longer than that on a busy machine.
+    """
+    return 0.3 if kind == "hang" else 5.0
+
+
 class Log:
     """Where stores are recorded: in memory, with what happened to each."""
 
