@@ -49,8 +49,7 @@ class Place:
         """
         if other.run != self.run:
             return False
-        # who has a session gets a name with its first write
-        is_own = other.author == self.author and (self.author is not None or self.session is None)
+        is_own = self.is_of_author(other)
         is_inherited = other.session is not None and other.session in before
         if self.task and self.loop:
             if (other.task, other.loop) == (self.task, self.loop):
@@ -62,6 +61,10 @@ class Place:
             return (is_own or is_inherited) and other.loop == self.loop
         is_here = is_own and self.session in {other.session, None}
         return (is_here or is_inherited) and not (other.task or other.loop)
+
+    def is_of_author(self, other: Place) -> bool:
+        """Whether what was written at another place is by who stands here; a session has a name from its first write."""
+        return other.author == self.author and (self.author is not None or self.session is None)
 
     def is_allied_with(self, other: Place) -> bool:
         """Whether a success here may teach what fixed an error there."""

@@ -384,7 +384,7 @@ class Sessions(RuleBasedStateMachine):
         if shown and (session is not None or name is not None):
             assert briefing.is_recorded
             self.delivered.setdefault(key, set()).update(shown)
-            self.saw(desk)
+        self.saw(desk)
 
     def check_everybody(self, task: str | None, loop: str | None) -> None:
         """Check what all who are at work would be told of a task and loop."""
@@ -419,7 +419,7 @@ class Sessions(RuleBasedStateMachine):
     def check_warning(self, briefing: Briefing, place: Place, tried: Sequence[Said]) -> None:
         """Check that an agent is told it is stuck by its loop's attempts alone, and who else made them."""
         assert briefing.is_stuck == (len(tried) >= 3)
-        others = sorted({one.place.author or "an unnamed agent" for one in tried if one.place.author != place.author})
+        others = sorted({one.place.author or "an unnamed agent" for one in tried if not place.is_of_author(one.place)})
         found = re.search(r"^STUCK: \d+ iterations(?: \(with (.*?)\))? without", briefing.text, re.MULTILINE)
         assert (found is not None) == briefing.is_stuck
         if found is not None:
