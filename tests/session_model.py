@@ -63,7 +63,7 @@ class Place:
         return (is_here or is_inherited) and not (other.task or other.loop)
 
     def is_of_author(self, other: Place) -> bool:
-        """Whether what was written at another place is by who stands here; a session has a name from its first write."""
+        """Whether what was written at another place is by who stands here; in a session a first write gives a name."""
         return other.author == self.author and (self.author is not None or self.session is None)
 
     def is_allied_with(self, other: Place) -> bool:

@@ -392,7 +392,7 @@ class Sessions(RuleBasedStateMachine):
             desk = self.at(who)
             for name in (None, "ann", "ben", "sub"):
                 briefing = desk.satchel.brief(
-                    task_id=task, loop_id=loop, budget=LARGE, agent=name, preview=True, again=True
+                    task_id=task, loop_id=loop, budget=LARGE, agent=name, dry_run=True, again=True
                 )
                 self.check_attempts(desk, name, task, loop, briefing, set())
 
@@ -419,7 +419,8 @@ class Sessions(RuleBasedStateMachine):
     def check_warning(self, briefing: Briefing, place: Place, tried: Sequence[Said]) -> None:
         """Check that an agent is told it is stuck by its loop's attempts alone, and who else made them."""
         assert briefing.is_stuck == (len(tried) >= 3)
-        others = sorted({one.place.author or "an unnamed agent" for one in tried if not place.is_of_author(one.place)})
+        authors = {one.place.author for one in tried if not place.is_of_author(one.place)}
+        others = [*sorted(filter(None, authors)), *(["an unnamed agent"] if None in authors else [])]
         found = re.search(r"^STUCK: \d+ iterations(?: \(with (.*?)\))? without", briefing.text, re.MULTILINE)
         assert (found is not None) == briefing.is_stuck
         if found is not None:
