@@ -75,7 +75,7 @@ def _speed(bench: Bench) -> list[Figure]:
                 iteration=number,
                 query=queries[number] if has_query else None,
                 budget=2_000,
-                preview=not is_recorded,
+                dry_run=not is_recorded,
                 run_id=run_id,
                 agent=READERS[number % len(READERS)],
             )

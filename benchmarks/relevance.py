@@ -170,7 +170,7 @@ def _answer(satchel: Satchel, question: Question, run_id: str, turns: Mapping[in
 
 
 def _brief(satchel: Satchel, question: Question, run_id: str, role: str | None, budget: int) -> Briefing:
-    briefing = satchel.brief(role, query=question.text, budget=budget, run_id=run_id, agent=_READER, preview=True)
+    briefing = satchel.brief(role, query=question.text, budget=budget, run_id=run_id, agent=_READER, dry_run=True)
     assert briefing.tokens <= budget
     return briefing
 

@@ -89,7 +89,7 @@ def run(bench: Bench) -> Section:
             for task in repository.tasks:
                 page = satchel.finding.search(task.text, limit=_MAX_RESULTS)
                 for budget in BUDGETS:
-                    briefing = satchel.brief(_ROLE, query=task.text, budget=budget, preview=True)
+                    briefing = satchel.brief(_ROLE, query=task.text, budget=budget, dry_run=True)
                     assert briefing.tokens <= budget
                     sums = held[budget].setdefault(repository.name, Compared())
                     sums.briefings.add(fed(briefing), filled.hashes, task)

@@ -10,11 +10,12 @@ from pathlib import Path
 from benchmarks.content import notes, open_filled
 from benchmarks.harness import ROOT, Bench, Figure, NotMeasuredError, Section
 from satchel.base.tokens import token_counter
-from satchel.interfaces.mcp.guidance import INSTRUCTIONS
+from satchel.interfaces.mcp.guidance import instructions
 from satchel.interfaces.mcp.registry import ALL_TOOLSETS, Registry
 from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
 
 _MB = 1_000_000
+_SHOWN_TO_MODELS = ("name", "description", "inputSchema")
 _PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 
 
@@ -95,11 +96,15 @@ def _in_tokens() -> list[Figure]:
     label = counter.name if counter.exact else f"{counter.name}, not exact"
     figures = []
     for name, toolsets, limit in (
-        ("default toolsets", DEFAULT_TOOLSETS, 1_600),
-        ("all toolsets", (ALL_TOOLSETS,), 4_000),
+        ("default toolsets", DEFAULT_TOOLSETS, 3_200),
+        ("all toolsets", (ALL_TOOLSETS,), 4_600),
     ):
-        listing = {"tools": Registry(ALL_TOOLS, toolsets).listing()}
-        text = json.dumps(listing, ensure_ascii=False, separators=(",", ":"))
-        figures.append(Figure(f"tools/list, {name} ({label})", counter.count(text, "json"), "tokens", at_most=limit))
-    figures.append(Figure(f"instructions ({label})", counter.count(INSTRUCTIONS), "tokens", at_most=200))
+        registry = Registry(ALL_TOOLS, toolsets)
+        shown = [{part: one[part] for part in _SHOWN_TO_MODELS} for one in registry.listing()]
+        text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+        told = counter.count(instructions(registry.tools))
+        figures += [
+            Figure(f"tools, {name} ({label})", counter.count(text, "json"), "tokens", at_most=limit),
+            Figure(f"instructions, {name} ({label})", told, "tokens", at_most=200),
+        ]
     return figures

@@ -16,7 +16,8 @@ from satchel.base.config_keys import KEYS
 from satchel.base.errors import ERROR_KINDS
 from satchel.interfaces.cli.common import setting_text
 from satchel.interfaces.cli.group import satchel_command
-from satchel.interfaces.mcp.guidance import INSTRUCTIONS, PROMPTS
+from satchel.interfaces.mcp.guidance import PROMPTS, instructions
+from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
@@ -84,7 +85,7 @@ def _tools() -> str:
         "| `satchel://briefing` | what the server's agent needs most and did not get yet; reading it records nothing |",
         "| `satchel://briefing/{role}` | the same for a role |",
         "\n## What agents are told\n",
-        *(f"> {line}" for line in INSTRUCTIONS.splitlines()),
+        *(f"> {line}" for line in instructions(Registry(ALL_TOOLS, DEFAULT_TOOLSETS).tools).splitlines()),
         "",
     ]
     return "\n".join(lines)

@@ -14,4 +14,12 @@ DEFAULT_TOOLS = [
     "get_briefing",
     "report_error",
     "report_outcome",
+    "send_message",
+    "get_messages",
+    "get_team",
+    "record_file_change",
+    "get_file_changes",
+    "check_files",
+    "claim_files",
+    "release_files",
 ]

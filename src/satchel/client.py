@@ -189,7 +189,7 @@ class Satchel:
         budget: int | None = None,
         window_used: float | None = None,
         again: bool = False,
-        preview: bool = False,
+        dry_run: bool = False,
         run_id: str | None = None,
         agent: str | None = None,
     ) -> Briefing:
@@ -203,7 +203,7 @@ class Satchel:
             budget=budget,
             window_used=window_used,
             again=again,
-            preview=preview,
+            dry_run=dry_run,
             run_id=run_id,
             agent=agent,
         )

@@ -124,7 +124,7 @@ class TestHeldByACall:
         before = stored(satchel)
         clock.advance(1)
         assert sweep(satchel, clock.now) == 0
-        assert satchel.housekeeping.clear(conversations_days=0, preview=False).conversations == 0
+        assert satchel.housekeeping.clear(conversations_days=0, dry_run=False).conversations == 0
         assert stored(satchel) == before
         assert (conversations.state(KEY), sessions(conversations)) == (state, ["review"])
         assert len(conversations.history(KEY)) == 1

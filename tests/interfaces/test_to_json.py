@@ -73,7 +73,7 @@ def test_every_record_can_be_written_as_json(opened: Satchel) -> None:
         opened.entries.load_state(),
         opened.housekeeping.statistics(),
         opened.runs.list().items,
-        opened.entries.prune(preview=True),
+        opened.entries.prune(dry_run=True),
         list(opened.housekeeping.doctor()),
         opened.housekeeping.backup(),
     ):

@@ -42,7 +42,7 @@ def test_a_briefing_is_a_delivery_with_what_it_cost(satchel: Satchel) -> None:
     satchel.entries.write("discovery", "the pool holds 5 connections", agent="ann")
     briefing = satchel.brief(agent="ann")
     assert recorded(satchel) == [("delivery", {"moment": "briefing", "items": 1, "tokens": briefing.tokens})]
-    satchel.brief(agent="ann", preview=True)
+    satchel.brief(agent="ann", dry_run=True)
     assert len(recorded(satchel)) == 1
 
 

@@ -140,7 +140,7 @@ def test_what_is_forgotten_is_gone_from_the_entries_the_index_and_the_file(satch
 
 def test_a_preview_of_forgetting_changes_nothing(satchel: Satchel) -> None:
     written = satchel.entries.write("discovery", "x")
-    result = satchel.housekeeping.forget(written.ref, preview=True)
+    result = satchel.housekeeping.forget(written.ref, dry_run=True)
     assert (result.kind, result.text, result.done) == ("entry", "x", False)
     assert satchel.entries.read().total == 1
 
@@ -150,12 +150,12 @@ def test_backups_that_hold_it_still_are_named(satchel: Satchel) -> None:
     before = satchel.housekeeping.backup()
     leaked = satchel.entries.write("discovery", "leaked")
     after = satchel.housekeeping.backup(before.file.with_name("satchel-20261121T000000000Z.db"))
-    preview = satchel.housekeeping.forget(leaked.ref, preview=True)
-    assert before.file not in preview.still_in
-    assert satchel.housekeeping.forget(leaked.ref).still_in == preview.still_in
+    dry_run = satchel.housekeeping.forget(leaked.ref, dry_run=True)
+    assert before.file not in dry_run.still_in
+    assert satchel.housekeeping.forget(leaked.ref).still_in == dry_run.still_in
     listed = [backup.file for backup in satchel.housekeeping.backups()]
-    assert list(preview.still_in) == [file for file in listed if file == after.file]
-    assert preview.still_in
+    assert list(dry_run.still_in) == [file for file in listed if file == after.file]
+    assert dry_run.still_in
 
 
 def test_a_damaged_store_set_aside_is_searched_too(satchel: Satchel) -> None:

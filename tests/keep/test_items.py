@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conftest import ManualClock
-from satchel import InvalidInput, NotFound, Satchel
+from satchel import InvalidInput, Message, NotFound, Satchel
 from satchel.keep.items import MAX_ITEMS, OpenedItems
 
 DAY = 86_400_000
@@ -62,7 +62,8 @@ def test_each_is_what_its_own_service_returns(store: Satchel) -> None:
     assert opened(store, "e1") == store.entries.read().entries[0]
     assert opened(store, "d1") == store.decisions.get("d1").decision
     assert opened(store, "c1") == store.constraints.find(status="all").constraints[0]
-    assert opened(store, "m1", agent="ben") == store.messages.inbox(agent="ben").messages[1]
+    inbox = store.messages.inbox(agent="ben").messages
+    assert opened(store, "m1", agent="ben") == inbox[1]
     assert opened(store, "f1") == store.files.changes().changes[0]
     assert opened(store, "p1") == store.packages.read("p1")
     assert opened(store, "x1") == store.patterns.get("x1", status="all")
@@ -128,8 +129,13 @@ class TestMessages:
     ) -> None:
         assert refs(store.items.read(["m1", "m2"], agent=reader)) == seen
 
-    def test_opening_marks_nothing_as_read(self, store: Satchel) -> None:
-        store.items.read(["m1", "m2"], agent="ben")
+    def test_what_its_reader_opens_is_read_from_then_on(self, store: Satchel) -> None:
+        opened = store.items.read(["m1", "m2"], agent="ben")
+        assert [item.record.read_at for item in opened.items if isinstance(item.record, Message)] == [None, None]
+        assert store.messages.inbox(agent="ben").unread == 0
+
+    def test_what_its_sender_opens_stays_unread(self, store: Satchel) -> None:
+        store.items.read(["m2"], agent="ann")
         assert store.messages.inbox(agent="ben").unread == 2
 
     def test_an_expired_one_is_unknown(self, store: Satchel, clock: ManualClock) -> None:

@@ -260,7 +260,7 @@ def test_main_can_be_named_before_its_first_use(satchel: Satchel, project: Path)
     assert satchel.runs.get("main") is None
     state = satchel.entries.load_state("main")
     assert (state.run_id, state.run, state.discoveries) == ("main", None, ())
-    assert satchel.entries.prune(run_id="main", preview=True).total == 0
+    assert satchel.entries.prune(run_id="main", dry_run=True).total == 0
     assert not (project / ".satchel").exists()
     assert satchel.entries.write("discovery", "x", run_id="main").run_id == "main"
 

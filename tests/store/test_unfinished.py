@@ -36,6 +36,6 @@ def test_forgetting_finds_the_item_in_what_was_left_unfinished(open_store: OpenS
     satchel = open_store()
     written = satchel.entries.write("discovery", "a secret")
     draft = satchel.housekeeping.backup(tmp_path / "b.db").file.rename(tmp_path / "s.db.restoring")
-    assert satchel.housekeeping.forget(written.ref, preview=True).still_in == (draft,)
+    assert satchel.housekeeping.forget(written.ref, dry_run=True).still_in == (draft,)
     assert satchel.housekeeping.forget(written.ref).still_in == ()
     assert not draft.exists()

@@ -101,7 +101,7 @@ def test_forgetting_lists_a_damaged_store_that_was_set_aside(open_store: OpenSto
 def test_a_preview_of_forgetting_changes_nothing(open_store: OpenStore, tmp_path: Path) -> None:
     satchel = open_store()
     leaked = satchel.entries.write("discovery", f"the key is {_TOKEN}")
-    forgotten = satchel.housekeeping.forget(leaked.ref, preview=True)
+    forgotten = satchel.housekeeping.forget(leaked.ref, dry_run=True)
     assert not forgotten.done
     assert forgotten.text == leaked.content
     assert contents(satchel) == [leaked.content]

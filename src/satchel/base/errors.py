@@ -230,17 +230,18 @@ def nearest(name: str, valid: Iterable[str]) -> str | None:
     return by_folded[close[0]] if close else None
 
 
-def unknown_name(what: str, name: object, valid: Iterable[str]) -> InvalidInput:
+def unknown_name(what: str, name: object, valid: Iterable[str], *, meant: str | None = None) -> InvalidInput:
     """Build the error for a name outside a closed list, with the nearest valid name and the list.
 
     Args:
         what: the kind of thing, as in "entry type".
         name: the value that was given; of a long one the beginning is repeated.
         valid: every name that would be right, in the order to show.
+        meant: the one that is meant, where that is known; None takes the nearest by its letters.
     """
     names = list(valid)
     text = name[:_SHOWN_CHARS] if isinstance(name, str) else None
-    close = nearest(text, names) if text is not None else None
+    close = meant or (nearest(text, names) if text is not None else None)
     hint = f"Did you mean {close!r}? " if close else ""
     shown = repr(name)[:_SHOWN_CHARS] if text is None else repr(text)
     return InvalidInput(f"unknown {what} {shown}", f"{hint}Valid: {', '.join(names)}")

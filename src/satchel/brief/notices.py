@@ -1,4 +1,4 @@
-"""What an agent should know whatever it asked: files that others have claimed, critical messages that wait for it."""
+"""What an agent should know whatever it asked: files that others have claimed, messages that wait for it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from satchel.base.clock import iso
+from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.files.presence import is_anything_claimed
-from satchel.keep.messages.presence import is_anything_critical
+from satchel.keep.messages.presence import is_any_alive
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import UNKNOWN, reading
@@ -20,20 +21,23 @@ if TYPE_CHECKING:
     from satchel.keep.files.records import Claim
 
 _MAX_CLAIMS = 3
+_MAX_SENDERS = 3
+_MAX_MESSAGES = 100
 
 
 class Notices(Service):
     """The line that an answer ends with when there is something to say."""
 
-    def line(self, *, agent: str | None = None, files: Sequence[str] = ()) -> str | None:
+    def line(self, *, agent: str | None = None, files: Sequence[str] = (), shown_by: str = "") -> str | None:
         """Return what the receiver of an answer should know beside it, or None.
 
         Args:
             agent: who gets the answer; None takes the default, which may be nobody.
             files: canonical paths that the answer names.
+            shown_by: what shows its messages to the receiver, as that would call it.
 
         Returns:
-            One line: who else has claimed which of the files and until when, and how many critical messages wait.
+            One line: who else has claimed which of the files and until when, and how many messages wait, from whom.
 
         Raises:
             InvalidInput: the agent is no name.
@@ -50,15 +54,31 @@ class Notices(Service):
             now = work.clock()
             actor = reading(transaction, work, project.id, agent)
             parts = _claimed(transaction, project.id, actor, named, now, work.worktree)
-            number = None if actor.number == UNKNOWN else actor.number
-            if number is not None and is_anything_critical(transaction, project.id, now):
-                from satchel.keep.messages.visibility import unread_critical
-
-                waiting = unread_critical(transaction, project.id, number, now)
-                if waiting:
-                    several = "messages wait" if waiting > 1 else "message waits"
-                    parts.append(f"{waiting} unread critical {several} for {actor.name}")
+            parts += _waiting(transaction, project.id, actor, now, shown_by)
         return f"notice: {'; '.join(parts)}" if parts else None
+
+
+def _waiting(transaction: Transaction, project_id: int, actor: Actor, now: int, shown_by: str) -> list[str]:
+    """Say how many messages wait for who acts, but for those that a briefing showed in its window."""
+    if actor.number in {None, UNKNOWN} or not is_any_alive(transaction, project_id, now):
+        return []
+    from satchel.keep.deliveries import was_delivered
+    from satchel.keep.messages.visibility import Reader, unread_by_sender
+
+    assert actor.number is not None
+    seen, values = was_delivered(actor, Kind.MESSAGE, "m.id")
+    reader = Reader(project_id, actor.number, now)
+    senders = unread_by_sender(transaction, reader, seen, values, _MAX_MESSAGES)
+    if not senders:
+        return []
+    waiting = sum(count for _, count, _ in senders)
+    critical = sum(count for _, _, count in senders)
+    names = [name or "Satchel" for name, _, _ in senders]
+    more = len(names) - _MAX_SENDERS
+    said = ", ".join(names[:_MAX_SENDERS]) + (f" and {more} more" if more > 0 else "")
+    many = f"over {_MAX_MESSAGES - 1}" if waiting >= _MAX_MESSAGES else str(waiting)
+    text = f"{many} unread message{'s' * (waiting != 1)} for {actor.name} from {said}"
+    return [text + (f", {critical} critical" if critical else "") + (f": {shown_by}" if shown_by else "")]
 
 
 def _claimed(

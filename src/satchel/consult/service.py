@@ -289,7 +289,7 @@ class Consulting:
             query=question.instructions[:_MAX_QUERY_CHARS],
             budget=min(self._config.brief_budget, int(room / _BRIEFING_PART)),
             again=True,
-            preview=True,
+            dry_run=True,
         )
         return briefing.text or None
 

@@ -63,7 +63,13 @@ def _changed_since(view: View, listing: Listing[Any], since: int) -> None:
 
 COMMON = (
     CommonFilter(
-        *("since", str, "2d or ISO 8601", "ISO 8601, or an age such as 90m or 2d.", "TIME"),
+        *(
+            "since",
+            str,
+            "As 2d, 3h or ISO 8601",
+            "ISO 8601, or an age such as 90m or 2d.",
+            "TIME",
+        ),
         check_since,
         _changed_since,
     ),

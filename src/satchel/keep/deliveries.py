@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from satchel.base.text import fold
+from satchel.find.kind import Kind
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 
@@ -100,6 +101,30 @@ def record(transaction: Transaction, window: Window, items: Iterable[tuple[int, 
         ON CONFLICT (window_id, kind, item_id) DO UPDATE SET seq = excluded.seq, created_at = excluded.created_at
         """,
         [{"window": number, "kind": kind, "item": item, "seq": seq, "now": now} for kind, item, seq in items],
+    )
+
+
+def was_delivered(actor: Actor, kind: Kind, item: str) -> tuple[str, dict[str, object]]:
+    """Return the condition that an item was delivered to an agent in the window of its session, and its values.
+
+    Without a session it is any window of the agent.
+
+    Args:
+        item: the column with the item's number.
+    """
+    values: dict[str, object] = {
+        "agent": actor.number or _NOBODY,
+        "session": actor.session or _NOBODY,
+        "window": actor.window,
+    }
+    in_window = "" if actor.session is None else "AND w.number = :window "
+    return (
+        f"""
+        EXISTS (SELECT 1 FROM windows w JOIN deliveries d ON d.window_id = w.id
+        WHERE w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session {in_window}
+            AND d.kind = {kind.number} AND d.item_id = {item})
+        """,
+        values,
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.errors import InvalidInput, NotFound, SatchelError
 from satchel.base.paging import check_whole
 from satchel.find.kind import Kind
 from satchel.keep import projects
@@ -17,6 +18,8 @@ from satchel.keep.entries import queries as entries
 from satchel.keep.files import changes
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.messages import queries as messages
+from satchel.keep.messages.records import Message
+from satchel.keep.messages.service import Messages
 from satchel.keep.messages.visibility import NOBODY, Reader, find_reader
 from satchel.keep.packages.service import Packages
 from satchel.keep.patterns import updates as patterns
@@ -116,7 +119,7 @@ class Items(Service):
     """What the project keeps, item by item."""
 
     def read(self, refs: Sequence[str], *, offset: int = 0, agent: str | None = None) -> OpenedItems:
-        """Return items whole, of messages those that the agent may see. Nothing is marked as read.
+        """Return items whole, of messages those that the agent may see; these count as read from then on.
 
         Args:
             refs: 1 to 20 short ids of any kind; each is shown once, in the order given.
@@ -141,7 +144,15 @@ class Items(Service):
         told = f"the project has no {', '.join(unknown)} that you may see"
         if not found:
             raise NotFound(told, "Results of a search and lists show the ids, such as e14")
+        if reader is not None and not work.engine.read_only:
+            self._mark_read([one.ref for one in found.values() if _is_unread(one.record, reader)], reader)
         return OpenedItems(tuple(found.values()), reader, offset, (told,) if unknown else ())
+
+    def _mark_read(self, messages: Sequence[str], reader: str) -> None:
+        """Record that messages were read; where that fails, their reader has them all the same."""
+        if messages:
+            with suppress(SatchelError):
+                Messages(self._workplace).mark_read(messages, agent=reader)
 
     def _load(self, wanted: Sequence[_Wanted], name: str | None) -> tuple[dict[_Wanted | None, Item], str | None]:
         """Return what there is of the items, in their order, and the reader's name as it was first written."""
@@ -161,6 +172,10 @@ class Items(Service):
             one = next(one for one in packages if one.ref == content.ref)
             records[one] = None if content.package is None else content
         return {one: Item(one.ref, one.kind, records[one]) for one in wanted if records.get(one) is not None}, name
+
+
+def _is_unread(record: object, reader: str) -> bool:
+    return isinstance(record, Message) and record.read_at is None and record.sender != reader
 
 
 def _read(ref: str) -> _Wanted | None:

@@ -24,7 +24,7 @@ def refs(store: Satchel) -> Callable[..., list[str]]:
     """Return the short ids of what a preview for a developer shows, the most needed first."""
 
     def shown(**given: Any) -> list[str]:
-        given = {"role": "developer", "budget": 20_000, "preview": True, **given}
+        given = {"role": "developer", "budget": 20_000, "dry_run": True, **given}
         return [item.ref for item in store.brief(**given).items]
 
     return shown

@@ -69,7 +69,7 @@ def filled(store: Satchel) -> Satchel:
 
 
 def refs(store: Satchel, **given: Any) -> list[str]:
-    briefing = store.brief(**{"loop_id": "L", "task_id": "T1", "budget": 5_000, "preview": True, **given})
+    briefing = store.brief(**{"loop_id": "L", "task_id": "T1", "budget": 5_000, "dry_run": True, **given})
     return sorted(item.ref for item in briefing.items)
 
 
@@ -204,15 +204,15 @@ class TestAnItemThatCannotBeRead:
 
 class TestAQuery:
     def test_without_a_word_to_search_for_is_said_and_everything_is_packed(self, filled: Satchel) -> None:
-        briefing = filled.brief(budget=5_000, query=" ?! ", preview=True)
+        briefing = filled.brief(budget=5_000, query=" ?! ", dry_run=True)
         assert (len(briefing.items), briefing.notes) == (2, ("'?!' holds no word to search for",))
 
     def test_that_finds_nothing_leaves_everything_as_without_it(self, filled: Satchel) -> None:
-        with_query = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="zebra", preview=True)
-        assert with_query == filled.brief(loop_id="L", task_id="T1", budget=5_000, preview=True)
+        with_query = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="zebra", dry_run=True)
+        assert with_query == filled.brief(loop_id="L", task_id="T1", budget=5_000, dry_run=True)
 
     def test_counts_what_it_found_once_whatever_section_shows_it(self, filled: Satchel) -> None:
-        briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="kafka", preview=True)
+        briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="kafka", dry_run=True)
         assert (len(briefing.items), briefing.left_out) == (4, ())
         none = filled.brief(loop_id="L", task_id="T1", budget=0, query="kafka")
         assert [str(left) for left in none.left_out] == [

@@ -117,10 +117,10 @@ def test_the_budget_holds_and_nothing_critical_is_dropped_silently(
     stores: Sequence[Satchel], which: int, asked: dict[str, Any], budget: int, window_used: float | None
 ) -> None:
     store = stores[which]
-    briefing = store.brief(**asked, budget=budget, window_used=window_used, preview=True)
+    briefing = store.brief(**asked, budget=budget, window_used=window_used, dry_run=True)
     assert store.briefings.counter.exact
     assert store.briefings.counter.count(briefing.text) == briefing.tokens <= budget
-    nothing = store.brief(**asked, budget=0, preview=True)
+    nothing = store.brief(**asked, budget=0, dry_run=True)
     assert (nothing.text, nothing.items) == ("", ())
     # everything is left out where there is no budget: that is all there is, whatever the limit
     critical = [item for item in briefing.items if item.priority == "critical"]
@@ -143,7 +143,7 @@ def _sum(briefing: Any, what: str) -> int:
 def test_the_same_question_gets_the_same_answer(
     stores: Sequence[Satchel], which: int, asked: dict[str, Any], budget: int, window_used: float | None
 ) -> None:
-    request = {**asked, "budget": budget, "window_used": window_used, "preview": True}
+    request = {**asked, "budget": budget, "window_used": window_used, "dry_run": True}
     assert stores[which].brief(**request) == stores[which].brief(**request)
 
 
@@ -185,7 +185,7 @@ def test_what_is_counted_is_what_each_list_counts(stores: Sequence[Satchel], run
 def test_no_line_shows_more_of_a_text_than_the_zone_allows(
     stores: Sequence[Satchel], asked: dict[str, Any], window_used: float
 ) -> None:
-    briefing = stores[2].brief(**asked, budget=50_000, window_used=window_used, preview=True)
+    briefing = stores[2].brief(**asked, budget=50_000, window_used=window_used, dry_run=True)
     most = max(zone_of(window_used).max_chars or 0, MAX_SENTENCE_CHARS)
     lines = {line.split(" ", 1)[0]: line for line in briefing.text.splitlines()}
     longest = max((len(lines[item.ref]) for item in briefing.items if item.section in {"rules", "messages"}), default=0)
@@ -211,7 +211,7 @@ receivers = st.fixed_dictionaries(
 )
 steps = st.one_of(
     st.tuples(st.sampled_from(["constraint", "decision", "entry", "package"]), st.integers(0, 1)),
-    st.tuples(st.sampled_from(["pack", "pack", "pack", "again", "preview", "query"]), receivers),
+    st.tuples(st.sampled_from(["pack", "pack", "pack", "again", "dry_run", "query"]), receivers),
 )
 
 
@@ -231,11 +231,11 @@ def test_nothing_is_repeated_to_a_receiver_until_it_changes_and_nothing_is_kept_
             key = tuple(how[name] for name in ("role", "agent", "iteration", "task_id"))
             got = model.got.get(key, {})
             query = "kafka" if what == "query" else None
-            briefing = store.brief(**how, query=query, again=what == "again", preview=what == "preview", budget=20_000)
+            briefing = store.brief(**how, query=query, again=what == "again", dry_run=what == "dry_run", budget=20_000)
             new = {ref for ref, change in model.kept.items() if got.get(ref) != change or what == "again"}
             assert {item.ref for item in briefing.items} == new
             assert briefing.left_out == ()
-            if what != "preview" and how["agent"] is not None:  # who gives no name gets all of it again
+            if what != "dry_run" and how["agent"] is not None:  # who gives no name gets all of it again
                 model.got[key] = got | {ref: model.kept[ref] for ref in new}
 
 

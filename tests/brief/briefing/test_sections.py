@@ -25,7 +25,7 @@ def package(store: Satchel, summary: str = "what the spike found", **given: Any)
 
 def line(store: Satchel, ref: str, **given: Any) -> str:
     """Return the one line of a preview for a developer that begins with a short id."""
-    text = store.brief(**{"role": "developer", "budget": 20_000, "preview": True, **given}).text
+    text = store.brief(**{"role": "developer", "budget": 20_000, "dry_run": True, **given}).text
     (found,) = (line for line in text.splitlines() if line.startswith(f"{ref} "))
     return found
 
@@ -114,7 +114,7 @@ class TestPackages:
         clock.advance(30 * DAY)
         assert "high" in line(store, "p1")
         clock.advance(1)
-        priorities = {item.ref: item.priority for item in store.brief("developer", budget=20_000, preview=True).items}
+        priorities = {item.ref: item.priority for item in store.brief("developer", budget=20_000, dry_run=True).items}
         assert (line(store, "p1"), priorities) == (
             "p1 low research: what the spike found",
             {"p1": "low", "p2": "critical"},
@@ -308,7 +308,7 @@ class TestTheRun:
         store.entries.write("discovery", "the kafka topic is called orders", run_id="day", agent="ann")
         assert refs(run_id="night") == refs(run_id="night", query="kafka topic") == ["e1"]
         for query, heading in ((None, "discovery @ann of run day"), ("kafka topic", "discovery")):
-            text = store.brief("developer", run_id="night", query=query, preview=True).text
+            text = store.brief("developer", run_id="night", query=query, dry_run=True).text
             assert f"\n{heading}\n" in text
 
     @pytest.mark.parametrize("run", [None, "night", "day"])
@@ -362,7 +362,7 @@ class TestTheRun:
             clock.advance(1)
             content = {"iteration": iteration, "attempted": [tried]}
             store.entries.write("scratchpad", content, loop_id="L", task_id="T1", agent=agent)
-        text = store.brief("developer", loop_id="L", task_id="T1", preview=True).text
+        text = store.brief("developer", loop_id="L", task_id="T1", dry_run=True).text
         assert [part for part in text.splitlines() if part[0] == "e"] == [
             "e3 iteration 1 @ben: tried: c",
             "e4 iteration 3 @ann: tried: Alpha; tried before: bravo",
@@ -415,7 +415,7 @@ class TestWithoutAChoiceOfRun:
 
     def test_a_preview_makes_no_run(self, store: Satchel) -> None:
         store.constraints.add("never log a token")
-        assert store.brief("developer", preview=True).items
+        assert store.brief("developer", dry_run=True).items
         assert [run.run_id for run in store.runs.list()] == ["night"]
 
     def test_what_was_delivered_in_main_is_not_what_was_in_another_run(self, store: Satchel) -> None:
@@ -457,7 +457,7 @@ def test_other_projects_never_show(open_in: Callable[..., Satchel], project: Pat
     other.messages.send("kafka is down", to="ben", priority="critical")
     other.patterns.report("TypeError", "kafka", solution="use kafka")
     other.strategies.save("kafka", "use kafka early")
-    briefing = other.brief("developer", agent="ben", budget=20_000, task_id="T1", loop_id="L", preview=True)
+    briefing = other.brief("developer", agent="ben", budget=20_000, task_id="T1", loop_id="L", dry_run=True)
     assert len(briefing.items) == 9
     store.messages.send("hello", to="ann", agent="ben")
     for query in (None, "kafka"):

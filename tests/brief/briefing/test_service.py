@@ -131,7 +131,7 @@ class TestWhatIsAnswered:
         self, open_in: Callable[..., Satchel], ruled: Satchel
     ) -> None:
         small = open_in(ruled.place.file.parent.parent, settings={"brief.budget": 9})
-        briefing = small.brief(preview=True)
+        briefing = small.brief(dry_run=True)
         assert (briefing.budget, briefing.tokens <= 9, len(briefing.items) < 2) == (9, True, True)
 
     def test_counts_as_the_model_does_whose_tokens_are_smaller(
@@ -140,7 +140,7 @@ class TestWhatIsAnswered:
         for _ in range(12):
             ruled.entries.write("discovery", LONG)
         wordy = open_in(ruled.place.file.parent.parent, settings={"brief.token_factor": 2.5})
-        briefing = wordy.brief(budget=300, preview=True)
+        briefing = wordy.brief(budget=300, dry_run=True)
         counted = wordy.briefings.counter.count(briefing.text)
         assert (briefing.tokens, briefing.tokens <= 300) == (math.ceil(counted * 2.5), True)
 
@@ -164,12 +164,12 @@ class TestWhatIsAnswered:
             others = {f"brief.share_{section}": 0 for section in SECTIONS}
             settings = {**others, "brief.share_rules": 100 - weight, "brief.share_entries": weight}
             chosen = open_in(ruled.place.file.parent.parent, settings=settings)
-            briefing = chosen.brief(budget=400, preview=True, run_id="night")
+            briefing = chosen.brief(budget=400, dry_run=True, run_id="night")
             shown[weight] = Counter(item.section for item in briefing.items).most_common(1)[0][0]
         assert shown == {0: "rules", 100: "entries"}
 
     def test_is_the_same_for_the_same_question(self, open_in: Callable[..., Satchel], ruled: Satchel) -> None:
-        asked: dict[str, Any] = {"role": "developer", "query": "where is auth", "preview": True, "budget": 90}
+        asked: dict[str, Any] = {"role": "developer", "query": "where is auth", "dry_run": True, "budget": 90}
         other = open_in(ruled.place.file.parent.parent)
         assert ruled.brief(**asked) == ruled.brief(**asked) == other.brief(**asked)
 
@@ -249,7 +249,7 @@ class TestWhatIsDelivered:
         assert again.left_out == ()
 
     def test_a_preview_is_no_delivery(self, ruled: Satchel) -> None:
-        assert not ruled.brief(preview=True, agent="new").is_recorded
+        assert not ruled.brief(dry_run=True, agent="new").is_recorded
         assert ruled.agents.list() == ()
         assert refs(ruled.brief()) == EVERYTHING
 

@@ -102,7 +102,7 @@ def test_nothing_crosses_agents_but_in_a_shared_loop_and_task(history: list[Step
         last = max([place for place, one in enumerate(mine) if one[2].what == 6], default=-1)
         counted = mine[last + 1 :]
         briefing = satchel.brief(
-            task_id=asking.task, loop_id=asking.loop, agent=asking.agent, budget=20_000, preview=True
+            task_id=asking.task, loop_id=asking.loop, agent=asking.agent, budget=20_000, dry_run=True
         )
         shown = [item for item in briefing.items if item.section == "attempts"]
         # of each author the newest stands for the others; where the loop has succeeded, the last says so

@@ -34,13 +34,13 @@ def succeed(satchel: Satchel, agent: str, *, task: str | None = None, loop: str 
 
 def test_another_agents_loop_of_the_same_name_does_not_make_an_agent_stuck(satchel: Satchel) -> None:
     fail(satchel, "ann", loop="L")
-    assert [satchel.brief(loop_id="L", agent=agent, preview=True).is_stuck for agent in ("ann", "ben")] == [True, False]
-    assert "clear every cache" not in satchel.brief(loop_id="L", agent="ben", preview=True).text
+    assert [satchel.brief(loop_id="L", agent=agent, dry_run=True).is_stuck for agent in ("ann", "ben")] == [True, False]
+    assert "clear every cache" not in satchel.brief(loop_id="L", agent="ben", dry_run=True).text
 
 
 def test_in_a_shared_loop_and_task_both_are_stuck_and_the_other_is_named(satchel: Satchel) -> None:
     fail(satchel, "ann", task="T", loop="L")
-    briefing = satchel.brief(task_id="T", loop_id="L", agent="ben", preview=True)
+    briefing = satchel.brief(task_id="T", loop_id="L", agent="ben", dry_run=True)
     assert briefing.is_stuck
     assert "STUCK: 3 iterations (with ann) without progress" in briefing.text
     assert "e3 iteration 3, tests failing @ann: tried: retry with backoff; tried before: " in briefing.text
@@ -57,7 +57,7 @@ def test_another_agents_success_is_no_fix_of_a_strangers_error(satchel: Satchel)
 @pytest.mark.parametrize("task", [None, "T"])
 def test_a_scratchpad_without_a_loop_id_still_warns(satchel: Satchel, task: str | None) -> None:
     fail(satchel, "ann", task=task)
-    assert [satchel.brief(task_id=task, agent=name, preview=True).is_stuck for name in ("ann", "ben")] == [True, False]
+    assert [satchel.brief(task_id=task, agent=name, dry_run=True).is_stuck for name in ("ann", "ben")] == [True, False]
 
 
 def test_report_error_with_a_task_but_no_loop_is_accepted_and_learned_from(satchel: Satchel) -> None:
@@ -73,4 +73,4 @@ def test_a_loop_is_within_one_run(satchel: Satchel) -> None:
     fail(satchel, "ann", task="T", loop="L")
     assert succeed(satchel, "ann", task="T", loop="L") == ()
     assert solutions(satchel) == []
-    assert not satchel.brief(task_id="T", loop_id="L", run_id="night", agent="ann", preview=True).is_stuck
+    assert not satchel.brief(task_id="T", loop_id="L", run_id="night", agent="ann", dry_run=True).is_stuck

@@ -49,20 +49,20 @@ def test_every_option_has_a_test() -> None:
 @pytest.mark.usefixtures("briefed")
 def test_the_query_may_be_several_words(cli: Cli) -> None:
     for words, expected in (((), ["e1", "e2"]), (("zebras", "cross"), ["e2", "e1"])):
-        items = shown(asked(cli, BRIEF, *AGAIN, "--preview", *words))
+        items = shown(asked(cli, BRIEF, *AGAIN, "--dry-run", *words))
         assert [one for one in items if one != "p1"] == expected
 
 
 @pytest.mark.usefixtures("briefed")
 @pytest.mark.parametrize("place", PLACES, ids=["project", "db"])
 def test_a_briefing_is_of_the_place_that_is_named(cli: Cli, place: tuple[str, ...]) -> None:
-    assert shown(asked(cli, BRIEF, *AGAIN, "--preview")) != []
-    assert shown(asked(cli, BRIEF, *AGAIN, "--preview", *place)) == []
+    assert shown(asked(cli, BRIEF, *AGAIN, "--dry-run")) != []
+    assert shown(asked(cli, BRIEF, *AGAIN, "--dry-run", *place)) == []
 
 
 @pytest.mark.usefixtures("briefed")
 def test_standard_output_is_the_briefing_alone(cli: Cli) -> None:
-    told = asked(cli, BRIEF, "--preview")
+    told = asked(cli, BRIEF, "--dry-run")
     assert cli("brief") == (0, f"{told['text']}\n", "")
 
 
@@ -80,12 +80,12 @@ def test_a_person_gets_everything_again(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("briefed")
 def test_a_preview_records_nothing(cli: Cli) -> None:
-    assert cli("brief", "--preview") == cli("brief", "--preview")
+    assert cli("brief", "--dry-run") == cli("brief", "--dry-run")
     assert shown(asked(cli, BRIEF)) == ["e1", "e2", "p1"]
 
 
 def test_a_preview_in_a_project_without_a_store_makes_none(cli: Cli, folder: Path) -> None:
-    status, out, _ = cli("brief", "--preview")
+    status, out, _ = cli("brief", "--dry-run")
     assert (status, "nothing was written for this project yet" in out) == (0, True)
     assert not (folder / ".satchel").exists()
 
@@ -130,7 +130,7 @@ class Screen(io.StringIO):
     ("options", "told"),
     [
         (("--agent", "tester"), "of 4,000 tokens, left out: nothing\n"),
-        (("--preview",), "of 4,000 tokens, left out: nothing, not recorded as delivered\n"),
+        (("--dry-run",), "of 4,000 tokens, left out: nothing, not recorded as delivered\n"),
         (("--budget", "50", "--window-used", "0.95"), "left out: 1 package, 2 entries, not recorded as delivered\n"),
     ],
 )
@@ -141,7 +141,7 @@ def test_on_a_terminal_a_person_sees_what_it_costs(
     options: tuple[str, ...],
     told: str,
 ) -> None:
-    tokens = asked(cli, BRIEF, "--preview", *options)["tokens"]
+    tokens = asked(cli, BRIEF, "--dry-run", *options)["tokens"]
     monkeypatch.setattr(sys, "stdout", Screen())
     assert run(["brief", *options]) == 0
     err = capsys.readouterr().err

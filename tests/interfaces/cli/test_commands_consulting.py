@@ -95,7 +95,7 @@ OPTIONS: list[tuple[tuple[str, ...], str, tuple[str, ...], Look, object]] = [
 
 ALONE = {
     *(("consult", name) for name in ("MODEL", "QUESTION", "--run", "--agent")),
-    ("conversations", "--preview"),
+    ("conversations", "--dry-run"),
 }
 """Those with a test of their own."""
 
@@ -190,7 +190,9 @@ def test_the_agent_keeps_the_answer(cli: Cli) -> None:
 def test_who_asks_learns_of_critical_messages(cli: Cli) -> None:
     cli("message", "send", "stop", "--to", "ann", "--priority", "critical", "--agent", "ben")
     assert cli(*CONSULT)[2].count("notice") == 0
-    assert cli(*CONSULT, "--agent", "ann")[2].endswith("notice: 1 unread critical message waits for ann\n")
+    assert cli(*CONSULT, "--agent", "ann")[2].endswith(
+        "notice: 1 unread message for ann from ben, 1 critical: satchel message list\n"
+    )
 
 
 def test_an_answer_is_printed_as_it_arrives(cli: Cli, provider: Parrot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,5 +381,5 @@ def test_a_reset_for_machines_only_previews(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("known_things")
 def test_a_preview_of_a_reset_forgets_nothing(cli: Cli) -> None:
-    assert asked(cli, ("conversations", "--reset", "other", "--yes", "--preview"))["done"] is False
+    assert asked(cli, ("conversations", "--reset", "other", "--yes", "--dry-run"))["done"] is False
     assert asked(cli, ("conversations",))["total"] == 3

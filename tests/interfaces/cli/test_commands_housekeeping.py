@@ -77,7 +77,7 @@ def test_stats_give_every_count_as_json(cli: Cli) -> None:
     ],
 )
 def test_forget_shows_what_it_would_remove(cli: Cli, ref: str, shown: str) -> None:
-    status, out, _ = cli("forget", ref, "--preview")
+    status, out, _ = cli("forget", ref, "--dry-run")
     assert status == 0
     assert out.startswith(shown)
     assert out.endswith("not removed\n")

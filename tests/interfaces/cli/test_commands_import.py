@@ -48,7 +48,7 @@ def test_the_second_time_everything_is_here_already(cli: Cli, file: Path) -> Non
 
 
 def test_a_preview_says_what_would_be_taken_and_makes_no_store(cli: Cli, folder: Path, file: Path) -> None:
-    status, out, _ = cli("import", "--from", "sqlew", str(file), "--preview")
+    status, out, _ = cli("import", "--from", "sqlew", str(file), "--dry-run")
     assert status == 0
     assert out.startswith(f"would import from {file}")
     assert "decisions: 2: 2 new" in out
@@ -118,10 +118,10 @@ def test_a_long_list_is_cut_for_people_and_whole_for_machines(cli: Cli, tmp_path
         made.add("context_keys", id=key, key=f"key{key}")
         made.add("decisions", key_id=key, value="x", status=9, ts=now)
     file = str(made.close())
-    _, out, _ = cli("import", "--from", "sqlew", file, "--preview")
+    _, out, _ = cli("import", "--from", "sqlew", file, "--dry-run")
     assert sum(line.startswith("left out:") for line in out.splitlines()) == 20
     assert "... and 5 more; --json lists all" in out.splitlines()
-    assert len(json.loads(cli("import", "--from", "sqlew", file, "--preview", "--json")[1])["troubles"]) == 25
+    assert len(json.loads(cli("import", "--from", "sqlew", file, "--dry-run", "--json")[1])["troubles"]) == 25
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_people_are_told_what_was_taken_of_bazinga(cli: Cli, folder: Path, now: 
 
 def test_machines_are_told_everything_of_bazinga(cli: Cli, folder: Path, now: int) -> None:
     file = bazinga_databases.sample(folder / "b.db", "19", now)
-    status, out, _ = cli("import", "--from", "bazinga", str(file), "--preview", "--json")
+    status, out, _ = cli("import", "--from", "bazinga", str(file), "--dry-run", "--json")
     told = json.loads(out)
     assert (status, told["done"], told["source_project"]) == (0, False, "shop")
     assert [(one["kind"], one["added"]) for one in told["kinds"]] == [

@@ -254,7 +254,10 @@ def test_who_changes_a_priority_learns_of_critical_messages(cli: Cli) -> None:
     cli("message", "send", "stop", "--to", "reviewer", "--priority", "critical", "--agent", "planner")
     command = ("package", "priority", "p1", "low")
     assert "notice" not in cli(*command)[2]
-    assert cli(*command, "--agent", "reviewer")[2] == "notice: 1 unread critical message waits for reviewer\n"
+    assert (
+        cli(*command, "--agent", "reviewer")[2]
+        == "notice: 1 unread message for reviewer from planner, 1 critical: satchel message list\n"
+    )
 
 
 def test_every_command_that_acts_as_somebody_is_tested() -> None:

@@ -48,7 +48,7 @@ def test_what_was_removed_is_counted(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("ledger")
-@pytest.mark.parametrize("options", [("--preview",), ("--preview", "--yes")])
+@pytest.mark.parametrize("options", [("--dry-run",), ("--dry-run", "--yes")])
 def test_a_preview_asks_nothing_and_removes_nothing(cli: Cli, options: tuple[str, ...]) -> None:
     assert cli(*CLEAR, *options) == (
         0,

@@ -26,6 +26,17 @@ FILTERS: list[tuple[tuple[str, ...], str, tuple[str, ...], list[str]]] = [
     (("decisions",), "WORDS", ("zebra",), ["d2"]),
     (("constraint list",), "WORDS", ("zebra",), ["c1"]),
     (INBOX, "WORDS", ("zebra",), ["m1"]),
+    (("message list",), "--agent", ("--agent", "builder"), ["m4", "m2", "m1"]),
+    (INBOX, "--unread", ("--unread",), ["m4", "m1"]),
+    (INBOX, "--type", ("--type", "request"), ["m1"]),
+    (INBOX, "--priority", ("--priority", "high"), ["m1"]),
+    (INBOX, "--from", ("--from", "reviewer"), ["m2"]),
+    (INBOX, "--thread", ("--thread", "m4"), ["m4", "m3", "m1"]),
+    (INBOX, "--since", ("--since", "2999-01-01"), []),
+    (INBOX, "--after-seq", ("--after-seq", "0"), ["m1", "m2", "m4"]),
+    (INBOX, "--order", ("--order", "asc"), ["m1", "m2", "m4"]),
+    (INBOX, "--limit", ("--limit", "1"), ["m4"]),
+    (INBOX, "--offset", ("--offset", "2"), ["m1"]),
     (("file list",), "WORDS", ("zebra",), ["f1"]),
     (("file claims",), "--author", ("--author", "planner"), ["src/a.py"]),
     (("file claims",), "--path", ("--path", "docs/c.md"), ["docs/**"]),
@@ -37,13 +48,16 @@ ALPHA = ("decide", "alpha")
 
 WRITES: list[tuple[tuple[str, ...], str, tuple[str, ...], Mapping[str, object]]] = [
     # command, option, what is given for it, fields of the answer
+    (("message read", "--agent", "builder"), "ID", ("m1",), {"marked": ["m1"], "unread": 1}),
+    (("message read", "--agent", "builder"), "--all", ("--all",), {"marked": ["m1", "m4"], "unread": 0}),
+    (("message read", "m1"), "--agent", ("--agent", "builder"), {"agent": "builder", "marked": ["m1"]}),
     ((*ALPHA, "12"), "--text", ("--text",), {"value": "12"}),
     (ALPHA, "--clear", ("--clear", "tags"), {"tags": None, "scopes": ["s1"], "layer": "business"}),
     (("file release", "--agent", "planner"), "--all", ("--all",), {"released": ["src/a.py"], "not_held": []}),
     (("clear", "--yes"), "--messages-hours", ("--messages-hours", "0"), {"messages": 4, "file_changes": 0}),
     (("clear", "--yes"), "--file-changes-hours", ("--file-changes-hours", "0"), {"messages": 0, "file_changes": 3}),
     (("clear", "--messages-hours", "0"), "--yes", ("--yes",), {"done": True}),
-    (("clear", "--messages-hours", "0", "--yes"), "--preview", ("--preview",), {"done": False}),
+    (("clear", "--messages-hours", "0", "--yes"), "--dry-run", ("--dry-run",), {"done": False}),
 ]
 
 ALONE = {("decisions", "--key"), ("file claim", "--shared")}

@@ -199,7 +199,7 @@ def test_the_notice_stands_behind_the_answer_on_stderr(cli: Cli) -> None:
     ):
         _, out, err = cli(*arguments)
         assert "notice" not in out
-        assert err == "notice: 1 unread critical message waits for builder\n"
+        assert err == "notice: 1 unread message for builder from planner, 1 critical: satchel message list\n"
 
 
 def test_a_recorded_change_says_who_has_claimed_the_file(cli: Cli) -> None:
@@ -215,7 +215,7 @@ def test_a_notice_is_given_where_the_environment_names_the_agent(cli: Cli, monke
     cli("constraint", "add", "x", "--agent", "builder")
     monkeypatch.setenv("SATCHEL_AGENT", "builder")
     for command in ("decisions", "constraint list", "file list"):
-        assert "notice: 1 unread critical message waits for builder" in cli(*command.split())[2]
+        assert "notice: 1 unread message for builder from planner, 1 critical" in cli(*command.split())[2]
 
 
 @pytest.mark.usefixtures("ledger")

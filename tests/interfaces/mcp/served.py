@@ -86,7 +86,7 @@ def _tool(tool_name: str, handler: Callable[..., str], /, **properties: Mapping[
         "additionalProperties": False,
     }
     description = f"Test tool {tool_name}."
-    return Tool(tool_name, "test", description, parameters, handler, read_only=tool_name != "hold")
+    return Tool(tool_name, "test", tool_name.title(), description, parameters, handler, read_only=tool_name != "hold")
 
 
 def _state(values: Mapping[str, str]) -> str:

@@ -61,7 +61,7 @@ def test_a_prompt_is_filled_with_what_was_given() -> None:
     ("given", "told"),
     [
         ({}, "brief prompt argument 'role' is missing"),
-        ({"role": 1}, "role must be text, not 1"),
+        ({"role": True}, "role must be text, not True"),
         ({"role": "qa", "tsak": "T1"}, "Did you mean 'task'"),
     ],
 )

@@ -23,7 +23,7 @@ def echo(_call: Call[None], /, text: str = "") -> str:
 
 
 PARAMETERS = {"type": "object", "properties": {"text": {"type": "string"}}, "additionalProperties": False}
-ECHO = Tool("echo", "test", "DuplicateDelivery.", PARAMETERS, echo, read_only=True)
+ECHO = Tool("echo", "test", "Echo", "DuplicateDelivery.", PARAMETERS, echo, read_only=True)
 
 
 def missing(_values: Mapping[str, str] | None = None) -> str:

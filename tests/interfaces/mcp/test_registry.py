@@ -22,6 +22,7 @@ def double(call: Call[int], /, n: int = 1) -> str:
 
 def tool(name: str, toolset: str = "find", **changes: Any) -> Tool[int]:
     fields: dict[str, Any] = {
+        "title": name.title(),
         "description": f"Does {name}.",
         "parameters": PARAMETERS,
         "handler": double,
@@ -52,83 +53,79 @@ def test_a_read_only_registry_has_only_tools_that_read() -> None:
     assert list(Registry(TOOLS, read_only=True).tools) == ["search", "read"]
 
 
+def hints(read_only: bool = False, destructive: bool = False, idempotent: bool = False) -> dict[str, bool]:
+    return {
+        "readOnlyHint": read_only,
+        "destructiveHint": destructive,
+        "idempotentHint": idempotent,
+        "openWorldHint": False,
+    }
+
+
 def test_a_listing_shows_what_a_host_needs_and_nothing_more() -> None:
     shown = {"type": "object", "properties": {"n": {"type": "integer"}}}
     assert Registry(TOOLS, ["context"]).listing() == [
         {
             "name": "write",
+            "title": "Write",
             "description": "Does write.",
             "inputSchema": shown,
-            "annotations": {"destructiveHint": False},
+            "annotations": {"title": "Write", **hints()},
         },
         {
             "name": "read",
+            "title": "Read",
             "description": "Does read.",
             "inputSchema": shown,
-            "annotations": {"readOnlyHint": True},
+            "annotations": {"title": "Read", **hints(read_only=True)},
         },
     ]
 
 
 def test_a_destructive_tool_says_so() -> None:
     (listed,) = Registry(TOOLS, ["admin"]).listing()
-    assert listed["annotations"] == {"destructiveHint": True}
+    assert listed["annotations"] == {"title": "Clear", **hints(destructive=True)}
 
 
-def listed(*schemas: dict[str, Any], name: str = "p") -> list[dict[str, Any] | None]:
-    """Return how a parameter of one name is shown in tools that declare it so, None where it is not."""
-    tools = [
-        tool(f"t{n}", parameters={"type": "object", "properties": {name: schema}, "additionalProperties": False})
-        for n, schema in enumerate(schemas)
-    ]
-    return [one["inputSchema"]["properties"].get(name) for one in Registry(tools).listing()]
+def listed_parameters(*names: str, **changes: Any) -> dict[str, Any]:
+    """Return the parameters that a tool with these is listed with."""
+    described = {"type": "string", "description": "A way.", "enum": ["a", "b"]}
+    parameters = {"type": "object", "properties": dict.fromkeys(names, described), "additionalProperties": False}
+    (listed,) = Registry([tool("one", parameters=parameters, **changes)]).listing()
+    shown: dict[str, Any] = listed["inputSchema"]["properties"]
+    return shown
 
 
-SAID = {"type": "string", "description": "A way.", "enum": ["a", "b"]}
+def test_a_parameter_that_is_taken_need_not_be_listed() -> None:
+    assert list(listed_parameters("n", "m", unlisted=frozenset({"m"}))) == ["n"]
 
 
-def test_what_tools_say_alike_of_a_parameter_is_said_once() -> None:
-    again = {"type": "string", "enum": ["a", "b"]}
-    assert listed(SAID, SAID, SAID) == [SAID, again, again]
+def test_each_tool_is_listed_as_if_it_were_the_only_one() -> None:
+    parameters = {"type": "object", "properties": {"n": {"type": "string", "description": "A way."}}}
+    tools = [tool(name, parameters={**parameters, "additionalProperties": False}) for name in ("one", "two")]
+    one, two = Registry(tools).listing()
+    assert one["inputSchema"] == two["inputSchema"] == parameters
 
 
-def test_a_format_that_a_tool_showed_is_not_shown_again() -> None:
-    assert listed(SAID, SAID, SAID, name="format") == [SAID, None, None]
+def test_of_a_union_the_first_type_is_listed_and_every_one_taken() -> None:
+    parameters = {
+        "type": "object",
+        "properties": {"n": {"type": ["integer", "null"], "minimum": 0}},
+        "additionalProperties": False,
+    }
+    subject = tool("one", parameters=parameters, handler=lambda _call, /, n: f"{n}")
+    assert Registry([subject]).listing()[0]["inputSchema"]["properties"] == {"n": {"type": "integer", "minimum": 0}}
+    assert run(subject, {"n": None}) == ("None", False)
 
 
-def test_another_format_is_shown() -> None:
-    other = {**SAID, "enum": ["c"]}
-    assert listed(SAID, other, name="format") == [SAID, {"type": "string", "enum": ["c"]}]
-
-
-def test_what_a_tool_says_otherwise_of_a_parameter_is_said() -> None:
-    other = {**SAID, "enum": ["c"]}
-    assert listed(SAID, other, SAID) == [
-        SAID,
-        {"type": "string", "enum": ["c"]},
-        {"type": "string", "enum": ["a", "b"]},
-    ]
-
-
-def test_what_a_tool_says_after_one_that_said_nothing_is_said() -> None:
-    assert listed(SAID, {"type": "string"}, SAID) == [SAID, {"type": "string"}, SAID]
-
-
-def test_what_tools_say_alike_of_a_lists_items_is_said_once() -> None:
-    lists = {"type": "array", "items": SAID}
-    assert listed(lists, lists) == [lists, {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}]
-
-
-def test_types_and_bounds_are_always_shown() -> None:
-    bounded = {"type": ["integer", "null"], "minimum": 0, "maximum": 5}
-    assert listed(bounded, bounded) == [bounded, bounded]
-
-
-def test_what_is_not_shown_again_is_checked_again() -> None:
-    parameters = {"type": "object", "properties": {"n": SAID}, "additionalProperties": False}
-    registry = Registry([tool("one", parameters=parameters), tool("two", parameters=parameters)])
-    outcome = registry.run(registry.tool("two"), {"n": "c"}, Call(2))
-    assert outcome.text.startswith("error [invalid_input]: unknown n 'c'")
+def test_a_host_that_shows_names_alone_is_told_how_a_tool_is_found() -> None:
+    (found,) = Registry([tool("one", found_by="remember notes")]).listing()
+    (shown,) = Registry([tool("one", always_shown=True)]).listing()
+    assert (found["_meta"], shown["_meta"]) == (
+        {"anthropic/searchHint": "remember notes"},
+        {"anthropic/alwaysLoad": True},
+    )
+    assert "_meta" not in Registry([tool("one")]).listing()[0]
 
 
 def test_a_wire_name_may_be_a_word_of_the_language() -> None:
@@ -168,6 +165,14 @@ def test_a_registry_without_a_toolset_is_refused() -> None:
 def test_an_unknown_tool_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(InvalidInput, match=r"unknown tool .serch.\. Did you mean .search."):
         Registry(TOOLS).tool("serch")
+
+
+def test_an_unknown_tool_is_refused_with_the_one_that_its_words_find() -> None:
+    tools = [tool("write_context", found_by="remember notes"), tool("read_context", found_by="recall notes")]
+    with pytest.raises(InvalidInput, match=r"Did you mean .write_context."):
+        Registry(tools).tool("remember")
+    with pytest.raises(InvalidInput, match=r"unknown tool .notes.\. Valid"):
+        Registry(tools).tool("notes")
 
 
 def test_a_tool_of_another_toolset_is_refused_with_its_name() -> None:

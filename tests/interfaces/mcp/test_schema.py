@@ -49,6 +49,9 @@ def problem(schema: Schema, arguments: dict[str, object]) -> str:
         (TEXT, "", ""),
         (TEXT, '["stays text"]', '["stays text"]'),
         (TEXT, "\ud800", "\ud800"),
+        (TEXT, 3, "3"),
+        (TEXT, 2.5, "2.5"),
+        (TEXT, ["x"], "x"),
         (TEXT, None, "not given"),
         (WHOLE, 3, 3),
         (WHOLE, 0, 0),
@@ -60,7 +63,13 @@ def problem(schema: Schema, arguments: dict[str, object]) -> str:
         ({"type": "integer"}, 10**400, 10**400),
         ({"type": "number"}, 3, 3),
         ({"type": "number"}, 2.5, 2.5),
+        ({"type": "number"}, " 2.5", 2.5),
         ({"type": "boolean"}, False, False),
+        ({"type": "boolean"}, "True", True),
+        (LIST, 3, ["3"]),
+        (LIST, ["a", 1], ["a", "1"]),
+        ({"type": "array", "items": {"type": "object"}}, {"a": 1}, [{"a": 1}]),
+        (KIND, " ERROR", "error"),
         ({"type": ["boolean", "integer"], "minimum": 2}, True, True),
         (LIST, ["a", "b"], ["a", "b"]),
         (LIST, [], []),
@@ -90,7 +99,6 @@ def test_a_value_is_taken_in_its_declared_type(schema: Schema, given: object, ex
 @pytest.mark.parametrize(
     ("schema", "given", "wanted"),
     [
-        (TEXT, 3, "value must be text, not 3"),
         (TEXT, True, "value must be text, not True"),
         (WHOLE, 2.5, "value must be a whole number, not 2.5"),
         (WHOLE, True, "value must be a whole number, not True"),
@@ -105,9 +113,12 @@ def test_a_value_is_taken_in_its_declared_type(schema: Schema, given: object, ex
         ({"type": "integer", "minimum": 1}, 0, "value is 0. It must be at least 1"),
         ({"type": "number", "maximum": 1}, 1.5, "value is 1.5. It must be at most 1"),
         ({"type": "number"}, NAN, "value must be a number, not nan"),
-        ({"type": "number"}, "2.5", "value must be a number, not '2.5'"),
         ({"type": "boolean"}, 1, "value must be true or false, not 1"),
-        ({"type": "boolean"}, "true", "value must be true or false, not 'true'"),
+        (TEXT, ["a", "b"], "value must be text, not ['a', 'b']"),
+        (TEXT, NAN, "value must be text, not nan"),
+        ({"type": "number"}, "2,5", "value must be a number, not '2,5'"),
+        ({"type": "boolean"}, "yes", "value must be true or false, not 'yes'"),
+        (LIST, {"a": 1}, "value must be a list, not {'a': 1}"),
         (LIST, "a, b", "value must be a list, not 'a, b'"),
         (LIST, '{"a": 1}', "value must be a list, not '{\"a\": 1}'"),
         (LIST, "a b", "value must be a list, not 'a b'"),
@@ -121,7 +132,6 @@ def test_a_value_is_taken_in_its_declared_type(schema: Schema, given: object, ex
         ({"type": "array", "items": {"type": "object"}}, "a", "value must be a list, not 'a'"),
         (LIST, "[half", "value must be a list, not '[half'"),
         (LIST, "[" * 100_000, "value must be a list, not '[[["),
-        (LIST, ["a", 1], "value[1] must be text, not 1"),
         (LIST, ["a", None], "value[1] must be text, not None"),
         (POINT, {"x": 1, "z": 2}, "unknown field of value 'z'"),
         (POINT, {"y": 2}, "field of value 'value.x' is missing"),
@@ -141,7 +151,7 @@ def test_an_unknown_argument_is_refused_with_the_nearest_name_and_the_list() -> 
     assert told == "unknown search argument 'querry'. Did you mean 'query'? Valid: query, limit"
 
 
-def test_an_argument_to_a_tool_without_any_is_refused() -> None:
+def test_an_argument_to_a_tool_without_any_is_problem() -> None:
     assert problem(parameters(), {"x": 1}) == "unknown search argument 'x'. It takes none"
 
 
@@ -176,10 +186,40 @@ def test_a_huge_unknown_name_is_repeated_only_in_part() -> None:
         {"type": "object", "properties": {"x": {"format": "date"}}, "additionalProperties": False},
     ],
 )
-def test_a_schema_that_says_more_than_is_checked_is_refused(schema: Schema) -> None:
+def test_a_schema_that_says_more_than_is_checked_is_problem(schema: Schema) -> None:
     with pytest.raises(ValueError, match=r"schema|additionalProperties|required"):
         check_schema(schema)
 
 
 def test_notes_to_the_reader_are_allowed_in_a_schema() -> None:
     check_schema({"type": "string", "description": "A name.", "default": "x"})
+
+
+@pytest.mark.parametrize(
+    ("declared", "given", "meant"),
+    [
+        (("content", "file"), "text", "content"),
+        (("query", "limit"), "top_k", "limit"),
+        (("paths", "minutes"), "files", "paths"),
+        (("paths", "minutes"), "File-Path", "paths"),
+        (("ids",), "ref", "ids"),
+        (("error_type", "message"), "stacktrace", None),
+    ],
+)
+def test_a_name_of_the_field_is_answered_with_the_one_that_is_taken(
+    declared: tuple[str, ...], given: str, meant: str | None
+) -> None:
+    schema = {"type": "object", "properties": dict.fromkeys(declared, TEXT), "additionalProperties": False}
+    told = problem(schema, {given: "x"})
+    assert ("Did you mean" in told) == (meant is not None)
+    assert meant is None or f"Did you mean {meant!r}?" in told
+
+
+def test_a_name_that_could_mean_two_is_answered_with_neither() -> None:
+    schema = {"type": "object", "properties": {"path": TEXT, "paths": LIST}, "additionalProperties": False}
+    assert "Did you mean" not in problem(schema, {"filename": "x"})
+
+
+def test_a_name_that_was_given_is_not_meant_by_another() -> None:
+    schema = {"type": "object", "properties": {"content": TEXT, "file": TEXT}, "additionalProperties": False}
+    assert "Did you mean" not in problem(schema, {"content": "x", "text": "y"})

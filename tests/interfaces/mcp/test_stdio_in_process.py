@@ -24,7 +24,7 @@ def echo(_call: Call[None], /, text: str = "") -> str:
 
 
 PARAMETERS = {"type": "object", "properties": {"text": {"type": "string"}}, "additionalProperties": False}
-ECHO = Tool("echo", "test", "DuplicateDelivery.", PARAMETERS, echo, read_only=True)
+ECHO = Tool("echo", "test", "Echo", "DuplicateDelivery.", PARAMETERS, echo, read_only=True)
 SERVER = Server("hostile", "1", None, Registry([ECHO]))
 
 any_text = st.text(st.characters(), max_size=8)
@@ -104,7 +104,8 @@ def test_a_call_says_nothing_after_its_answer() -> None:
         return "kept"
 
     parameters = {"type": "object", "properties": {}, "additionalProperties": False}
-    server = Server("kept", "1", None, Registry([Tool("keep", "test", "Keep.", parameters, keep, read_only=True)]))
+    tool = Tool("keep", "test", "Keep", "Keep.", parameters, keep, read_only=True)
+    server = Server("kept", "1", None, Registry([tool]))
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},

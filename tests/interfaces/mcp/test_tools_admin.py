@@ -145,7 +145,7 @@ def test_what_is_confirmed_is_removed(world: Callable[[], Asker]) -> None:
         ({"conversations_days": 3_651}, "conversations_days 3651 is out of range"),
         ({"messages_hours": "two"}, "messages_hours must be a whole number"),
         ({"confirm": "yes"}, "confirm must be true or false"),
-        ({"preview": False}, "unknown clear_old_data argument 'preview'"),
+        ({"dry_run": False}, "unknown clear_old_data argument 'dry_run'"),
     ],
 )
 def test_a_faulty_call_is_refused(world: Callable[[], Asker], arguments: dict[str, Any], told: str) -> None:

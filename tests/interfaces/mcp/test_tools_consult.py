@@ -20,7 +20,7 @@ from tool_asking import Asker, Case, check_case, check_format, field, named, unt
 
 MODEL = "compatible:tiny"
 ASK: dict[str, Any] = {"assistant": MODEL, "instructions": "Why?"}
-NOTICE = "notice: 1 unread critical message waits for ann"
+NOTICE = "notice: 1 unread message for ann from ben, 1 critical: get_messages"
 
 
 def functions(count: int) -> str:
@@ -331,10 +331,10 @@ def test_a_list_says_who_can_be_asked_and_what_is_missing(desk: Callable[..., As
 
 def test_a_reset_is_previewed_and_then_done(world: Callable[[], Asker]) -> None:
     ask = world()
-    preview = "other with compatible:tiny: 1 turn, 3 files"
-    assert ask.text("reset_conversation", conversation="other") == f"nothing was forgotten; would forget {preview}"
+    dry_run = "other with compatible:tiny: 1 turn, 3 files"
+    assert ask.text("reset_conversation", conversation="other") == f"nothing was forgotten; would forget {dry_run}"
     assert ask.fields("list_conversations")["total"] == 3
-    assert ask.text("reset_conversation", conversation="other", confirm=True) == f"forgot {preview}"
+    assert ask.text("reset_conversation", conversation="other", confirm=True) == f"forgot {dry_run}"
     assert sessions(ask.fields("list_conversations")) == [f"review {MODEL}", "review openai:gpt-6"]
 
 

@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 
 from satchel import open_satchel
-from satchel.base.tokens import token_counter
 from satchel.client import Satchel
 from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.guidance import INSTRUCTIONS
 from satchel.interfaces.mcp.registry import Outcome, Registry
 from satchel.interfaces.mcp.tools import ALL_TOOLS
 from satchel.keep.entries import ENTRY_TYPES
@@ -231,10 +229,3 @@ def test_an_unknown_format_names_the_valid_ones(ask: Ask, tool: str) -> None:
 def test_a_read_writes_nothing(ask: Ask, opened: Satchel) -> None:
     ask("read_context", author="nobody")
     assert not opened.place.file.exists()
-
-
-def test_the_default_tools_cost_less_than_their_share(opened: Satchel) -> None:
-    counter = token_counter()
-    listed = json.dumps(Registry(ALL_TOOLS, ("context",)).listing(), separators=(",", ":"))
-    assert counter.count(listed, "json") < 640
-    assert counter.count(INSTRUCTIONS) < 200

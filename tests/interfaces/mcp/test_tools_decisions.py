@@ -192,11 +192,21 @@ def test_null_where_nothing_can_be_cleared_is_as_left_out(empty: Asker) -> None:
     assert FULL.items() <= empty.fields("get_decision", key="session_ttl")["decision"].items()
 
 
-@pytest.mark.parametrize(("value", "type_"), [(300, int), (0.5, float), ("300", str), ("[1]", str)])
-def test_numbers_stay_numbers_and_text_stays_text(empty: Asker, value: object, type_: type) -> None:
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [(300, 300), (0.5, 0.5), ("300", 300), ("-0.5", -0.5), ("3.10", "3.10"), ("007", "007"), ("[1]", "[1]")],
+)
+def test_a_value_is_a_number_where_it_is_written_as_one(empty: Asker, value: object, kept: object) -> None:
     empty.text("set_decision", key="k", value=value)
     read = empty.fields("get_decision", key="k")["decision"]["value"]
-    assert (read, type(read)) == (value, type_)
+    assert (read, type(read)) == (kept, type(kept))
+
+
+@pytest.mark.parametrize(("name", "empty_one"), [("layer", ""), ("rationale", ""), ("tags", []), ("scopes", [])])
+def test_what_is_empty_clears(empty: Asker, name: str, empty_one: object) -> None:
+    empty.text("set_decision", **FULL)
+    empty.text("set_decision", key=FULL["key"], **{name: empty_one})
+    assert name not in empty.fields("get_decision", key=FULL["key"])["decision"]
 
 
 @pytest.mark.parametrize("tags", [["api", "security"], '["api", "security"]'])

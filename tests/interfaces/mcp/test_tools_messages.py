@@ -46,9 +46,6 @@ CASES = [
     got("order", "asc", "m1", "m2", "m4", "m5"),
     got("limit", 1, "m5"),
     got("offset", 3, "m1"),
-    Case("mark_read", "ids", {"ids": ["m4"], "agent": "ben"}, fields("marked", "unread"), (["m4"], 2)),
-    Case("mark_read", "all", {"all": True, "agent": "ben"}, fields("marked", "unread"), (["m1", "m4", "m5"], 0)),
-    Case("mark_read", "agent", {"ids": ["m3"], "agent": "ann"}, field("marked"), ["m3"]),
     Case("get_team", "all", {"all": True}, fields("total", "earlier"), (1, 0)),
 ]
 
@@ -72,7 +69,7 @@ def world(new_asker: Callable[[], Asker], clock: ManualClock) -> Callable[[], As
         for message in messages:
             ask.text("send_message", **message)
             clock.advance(MINUTE)
-        ask.text("mark_read", ids=["m2"], agent="ben")
+        ask.satchel.messages.mark_read(["m2"], agent="ben")
         with ask.satchel.workplace.engine.write() as transaction:
             yesterday = clock.now - 24 * 60 * MINUTE
             session = {"uid": b"1", "project_id": 1, "seen_at": yesterday, "ended_at": yesterday}
@@ -91,12 +88,8 @@ def test_no_parameter_is_left_out_of_the_table() -> None:
     assert untested("messages", CASES) == set()
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [("get_messages", {"agent": "ben"}), ("mark_read", {"ids": ["m2"], "agent": "ben"})],
-)
-def test_the_format_is_chosen(world: Callable[[], Asker], tool: str, arguments: dict[str, Any]) -> None:
-    check_format(world(), tool, arguments)
+def test_the_format_is_chosen(world: Callable[[], Asker]) -> None:
+    check_format(world(), "get_messages", {"agent": "ben", "thread": "m3"})
 
 
 def test_the_format_of_what_was_sent_is_chosen(empty: Asker) -> None:
@@ -110,6 +103,25 @@ def test_every_field_comes_back(empty: Asker) -> None:
     (read,) = empty.fields("get_messages", agent="ben")["messages"]
     assert (FULL | {"from": "ann", "id": "m1", "thread": "m1"}).items() <= read.items()
     assert {name: value for name, value in kept.items() if name != "notes"} == read
+
+
+def test_what_is_shown_is_read_from_then_on(empty: Asker) -> None:
+    empty.text("send_message", **FULL, agent="ann")
+    empty.text("send_message", message="another", to="ben", agent="ann")
+    assert empty.fields("get_messages", agent="ben", limit=1)["unread"] == 1
+    assert ids("messages")(empty.fields("get_messages", agent="ben", unread=True)) == ["m1"]
+    assert ids("messages")(empty.fields("get_messages", agent="ben", unread=True)) == []
+    assert empty.fields("get_messages", agent="ben")["messages"][0]["read_at"]
+
+
+def test_a_total_alone_reads_nothing(empty: Asker) -> None:
+    empty.text("send_message", **FULL, agent="ann")
+    assert empty.fields("get_messages", agent="ben", limit=0)["unread"] == 1
+
+
+def test_the_people_s_list_reads_nothing(world: Callable[[], Asker]) -> None:
+    inbox = world().satchel.messages.inbox
+    assert [inbox(agent="ben").unread for _ in range(2)] == [3, 3]
 
 
 def test_the_fields_of_a_reply_come_back(world: Callable[[], Asker]) -> None:
@@ -140,41 +152,14 @@ def test_two_agents_over_one_connection_have_two_inboxes(empty: Asker) -> None:
     empty.text("send_message", message="to ann", to="ann", agent="ben")
     assert ids("messages")(empty.fields("get_messages", agent="ann")) == ["m3"]
     assert ids("messages")(empty.fields("get_messages", agent="ben")) == ["m2", "m1"]
-    empty.text("mark_read", all=True, agent="ben")
-    inboxes = [empty.fields("get_messages", agent=agent)["unread"] for agent in ("ann", "ben", "cat")]
-    assert inboxes == [1, 0, 1]
+    inboxes = [empty.satchel.messages.inbox(agent=agent).unread for agent in ("ann", "ben", "cat")]
+    assert inboxes == [0, 0, 1]
 
 
 def test_the_default_agent_has_an_inbox(new_asker: Callable[..., Asker]) -> None:
     ask = new_asker(agent="ben")
     ask.text("send_message", message="x", to="ben", agent="ann")
-    assert ask.fields("get_messages")["agent"] == "ben"
-    assert ask.fields("mark_read", all=True)["marked"] == ["m1"]
-
-
-def test_reading_leaves_messages_unread_and_registers_nobody(world: Callable[[], Asker]) -> None:
-    ask = world()
-    before = ask.fields("get_stats")
-    assert ask.fields("get_messages", agent="dora")["unread"] == 1
-    assert ask.fields("get_messages", agent="dora")["unread"] == 1
-    assert ask.fields("get_stats") == before
-
-
-def test_marking_says_what_became_of_every_id(world: Callable[[], Asker]) -> None:
-    marked = world().fields("mark_read", ids=["m4", "m2", "m99", "m3"], agent="ben")
-    assert marked == {
-        "agent": "ben",
-        "marked": ["m4"],
-        "already": ["m2"],
-        "unknown": ["m99"],
-        "foreign": ["m3"],
-        "unread": 2,
-    }
-
-
-@pytest.mark.parametrize("given", [["m4"], '["m4"]', "m4"])
-def test_ids_may_be_a_list_its_json_text_or_one_id(world: Callable[[], Asker], given: object) -> None:
-    assert world().fields("mark_read", ids=given, agent="ben")["marked"] == ["m4"]
+    assert ids("messages")(ask.fields("get_messages")) == ["m1"]
 
 
 @pytest.mark.parametrize("types", [["warning"], '["warning"]', "warning"])
@@ -202,11 +187,6 @@ def test_an_unknown_addressee_is_kept_and_said(world: Callable[[], Asker]) -> No
         ("get_messages", {"agent": "ben", "types": ["infos"]}, "Did you mean 'info'?"),
         ("get_messages", {"agent": "ben", "thread": "x"}, "no id of a message"),
         ("get_messages", {"agent": "ben", "unread": "yes"}, "unread must be true or false"),
-        ("mark_read", {"agent": "ben"}, "give either"),
-        ("mark_read", {"agent": "ben", "ids": ["m1"], "all": True}, "give either"),
-        ("mark_read", {"agent": "ben", "ids": []}, "0 ids were given"),
-        ("mark_read", {"agent": "ben", "everything": True}, "unknown mark_read argument 'everything'"),
-        ("mark_read", {"ids": ["m1"]}, "agent"),
     ],
 )
 def test_a_faulty_call_is_refused(world: Callable[[], Asker], tool: str, arguments: dict[str, Any], told: str) -> None:
@@ -218,9 +198,5 @@ def test_a_faulty_call_is_refused(world: Callable[[], Asker], tool: str, argumen
 def test_the_texts_name_who_and_what(world: Callable[[], Asker]) -> None:
     ask = world()
     told = ask.text("get_messages", agent="ben", limit=1)
-    assert "messages for ben, 3 unread in all" in told
+    assert "messages for ben, 2 unread in all" in told
     assert "\n port 8080" in told
-    assert ask.text("mark_read", ids=["m4"], agent="ben").split("\n") == [
-        "1 marked read: m4",
-        "2 unread left for ben",
-    ]

@@ -141,7 +141,7 @@ def test_a_stored_text_cannot_pass_for_a_result(ask: Ask, opened: Satchel) -> No
         ({"query": " "}, "the search is empty"),
         ({"query": "gamma", "like": "e1"}, "give either words"),
         ({"query": '"gamma', "syntax": "operators"}, "a quote is not closed, at character 1"),
-        ({"query": "gamma", "kinds": ["entries"]}, "unknown kind 'entries'. Did you mean 'entry'?"),
+        ({"query": "gamma", "kinds": ["entries"]}, "unknown kinds[0] 'entries'. Did you mean 'entry'?"),
         ({"query": "gamma", "types": ["discover"]}, "Did you mean 'discovery'?"),
         ({"query": "gamma", "run_id": "r7"}, "r7"),
         ({"query": "gamma", "limit": 501}, "limit"),

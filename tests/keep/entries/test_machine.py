@@ -135,7 +135,7 @@ class Context(RuleBasedStateMachine):
     def forget(self, number: int, really: bool) -> Any:
         if number not in self.model:
             return multiple()
-        self.satchel.housekeeping.forget(f"e{number}", preview=not really)
+        self.satchel.housekeeping.forget(f"e{number}", dry_run=not really)
         if really:
             self.drop(number)
             return multiple()
@@ -153,7 +153,7 @@ class Context(RuleBasedStateMachine):
             for kept in sorted(group, key=lambda kept: kept.order)[:-keep]
             if kept.heir is not None or kept.type not in {*REVIEW, "codebase_analysis"}
         ]
-        result = self.satchel.entries.prune(keep=keep, run_id=run, preview=not really)
+        result = self.satchel.entries.prune(keep=keep, run_id=run, dry_run=not really)
         assert dict(result.removed) == {
             kind: sum(kept.type == kind for kept in doomed) for kind in {kept.type for kept in doomed}
         }

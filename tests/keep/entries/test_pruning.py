@@ -94,11 +94,11 @@ def test_a_preview_says_the_same_and_changes_nothing(satchel: Satchel) -> None:
     for number in range(4):
         satchel.entries.write("discovery", str(number))
     seq = satchel.housekeeping.statistics().seq
-    preview = satchel.entries.prune(keep=1, preview=True)
-    assert (preview.removed, preview.done) == ((("discovery", 3),), False)
+    dry_run = satchel.entries.prune(keep=1, dry_run=True)
+    assert (dry_run.removed, dry_run.done) == ((("discovery", 3),), False)
     assert contents(satchel) == ["0", "1", "2", "3"]
     assert satchel.housekeeping.statistics().seq == seq
-    assert satchel.entries.prune(keep=1).removed == preview.removed
+    assert satchel.entries.prune(keep=1).removed == dry_run.removed
 
 
 def test_what_was_pruned_is_not_found_any_more(satchel: Satchel) -> None:
@@ -131,17 +131,17 @@ def test_a_number_to_keep_that_is_none_is_refused(satchel: Satchel, keep: Any) -
         satchel.entries.prune(keep=keep)
 
 
-@pytest.mark.parametrize("preview", [False, True])
-def test_pruning_without_a_choice_prunes_main(satchel: Satchel, preview: bool) -> None:
-    result = satchel.entries.prune(preview=preview)
-    assert (result.run_id, result.total, result.done) == ("main", 0, not preview)
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_pruning_without_a_choice_prunes_main(satchel: Satchel, dry_run: bool) -> None:
+    result = satchel.entries.prune(dry_run=dry_run)
+    assert (result.run_id, result.total, result.done) == ("main", 0, not dry_run)
     satchel.runs.start("one")
     for run_id in ("one", "main"):
         for text in "abc":
             satchel.entries.write("discovery", text, run_id=run_id)
-    result = satchel.entries.prune(keep=1, preview=preview)
+    result = satchel.entries.prune(keep=1, dry_run=dry_run)
     assert (result.run_id, result.removed) == ("main", (("discovery", 2),))
-    assert satchel.entries.read(run_id="main").total == (3 if preview else 1)
+    assert satchel.entries.read(run_id="main").total == (3 if dry_run else 1)
     assert satchel.entries.read(run_id="one").total == 3
 
 

@@ -353,7 +353,7 @@ def test_reading_changes_nothing(grid: Satchel) -> None:
     before = grid.housekeeping.statistics()
     grid.entries.read(run_id="r1", author="someone new", query="needle")
     grid.entries.load_state("r1")
-    grid.entries.prune(run_id="r1", keep=1, preview=True)
+    grid.entries.prune(run_id="r1", keep=1, dry_run=True)
     after = grid.housekeeping.statistics()
     assert (after.seq, after.agents, after.total_entries) == (before.seq, before.agents, before.total_entries)
 

@@ -47,18 +47,18 @@ def change(satchel: Satchel, description: str = "x") -> str:
         ({}, (0, 0)),
     ],
 )
-@pytest.mark.parametrize("preview", [True, False])
+@pytest.mark.parametrize("dry_run", [True, False])
 def test_what_is_as_old_as_that_goes_and_younger_things_stay(
-    satchel: Satchel, clock: ManualClock, hours: dict[str, Any], cleared: tuple[int, int], preview: bool
+    satchel: Satchel, clock: ManualClock, hours: dict[str, Any], cleared: tuple[int, int], dry_run: bool
 ) -> None:
     for _ in range(3):  # two hours old, one hour old, new
         send(satchel)
         change(satchel)
         clock.advance(HOUR)
     clock.advance(-HOUR)
-    result = satchel.housekeeping.clear(**hours, preview=preview)
-    assert result == Cleared(*cleared, 0, 0, 0, done=not preview)
-    left = (3, 3) if preview else (3 - cleared[0], 3 - cleared[1])
+    result = satchel.housekeeping.clear(**hours, dry_run=dry_run)
+    assert result == Cleared(*cleared, 0, 0, 0, done=not dry_run)
+    left = (3, 3) if dry_run else (3 - cleared[0], 3 - cleared[1])
     assert (rows(satchel, "agent_messages"), rows(satchel, "file_changes")) == left
     assert (satchel.messages.inbox(agent="bob").total, satchel.files.changes().total) == left
 
@@ -73,7 +73,7 @@ def test_nothing_goes_unless_it_is_said(satchel: Satchel) -> None:
 def test_what_was_cleared_is_not_found_any_more(satchel: Satchel) -> None:
     message, changed = send(satchel, "needle"), change(satchel, "needle")
     note = satchel.entries.write("discovery", "needle")
-    satchel.housekeeping.clear(0, 0, preview=False)
+    satchel.housekeeping.clear(0, 0, dry_run=False)
     found = [one.ref for one in satchel.finding.search("needle").results]
     assert found == [note.ref]
     assert {message, changed}.isdisjoint(found)
@@ -87,7 +87,7 @@ def test_without_hours_what_has_expired_goes(satchel: Satchel, clock: ManualCloc
     assert satchel.housekeeping.clear() == Cleared(0, 0, 0, 0, 0, done=False)
     clock.advance(1)
     assert satchel.housekeeping.clear() == Cleared(1, 1, 0, 0, 0, done=False)
-    assert satchel.housekeeping.clear(preview=False) == Cleared(1, 1, 0, 0, 0, done=True)
+    assert satchel.housekeeping.clear(dry_run=False) == Cleared(1, 1, 0, 0, 0, done=True)
     assert (rows(satchel, "agent_messages"), rows(satchel, "file_changes")) == (0, 0)
 
 
@@ -101,7 +101,7 @@ def test_without_hours_a_message_that_was_read_goes_after_its_own_time_and_an_un
     clock.advance(DAY - 1)
     assert satchel.housekeeping.clear().messages == 0
     clock.advance(1)
-    assert satchel.housekeeping.clear(preview=False).messages == 1
+    assert satchel.housekeeping.clear(dry_run=False).messages == 1
     assert [message.ref for message in satchel.messages.inbox(agent="bob")] == [unread]
     assert [message.ref for message in satchel.messages.inbox(agent="carol")] == [everyone]
 
@@ -159,7 +159,7 @@ def test_claims_that_have_run_out_go_and_the_others_stay(satchel: Satchel, clock
     clock.advance(5 * 60_000)
     assert satchel.housekeeping.clear() == Cleared(0, 0, 2, 0, 0, done=False)
     assert rows(satchel, "file_claims") == 3
-    assert satchel.housekeeping.clear(preview=False) == Cleared(0, 0, 2, 0, 0, done=True)
+    assert satchel.housekeeping.clear(dry_run=False) == Cleared(0, 0, 2, 0, 0, done=True)
     assert rows(satchel, "file_claims") == 1
 
 
@@ -170,7 +170,7 @@ def test_many_go_in_several_steps_and_the_progress_is_told(satchel: Satchel, mon
     for _ in range(3):
         change(satchel)
     told: list[tuple[int, int]] = []
-    result = satchel.housekeeping.clear(0, 0, preview=False, progress=lambda done, total: told.append((done, total)))
+    result = satchel.housekeeping.clear(0, 0, dry_run=False, progress=lambda done, total: told.append((done, total)))
     assert (result.messages, result.file_changes) == (5, 3)
     assert told == [(2, 8), (4, 8), (5, 8), (7, 8), (8, 8)]
     assert (rows(satchel, "agent_messages"), rows(satchel, "file_changes"), rows(satchel, "documents")) == (0, 0, 0)
@@ -180,13 +180,13 @@ def test_a_reply_outlives_what_it_answers(satchel: Satchel, clock: ManualClock) 
     asked = send(satchel)
     clock.advance(HOUR)
     reply = satchel.messages.send("y", reply_to=asked, agent="bob")
-    satchel.housekeeping.clear(messages_hours=1, preview=False)
+    satchel.housekeeping.clear(messages_hours=1, dry_run=False)
     assert [message.ref for message in satchel.messages.inbox(agent="ann")] == [reply.ref]
 
 
-@pytest.mark.parametrize("preview", [True, False])
+@pytest.mark.parametrize("dry_run", [True, False])
 def test_another_project_is_left_alone(
-    open_in: Callable[..., Satchel], project: Path, clock: ManualClock, preview: bool
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock, dry_run: bool
 ) -> None:
     one, other = open_in(project, project="one"), open_in(project, project="other")
     one.housekeeping.initialise()
@@ -194,14 +194,14 @@ def test_another_project_is_left_alone(
     change(other)
     other.files.claim(["src/a.py"], minutes=1, agent="ann")
     clock.advance(60_000)
-    assert one.housekeeping.clear(0, 0, preview=preview) == Cleared(0, 0, 0, 0, 0, done=not preview)
+    assert one.housekeeping.clear(0, 0, dry_run=dry_run) == Cleared(0, 0, 0, 0, 0, done=not dry_run)
     left = [rows(other, table) for table in ("agent_messages", "file_changes", "file_claims")]
     assert left == [1, 1, 1]
 
 
-@pytest.mark.parametrize("preview", [True, False])
-def test_without_a_project_there_is_nothing_to_clear(satchel: Satchel, project: Path, preview: bool) -> None:
-    assert satchel.housekeeping.clear(0, 0, preview=preview) == Cleared(0, 0, 0, 0, 0, done=not preview)
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_without_a_project_there_is_nothing_to_clear(satchel: Satchel, project: Path, dry_run: bool) -> None:
+    assert satchel.housekeeping.clear(0, 0, dry_run=dry_run) == Cleared(0, 0, 0, 0, 0, done=not dry_run)
     assert not (project / ".satchel").exists()
 
 
@@ -210,7 +210,7 @@ def test_a_reader_may_only_look(satchel: Satchel, open_in: Callable[..., Satchel
     reader = open_in(project, read_only=True)
     assert reader.housekeeping.clear(0).messages == 1
     with pytest.raises(ReadOnly):
-        reader.housekeeping.clear(0, preview=False)
+        reader.housekeeping.clear(0, dry_run=False)
 
 
 @pytest.mark.parametrize("field", ["messages_hours", "file_changes_hours"])
@@ -237,7 +237,7 @@ def test_errors_whose_life_is_over_go_with_their_solutions_and_younger_ones_stay
     clock.advance(1)
     assert satchel.housekeeping.clear() == Cleared(0, 0, 0, 1, 0, done=False)
     assert rows(satchel, "error_patterns") == 2
-    assert satchel.housekeeping.clear(preview=False) == Cleared(0, 0, 0, 1, 0, done=True)
+    assert satchel.housekeeping.clear(dry_run=False) == Cleared(0, 0, 0, 1, 0, done=True)
     assert (rows(satchel, "error_patterns"), rows(satchel, "error_solutions")) == (1, 0)
     assert [one.ref for one in satchel.patterns.find()] == [kept.ref]
     assert [check for check in satchel.housekeeping.doctor() if check.status == "failed"] == []

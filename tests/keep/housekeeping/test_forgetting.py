@@ -75,7 +75,7 @@ def test_nothing_of_a_forgotten_solution_stays_in_any_byte(satchel: Satchel) -> 
 
 def test_a_preview_of_a_solution_removes_nothing(satchel: Satchel) -> None:
     satchel.patterns.report("KeyError", "no id", solution="alpha first")
-    result = satchel.housekeeping.forget("y1", preview=True)
+    result = satchel.housekeeping.forget("y1", dry_run=True)
     assert (result.text, result.done) == ("alpha first", False)
     assert satchel.finding.search("alpha").total == 1
 
@@ -136,7 +136,7 @@ def test_a_decision_goes_with_its_whole_history(satchel: Satchel) -> None:
 @pytest.mark.parametrize("kind", KIND_NAMES)
 def test_a_preview_removes_nothing(satchel: Satchel, fill: Fill, kind: str) -> None:
     refs = fill(satchel, "alpha")
-    result = satchel.housekeeping.forget(refs[kind], preview=True)
+    result = satchel.housekeeping.forget(refs[kind], dry_run=True)
     assert (result.ref, result.done, result.wal_emptied) == (refs[kind], False, False)
     assert satchel.finding.search("alpha", limit=0).total == len(KINDS)
 

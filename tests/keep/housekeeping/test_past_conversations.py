@@ -46,7 +46,7 @@ class TestClearing:
         ("days", "left"),
         [(None, ["new", "old", "older"]), (3, ["new", "old", "older"]), (2, ["new", "older"]), (1, ["new"]), (0, [])],
     )
-    @pytest.mark.parametrize("preview", [True, False])
+    @pytest.mark.parametrize("dry_run", [True, False])
     def test_those_without_a_turn_for_so_long_go(
         self,
         conversations: Conversations,
@@ -54,16 +54,16 @@ class TestClearing:
         clock: ManualClock,
         days: int | None,
         left: list[str],
-        preview: bool,
+        dry_run: bool,
     ) -> None:
         three_ages(conversations, clock)
-        cleared = satchel.housekeeping.clear(conversations_days=days, preview=preview)
-        assert cleared == Cleared(0, 0, 0, 0, 3 - len(left), done=not preview)
-        assert names(conversations) == (["new", "old", "older"] if preview else left)
+        cleared = satchel.housekeeping.clear(conversations_days=days, dry_run=dry_run)
+        assert cleared == Cleared(0, 0, 0, 0, 3 - len(left), done=not dry_run)
+        assert names(conversations) == (["new", "old", "older"] if dry_run else left)
 
     def test_their_contents_go_too(self, conversations: Conversations, satchel: Satchel, clock: ManualClock) -> None:
         three_ages(conversations, clock)
-        satchel.housekeeping.clear(conversations_days=1, preview=False)
+        satchel.housekeeping.clear(conversations_days=1, dry_run=False)
         read = conversations.reader()
         assert [read(known("a.py", name).digest or b"") for name in ("old", "older", "new")] == [None, None, "new"]
 
@@ -75,13 +75,13 @@ class TestClearing:
         assert satchel.housekeeping.clear().conversations == 0
         clock.advance(1)
         assert satchel.housekeeping.clear().conversations == 1
-        assert satchel.housekeeping.clear(preview=False) == Cleared(0, 0, 0, 0, 1, done=True)
+        assert satchel.housekeeping.clear(dry_run=False) == Cleared(0, 0, 0, 0, 1, done=True)
         assert stored(satchel)["conversations"] == []
 
     def test_one_that_a_call_holds_stays(self, conversations: Conversations, satchel: Satchel) -> None:
         take_turn(conversations)
         conversations.acquire(KEY)
-        assert satchel.housekeeping.clear(conversations_days=0, preview=False).conversations == 0
+        assert satchel.housekeeping.clear(conversations_days=0, dry_run=False).conversations == 0
         assert names(conversations) == ["review"]
 
     def test_what_a_first_call_that_crashed_has_left_does_not_count(
@@ -100,7 +100,7 @@ class TestClearing:
             take_turn(conversations, key=ConversationKey("gpt", str(number)))
         told: list[tuple[int, int]] = []
         satchel.housekeeping.clear(
-            0, preview=False, conversations_days=0, progress=lambda done, total: told.append((done, total))
+            0, dry_run=False, conversations_days=0, progress=lambda done, total: told.append((done, total))
         )
         assert told == [(1, 4), (3, 4), (4, 4)]
 
@@ -109,7 +109,7 @@ class TestClearing:
         one.housekeeping.initialise()
         take_turn(Conversations(other.workplace), known("a.py"), contents=("text",))
         before = stored(other)
-        assert one.housekeeping.clear(conversations_days=0, preview=False).conversations == 0
+        assert one.housekeeping.clear(conversations_days=0, dry_run=False).conversations == 0
         assert stored(other) == before
 
     @pytest.mark.parametrize("days", [-1, 3_651, 1.5, "1", True])

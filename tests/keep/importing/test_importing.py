@@ -207,7 +207,7 @@ def test_a_preview_writes_nothing_and_says_what_would_come(
     satchel: Satchel, take: Take, tmp_path: Path, now: int
 ) -> None:
     file = sample(tmp_path / "s.db", "3.6", now)
-    foreseen = take(file, preview=True)
+    foreseen = take(file, dry_run=True)
     assert not satchel.place.file.exists()
     assert not foreseen.done
     done = take(file)

@@ -160,6 +160,6 @@ def test_a_constraint_dropped_there_since_is_left_alone_and_reported(
 def test_a_preview_sees_what_is_here_and_what_is_newer(satchel: Satchel, take: Take, made: Made, now: int) -> None:
     take(redis(made, now))
     before = everything(satchel)
-    result = take(valkey(made, now), preview=True)
+    result = take(valkey(made, now), dry_run=True)
     assert (of(result, "decisions").updated, result.states) == (1, 1)
     assert everything(satchel) == before

@@ -73,7 +73,7 @@ def test_a_preview_writes_nothing_and_says_what_would_come(
         database.strategy(f"t{number}")
         database.delivery(f"c{number}", agent_type="Developer")
     file = database.close()
-    foreseen = bring(file, preview=True)
+    foreseen = bring(file, dry_run=True)
     assert not satchel.place.file.exists()
     assert not foreseen.done
     done = bring(file)

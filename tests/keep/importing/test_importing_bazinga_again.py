@@ -189,5 +189,5 @@ def test_a_preview_sees_what_is_here_and_what_is_newer(satchel: Satchel, bring: 
     database.pattern()
     bring(database)
     before = everything(satchel)
-    assert counts(bring(later(bazinga, now), preview=True))["error_patterns"] == (0, 1, 0, 0, 0)
+    assert counts(bring(later(bazinga, now), dry_run=True))["error_patterns"] == (0, 1, 0, 0, 0)
     assert everything(satchel) == before

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from satchel import MarkedRead, Message, Satchel, open_satchel
 from satchel.base.vocabulary import PRIORITIES
 from satchel.keep.messages.records import MESSAGE_TYPES
-from satchel.keep.messages.visibility import unread_critical
+from satchel.keep.messages.visibility import Reader, unread_by_sender
 from state_machines import short_and_long
 
 HOUR = 3_600_000
@@ -279,9 +279,17 @@ class Post(RuleBasedStateMachine):
             page = self.satchel.messages.inbox(agent=agent, limit=0)
             assert (page.total, page.unread) == (len(self.inbox_of(agent)), self.unread(agent))
             with self.satchel.workplace.engine.read() as transaction:
-                critical = unread_critical(transaction, 1, self.numbers[agent], self.now)
+                reader = Reader(1, self.numbers[agent], self.now)
+                told = unread_by_sender(transaction, reader, "0", {}, 1_000)
             unread = [kept for kept in self.inbox_of(agent) if agent not in kept.reads]
-            assert critical == sum(kept.priority == "critical" for kept in unread)
+            senders = {kept.sender for kept in unread}
+            assert {sender: (count, critical) for sender, count, critical in told} == {
+                sender: (
+                    sum(kept.sender == sender for kept in unread),
+                    sum(kept.sender == sender and kept.priority == "critical" for kept in unread),
+                )
+                for sender in senders
+            }
 
     @invariant()
     def the_index_the_documents_and_the_messages_agree(self) -> None:

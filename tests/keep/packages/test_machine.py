@@ -123,7 +123,7 @@ class Shelf(RuleBasedStateMachine):
     @rule(place=st.integers(0, 20), really=st.booleans())
     def forget(self, place: int, really: bool) -> None:
         gone = self.chosen(place)
-        self.satchel.housekeeping.forget(f"p{gone.id}", preview=not really)
+        self.satchel.housekeeping.forget(f"p{gone.id}", dry_run=not really)
         if really:
             del self.model[gone.id]
             for old in list(self.model.values()):

@@ -362,7 +362,7 @@ class TestProjects:
 
 def test_a_forgotten_error_takes_its_solutions_along(satchel: Satchel) -> None:
     satchel.patterns.report("E", "cat", solution="dog")
-    told = satchel.housekeeping.forget("x1", preview=False)
+    told = satchel.housekeeping.forget("x1", dry_run=False)
     assert (told.kind, "dog" in told.text) == ("error_pattern", True)
     with satchel.workplace.engine.read() as transaction:
         assert transaction.all("SELECT count(*) FROM error_solutions") == [(0,)]

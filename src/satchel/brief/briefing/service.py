@@ -57,7 +57,7 @@ class Briefings:
         budget: int | None = None,
         window_used: float | None = None,
         again: bool = False,
-        preview: bool = False,
+        dry_run: bool = False,
         run_id: str | None = None,
         agent: str | None = None,
     ) -> Briefing:
@@ -78,7 +78,7 @@ class Briefings:
                 estimated with a margin of 30 %.
             window_used: 0 to 1 of the 85 % of its window that can be used; the fuller, the shorter the briefing.
             again: repeat what was delivered, as after its window was compacted.
-            preview: record nothing.
+            dry_run: record nothing.
             run_id: the run of the loop, and of the task; None takes the default, and without one the loop is of the
                 run ``main``, and the task may be of any, as with ``*``. Notes of all runs are shown.
             agent: who gets it; None takes the default, which may be nobody.
@@ -107,7 +107,7 @@ class Briefings:
             budget=budget,
             again=again,
         )
-        if not preview:
+        if not dry_run:
             be_seen(work)
         collected = collect(work, request, config.brief_deadline_ms)
         composed = compose(
@@ -120,7 +120,7 @@ class Briefings:
             now=work.clock(),
         )
         briefing = self._briefing(composed, collected, request, role, budget, zone.name)
-        return briefing if preview else self._record(briefing, composed.shown, collected, request)
+        return briefing if dry_run else self._record(briefing, composed.shown, collected, request)
 
     @property
     def _chosen_shares(self) -> dict[str, int]:

@@ -103,7 +103,7 @@ def tell(satchel: Satchel, files: Sequence[str] = ()) -> None:
     """
     done(satchel)
     try:
-        notice = satchel.notices.line(files=files)
+        notice = satchel.notices.line(files=files, shown_by="satchel message list")
     except Exception as error:  # noqa: BLE001 - what was asked for is done, and stands without it
         notice = f"claims and messages of others could not be looked up ({error})"
     if notice is not None:

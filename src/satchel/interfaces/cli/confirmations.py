@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from satchel.find.kind import Kind
 from satchel.interfaces.cli.tables import local_time
-from satchel.interfaces.cli.values import shown_value
+from satchel.interfaces.ledger.decision_values import shown_value
 
 if TYPE_CHECKING:
     from satchel.keep.constraints import Constraint

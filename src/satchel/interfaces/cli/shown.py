@@ -10,7 +10,7 @@ import click
 
 from satchel.interfaces.cli.common import warn_notes
 from satchel.interfaces.cli.tables import local_day, local_time, rest_text, show_table
-from satchel.interfaces.cli.values import shown_value
+from satchel.interfaces.ledger.decision_values import shown_value
 
 if TYPE_CHECKING:
     from satchel.brief.extraction import StrategyProposal

@@ -42,7 +42,9 @@ def notice_for(call: Call[Satchel], agent: str | None, files: Sequence[str | Non
     """Return what an answer's receiver should know beside it, or None; that it cannot be looked up is such a thing."""
     try:
         with call.on_cancel(call.service.interrupter()):
-            return call.service.notices.line(agent=agent, files=[file for file in files if file is not None])
+            return call.service.notices.line(
+                agent=agent, files=[file for file in files if file is not None], shown_by="get_messages"
+            )
     except Exception as error:  # noqa: BLE001 - the answer stands without it, and what was written is written
         return f"notice: claims and messages of others could not be looked up ({reason_of(error, 'a notice')})"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, TypeVar
@@ -24,48 +25,60 @@ class Tool(Generic[ServiceT]):
     Args:
         name: the wire name, a verb and a noun.
         toolset: the set it is served with.
+        title: its name as hosts show it to people.
         description: what a model needs to choose it; every agent pays for it in every session.
         parameters: the object schema of the arguments, in the subset of :mod:`satchel.interfaces.mcp.schema`.
         handler: called with the :class:`Call` and the checked arguments by name; returns the answer's text.
-        read_only: it changes nothing.
+        read_only: it changes nothing that its caller would notice.
         destructive: it may delete or overwrite.
+        idempotent: the same call again changes nothing more.
+        reaches_out: it speaks to others than the store.
+        found_by: words that hosts which show tools by name alone let a model search for.
+        always_shown: such hosts are asked to show this one in full.
+        unlisted: parameters that are taken but not listed.
     """
 
     name: str
     toolset: str
+    title: str
     description: str
     parameters: Schema
     handler: Callable[Concatenate[Call[ServiceT], ...], str]
     read_only: bool
     destructive: bool = False
+    idempotent: bool = False
+    reaches_out: bool = False
+    found_by: str = ""
+    always_shown: bool = False
+    unlisted: frozenset[str] = frozenset()
 
-    def listing(self, told: dict[str, object]) -> dict[str, Any]:
+    def listing(self) -> dict[str, Any]:
         """Return the tool as ``tools/list`` shows it.
 
-        Of the hints of ToolAnnotations (revisions 2025-03-26 and later) those are given that hosts decide by: whether
-        a tool only reads, else whether it destroys. That other arguments are refused is left out: our own refusal names
-        the nearest.
-
-        Args:
-            told: what the tools before it said of the parameters they share, which is said once; kept up to date.
+        All four hints of ToolAnnotations (revisions 2025-03-26 and later) are given: Codex asks a person before a
+        write that lacks one of them. The keys of ``_meta`` are those that Claude Code reads. That other arguments are
+        refused is left out: our own refusal names the nearest. Of a union the first type is shown, which can say all;
+        some hosts refuse unions.
         """
         schema = {key: value for key, value in self.parameters.items() if key != "additionalProperties"}
         schema["properties"] = {
-            name: _told_once(name, inner, told)
-            for name, inner in schema["properties"].items()
-            if not _is_known(name, inner, told)
+            name: _listed(inner) for name, inner in schema["properties"].items() if name not in self.unlisted
         }
-        hints: dict[str, bool] = {}
-        if self.read_only:
-            hints["readOnlyHint"] = True
-        else:
-            hints["destructiveHint"] = self.destructive
+        hints = {
+            "readOnlyHint": self.read_only,
+            "destructiveHint": self.destructive,
+            "idempotentHint": self.idempotent,
+            "openWorldHint": self.reaches_out,
+        }
+        meta: dict[str, Any] = {"anthropic/alwaysLoad": True} if self.always_shown else {}
+        meta |= {"anthropic/searchHint": self.found_by} if self.found_by else {}
         return {
             "name": self.name,
+            "title": self.title,
             "description": self.description,
             "inputSchema": schema,
-            "annotations": hints,
-        }
+            "annotations": {"title": self.title, **hints},
+        } | ({"_meta": meta} if meta else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +137,8 @@ class Registry(Generic[ServiceT]):
         return chosen
 
     def listing(self) -> list[dict[str, Any]]:
-        """Return the tools as ``tools/list`` shows them.
-
-        A description that the last tool with a parameter of that name had too is not repeated.
-        """
-        told: dict[str, object] = {}
-        return [tool.listing(told) for tool in self.tools.values()]
+        """Return the tools as ``tools/list`` shows them, each understandable alone."""
+        return [tool.listing() for tool in self.tools.values()]
 
     def tool(self, name: str) -> Tool[ServiceT]:
         """Return a tool that is served.
@@ -147,7 +156,18 @@ class Registry(Generic[ServiceT]):
                 f"It belongs to the toolset {left_out.toolset}; start the server with that toolset"
                 + ("" if left_out.read_only else " and not read-only"),
             )
-        raise unknown_name("tool", name[:MAX_SHOWN_CHARS], self.tools)
+        raise unknown_name("tool", name[:MAX_SHOWN_CHARS], self.tools, meant=self._meant(name))
+
+    def _meant(self, name: str) -> str | None:
+        """Return the one tool that most of the words of an unknown name find."""
+        words = set(re.findall("[a-z]+", name.lower()))
+        found = {
+            tool.name: len(words & set(f"{tool.name} {tool.found_by}".replace("_", " ").split()))
+            for tool in self.tools.values()
+        }
+        most = max(found.values(), default=0)
+        best = [tool for tool, count in found.items() if count == most]
+        return best[0] if most and len(best) == 1 else None
 
     def run(self, tool: Tool[ServiceT], arguments: dict[str, object], call: Call[ServiceT]) -> Outcome:
         """Check the arguments and run the handler.
@@ -189,30 +209,11 @@ class Registry(Generic[ServiceT]):
 _EVERYWHERE = "agent"
 """What every tool accepts, since subagents are told to say who they are, and leaves out where it needs none."""
 
-_TOLD = frozenset({"description", "default"})
-"""The parts of a parameter's schema that a reader of the whole list need not see twice; choices of names do stand."""
 
-_SHOWN_ONCE = frozenset({"format", "since", "after_seq", "order"})
-"""Parameters that mean the same in every tool and are best left out: one that a tool showed, no other shows again."""
-
-
-def _is_known(name: str, schema: Schema, told: dict[str, object]) -> bool:
-    if name not in _SHOWN_ONCE:
-        return False
-    known = told.get(name) == schema
-    told[name] = schema
-    return known
-
-
-def _told_once(name: str, schema: Schema, told: dict[str, object]) -> Schema:
-    shown: dict[str, Any] = {}
-    for part, value in schema.items():
-        if part == "items":
-            shown[part] = _told_once(f"{name}[]", value, told)
-        elif part not in _TOLD or told.get(f"{name} {part}") != value:
-            shown[part] = value
-    told.update({f"{name} {part}": schema.get(part) for part in _TOLD})
-    return shown
+def _listed(schema: Schema) -> Schema:
+    """Return a parameter's schema without a union of types."""
+    kinds = schema.get("type")
+    return schema if kinds is None or isinstance(kinds, str) else {**schema, "type": kinds[0]}
 
 
 def _check_declaration(tool: Tool[ServiceT]) -> None:

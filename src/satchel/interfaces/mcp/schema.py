@@ -33,8 +33,41 @@ _WANTED = {
     "object": ("an object", "{...}"),
     "null": ("null", "null"),
 }
+_SYNONYMS = (
+    {"content", "text", "message", "note", "body", "insight", "instructions", "question", "prompt"},
+    {"query", "q", "search", "words", "terms", "keywords"},
+    {"author", "agent", "by", "from", "sender"},
+    {"agent", "agent_id", "agent_name", "name", "me"},
+    {"to", "to_agent", "recipient", "recipients"},
+    {"paths", "path", "file", "files", "file_path", "file_paths", "filename", "filenames"},
+    {"ids", "id", "ref", "refs", "item", "items", "item_id", "item_ids", "message_ids"},
+    {"limit", "n", "k", "top_k", "count", "max", "max_results", "page_size"},
+    {"offset", "skip", "start"},
+    {"types", "type", "kind", "kinds", "category", "entry_type"},
+    {"tags", "tag", "labels"},
+    {"reason", "why", "rationale", "comment"},
+    {"description", "summary", "details"},
+    {"solution", "fix", "resolution"},
+    {"error_type", "exception", "error", "type"},
+    {"stack", "stack_trace", "stacktrace", "traceback", "trace"},
+    {"minutes", "ttl", "duration", "timeout"},
+    {"wait_seconds", "wait", "timeout"},
+    {"role", "persona"},
+    {"task_id", "task"},
+    {"loop_id", "loop"},
+    {"run_id", "run"},
+    {"budget", "max_tokens", "tokens", "token_budget"},
+    {"key", "name", "title"},
+    {"assistant", "model"},
+    {"context", "files"},
+    {"reply_to", "in_reply_to", "parent"},
+    {"priority", "severity", "importance"},
+)
+"""Names that mean one thing to the tools of this field; an unknown one is answered with the one that is taken here."""
+
 _SINGLE_WORD = re.compile(r"(?!null\Z)[^\s,;|\[\]{}\"']+")
 _PLAIN_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_PLAIN_NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _MISSING = object()
 
 
@@ -71,9 +104,10 @@ def check_schema(schema: Schema) -> None:
 def check_arguments(schema: Schema, arguments: Mapping[str, object], what: str) -> dict[str, Any]:
     """Return the arguments in the types the schema declares.
 
-    Lenient where the meaning is plain: a list or object may come as its JSON text, a list of one text as that
-    text if it is a single word, a whole number as ``3.0`` or ``"3"``; null means not given unless the schema's type
-    names null. What a schema takes as text stays text, whatever it looks like.
+    Lenient where the meaning is plain: a list or object may come as its JSON text, a list of one as that alone (a text
+    if it is a single word), one as a list of one, a number or truth value as its text, a whole number as ``3.0``, a
+    text as a number, a choice in capitals; null means not given unless the schema's type names null. What a schema
+    takes as text stays text, whatever it looks like.
 
     Args:
         schema: the tool's parameters.
@@ -94,7 +128,7 @@ def _check_object(schema: Schema, given: Mapping[str, object], what: str, prefix
         if inner is None:
             if not properties:
                 raise InvalidInput(f"unknown {what} {shown(name)}", "It takes none")
-            raise unknown_name(what, name[:MAX_SHOWN_CHARS], properties)
+            raise unknown_name(what, name[:MAX_SHOWN_CHARS], properties, meant=_synonym(name, properties, given))
         if value is not None or "null" in _types(inner):
             checked[name] = _check_value(inner, value, prefix + name)
     for name in schema.get("required", ()):
@@ -112,6 +146,8 @@ def _check_value(schema: Schema, value: object, label: str) -> object:
             raise InvalidInput(f"{label} must be {wanted}, not {shown(value)}", f"Give {_example(label, schema)}")
         value = converted
     if "enum" in schema and value not in schema["enum"]:
+        if isinstance(value, str) and value.strip().lower() in schema["enum"]:
+            return value.strip().lower()
         shortened = value[:MAX_SHOWN_CHARS] if isinstance(value, str) else value
         raise unknown_name(label, shortened, [str(choice) for choice in schema["enum"]])
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -148,28 +184,43 @@ def _as_declared(schema: Schema, types: tuple[str, ...], value: object) -> objec
             return None if "null" in types else _MISSING
         case bool():
             return value if "boolean" in types else _MISSING
-        case int():
-            return value if "integer" in types or "number" in types else _MISSING
         case float() if not math.isfinite(value):
             return _MISSING
-        case float():
-            if "integer" in types and value.is_integer():
-                return int(value)
-            return value if "number" in types else _MISSING
+        case int() | float():
+            return _from_number(schema, types, value)
         case str():
             return value if "string" in types else _from_text(schema, types, value)
         case list():
-            return value if "array" in types else _MISSING
+            if "array" in types:
+                return value
+            return _as_declared(schema, types, value[0]) if len(value) == 1 else _MISSING
         case dict():
-            return value if "object" in types else _MISSING
+            if "object" in types:
+                return value
+            return [value] if "array" in types and "object" in _types(schema.get("items", {})) else _MISSING
         case _:
             return _MISSING
+
+
+def _from_number(schema: Schema, types: tuple[str, ...], value: float) -> object:
+    whole = int(value) if isinstance(value, int) or value.is_integer() else None
+    if "integer" in types and whole is not None:
+        return whole
+    if "number" in types:
+        return value
+    if "string" in types:
+        return str(value)
+    return [str(value)] if "array" in types and "string" in _types(schema.get("items", {})) else _MISSING
 
 
 def _from_text(schema: Schema, types: tuple[str, ...], text: str) -> object:
     stripped = text.strip()
     if "integer" in types and _PLAIN_INTEGER.fullmatch(stripped):
         return int(stripped)
+    if "number" in types and _PLAIN_NUMBER.fullmatch(stripped):
+        return float(stripped)
+    if "boolean" in types and stripped.lower() in {"true", "false"}:
+        return stripped.lower() == "true"
     if stripped[:1] not in {"[", "{"}:
         # what has a comma or a space in it could be several
         is_one = "string" in _types(schema.get("items", {})) and _SINGLE_WORD.fullmatch(stripped)
@@ -180,6 +231,13 @@ def _from_text(schema: Schema, types: tuple[str, ...], text: str) -> object:
         return _MISSING
     wanted = "array" if isinstance(parsed, list) else "object"
     return parsed if wanted in types else _MISSING
+
+
+def _synonym(name: str, properties: Mapping[str, Schema], given: Mapping[str, object]) -> str | None:
+    """Return the parameter that another name for it means, of those not given; None where several could be meant."""
+    folded = name.lower().replace("-", "_")
+    found = {one for names in _SYNONYMS if folded in names for one in names if one in properties and one not in given}
+    return found.pop() if len(found) == 1 else None
 
 
 def _example(label: str, schema: Schema) -> str:

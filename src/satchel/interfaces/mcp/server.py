@@ -2,15 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, cast
 
 from satchel import __version__
 from satchel.client import Satchel
-from satchel.interfaces.mcp.guidance import INSTRUCTIONS, PROMPTS
+from satchel.interfaces.mcp.call import Call
+from satchel.interfaces.mcp.guidance import PROMPTS, instructions
 from satchel.interfaces.mcp.offers import Resource, ResourceTemplate
 from satchel.interfaces.mcp.protocol import Server
-from satchel.interfaces.mcp.registry import Registry
+from satchel.interfaces.mcp.registry import Registry, Tool
 from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+
+
+def make_late_server(
+    open_satchel: Callable[[], Satchel], toolsets: Iterable[str] = DEFAULT_TOOLSETS, *, read_only: bool = False
+) -> Server[Satchel]:
+    """Put together a server for a place whose store cannot be opened yet: each call tries, or answers with the remedy.
+
+    Args:
+        open_satchel: opens the store, or raises why it cannot be.
+        toolsets, read_only: as for :func:`make_server`.
+
+    Raises:
+        InvalidInput: there is no such toolset.
+    """
+    lock = threading.Lock()
+    opened: list[Satchel] = []
+    client: list[tuple[str | None, str | None]] = []
+
+    def opened_late() -> Satchel:
+        with lock:
+            if not opened:
+                opened.append(open_satchel())
+                caller = opened[0].workplace.caller
+                if caller is not None:
+                    for names in client:
+                        caller.meet(*names)
+            return opened[0]
+
+    def late(tool: Tool[Satchel]) -> Tool[Satchel]:
+        def handle(call: Call[Satchel], /, **arguments: Any) -> str:
+            call.service = opened_late()
+            return tool.handler(call, **arguments)
+
+        return replace(tool, handler=handle)
+
+    registry = Registry([late(tool) for tool in ALL_TOOLS], toolsets, read_only=read_only)
+    return Server(
+        "satchel",
+        __version__,
+        cast("Satchel", None),
+        registry,
+        instructions=instructions(registry.tools),
+        prompts=PROMPTS,
+        meet=lambda name, version: client.append((name, version)),
+    )
 
 
 def make_server(
@@ -35,14 +84,15 @@ def make_server(
     def briefing(given: Mapping[str, str]) -> str:
         from satchel.interfaces.briefing.briefing_text import briefing_text
 
-        return briefing_text(satchel.brief(given.get("role"), preview=True), satchel.briefings.count)
+        return briefing_text(satchel.brief(given.get("role"), dry_run=True), satchel.briefings.count)
 
+    registry = Registry(ALL_TOOLS, toolsets, read_only=read_only)
     return Server(
         "satchel",
         __version__,
         satchel,
-        Registry(ALL_TOOLS, toolsets, read_only=read_only),
-        instructions=INSTRUCTIONS,
+        registry,
+        instructions=instructions(registry.tools),
         resources=(
             Resource("satchel://state", "state", "What is known", "text/plain", lambda: state({})),
             Resource("satchel://briefing", "briefing", "What an agent needs most", "text/plain", lambda: briefing({})),

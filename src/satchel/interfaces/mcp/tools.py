@@ -9,5 +9,14 @@ from satchel.interfaces.operations.as_tool import tools_of
 
 ALL_TOOLS: tuple[Tool[Satchel], ...] = tuple(tools_of(OPERATIONS))
 
-DEFAULT_TOOLSETS: tuple[str, ...] = ("context", "search", "decisions", "constraints", "briefing", "errors")
+DEFAULT_TOOLSETS: tuple[str, ...] = (
+    "context",
+    "search",
+    "decisions",
+    "constraints",
+    "briefing",
+    "errors",
+    "messages",
+    "files",
+)
 """What is served unless ``--toolsets`` chooses."""

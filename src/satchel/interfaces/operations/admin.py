@@ -21,13 +21,13 @@ def _clear(
     file_changes_hours: int | None = None,
     conversations_days: int | None = None,
     confirm: bool = False,
-    preview: bool | None = None,
+    dry_run: bool | None = None,
     progress: Callable[..., None] | None = None,
 ) -> Cleared:
     return satchel.housekeeping.clear(
         messages_hours,
         file_changes_hours,
-        preview=not confirm if preview is None else preview,
+        dry_run=not confirm if dry_run is None else dry_run,
         conversations_days=conversations_days,
         progress=progress,
     )
@@ -40,7 +40,9 @@ def _config(satchel: Satchel) -> Config:
 _SUMMARY = Operation(
     tool="get_layer_summary",
     toolset="admin",
-    about="Per layer: active decisions and constraints, file changes of the last hour.",
+    title="Layer summary",
+    about="Per layer of the architecture: active decisions and rules, file changes of the last hour.",
+    found_by="layers overview summary architecture",
     run="housekeeping.layer_summary",
     text="admin_text:summary_text",
     fields="admin_text:summary_fields",
@@ -52,7 +54,9 @@ OPERATIONS = (
     Operation(
         tool="get_stats",
         toolset="admin",
+        title="Statistics",
         about="How much is kept, and its size.",
+        found_by="statistics size counts store",
         command=("stats",),
         help="Count what the project keeps, and what that costs on disk.",
         examples=("stats", "stats --layers"),
@@ -70,21 +74,34 @@ OPERATIONS = (
     Operation(
         tool="clear_old_data",
         toolset="admin",
-        about="Delete old messages, file changes, conversations, expired claims and errors; "
-        "only a preview unless confirm=true.",
+        title="Clear old data",
+        about="Delete old messages, file changes, conversations, expired claims and errors; only says what would go "
+        "unless confirm is true.",
+        found_by="delete old clean up remove expired",
+        idempotent=True,
         command=("clear",),
         help="Remove old messages, file changes and conversations, and claims and error patterns that ran out.",
-        examples=("clear --messages-hours 48 --preview",),
+        examples=("clear --messages-hours 48 --dry-run",),
         parameters=(
             Parameter(
                 "messages_hours",
                 int,
-                about="This old and older, even unread; default: what has expired",
+                about="Those this old and older, even unread; default what has expired",
                 help="Messages of this age. Default: what has expired.",
             ),
-            Parameter("file_changes_hours", int, help="File changes of this age. Default: what has expired."),
-            Parameter("conversations_days", int, help="Conversations without a turn for so long. Default: expired."),
-            Parameter("confirm", bool, option=None),
+            Parameter(
+                "file_changes_hours",
+                int,
+                about="Those this old and older",
+                help="File changes of this age. Default: what has expired.",
+            ),
+            Parameter(
+                "conversations_days",
+                int,
+                about="Those without a turn for so long",
+                help="Conversations without a turn for so long. Default: expired.",
+            ),
+            Parameter("confirm", bool, about="True deletes", option=None),
         ),
         run=_clear,
         writes=True,
@@ -97,7 +114,9 @@ OPERATIONS = (
     Operation(
         tool="get_config",
         toolset="admin",
+        title="Settings",
         about="Every setting: value, source, meaning.",
+        found_by="settings configuration options",
         run=_config,
         text="admin_text:config_text",
         fields="admin_text:config_fields",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,14 +24,14 @@ from satchel.interfaces.cli.common import (
     warn_notes,
 )
 from satchel.interfaces.cli.suggesting import SuggestingGroup
-from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table, help_text, load
-from satchel.interfaces.operations.parameters import AGENT
+from satchel.interfaces.operations.declaration import AGENT, Group, Operation, Parameter, Table, help_text, load
 
 if TYPE_CHECKING:
     from satchel.base.tokens import TokenCount
     from satchel.client import Satchel
 
 _METAVARS = {"author": "AGENT", "file": "PATH", "path": "PATH"}
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _ALWAYS_TAKEN = {"db", "project", "as_json"}
 
 
@@ -64,11 +65,11 @@ class _Group(SuggestingGroup):
 
 def _command(operation: Operation) -> click.Command:
     """Return the command that an operation is."""
-    taken = {_click_name(one): one for one in operation.parameters if one.option is not None and one is not AGENT}
+    taken = {_click_name(one): one for one in operation.parameters if one.option is not None and one.name != AGENT}
     function: Callable[..., int | None] = store_options(json_option(partial(_run, operation, taken)))
     if _may_ask(operation):
-        function = _preview_options(function)
-    if AGENT in operation.parameters:
+        function = _dry_run_options(function)
+    if operation.has_actor:
         function = agent_option(function)
     shared = reversed(getattr(function, "__click_params__", ()))
     return click.Command(
@@ -83,10 +84,10 @@ def _may_ask(operation: Operation) -> bool:
     return any(one.asks for one in (operation, *operation.instead.values()))
 
 
-def _preview_options(function: Callable[..., int | None]) -> Callable[..., int | None]:
-    preview = click.option("--preview", is_flag=True, help="Only say what would be removed.")
+def _dry_run_options(function: Callable[..., int | None]) -> Callable[..., int | None]:
+    dry_run = click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
     return click.option("--yes", is_flag=True, help="Remove without asking; --json alone only previews.")(
-        preview(function)
+        dry_run(function)
     )
 
 
@@ -100,28 +101,28 @@ def _run(
     **values: Any,
 ) -> int | None:
     """Run an operation as its command was called; return the exit status."""
-    yes, preview = (values.pop("yes"), values.pop("preview")) if _may_ask(operation) else (False, False)
+    yes, dry_run = (values.pop("yes"), values.pop("dry_run")) if _may_ask(operation) else (False, False)
     chosen = next((name for name in operation.instead if values.get(name)), None)
     if chosen is not None:
         operation = operation.instead[chosen]
         names = {one.name for one in operation.parameters}
         taken = {name: one for name, one in taken.items() if one.name in names}
-        _refuse_others(chosen, {*taken, *(("yes", "preview") if operation.asks else ())})
-    elif (yes or preview) and not operation.asks:
+        _refuse_others(chosen, {*taken, *(("yes", "dry_run") if operation.asks else ())})
+    elif (yes or dry_run) and not operation.asks:
         asking = next(name for name, one in operation.instead.items() if one.asks)
-        raise click.UsageError(f"{'--yes' if yes else '--preview'} is for --{asking}", click.get_current_context())
+        raise click.UsageError(f"{'--yes' if yes else '--dry-run'} is for --{asking}", click.get_current_context())
     read = {one.name: _read(one, values[name]) for name, one in taken.items() if name not in {*operation.instead}}
     arguments = {name: value for name, value in read.items() if value is not None}
     with_tokens = arguments.pop("tokens", False)
     if operation.prepare is not None:
         arguments = operation.prepare(arguments)
-    reads = not operation.writes or bool(arguments.get("preview"))
+    reads = not operation.writes or bool(arguments.get("dry_run"))
     with opened(db, project, agent=agent, read_only=reads) as satchel:
         run = (
             partial(load(operation.streams), satchel, quiet=as_json) if operation.streams else operation.bound(satchel)
         )
         act = partial(run, **operation.renamed(arguments))
-        answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, preview=preview) if operation.asks else act()
+        answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, dry_run=dry_run) if operation.asks else act()
         done(satchel)
         cost = _cost(satchel, operation, answer) if with_tokens else None
         if as_json:
@@ -145,16 +146,16 @@ def _refuse_others(chosen: str, taken: Collection[str]) -> None:
             raise click.UsageError(f"{shown} is for a list; --{chosen.replace('_', '-')} does something else", context)
 
 
-def _act_as_agreed(operation: Operation, act: Callable[..., Any], *, as_json: bool, yes: bool, preview: bool) -> Any:
+def _act_as_agreed(operation: Operation, act: Callable[..., Any], *, as_json: bool, yes: bool, dry_run: bool) -> Any:
     """Look at what would be removed, ask, then remove it; return what was, or would be."""
-    answer = act(preview=True)
+    answer = act(dry_run=True)
     question = load(operation.asks)(answer)
-    if preview or question is None or not (yes or (not as_json and click.confirm(question, err=True))):
+    if dry_run or question is None or not (yes or (not as_json and click.confirm(question, err=True))):
         return answer
     # what was asked about is what is removed, whichever run is the only active one by then
     named = {"run_id": answer.run_id} if hasattr(answer, "run_id") else {}
     with progress(click.get_current_context().info_name or "", quiet=as_json) as told:
-        return act(preview=False, **named, **({"progress": told} if operation.reports else {}))
+        return act(dry_run=False, **named, **({"progress": told} if operation.reports else {}))
 
 
 def _cost(satchel: Satchel, operation: Operation, answer: Any) -> TokenCount:
@@ -223,7 +224,7 @@ def _click_parameter(name: str, parameter: Parameter) -> click.Parameter:
 
 
 def _click_type(parameter: Parameter) -> click.ParamType[Any] | None:
-    if parameter.choices:
+    if parameter.choices and parameter.metavar is None:
         return click.Choice(parameter.choices)
     if parameter.reads == "file":
         return click.File(errors="replace")
@@ -232,10 +233,15 @@ def _click_type(parameter: Parameter) -> click.ParamType[Any] | None:
     if parameter.type is float:
         from click.types import FuncParamType
 
-        from satchel.interfaces.cli.values import number
-
-        return FuncParamType(number)
+        return FuncParamType(_number)
     return None if parameter.type is bool else click.STRING
+
+
+def _number(text: str) -> float:
+    """Read the number that an option takes; a whole one stays whole, however long."""
+    if not _NUMBER.fullmatch(text):
+        raise click.BadParameter(f"{text!r} is not a number")
+    return int(text) if text.lstrip("-").isdecimal() else float(text)
 
 
 def _metavar(parameter: Parameter) -> str | None:

@@ -11,7 +11,7 @@ from satchel.interfaces.mcp.answer import answer
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.operations.declaration import Operation, load, schema_of
-from satchel.interfaces.operations.parameters import AGENT, FORMAT
+from satchel.interfaces.operations.parameters import FORMAT
 from satchel.keep.sessions.actors import be_seen
 
 
@@ -38,19 +38,27 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
             format,
             lambda: make_text(result),
             lambda: make_json(result),
-            agent=arguments.get("agent") if AGENT in chosen.parameters else None,
+            agent=arguments.get("agent") if chosen.has_actor else None,
             files=chosen.files(result),
         )
 
     more = [one for other in others.values() for one in other.parameters if one.name not in _names(operation)]
+    taken = (*operation.parameters, *more, FORMAT)
+    read_only = not operation.writes if operation.read_only is None else operation.read_only
     return Tool(
         name,
         operation.toolset,
+        operation.title,
         operation.about,
-        schema_of((*operation.parameters, *more, FORMAT), takes_less=bool(others)),
+        schema_of(taken, takes_less=bool(others)),
         handle,
-        read_only=not operation.writes if operation.read_only is None else operation.read_only,
+        read_only=read_only,
         destructive=operation.destructive,
+        idempotent=read_only if operation.idempotent is None else operation.idempotent,
+        reaches_out=operation.reaches_out,
+        found_by=operation.found_by,
+        always_shown=operation.always_shown,
+        unlisted=frozenset(one.name for one in taken if one.unlisted),
     )
 
 

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import AGENT, RUN
+from satchel.interfaces.operations.parameters import AGENT, NEW_LOOP, NEW_TASK, RUN
 
 if TYPE_CHECKING:
     from satchel.brief.briefing import Briefing
@@ -70,23 +70,48 @@ OPERATIONS = (
     Operation(
         tool="get_briefing",
         toolset="briefing",
-        about="Your briefing: what is new and matters, in budget tokens.",
+        title="Get your briefing",
+        about="What you need before you start or go on: rules, decisions, where you left off, what was tried, what "
+        "others learned and do, errors with their fix. Call it first; it gives what you did not get yet.",
+        found_by="context from other agents start briefing what did the others do memory catch up resume",
+        always_shown=True,
         command=("brief",),
         help="Brief an agent: what it needs most and did not get yet. QUERY says what it is about to do.\n\n"
         "The briefing alone goes to standard output, and what it shows counts as delivered.",
         examples=("brief fix the token refresh --role developer --task T1 --budget 2000 --agent builder",),
         parameters=(
-            Parameter("role", help="developer, senior_engineer, qa_expert, tech_lead, investigator or your own."),
-            Parameter("task_id", help="The task; what belongs to it goes first."),
-            Parameter("loop_id", help="The loop; its scratchpads are shown, and whether it is stuck."),
-            Parameter("iteration", int, help="The attempt; a new one sees everything again."),
-            Parameter("query", option="QUERY..."),
-            Parameter("budget", int, help="What it may cost. Default: brief.budget.", metavar="TOKENS"),
             Parameter(
-                "window_used", float, help="0 to 1 of the agent's window; fuller means shorter.", metavar="SHARE"
+                "role",
+                about="Your role: developer, tech_lead, qa_expert, investigator or your own",
+                help="developer, senior_engineer, qa_expert, tech_lead, investigator or your own.",
             ),
-            Parameter("again", bool, help="Repeat what was delivered."),
-            Parameter("preview", bool, help="Record nothing as delivered."),
+            NEW_TASK.but(help="The task; what belongs to it goes first."),
+            NEW_LOOP.but(help="The loop; its scratchpads are shown, and whether it is stuck."),
+            Parameter(
+                "iteration",
+                int,
+                about="Number of the attempt; a new one gets everything again",
+                help="The attempt; a new one sees everything again.",
+            ),
+            Parameter("query", about="What you are about to do", option="QUERY..."),
+            Parameter(
+                "budget",
+                int,
+                about="Tokens it may cost",
+                help="What it may cost. Default: brief.budget.",
+                metavar="TOKENS",
+            ),
+            Parameter(
+                "window_used",
+                float,
+                unlisted=True,
+                help="0 to 1 of the agent's window; fuller means shorter.",
+                metavar="SHARE",
+            ),
+            Parameter(
+                "again", bool, about="Repeat what you got, as after compaction", help="Repeat what was delivered."
+            ),
+            Parameter("dry_run", bool, help="Record nothing as delivered.", option="--dry-run", unlisted=True),
             RUN.but(help="The run of the loop. Default: main. [env: SATCHEL_RUN]"),
             AGENT,
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
 from satchel.interfaces.operations.parameters import (
-    AGENT,
+    AGENT_UNLISTED,
     AUTHOR,
     CHANGES,
     LAYER,
@@ -26,19 +26,24 @@ OPERATIONS = (
     Operation(
         tool="add_constraint",
         toolset="constraints",
-        about="Add a rule for all.",
+        title="Add a rule",
+        about="Add a rule that every agent must keep to; critical ones are in every briefing.",
+        found_by="rules constraints must never always policy guideline",
         command=("constraint", "add"),
         help="Add a rule.",
         examples=('constraint add "Passwords are never logged" --category security --priority critical',),
         parameters=(
             Parameter("text", required=True, option="TEXT"),
             Parameter(
-                "category", about="architecture, security, ...", help="Such as security.", default="architecture"
+                "category",
+                about="architecture, security, performance or your own",
+                help="Such as security.",
+                default="architecture",
             ),
             PRIORITY,
             NEW_LAYER,
             NEW_TAGS,
-            AGENT,
+            AGENT_UNLISTED,
         ),
         run="constraints.add",
         writes=True,
@@ -48,7 +53,9 @@ OPERATIONS = (
     Operation(
         tool="get_constraints",
         toolset="constraints",
-        about="Rules, most urgent first or by search.",
+        title="Get rules",
+        about="The rules that hold here, most urgent first or by search.",
+        found_by="rules constraints policy guidelines must never",
         command=("constraint", "list"),
         help="List the rules that hold, the most urgent first, or what matches WORDS best.",
         examples=("constraint list --layer data --priority high",),
@@ -59,7 +66,12 @@ OPERATIONS = (
             LAYER,
             TAGS,
             MATCH,
-            Parameter("status", choices=("active", "inactive", "all"), default="active"),
+            Parameter(
+                "status",
+                about="inactive: those that no longer hold",
+                choices=("active", "inactive", "all"),
+                default="active",
+            ),
             AUTHOR,
             *CHANGES,
         ),
@@ -87,14 +99,17 @@ OPERATIONS = (
     Operation(
         tool="deactivate_constraint",
         toolset="constraints",
-        about="A rule no longer holds.",
+        title="End a rule",
+        about="Say that a rule no longer holds; it stays findable.",
+        found_by="remove rule constraint no longer holds",
+        idempotent=True,
         command=("constraint", "deactivate"),
         help="Say that a rule does not hold any more; it stays findable.",
         examples=('constraint deactivate c7 --reason "the gateway does it now"',),
         parameters=(
-            Parameter("id", required=True, option="ID", passed_as="ref"),
-            Parameter("reason", help="Why it does not hold any more.", metavar="TEXT"),
-            AGENT,
+            Parameter("id", about="Such as c7", required=True, option="ID", passed_as="ref"),
+            Parameter("reason", about="Why", help="Why it does not hold any more.", metavar="TEXT"),
+            AGENT_UNLISTED,
         ),
         run="constraints.deactivate",
         writes=True,

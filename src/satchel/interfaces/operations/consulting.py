@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import InvalidInput
 from satchel.base.paging import DEFAULT_LIMIT
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import AGENT, PAGE, RUN
+from satchel.interfaces.operations.parameters import AGENT_UNLISTED, PAGE, RUN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,18 +96,20 @@ def _reset(
     conversation: str,
     assistant: str | None = None,
     confirm: bool = False,
-    preview: bool | None = None,
+    dry_run: bool | None = None,
 ) -> Reset:
     from satchel.interfaces.consulting.conversations_text import Reset
 
     found = satchel.consulting.find(conversation, assistant)
-    is_done = confirm if preview is None else not preview
+    is_done = confirm if dry_run is None else not dry_run
     if is_done:
         satchel.consulting.conversations.reset(found.key)
     return Reset(found, is_done)
 
 
-_ASSISTANT = Parameter("assistant", help="Only those with this model.", option="--model", metavar="MODEL")
+_ASSISTANT = Parameter(
+    "assistant", about="Only with this model", help="Only those with this model.", option="--model", metavar="MODEL"
+)
 _TO_RESET = Parameter(
     "reset",
     help="Forget this conversation; its next question starts over.",
@@ -118,11 +120,14 @@ _TO_RESET = Parameter(
 _RESET = Operation(
     tool="reset_conversation",
     toolset="consult",
-    about="Forget a conversation; only a preview unless confirm=true.",
+    title="Forget a conversation",
+    about="Forget a conversation with a model; only says what would go unless confirm is true.",
+    found_by="reset forget conversation start over",
+    idempotent=True,
     parameters=(
-        Parameter("conversation", required=True),
+        Parameter("conversation", about="Its name", required=True),
         _ASSISTANT,
-        Parameter("confirm", bool),
+        Parameter("confirm", bool, about="True forgets it"),
     ),
     run=_reset,
     writes=True,
@@ -136,7 +141,11 @@ OPERATIONS = (
     Operation(
         tool="consult",
         toolset="consult",
-        about="Ask another model; it keeps the conversation, files go once and then only their changes.",
+        title="Consult another model",
+        about="Ask another model for a second opinion. It keeps the conversation; files are sent once, then only their "
+        "changes.",
+        found_by="second opinion ask another model review advice gpt gemini claude",
+        reaches_out=True,
         command=("consult",),
         help="Ask MODEL a question; without QUESTION, or with -, it is read from standard input.\n\n"
         "The answer is printed as it arrives; what it cost goes to stderr. A conversation remembers which files the "
@@ -152,17 +161,17 @@ OPERATIONS = (
                 required=True,
                 option="MODEL",
             ),
-            Parameter("instructions", required=True, option="QUESTION", reads="stdin"),
+            Parameter("instructions", about="The question", required=True, option="QUESTION", reads="stdin"),
             Parameter(
                 "conversation",
-                about="Names the conversation",
+                about="A name of yours; the same one goes on",
                 help="The conversation. Default: default.",
                 metavar="NAME",
             ),
             Parameter(
                 "context",
                 list[str],
-                about="Files, folders",
+                about="Files and folders it is about",
                 help="A file or folder it is about; repeatable.",
                 option="--file",
                 metavar="PATH",
@@ -170,7 +179,7 @@ OPERATIONS = (
             Parameter(
                 "priority",
                 list[str],
-                about="Files to put in the prompt first",
+                about="Files to put into the prompt first",
                 help="One to put into the prompt first; repeatable.",
                 metavar="PATH",
             ),
@@ -188,8 +197,8 @@ OPERATIONS = (
                 about="Put what is known here first",
                 help="Put what the store knows before the files.",
             ),
-            Parameter("role", help="Whose briefing, as for packages."),
-            Parameter("task_id", help="The task of the briefing."),
+            Parameter("role", unlisted=True, help="Whose briefing, as for packages."),
+            Parameter("task_id", unlisted=True, help="The task of the briefing."),
             Parameter("force", bool, about="Send secrets too", help="Send files that hold secrets too."),
             Parameter(
                 "dry_run",
@@ -197,7 +206,7 @@ OPERATIONS = (
                 about="Only show what would be sent",
                 help="Send nothing: show the split, the tokens and what is held back.",
             ),
-            Parameter("keep_as", about="discovery or decision:KEY", option=None),
+            Parameter("keep_as", about="Keep the answer as discovery, error or decision:KEY", option=None),
             Parameter(
                 "keep",
                 help="Keep the answer as a note of this type.",
@@ -205,8 +214,8 @@ OPERATIONS = (
                 for_people=True,
             ),
             Parameter("decide", help="Keep the answer as the decision of this key.", metavar="KEY", for_people=True),
-            RUN,
-            AGENT,
+            RUN.but(unlisted=True),
+            AGENT_UNLISTED,
         ),
         run="consulting.consult",
         writes=True,
@@ -222,12 +231,19 @@ OPERATIONS = (
     Operation(
         tool="list_conversations",
         toolset="consult",
-        about="Conversations: files inline, overflow and why, tokens; and who can be asked.",
+        title="List conversations",
+        about="Conversations with other models, with their files and tokens; and who can be asked.",
+        found_by="conversations models consulted who can be asked",
         command=("conversations",),
         help="List conversations with other models, the newest first, and say who could be asked.",
         examples=("conversations --conversation auth", "conversations --reset auth"),
         parameters=(
-            Parameter("conversation", help="Only this conversation, with its files.", metavar="NAME"),
+            Parameter(
+                "conversation",
+                about="Only this one, with its files",
+                help="Only this conversation, with its files.",
+                metavar="NAME",
+            ),
             _ASSISTANT,
             _TO_RESET,
             *PAGE,

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.interfaces.operations.declaration import Object, Operation, Parameter, Table
-from satchel.interfaces.operations.parameters import AGENT, AUTHOR, CHANGES, LAYER, MATCH, PAGE, QUERY, TAGS
+from satchel.interfaces.operations.parameters import (
+    AGENT_UNLISTED,
+    AUTHOR,
+    CHANGES,
+    LAYER,
+    MATCH,
+    NEW_LAYER,
+    PAGE,
+    QUERY,
+    TAGS,
+)
 
 if TYPE_CHECKING:
     from satchel.keep.decisions import Decision
@@ -20,18 +30,24 @@ _CLEARABLE = ("tags", "scopes", "layer", "rationale", "version")
 _REPLACES = "May be repeated; replaces what there is."
 
 _DECISION = (
-    Parameter("key", required=True, option="KEY"),
-    Parameter("value", str | float, option="VALUE"),
+    Parameter("key", about="Its name, such as session_ttl", required=True, option="KEY"),
+    Parameter("value", str | float, about="What holds, in full; a number as 300", option="VALUE"),
     Parameter("tags", list[str] | None, help=_REPLACES),
-    Parameter("scopes", list[str] | None, help=_REPLACES),
-    Parameter("layer", str | None, help="Such as business or data."),
-    Parameter("version", str | None, help="A label of your own; a new decision has 1.0.0.", metavar="LABEL"),
+    Parameter("scopes", list[str] | None, about="What it is limited to, as folders or services", help=_REPLACES),
+    NEW_LAYER.but(type=str | None),
+    Parameter(
+        "version",
+        str | None,
+        unlisted=True,
+        help="A label of your own; a new decision has 1.0.0.",
+        metavar="LABEL",
+    ),
     Parameter("status", help="A new decision is active.", choices=_STATUSES),
-    Parameter("rationale", str | None, help="The reason.", option="--why", metavar="TEXT"),
+    Parameter("rationale", str | None, about="Why", help="The reason.", option="--why", metavar="TEXT"),
     Parameter(
         "expected_revision",
         int,
-        about="0: new",
+        about="Only if it is at this revision; 0: only if new",
         help="Only if N is its revision; 0: only if new.",
         option="--expect",
     ),
@@ -39,33 +55,54 @@ _DECISION = (
 
 
 def _set(
-    satchel: Satchel, *, decisions: list[dict[str, Any]] | None = None, agent: str | None = None, **decision: object
+    satchel: Satchel,
+    *,
+    decisions: list[dict[str, Any]] | None = None,
+    is_text: bool = False,
+    agent: str | None = None,
+    **decision: object,
 ) -> tuple[Decision, ...]:
-    """Set one decision, or several in one transaction. What is not given is not passed on, so that it stays."""
+    """Set one decision, or several in one transaction. What is not given is not passed on, so that it stays.
+
+    Args:
+        is_text: a value is text even where a number is written so.
+    """
     from satchel.interfaces.operations.batches import items_of
     from satchel.keep.decisions import NewDecision
 
-    new = [NewDecision(**one) for one in items_of("set_decision", _DECISION, decision, "decisions", decisions)]
+    given = items_of("set_decision", _DECISION, decision, "decisions", decisions)
+    new = [NewDecision(**{name: _as_set(name, value, is_text) for name, value in one.items()}) for one in given]
     return satchel.decisions.set_many(new, agent=agent)
 
 
-def _prepare(given: dict[str, Any]) -> dict[str, Any]:
-    from satchel.interfaces.cli.values import typed_value
+def _as_set(name: str, given: Any, is_text: bool) -> Any:
+    """Return a field as it is set: an empty text clears, and a value that is written as a number is one.
 
-    cleared, is_text = given.pop("cleared", ()), given.pop("is_text")
-    if is_text and "value" not in given:
+    People type texts alone, and agents are shown no unions.
+    """
+    from satchel.interfaces.ledger.decision_values import typed_value
+
+    if name == "value" and isinstance(given, str) and not is_text:
+        return typed_value(given)
+    return None if given == "" and name in _CLEARABLE else given
+
+
+def _prepare(given: dict[str, Any]) -> dict[str, Any]:
+    cleared = given.pop("cleared", ())
+    if given["is_text"] and "value" not in given:
         raise InvalidInput("--text is about VALUE", "Give that too")
     both = next((name for name in cleared if name in given), None)
     if both is not None:
         raise InvalidInput(f"{both} cannot be given and cleared at once", "Leave one of them out")
-    value = {} if is_text or "value" not in given else {"value": typed_value(given["value"])}
-    return given | dict.fromkeys(cleared) | value
+    return given | dict.fromkeys(cleared)
 
 
 GET = Operation(
     tool="get_decision",
     toolset="decisions",
-    about="One decision with its history.",
+    title="Get one decision",
+    about="One decision in full, with what it was before.",
+    found_by="decision history why was this chosen",
     parameters=(Parameter("key", required=True), *PAGE),
     run="decisions.get",
     text="ledger.decisions_text:history_text",
@@ -76,7 +113,11 @@ OPERATIONS = (
     Operation(
         tool="set_decision",
         toolset="decisions",
-        about="Set what the project decides (key, value, ...) or several (decisions). Omitted stays, null clears.",
+        title="Set a decision",
+        about="Set what the project decided, for all agents: one by key and value, or several as decisions. What you "
+        "leave out stays as it is; an empty text or list clears.",
+        found_by="decide choose convention agree standard architecture record a decision",
+        idempotent=True,
         command=("decide",),
         help="Set a decision. What is not given stays as it is; what it replaces goes into its history.\n\nVALUE is "
         "text or a number (007 and 1_000 are text); a decision that is there already may be changed without it. Before "
@@ -88,7 +129,7 @@ OPERATIONS = (
         ),
         parameters=(
             *_DECISION,
-            Parameter("decisions", list[Object], option=None),
+            Parameter("decisions", list[Object], about="Several, each with key, value, ...", option=None),
             Parameter(
                 "is_text", bool, help="Take VALUE as text even if it is a number.", option="--text", for_people=True
             ),
@@ -100,7 +141,7 @@ OPERATIONS = (
                 option="--clear",
                 for_people=True,
             ),
-            AGENT,
+            AGENT_UNLISTED,
         ),
         run=_set,
         prepare=_prepare,
@@ -113,7 +154,9 @@ OPERATIONS = (
     Operation(
         tool="find_decisions",
         toolset="decisions",
-        about="Decisions, newest first or by search.",
+        title="Find decisions",
+        about="What the project decided, newest first or by search.",
+        found_by="decisions conventions choices what was decided",
         command=("decisions",),
         help="List what was decided, the newest first, or what matches WORDS best; or one decision with its history.",
         examples=(
@@ -129,8 +172,8 @@ OPERATIONS = (
             TAGS,
             MATCH,
             Parameter("scopes", list[str], help="Only with one of these scopes."),
-            Parameter("minimum", float, help="Only numbers from N.", option="--min"),
-            Parameter("maximum", float, help="Only numbers up to N.", option="--max"),
+            Parameter("minimum", float, help="Only numbers from N.", option="--min", unlisted=True),
+            Parameter("maximum", float, help="Only numbers up to N.", option="--max", unlisted=True),
             AUTHOR,
             *CHANGES,
         ),

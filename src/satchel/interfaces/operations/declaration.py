@@ -26,6 +26,9 @@ _TYPE_NAMES = {
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
+AGENT = "agent"
+"""The name of the parameter that says who acts."""
+
 
 @dataclass_transform(frozen_default=True)
 class Declared:
@@ -63,6 +66,7 @@ class Parameter(Declared):
         passed_as: its name in the service, where that is another.
         reads: ``stdin`` where an argument left out, or a dash, is read from there, ``file`` where the option names one.
         for_people: agents cannot give it.
+        unlisted: agents may give it, but are not shown it in the listing, for which they would pay in every session.
     """
 
     name: str
@@ -77,6 +81,7 @@ class Parameter(Declared):
     passed_as: str = ""
     reads: str = ""
     for_people: bool = False
+    unlisted: bool = False
 
     @property
     def takes_list(self) -> bool:
@@ -118,14 +123,19 @@ class Operation(Declared):
 
     Attributes:
         run: does it: the dotted name of a method of :class:`Satchel`, or a function of that and the arguments.
-        parameters: what it takes; one named ``agent`` says who acts.
+        parameters: what it takes; one named :data:`AGENT` says who acts.
         tool: its name for agents, and ``toolset`` the set it is served with; None where agents do not have it.
+        title: its name as hosts show it to people.
         about: what agents read of it.
+        found_by: words under which an agent may look for the tool where its host shows names alone.
+        always_shown: hosts that show tools by name alone are asked to show this one in full.
         command: its name for people, such as ``("constraint", "list")``; empty where they have no such command.
         help: what people read of it, and ``examples`` what they could type after ``satchel``.
         writes: it runs in a transaction that may write.
         read_only: whether hosts are told that it only reads; None where that is what ``writes`` says.
         destructive: it may delete or overwrite.
+        idempotent: the same call again changes nothing more; None where that is what ``read_only`` says.
+        reaches_out: it speaks to others than the store.
         text: renders its answer for agents.
         shown: for people its answer is this table, or the lines that this function returns, above the notes; it returns
             None where it has printed all itself. Left out, people are told what agents are.
@@ -149,13 +159,18 @@ class Operation(Declared):
     parameters: tuple[Parameter, ...] = ()
     tool: str | None = None
     toolset: str = ""
+    title: str = ""
     about: str = ""
+    found_by: str = ""
+    always_shown: bool = False
     command: tuple[str, ...] = ()
     help: str = ""
     examples: tuple[str, ...] = ()
     writes: bool = False
     read_only: bool | None = None
     destructive: bool = False
+    idempotent: bool | None = None
+    reaches_out: bool = False
     text: Place = ""
     shown: Place | Table = ""
     items: str = ""
@@ -169,6 +184,11 @@ class Operation(Declared):
     shows_notes: bool = False
     status: Callable[[Any], int | None] | None = None
     reports: bool = False
+
+    @property
+    def has_actor(self) -> bool:
+        """Whether it matters who acts."""
+        return any(one.name == AGENT for one in self.parameters)
 
     def bound(self, satchel: Satchel) -> Callable[..., Any]:
         """Return what runs it in an opened store, given the arguments by name."""

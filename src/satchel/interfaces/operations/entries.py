@@ -13,6 +13,8 @@ from satchel.interfaces.operations.parameters import (
     CHANGES,
     FILE,
     LOOP,
+    NEW_LOOP,
+    NEW_TASK,
     QUERY,
     RUN,
     RUN_READ,
@@ -30,16 +32,17 @@ _NOTE = (
     Parameter(
         "content",
         str | Object,
-        about="Text; of a review_issue {description, issue_type, suggestion}, review_verdict {passed, "
-        "summary, intent_satisfied}, scratchpad {iteration, done, next_step, ...}, codebase_analysis {summary, ...}",
+        about="Text, or JSON: scratchpad {iteration (number of the attempt), done, attempted, next_step, blockers, "
+        "test_status}, review_issue {description, issue_type, suggestion}, review_verdict {passed, summary, "
+        "intent_satisfied}, codebase_analysis {summary, tech_stack, ...}",
         required=True,
         option="CONTENT",
         reads="stdin",
     ),
-    Parameter("task_id", help="The task it belongs to."),
-    Parameter("loop_id", help="The loop it belongs to."),
-    Parameter("file", about="Also with its line, as a.py:12", help="The file it is about, also as FILE:LINE."),
-    Parameter("line", int, help="The line in that file."),
+    NEW_TASK,
+    NEW_LOOP,
+    Parameter("file", about="Also as a.py:12", help="The file it is about, also as FILE:LINE."),
+    Parameter("line", int, help="The line in that file.", unlisted=True),
 )
 
 
@@ -62,12 +65,21 @@ OPERATIONS = (
     Operation(
         tool="write_context",
         toolset="context",
-        about="Keep a note (type, content, ...) or several (entries) for other agents.",
+        title="Keep a note",
+        about="Keep a note for other agents and later sessions: a scratchpad after progress, a discovery when you "
+        "learn what others need, a review. One by type and content, or several as entries.",
+        found_by="remember memory notes save store learn progress scratchpad share",
+        always_shown=True,
         command=("write",),
         help="Keep a note. CONTENT is text, for structured types JSON; without it, or as -, it is read from standard "
         "input.\n\nTYPE is discovery, error, decision, review_issue, review_verdict, scratchpad or codebase_analysis.",
         examples=('write discovery "Sessions live in src/auth.py" --file src/auth.py --agent planner',),
-        parameters=(*_NOTE, Parameter("entries", list[Object], option=None), RUN, AGENT),
+        parameters=(
+            *_NOTE,
+            Parameter("entries", list[Object], about="Several notes, each with type, content, ...", option=None),
+            RUN,
+            AGENT,
+        ),
         run=_write,
         writes=True,
         items="entries",
@@ -78,18 +90,20 @@ OPERATIONS = (
     Operation(
         tool="read_context",
         toolset="context",
-        about="Notes, newest first or by search.",
+        title="Read notes",
+        about="Notes that agents kept, newest first or by search.",
+        found_by="memory notes remember recall history what did the others do context from other agents",
         command=("read",),
         help="Read notes, newest first, or those that match WORDS best. Any text is a valid search.",
         examples=("read where do sessions live --type discovery",),
         parameters=(
             QUERY,
-            TYPES,
+            TYPES.but(choices=ENTRY_TYPES),
             AUTHOR,
             TASK,
             LOOP,
             FILE,
-            Parameter("status", choices=LIVENESS, default="live"),
+            Parameter("status", about="superseded: replaced by newer ones", choices=LIVENESS, default="live"),
             RUN_READ,
             *CHANGES,
             Parameter("tokens", bool, help="Say how many tokens the answer costs an agent.", for_people=True),
@@ -102,7 +116,7 @@ OPERATIONS = (
     Operation(
         command=("prune",),
         help="Remove the oldest notes of a run. The live analysis and the current review stay.",
-        examples=("prune --keep 200 --preview",),
+        examples=("prune --keep 200 --dry-run",),
         parameters=(
             Parameter("keep", int, help="The newest to keep per type and loop.", default=DEFAULT_KEEP),
             RUN,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter
-from satchel.interfaces.operations.parameters import AGENT, CHANGES, QUERY, RUN
+from satchel.interfaces.operations.parameters import AGENT, AGENT_UNLISTED, CHANGES, NEW_LOOP, NEW_TASK, QUERY, RUN
 
 if TYPE_CHECKING:
     from satchel.interfaces.briefing.outcomes import Outcome
@@ -44,20 +44,30 @@ OPERATIONS = (
     Operation(
         tool="report_error",
         toolset="errors",
-        about="Report an error; learn what fixed it.",
+        title="Report an error",
+        about="Report an error as it happened, and learn what fixed it here before.",
+        found_by="this error again exception failure stack trace fix known error debug",
         command=("learn", "error"),
         help="Report an error and see what fixed it before. Without MESSAGE, or with -, it is read from standard "
         "input.",
         examples=("learn error TS2307 \"Cannot find module 'zod'\" --lang typescript --stack-file build.log",),
         parameters=(
-            Parameter("error_type", required=True, option="TYPE"),
+            Parameter("error_type", about="Such as KeyError or TS2307", required=True, option="TYPE"),
             Parameter("message", required=True, option="MESSAGE", reads="stdin"),
             Parameter("stack", help="The stack trace.", option="--stack-file", metavar="FILE", reads="file"),
-            Parameter("hints", list[str], help="Ranks solutions that share words; may be repeated.", metavar="TEXT"),
-            Parameter("lang", help="The programming language. Default: any."),
-            Parameter("solution", help="What fixed it, if that is known.", metavar="TEXT"),
-            Parameter("task_id", help="The task it was met in."),
-            Parameter("loop_id", help="The loop it was met in; what makes that succeed is its fix."),
+            Parameter(
+                "hints",
+                list[str],
+                unlisted=True,
+                help="Ranks solutions that share words; may be repeated.",
+                metavar="TEXT",
+            ),
+            Parameter("lang", about="Programming language", help="The programming language. Default: any."),
+            Parameter(
+                "solution", about="What fixed it, if you know", help="What fixed it, if that is known.", metavar="TEXT"
+            ),
+            NEW_TASK.but(help="The task it was met in."),
+            NEW_LOOP.but(help="The loop it was met in; what makes that succeed is its fix."),
             Parameter(
                 "ttl_days",
                 int,
@@ -65,7 +75,7 @@ OPERATIONS = (
                 metavar="DAYS",
                 for_people=True,
             ),
-            RUN,
+            RUN.but(unlisted=True),
             AGENT,
         ),
         run="patterns.report",
@@ -100,7 +110,10 @@ OPERATIONS = (
     Operation(
         tool="report_outcome",
         toolset="errors",
-        about="Did it help?",
+        title="Report what helped",
+        about="Say whether a known solution or strategy helped, or what fixed an error.",
+        found_by="solution fix worked helped did not help outcome",
+        idempotent=True,
         command=("learn", "outcome"),
         help="Say whether a solution (ID as y7, or its error's as x4) or a strategy (s3) helped, or with --solution "
         "what fixed an error (x4). Each agent's word counts once.",
@@ -110,17 +123,18 @@ OPERATIONS = (
         ),
         parameters=(
             Parameter("ref", required=True, option="ID", for_people=True),
-            Parameter("solution", about="y7, strategy s3, or with error x4 its fix", option=None),
+            Parameter("solution", about="Id of what you tried (y7, s3); with error, the fix in words", option=None),
             Parameter(
                 "helped",
                 bool,
+                about="Default true",
                 help="Whether the error was gone. Default: it helped.",
                 default=True,
                 option="--helped/--failed",
             ),
-            Parameter("error", about="x4; alone: its only or known solution", option=None),
+            Parameter("error", about="Its id (x4); without solution, its known one is meant", option=None),
             Parameter("fix", help="For an error: what fixed it.", option="--solution", metavar="TEXT", for_people=True),
-            AGENT,
+            AGENT_UNLISTED,
         ),
         run=_outcome,
         prepare=_prepare_outcome,

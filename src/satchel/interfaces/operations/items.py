@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import AGENT
+from satchel.interfaces.operations.parameters import AGENT_UNLISTED
 
 if TYPE_CHECKING:
     from satchel.keep.items import OpenedItems
@@ -20,14 +20,18 @@ OPERATIONS = (
     Operation(
         tool="get_items",
         toolset="context",
-        about="Open items of any kind in full by id, as those that a briefing or search shortened.",
+        title="Open items",
+        about="Open items of any kind in full by id, such as those that a briefing, list or search shortened.",
+        found_by="open show read full text details by id",
         command=("show",),
         help="Show items of any kind in full, by their short ids.",
         examples=("show e14 d1 c3",),
         parameters=(
-            Parameter("ids", list[str], about="As e14, d1; up to 20", required=True, option="ID...", passed_as="refs"),
-            Parameter("offset", int, about="Characters of text to skip", option=None),
-            AGENT,
+            Parameter(
+                "ids", list[str], about="Such as e14, d1; up to 20", required=True, option="ID...", passed_as="refs"
+            ),
+            Parameter("offset", int, about="Characters to skip, where an answer said so", option=None),
+            AGENT_UNLISTED,
         ),
         run="items.read",
         text="items_text:items_text",

@@ -57,11 +57,29 @@ def show_inbox(page: MessagePage) -> None:
     show_list(page, f"messages for {page.agent}, {page.unread} unread in all", columns)
 
 
+_INBOX = (
+    QUERY,
+    Parameter("unread", bool, help="Only those not read yet."),
+    Parameter("types", list[str], help="May be repeated.", choices=_TYPES, unlisted=True),
+    MIN_PRIORITY.but(unlisted=True),
+    Parameter("from", help="Only from this agent.", metavar="AGENT", passed_as="sender"),
+    Parameter(
+        "thread",
+        about="The whole thread of this message, as m12",
+        help="The whole thread that this message belongs to.",
+        metavar="ID",
+    ),
+    *CHANGES,
+    AGENT,
+)
+
 OPERATIONS = (
     Operation(
         tool="send_message",
         toolset="messages",
-        about="Tell another agent, or all.",
+        title="Send a message",
+        about="Tell another agent, or all: a question, a warning, an answer (reply_to). It is read with get_messages.",
+        found_by="message tell ask notify reply chat another agent",
         command=("message", "send"),
         help="Send a message.",
         examples=('message send "May I change src/auth.py?" --to builder --type request --agent planner',),
@@ -69,7 +87,7 @@ OPERATIONS = (
             Parameter("message", required=True, option="TEXT"),
             Parameter(
                 "to",
-                about="An agent; default all, for a reply its sender",
+                about="An agent's name; default all, for a reply its sender",
                 help="Who it is for. Default: everyone, for a reply its sender.",
                 metavar="AGENT",
             ),
@@ -78,7 +96,7 @@ OPERATIONS = (
             Parameter(
                 "payload",
                 dict | list | str | float | bool,
-                about="Any JSON",
+                about="Any JSON that goes with it",
                 help="Anything that goes with it, as JSON.",
                 metavar="JSON",
             ),
@@ -94,39 +112,30 @@ OPERATIONS = (
     Operation(
         tool="get_messages",
         toolset="messages",
-        about="Messages to you or to all, newest first or by search. They stay unread until mark_read.",
+        title="Read messages",
+        about="Messages to you or to all, newest first or by search; what it shows counts as read.",
+        found_by="messages inbox unread replies thread what did the others say",
+        parameters=_INBOX,
+        run="messages.read",
+        writes=True,
+        items="messages",
+        text="ledger.messages_text:messages_text",
+    ),
+    Operation(
         command=("message", "list"),
         help="List the messages for an agent and for everyone, the newest first. Listing marks nothing as read.",
         examples=("message list --agent builder --unread",),
-        parameters=(
-            QUERY,
-            Parameter("unread", bool, help="Only those not read yet."),
-            Parameter("types", list[str], help="May be repeated.", choices=_TYPES),
-            MIN_PRIORITY,
-            Parameter("from", help="Only from this agent.", metavar="AGENT", passed_as="sender"),
-            Parameter(
-                "thread",
-                about="Any id in it",
-                help="The whole thread that this message belongs to.",
-                metavar="ID",
-            ),
-            *CHANGES,
-            AGENT,
-        ),
+        parameters=_INBOX,
         run="messages.inbox",
         items="messages",
-        text="ledger.messages_text:messages_text",
         shown="operations.messages:show_inbox",
     ),
     Operation(
-        tool="mark_read",
-        toolset="messages",
-        about="Mark messages as read by you: ids, or all=true.",
         command=("message", "read"),
         help="Mark messages as read, for one agent.",
         examples=("message read m4 m5 --agent builder",),
         parameters=(
-            Parameter("ids", list[str], about="Such as m12", option="ID...", passed_as="refs"),
+            Parameter("ids", list[str], option="ID...", passed_as="refs"),
             Parameter("all", bool, help="All that are unread.", passed_as="everything"),
             AGENT,
         ),

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 from satchel.base import vocabulary
 from satchel.base.errors import ERROR_KINDS, InvalidInput
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
-from satchel.interfaces.operations.parameters import AGENT, CHANGES, MIN_PRIORITY, PRIORITY, QUERY, RUN, RUN_READ
+from satchel.interfaces.operations.parameters import (
+    AGENT_UNLISTED,
+    AUTHOR,
+    CHANGES,
+    MIN_PRIORITY,
+    NEW_TASK,
+    PRIORITY,
+    QUERY,
+    RUN,
+    RUN_READ,
+    TASK,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +105,9 @@ _SHOW = Operation(
     help="Print what packages hold; what each is goes to stderr. Leaves with status 3 if one cannot be shown.",
     examples=("package show p7 > handoff.md",),
     parameters=(
-        Parameter("packages", list[str], about="Read these, as p3", required=True, option="ID...", passed_as="refs"),
+        Parameter(
+            "packages", list[str], about="Ids of those to read, as p3", required=True, option="ID...", passed_as="refs"
+        ),
         Parameter("max_bytes", int, about="Of each", help="The largest to show. Default: context.max_content_kib."),
     ),
     run="packages.read_many",
@@ -110,11 +123,20 @@ _SET_PRIORITY = Operation(
     examples=("package priority p7 critical", "package priority p7 --event resolved"),
     parameters=(
         Parameter(
-            "package", about="As p3, with its new priority or an event", required=True, option="ID", passed_as="ref"
+            "package",
+            about="Its id, as p3, with its new priority or an event",
+            required=True,
+            option="ID",
+            passed_as="ref",
         ),
         Parameter("priority", choices=vocabulary.PRIORITIES, option="PRIORITY"),
-        Parameter("event", help="What happened, instead: changes the priority by rule.", choices=_EVENTS),
-        AGENT,
+        Parameter(
+            "event",
+            unlisted=True,
+            help="What happened, instead: changes the priority by rule.",
+            choices=_EVENTS,
+        ),
+        AGENT_UNLISTED,
     ),
     run=_change,
     writes=True,
@@ -126,7 +148,9 @@ OPERATIONS = (
     Operation(
         tool="save_package",
         toolset="packages",
-        about="Hand a file (path) or text (content) to other agents, or change the priority of a package.",
+        title="Save a package",
+        about="Hand a file (path) or a longer text (content) to other agents; or change the priority of one (package).",
+        found_by="handoff hand over artifact file share report",
         command=("package", "save"),
         help="Save a package: SUMMARY says in one line what is in it.",
         examples=(
@@ -135,11 +159,21 @@ OPERATIONS = (
         ),
         parameters=(
             Parameter("summary", about="One line", required=True, option="SUMMARY"),
-            Parameter("path", help="A file of the project; it is read again each time.", metavar="FILE"),
-            Parameter("content", help="A text to keep instead; - reads it from standard input.", metavar="TEXT"),
+            Parameter(
+                "path",
+                about="A file of the project",
+                help="A file of the project; it is read again each time.",
+                metavar="FILE",
+            ),
+            Parameter(
+                "content",
+                about="The text, instead of path",
+                help="A text to keep instead; - reads it from standard input.",
+                metavar="TEXT",
+            ),
             Parameter("type", choices=_TYPES, default="research"),
             PRIORITY,
-            Parameter("task_id", help="The task it belongs to. Default: the whole run."),
+            NEW_TASK.but(help="The task it belongs to. Default: the whole run."),
             Parameter(
                 "consumers",
                 list[str],
@@ -148,9 +182,14 @@ OPERATIONS = (
                 option="--for",
                 metavar="ROLE",
             ),
-            Parameter("supersedes", help="The package that this one replaces.", metavar="ID"),
-            RUN,
-            AGENT,
+            Parameter(
+                "supersedes",
+                about="The package it replaces, as p3",
+                help="The package that this one replaces.",
+                metavar="ID",
+            ),
+            RUN.but(unlisted=True),
+            AGENT_UNLISTED,
         ),
         run="packages.save",
         writes=True,
@@ -162,20 +201,28 @@ OPERATIONS = (
     Operation(
         tool="get_packages",
         toolset="packages",
-        about="Packages, most urgent first or by search; or what some hold.",
+        title="Get packages",
+        about="Files and texts that agents handed over, most urgent first or by search; with packages what those hold.",
+        found_by="handoff handed over artifacts files reports",
         command=("package", "list"),
         help="List packages, the most urgent first, or what matches WORDS best.",
         examples=("package list --priority high --role developer",),
         parameters=(
             QUERY,
-            Parameter("types", list[str], help="May be repeated.", choices=_TYPES),
-            MIN_PRIORITY,
-            Parameter("task_id", help="Only those of this task, or of the whole run."),
-            Parameter("role", help="Only those meant for this role, or for any."),
-            Parameter("author", help="Only what this agent produced."),
-            Parameter("status", choices=vocabulary.LIVENESS, default="live"),
+            Parameter("types", list[str], help="May be repeated.", choices=_TYPES, unlisted=True),
+            MIN_PRIORITY.but(unlisted=True),
+            TASK.but(help="Only those of this task, or of the whole run."),
+            Parameter(
+                "role",
+                unlisted=True,
+                help="Only those meant for this role, or for any.",
+            ),
+            AUTHOR.but(help="Only what this agent produced."),
+            Parameter(
+                "status", about="superseded: replaced by newer ones", choices=vocabulary.LIVENESS, default="live"
+            ),
             *CHANGES,
-            RUN_READ,
+            RUN_READ.but(unlisted=True),
         ),
         run="packages.find",
         items="packages",

@@ -12,33 +12,43 @@ from satchel.interfaces.operations.declaration import Parameter
 from satchel.keep.common_filters import COMMON
 
 AGENT = Parameter(
-    "agent", about="A name of your own; only subagents need it", help="Who acts. [env: SATCHEL_AGENT]", metavar="NAME"
+    "agent", about="Your name, if you are a subagent", help="Who acts. [env: SATCHEL_AGENT]", metavar="NAME"
 )
 """Who acts; the command line opens the store as that agent."""
 
+AGENT_UNLISTED = AGENT.but(unlisted=True)
+"""Who acts, where few would say so: every tool takes it."""
+
 RUN = Parameter(
     "run_id",
-    about="Default: your session's, else main; to read all, as *",
+    about="A named piece of work (start_run); default your session's",
     help="The run. Default: main. [env: SATCHEL_RUN]",
 )
-RUN_READ = RUN.but(help="Only this run, or * for all. Default: all. [env: SATCHEL_RUN]")
-FORMAT = Parameter("format", about="Every tool takes it", choices=("text", "json"), option=None)
+RUN_READ = RUN.but(
+    about="Only this run, a named piece of work",
+    help="Only this run, or * for all. Default: all. [env: SATCHEL_RUN]",
+)
+FORMAT = Parameter("format", choices=("text", "json"), option=None, unlisted=True)
 PRIORITY = Parameter("priority", choices=vocabulary.PRIORITIES, default="medium")
 
 QUERY = Parameter("query", option="WORDS...")
 MIN_PRIORITY = Parameter(
     "priority", about="Or higher", help="Only this priority or a higher one.", choices=vocabulary.PRIORITIES
 )
-MATCH = Parameter("match", help="Any or all of the tags.", choices=MATCHES, default="any")
+MATCH = Parameter("match", help="Any or all of the tags.", choices=MATCHES, default="any", unlisted=True)
+NEW_TASK = Parameter("task_id", about="A name that all share who work on it", help="The task it belongs to.")
+NEW_LOOP = Parameter("loop_id", about="A name for your attempts at one goal", help="The loop it belongs to.")
 TASK = Parameter("task_id", help="Only this task.")
-LOOP = Parameter("loop_id", help="Only this loop.")
+LOOP = Parameter("loop_id", about="Only this loop: attempts at one goal", help="Only this loop.")
 AUTHOR = Parameter("author", help="Only what this agent wrote.")
 NEW_TAGS = Parameter("tags", list[str], help="May be repeated.")
 TAGS = Parameter("tags", list[str], help="Only with this tag; may be repeated.")
 FILE = Parameter("file", about="A file, or folder/", help="Only this file, or with / at its end all in this folder.")
 TYPES = Parameter("types", list[str], help="Only this type; may be repeated.", metavar="TYPE")
-LAYER = Parameter("layer", help="Only this layer.")
-NEW_LAYER = Parameter("layer", help="Such as business or data.")
+LAYER = Parameter("layer", about="Part of the architecture, as data", help="Only this layer.", unlisted=True)
+NEW_LAYER = Parameter(
+    "layer", about=f"Part of the architecture: {', '.join(vocabulary.LAYERS)}", help="Such as business or data."
+)
 
 COMMON_FILTERS = tuple(
     Parameter(one.name, one.type, about=one.about, help=one.help, metavar=one.metavar) for one in COMMON
@@ -57,10 +67,10 @@ CHANGES = (
     Parameter(
         "after_seq",
         int,
-        about="Every list takes since, after_seq, order",
         help="Only what changed after this number, in that order.",
+        unlisted=True,
     ),
-    Parameter("order", help="By time, instead of the usual order.", choices=ORDERS),
+    Parameter("order", help="By time, instead of the usual order.", choices=ORDERS, unlisted=True),
     *PAGE,
 )
 """What a list of things that change takes after its own filters."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from satchel.keep.runs import Run
 
 _STATUSES = ("active", "completed", "failed")
-_RUN_ID = Parameter("run_id", option="RUN_ID")
+_RUN_ID = Parameter("run_id", about="Its name; made up if left out", option="RUN_ID")
 
 GROUP = Group(
     "Start, end, list and show runs. A run is one piece of work by one or more agents. Without a choice of run, notes "
@@ -92,7 +92,9 @@ OPERATIONS = (
     Operation(
         tool="start_run",
         toolset="runs",
-        about="Start a run. Your session works in it until it ends.",
+        title="Start a run",
+        about="Start a run: a named piece of work that keeps its notes apart. Your session works in it until it ends.",
+        found_by="run start project phase separate work",
         command=("run", "start"),
         help="Start a run, and print the line that makes it this shell's choice. Inside a client, its session works in "
         "the run. Without RUN_ID it is named by the day and a number.",
@@ -100,8 +102,16 @@ OPERATIONS = (
         parameters=(
             _RUN_ID,
             Parameter("title", help="What it is about.", metavar="TEXT"),
-            Parameter("spec_path", help="The specification it works from.", option="--spec", metavar="FILE"),
-            Parameter("effort", help="Such as low, medium or high.", metavar="WORD"),
+            Parameter(
+                "spec_path",
+                about="File of its specification",
+                help="The specification it works from.",
+                option="--spec",
+                metavar="FILE",
+            ),
+            Parameter(
+                "effort", about="low, medium, high or your own", help="Such as low, medium or high.", metavar="WORD"
+            ),
         ),
         run="runs.start",
         writes=True,
@@ -111,12 +121,15 @@ OPERATIONS = (
     Operation(
         tool="end_run",
         toolset="runs",
-        about="End a run; answers with the strategies that it suggests. main never ends.",
+        title="End a run",
+        about="End a run, by default your session's; answers with the strategies that it suggests. main never ends.",
+        found_by="run end finish complete",
+        idempotent=True,
         command=("run", "end"),
         help="End a run, by default that of SATCHEL_RUN, and list the strategies that it suggests. The run main never "
         "ends.",
         examples=("run end login-page --status failed",),
-        parameters=(_RUN_ID, Parameter("status", choices=_STATUSES[1:], default="completed")),
+        parameters=(_RUN_ID.but(about="Its name"), Parameter("status", choices=_STATUSES[1:], default="completed")),
         run=_end,
         writes=True,
         text="runs_text:ended_text",
@@ -126,7 +139,9 @@ OPERATIONS = (
     Operation(
         tool="get_runs",
         toolset="runs",
-        about="Runs, newest first.",
+        title="List runs",
+        about="Runs (named pieces of work), newest first.",
+        found_by="runs list pieces of work",
         command=("run", "list"),
         help="List runs, the newest first.",
         examples=("run list --status active",),

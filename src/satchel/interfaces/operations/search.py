@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base.vocabulary import LIVENESS
 from satchel.client import Satchel
+from satchel.find.kind import Kind
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import AUTHOR, FILE, LOOP, PAGE, QUERY, RUN, SINCE, TASK, TYPES
+from satchel.interfaces.operations.parameters import AUTHOR, FILE, LOOP, PAGE, QUERY, RUN_READ, SINCE, TASK, TYPES
 
 if TYPE_CHECKING:
     from satchel.keep.finding import FoundPage
+
+_KINDS = tuple(kind.name.lower() for kind in Kind)
 
 _FOR_AGENTS = 10
 """How many results an agent gets by default; people, who pay no tokens, get as many as of any list."""
@@ -30,20 +33,28 @@ OPERATIONS = (
     Operation(
         tool="search",
         toolset="search",
-        about="Search all that is kept, of all runs.",
+        title="Search everything",
+        about="Search all that is kept: notes, decisions, rules, messages, errors, changes. Best first; any text is a "
+        "valid query.",
+        found_by="find memory notes recall look up anything known",
+        always_shown=True,
         command=("search",),
         help="Search everything the project keeps, in all runs. Any text is a valid search; best first.",
         examples=("search where do sessions expire",),
         parameters=(
             QUERY,
             Parameter(
-                "like", about="Instead: more like this id", help="Find more like this item instead.", metavar="ID"
+                "like",
+                about="Instead of query: more like this id",
+                help="Find more like this item instead.",
+                metavar="ID",
             ),
             Parameter(
                 "syntax",
                 about="operators: AND OR NOT prefix* ( )",
                 choices=("natural", "operators"),
                 option=None,
+                unlisted=True,
             ),
             Parameter(
                 "operators",
@@ -51,16 +62,16 @@ OPERATIONS = (
                 help="WORDS use AND, OR, NOT or -, prefix*, phrases and parentheses.",
                 for_people=True,
             ),
-            RUN.but(help="Only this run. Default: all of the project."),
-            Parameter("kinds", list[str], help="Only this kind; may be repeated.", metavar="KIND"),
-            TYPES,
+            RUN_READ.but(unlisted=True, help="Only this run. Default: all of the project."),
+            Parameter("kinds", list[str], help="Only this kind; may be repeated.", choices=_KINDS, metavar="KIND"),
+            TYPES.but(about="Such as discovery"),
             AUTHOR,
             TASK,
-            LOOP,
+            LOOP.but(unlisted=True),
             FILE,
             SINCE,
-            Parameter("status", choices=LIVENESS, default="all"),
-            Parameter("explain", bool, help="Say how each score came about."),
+            Parameter("status", about="superseded: replaced by newer ones", choices=LIVENESS, default="all"),
+            Parameter("explain", bool, help="Say how each score came about.", unlisted=True),
             *PAGE,
         ),
         run=_search,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from satchel.interfaces.operations.declaration import Operation, Parameter, Table
-from satchel.interfaces.operations.parameters import AGENT, AUTHOR, CHANGES, QUERY
+from satchel.interfaces.operations.parameters import AGENT_UNLISTED, AUTHOR, CHANGES, QUERY
 
 _FROM_RUN = Parameter(
     "from_run",
@@ -17,16 +17,20 @@ OPERATIONS = (
     Operation(
         tool="save_strategy",
         toolset="packages",
-        about="Save an approach that worked, for all runs.",
+        title="Save a strategy",
+        about="Save an approach that worked, for all later work.",
+        found_by="lesson learned best practice approach strategy",
         command=("learn", "strategy"),
         help="Save an approach that worked: what it is about, and what to do and why.",
         examples=('learn strategy token-refresh "Refresh before expiry, not on 401: no request fails" --lang python',),
         parameters=(
-            Parameter("topic", required=True, option="TOPIC"),
+            Parameter("topic", about="What it is for, in a few words", required=True, option="TOPIC"),
             Parameter("insight", about="What to do and why it works", required=True, option="INSIGHT"),
-            Parameter("lang", help="The programming language. Default: any."),
-            Parameter("framework", help="The framework. Default: any."),
-            AGENT,
+            Parameter(
+                "lang", about="Programming language; default any", help="The programming language. Default: any."
+            ),
+            Parameter("framework", about="Default any", help="The framework. Default: any."),
+            AGENT_UNLISTED,
         ),
         run="strategies.save",
         writes=True,

@@ -8,14 +8,19 @@ OPERATIONS = (
     Operation(
         tool="get_team",
         toolset="messages",
-        about="Who else is at work: agents, client, branch, task, claimed files, last scratchpad, last seen.",
+        title="Who is at work",
+        about="Who is at work here: agents, client, branch, task, claimed files, last scratchpad, when last seen.",
+        found_by="who is editing who else is working team agents online what are the others doing",
         command=("who",),
         help="Show the sessions of clients in this project: who works in each, where, at which task, what they claim, "
         "and where they left off. Of those that are gone the last 8 hours are shown.",
         examples=("who", "who --all"),
         parameters=(
             Parameter(
-                "all", bool, about="Of the last 14 days, gone ones too", help="All of the last 14 days, gone ones too."
+                "all",
+                bool,
+                about="Also those who left in the last 14 days",
+                help="All of the last 14 days, gone ones too.",
             ),
         ),
         run="sessions.team",

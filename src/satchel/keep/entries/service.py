@@ -161,7 +161,7 @@ class Entries:
 
         return lists.find(self._workplace, LISTING, EntryPage, filters)
 
-    def prune(self, *, keep: int = DEFAULT_KEEP, run_id: str | None = None, preview: bool = False) -> PruneResult:
+    def prune(self, *, keep: int = DEFAULT_KEEP, run_id: str | None = None, dry_run: bool = False) -> PruneResult:
         """Remove the oldest entries of a run beyond the newest ``keep`` of each type and loop.
 
         The live analysis and the current review are never removed.
@@ -169,7 +169,7 @@ class Entries:
         Args:
             keep: 1 to 1,000,000.
             run_id: the run; None takes the default, else ``main``.
-            preview: only say what would be removed.
+            dry_run: only say what would be removed.
 
         Raises:
             NotFound: there is no such run.
@@ -178,17 +178,17 @@ class Entries:
 
         check_whole("keep", keep, 1_000_000, smallest=1)
         engine = self._workplace.engine
-        with engine.read() if preview else engine.write() as transaction:
+        with engine.read() if dry_run else engine.write() as transaction:
             project = projects.find(transaction, self._workplace)
             run = runs.choose_one(transaction, self._workplace, project.id if project else None, run_id)
             doomed = [] if project is None else updates.prunable(transaction, project.id, run.id, keep)
-            if project is not None and not preview:
+            if project is not None and not dry_run:
                 updates.delete(transaction, project.id, [number for number, _ in doomed])
         counts = dict.fromkeys(ENTRY_TYPES, 0)
         for _, number in doomed:
             counts[ENTRY_TYPES[number - 1]] += 1
         removed = tuple((name, count) for name, count in counts.items() if count)
-        return PruneResult(run.run_id, removed, done=not preview)
+        return PruneResult(run.run_id, removed, done=not dry_run)
 
     def load_state(self, run_id: str | None = None) -> RunState:
         """Load what an orchestrator needs to go on: the newest 500 of each type, in the order they were written.

@@ -76,7 +76,7 @@ def clear(
     file_changes_hours: int | None,
     conversations_days: int | None,
     *,
-    preview: bool,
+    dry_run: bool,
     progress: Progress | None,
 ) -> Cleared:
     """Remove what is old, as :meth:`satchel.keep.housekeeping.Housekeeping.clear` says, in many short transactions."""
@@ -90,7 +90,7 @@ def clear(
     with engine.read() as transaction:
         project = projects.find(transaction, workplace)
         if project is None:
-            return Cleared(0, 0, 0, 0, 0, done=not preview)
+            return Cleared(0, 0, 0, 0, 0, done=not dry_run)
         values = {"project": project.id, "now": now}
         messages = _old(Kind.MESSAGE, _before(workplace, messages_hours, now), project.id, now)
         changes = _old(Kind.FILE_CHANGE, _before(workplace, file_changes_hours, now), project.id, now)
@@ -99,7 +99,7 @@ def clear(
         threads = past_conversations.count_old(transaction, project.id, unused_since, now)
         found = messages.count(transaction), changes.count(transaction), patterns.count(transaction)
         claims = transaction.all(f"SELECT id {_CLAIMS}", values)
-    if preview:
+    if dry_run:
         return Cleared(found[0], found[1], len(claims), found[2], threads, done=False)
     with engine.write() as transaction:
         released = transaction.execute(f"DELETE {_CLAIMS}", values)

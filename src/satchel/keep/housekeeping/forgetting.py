@@ -61,20 +61,20 @@ class _Leaving:
     delete: Callable[[], None]
 
 
-def forget(workplace: Workplace, ref: str, *, preview: bool) -> Forgotten:
+def forget(workplace: Workplace, ref: str, *, dry_run: bool) -> Forgotten:
     """Remove one item, as :meth:`satchel.keep.housekeeping.Housekeeping.forget` says."""
     engine = workplace.engine
     find = _solution if ref.strip().startswith(SOLUTION_LETTER) else _item
-    if not preview:
+    if not dry_run:
         unfinished.sweep(engine.file, backups.backup_folders(engine.file, engine.trust))
-    with engine.without_deadline(), engine.read() if preview else engine.write() as transaction:
+    with engine.without_deadline(), engine.read() if dry_run else engine.write() as transaction:
         leaving = find(transaction, projects.find(transaction, workplace), ref)
-        if not preview:
+        if not dry_run:
             leaving.delete()
             index.optimize(transaction)
-    emptied = not preview and _shrink(engine)
+    emptied = not dry_run and _shrink(engine)
     still, unreadable = backups.copies_that_hold(engine.file, leaving.table, leaving.uid, engine.trust)
-    return Forgotten(leaving.ref, leaving.kind, leaving.text, still, unreadable, emptied, done=not preview)
+    return Forgotten(leaving.ref, leaving.kind, leaving.text, still, unreadable, emptied, done=not dry_run)
 
 
 def _shrink(engine: SqliteEngine) -> bool:

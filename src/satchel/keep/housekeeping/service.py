@@ -134,7 +134,7 @@ class Housekeeping:
         self,
         messages_hours: int | None = None,
         file_changes_hours: int | None = None,
-        preview: bool = True,
+        dry_run: bool = True,
         *,
         conversations_days: int | None = None,
         progress: Progress | None = None,
@@ -146,7 +146,7 @@ class Housekeeping:
                 87,600. With ``retention.skip_weekends`` the hours of weekends do not count. None removes what has
                 outlived the configured retention, which was fixed for each message when it was written or read.
             file_changes_hours: the same for file changes.
-            preview: only count what would be removed.
+            dry_run: only count what would be removed.
             conversations_days: the same for conversations that had no turn for so many days, at most 3,650. One that a
                 call holds stays.
             progress: told how many items are gone, of about how many.
@@ -159,24 +159,24 @@ class Housekeeping:
             messages_hours,
             file_changes_hours,
             conversations_days,
-            preview=preview,
+            dry_run=dry_run,
             progress=progress,
         )
 
-    def forget(self, ref: str, *, preview: bool = False) -> Forgotten:
+    def forget(self, ref: str, *, dry_run: bool = False) -> Forgotten:
         """Remove one item for good, as for a leaked secret: its rows, its search text, and the space they took.
 
         Args:
             ref: its short id with its letter, such as ``e812``, or of one solution, such as ``y7``. A decision goes
                 with its whole history, an error pattern with its solutions, and everything with the record of who was
                 given it.
-            preview: only say what would be removed.
+            dry_run: only say what would be removed.
 
         Raises:
             InvalidInput: it is no short id.
             NotFound: the project has no such item.
         """
-        return forgetting.forget(self._workplace, ref, preview=preview)
+        return forgetting.forget(self._workplace, ref, dry_run=dry_run)
 
     def whereabouts(self, found: str) -> Check:
         """Say who acts where by default, which store that is, how it was found and why it is trusted.

@@ -34,7 +34,7 @@ class Importing:
         file: Path,
         *,
         source_project: str | None = None,
-        preview: bool = False,
+        dry_run: bool = False,
         progress: Progress | None = None,
     ) -> Imported:
         """Take over a sqlew database of any version: decisions with history, constraints, messages, file changes.
@@ -47,7 +47,7 @@ class Importing:
         Args:
             file: the database file.
             source_project: the project to take, where the file holds several.
-            preview: only say what would happen.
+            dry_run: only say what would happen.
             progress: told about the items done.
 
         Returns:
@@ -64,7 +64,7 @@ class Importing:
 
         now = self._workplace.clock()
         store = read_sqlew(file, source_project)
-        taking = SqlewTaking(store, self._workplace, now, write=not preview)
+        taking = SqlewTaking(store, self._workplace, now, write=not dry_run)
         return self._take(file, store, taking, progress)
 
     def bazinga(
@@ -72,7 +72,7 @@ class Importing:
         path: Path,
         *,
         source_project: str | None = None,
-        preview: bool = False,
+        dry_run: bool = False,
         progress: Progress | None = None,
     ) -> Imported:
         """Take over a bazinga database: sessions as runs, packages, error patterns with what solved them, strategies,
@@ -85,7 +85,7 @@ class Importing:
         Args:
             path: the database file, or a folder that holds ``bazinga/bazinga.db`` or ``bazinga.db``.
             source_project: the ``project_id`` there to take, where the error patterns and strategies have several.
-            preview: only say what would happen.
+            dry_run: only say what would happen.
             progress: told about the items done.
 
         Returns:
@@ -104,7 +104,7 @@ class Importing:
         now = self._workplace.clock()
         file = find_database(path)
         store = read_bazinga(file, source_project)
-        taking = BazingaTaking(store, self._workplace, now, write=not preview)
+        taking = BazingaTaking(store, self._workplace, now, write=not dry_run)
         return self._take(file, store, taking, progress)
 
     def _take(self, file: Path, store: ForeignStore, taking: Taking, progress: Progress | None) -> Imported:

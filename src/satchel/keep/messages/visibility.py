@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -105,20 +105,31 @@ def count(transaction: Transaction, reader: Reader) -> Counts:
     return Counts(own + to_all - gone_of_all, own - (read - read_of_all), to_all - read_of_all)
 
 
-def unread_critical(transaction: Transaction, project_id: int, agent_id: int, now: int) -> int:
-    """Count the critical messages that an agent has not read."""
-    row = transaction.one(
+def unread_by_sender(
+    transaction: Transaction, reader: Reader, seen: str, values: Mapping[str, object], most: int
+) -> list[tuple[str | None, int, int]]:
+    """Return who sent what a reader has neither read nor been shown: the sender, how many, and how many are critical.
+
+    Args:
+        seen: the condition that a message ``m`` was shown to the reader otherwise, and ``values`` its parameters.
+        most: how many messages are looked at, the newest to the reader alone and the newest to all.
+    """
+    if not count(transaction, reader).unread:
+        return []
+    newest = " UNION ALL ".join(
         f"""
-        SELECT
-            (SELECT count(*) FROM agent_messages m
-             WHERE {ARMS[0]} AND m.priority = {_CRITICAL} AND m.expires_at > :now AND {UNREAD})
-            + (SELECT count(*) FROM agent_messages m
-               WHERE {ARMS[1]} AND m.priority = {_CRITICAL} AND m.expires_at > :now AND {UNREAD})
-        """,
-        Reader(project_id, agent_id, now).values,
+        SELECT * FROM (SELECT m.from_agent_id AS sender, m.priority FROM agent_messages m
+        WHERE {arm} AND {ALIVE} AND {UNREAD} AND NOT {seen} ORDER BY m.created_at DESC, m.id DESC LIMIT {most})
+        """
+        for arm in ARMS
     )
-    assert row is not None
-    return int(row[0])
+    return transaction.all(
+        f"""
+        SELECT (SELECT name FROM agents WHERE id = sender), count(*), count(*) FILTER (WHERE priority = {_CRITICAL})
+        FROM ({newest}) GROUP BY sender ORDER BY 2 DESC, 1
+        """,
+        {**reader.values, **values},
+    )
 
 
 def find_unread(transaction: Transaction, reader: Reader, numbers: Sequence[int] | None) -> dict[int, Unread | None]:

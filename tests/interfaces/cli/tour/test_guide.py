@@ -57,7 +57,7 @@ def test_a_person_sees_the_team_at_work(shown: str) -> None:
     team = shown[shown.index("\n6. ") : shown.index("\n7. ")]
     assert re.findall(r"test_timeout_seconds is (\d+)", team) == ["60", "30", "45"]
     assert "error [conflict]: nothing was claimed: " in team
-    assert "notice: 1 unread critical message waits for reviewer" in team
+    assert "notice: 2 unread messages for reviewer from builder, 1 critical" in team
 
 
 def test_a_person_sees_one_fail_and_the_other_warned(shown: str) -> None:

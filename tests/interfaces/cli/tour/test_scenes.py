@@ -72,7 +72,7 @@ def test_the_refused_claim_names_the_holder(played: Played) -> None:
 def test_the_other_reads_the_rule_and_is_told_of_the_message(played: Played) -> None:
     rules = played.answer("asks for the rules")
     assert "Every fix comes with a test that failed before it" in rules
-    assert rules.endswith("\nnotice: 1 unread critical message waits for reviewer")
+    assert rules.endswith("\nnotice: 2 unread messages for reviewer from builder, 1 critical: get_messages")
 
 
 def test_the_critical_message_reaches_the_reviewer(played: Played) -> None:
@@ -88,7 +88,7 @@ def test_the_reviewer_learns_that_its_decision_was_changed(played: Played) -> No
 
 
 def test_nothing_stays_unread(played: Played) -> None:
-    assert played.team[-1].answer.endswith("0 unread left for reviewer")
+    assert ", 0 unread in all" in played.team[-1].answer
 
 
 def test_the_first_one_really_fails(played: Played) -> None:

@@ -22,14 +22,14 @@ _WORDS = {"file_changes": "file changes", "error_patterns": "error patterns"}
     "--from", "tool", type=click.Choice(["sqlew", "bazinga"]), required=True, help="The tool that PATH is a store of."
 )
 @click.option("--source-project", metavar="NAME", help="The project to take, where PATH holds several.")
-@click.option("--preview", is_flag=True, help="Only say what would be taken.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be taken.")
 @store_options
 @json_option
 def command(
     path: Path,
     tool: str,
     source_project: str | None,
-    preview: bool,
+    dry_run: bool,
     db: str | None,
     project: str | None,
     as_json: bool,
@@ -45,12 +45,12 @@ def command(
 
     \b
     Examples:
-      satchel import --from sqlew .sqlew/sqlew.db --preview
+      satchel import --from sqlew .sqlew/sqlew.db --dry-run
       satchel import --from bazinga .
     """
-    with opened(db, project, read_only=preview) as satchel, progress("importing", quiet=as_json) as told:
+    with opened(db, project, read_only=dry_run) as satchel, progress("importing", quiet=as_json) as told:
         take = satchel.importing.sqlew if tool == "sqlew" else satchel.importing.bazinga
-        result = take(path.absolute(), source_project=source_project, preview=preview, progress=told)
+        result = take(path.absolute(), source_project=source_project, dry_run=dry_run, progress=told)
     if as_json:
         show_json(result)
     else:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import click
 
+from satchel.base.errors import Refused, StoreMissing
+from satchel.client import Satchel
 from satchel.interfaces.cli.common import agent_option, opened, run_option, show_json, store_options
 from satchel.keep.sessions.caller import SERVER
 from satchel.store.daily import daily_backups
@@ -16,7 +20,7 @@ from satchel.store.daily import daily_backups
 @click.option(
     "--toolsets",
     metavar="NAMES",
-    help="Comma-separated names, or all. Default: context,search,decisions,constraints,briefing,errors.",
+    help="Comma-separated names, or all. Default: context,search,decisions,constraints,briefing,errors,messages,files.",
     default=None,
 )
 @click.option("--read-only", is_flag=True, help="Serve only the tools that change nothing.")
@@ -38,7 +42,7 @@ def command(
     Example:
       satchel mcp --agent builder-1 --toolsets all
     """
-    from satchel.interfaces.mcp.server import make_server
+    from satchel.interfaces.mcp.server import make_late_server, make_server
     from satchel.interfaces.mcp.stdio import serve_stdio
     from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
 
@@ -48,8 +52,19 @@ def command(
 
         show_json({"tools": Registry(ALL_TOOLS, chosen, read_only=read_only).listing()})
         return
-    with (
-        opened(db, project, run_id=run_id, agent=agent, read_only=read_only, caller=SERVER) as satchel,
-        daily_backups(satchel.workplace.engine),
-    ):
-        serve_stdio(make_server(satchel, chosen, read_only=read_only))
+    with ExitStack() as stack:
+
+        def open_here() -> Satchel:
+            satchel = stack.enter_context(
+                opened(db, project, run_id=run_id, agent=agent, read_only=read_only, caller=SERVER)
+            )
+            stack.enter_context(daily_backups(satchel.workplace.engine))
+            return satchel
+
+        try:
+            server = make_server(open_here(), chosen, read_only=read_only)
+        except (Refused, StoreMissing) as error:
+            # a client shows no more of a server that leaves than that it failed; a call can say why
+            click.echo(f"satchel: {error}", err=True)
+            server = make_late_server(open_here, chosen, read_only=read_only)
+        serve_stdio(server)

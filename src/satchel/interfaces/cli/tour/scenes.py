@@ -65,7 +65,6 @@ def work_as_team(builder: ToolClient, reviewer: ToolClient, file: str) -> Iterat
     told = "asks for the rules, and is told that a message waits"
     yield _act(reviewer, told, "get_constraints", {"tags": ["testing"]})
     yield _act(reviewer, "reads what is unread", "get_messages", {"unread": True})
-    yield _act(reviewer, "marks everything read", "mark_read", {"all": True})
 
 
 def learn(first: ToolClient, second: ToolClient, folder: Path) -> Iterator[Act]:
