@@ -36,7 +36,7 @@ check: $(VENV)/.dev  ## lint, format, types, layers
 	$(BIN)/mypy tests benchmarks
 	$(BIN)/lint-imports
 
-referees: $(VENV)/.dev .referees/.installed  ## run the tests that need Node.js and the MCP Inspector
+referees: $(VENV)/.dev .referees/.installed  ## run the tests that need the MCP Inspector, Claude Code and Codex
 	$(BIN)/python -m pytest -m referee
 
 .referees/.installed: referees/package.json referees/package-lock.json $(VENV)/.dev
