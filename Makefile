@@ -47,7 +47,7 @@ referees: $(VENV)/.dev .referees/.installed  ## run the tests that need the MCP 
 	@touch $@
 
 trial: $(VENV)/.base  ## print a trial for two agents; REPO=the clone they work in, or LOG=what they did
-	$(BIN)/python scripts/trial.py $(if $(LOG),sum $(LOG),plan $(REPO))
+	$(BIN)/python scripts/trial.py $(if $(LOG),sum '$(LOG)',plan $(if $(REPO),'$(REPO)'))
 
 bench: $(VENV)/.dev  ## measure the figures and print them beside their baselines
 	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA)) $(BENCH_ARGS)

@@ -37,6 +37,7 @@ def make_server(
 
         return briefing_text(satchel.brief(given.get("role"), preview=True), satchel.briefings.count)
 
+    caller = satchel.workplace.caller
     return Server(
         "satchel",
         __version__,
@@ -60,5 +61,6 @@ def make_server(
             ),
         ),
         prompts=PROMPTS,
-        meet=None if satchel.workplace.caller is None else satchel.workplace.caller.meet,
+        meet=None if caller is None else caller.meet,
+        hear=None if caller is None else caller.hear,
     )
