@@ -110,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     hosting = actions.add_parser("host", help="keep the server of an agent")
     hosting.add_argument("agent")
     hosting.add_argument("--project", type=Path, default=Path(), help="the clone that it works in")
-    hosting.add_argument("options", nargs="*", help="those of satchel mcp, after --")
+    hosting.add_argument("--toolsets", metavar="NAMES", help="those of satchel mcp")
     asking = actions.add_parser("as", help="what an agent asks its host")
     asking.add_argument("agent")
     asked = asking.add_subparsers(dest="asked", required=True)
@@ -128,7 +128,7 @@ def main() -> int:
     """Do what the command line says; return the status to leave with."""
     given = _parser().parse_args()
     if given.action == "host":
-        trial_bridge.host(given.agent, given.project, given.folder, given.options)
+        trial_bridge.host(given.agent, given.project, given.folder, given.toolsets)
         return 0
     if given.action == "as":
         request = {"asked": given.asked}
@@ -138,7 +138,11 @@ def main() -> int:
         sys.stdout.write(f"{text}\n")
         return int(is_error)
     if given.action == "sum":
-        sys.stdout.write(f"{trial_log.summary(trial_log.read_log(given.log.read_text(encoding='utf-8')))}\n")
+        try:
+            text = given.log.read_text(encoding="utf-8")
+        except OSError as error:
+            raise SystemExit(f"no log can be read: {error}") from None
+        sys.stdout.write(f"{trial_log.summary(trial_log.read_log(text))}\n")
     else:
         sys.stdout.write(plan(given.clone))
     return 0

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,11 +35,11 @@ class Server:
     Args:
         agent: what its client calls itself.
         project: the folder in which it is started.
-        options: those of ``satchel mcp``.
+        toolsets: those that it serves, as ``satchel mcp`` takes them; None for its own.
     """
 
-    def __init__(self, agent: str, project: Path, options: Sequence[str] = ()) -> None:
-        command = [sys.executable, "-m", "satchel", "mcp", *options]
+    def __init__(self, agent: str, project: Path, toolsets: str | None = None) -> None:
+        command = [sys.executable, "-m", "satchel", "mcp", *([] if toolsets is None else ["--toolsets", toolsets])]
         self._process = subprocess.Popen(
             command, cwd=project, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
         )
@@ -86,14 +86,14 @@ class Server:
         self._process.stdin.flush()
 
 
-def host(agent: str, project: Path, folder: Path, options: Sequence[str] = ()) -> None:
+def host(agent: str, project: Path, folder: Path, toolsets: str | None = None) -> None:
     """Keep the server of an agent, and answer its commands one by one, until it is stopped.
 
     Args:
         agent: its name.
         project: the clone that it works in.
         folder: where the socket and the log are.
-        options: those of ``satchel mcp``.
+        toolsets: those that the server serves; None for its own.
 
     Raises:
         SystemExit: the agent has a host already, or its server has left.
@@ -102,7 +102,7 @@ def host(agent: str, project: Path, folder: Path, options: Sequence[str] = ()) -
     folder.mkdir(mode=0o700, exist_ok=True)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: sys.exit(0))
-    with _within(folder), _listening(agent) as listener, closing(Server(agent, project, options)) as server:
+    with _within(folder), _listening(agent) as listener, closing(Server(agent, project, toolsets)) as server:
         sys.stdout.write(f"{agent} has a server in {project}\n")
         sys.stdout.flush()
         with open(LOG, "a", encoding="utf-8") as log:  # noqa: PTH123 - relative to the folder, as the socket is

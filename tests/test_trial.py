@@ -68,6 +68,18 @@ def test_an_empty_log_is_summed_up() -> None:
     assert summary(read_log("\n")) == "nobody asked anything"
 
 
+def test_a_log_is_summed_up_by_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.jsonl"
+    monkeypatch.setattr(sys, "argv", ["trial.py", "sum", str(log)])
+    with pytest.raises(SystemExit, match="no log can be read: .*No such file"):
+        trial.main()
+    log.write_text(json.dumps(MENDED) + "\n")
+    assert trial.main() == 0
+    assert capsys.readouterr().out == summary(log_of(MENDED)) + "\n"
+
+
 @pytest.mark.parametrize(
     ("others", "last", "is_retry"),
     [
