@@ -73,7 +73,7 @@ def test_a_log_is_summed_up_by_its_path(
 ) -> None:
     log = tmp_path / "log.jsonl"
     monkeypatch.setattr(sys, "argv", ["trial.py", "sum", str(log)])
-    with pytest.raises(SystemExit, match="no log can be read: .*No such file"):
+    with pytest.raises(SystemExit, match=r"no log can be read: .*No such file"):
         trial.main()
     log.write_text(json.dumps(MENDED) + "\n")
     assert trial.main() == 0
