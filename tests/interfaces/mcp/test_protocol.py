@@ -125,6 +125,14 @@ def test_a_request_of_no_era_is_told_both_ways(meta: object) -> None:
     assert "initialize" in message
 
 
+@pytest.mark.parametrize("method", ["tools/call", "resources/list"])
+def test_what_comes_with_a_request_is_heard(method: str) -> None:
+    heard: list[Mapping[str, Any]] = []
+    server = make_server(hear=heard.append, resources=[Resource("s://a", "a", "A.", "text/plain", lambda: "a")])
+    server.answer(Request(1, method, {"name": "echo"}), HANDSHAKE, Call(None, {"threadId": "t"}))
+    assert heard == [{"threadId": "t"}]
+
+
 def test_an_unknown_method_is_told_before_any_handshake() -> None:
     assert not_admitted("no/such")[0] == -32601
 

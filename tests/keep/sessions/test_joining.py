@@ -12,6 +12,7 @@ from conftest import ManualClock
 from keep.sessions.kept import kept
 from keep.sessions.table import Table
 from satchel import ReadOnly, Satchel
+from satchel.base import processes
 
 Open = Callable[..., Satchel]
 
@@ -30,6 +31,18 @@ def change(satchel: Satchel, assigned: str) -> None:
     """Change every session behind everyone's back."""
     with satchel.workplace.engine.write() as transaction:
         transaction.execute(f"UPDATE sessions SET {assigned}")
+
+
+def hear(satchel: Satchel, meta: dict[str, object]) -> None:
+    """Let a server's client send something with its calls."""
+    assert satchel.workplace.caller is not None
+    satchel.workplace.caller.hear(meta)
+
+
+def machines(satchel: Satchel) -> list[str]:
+    """Return the machine of each session's processes."""
+    with satchel.workplace.engine.read() as transaction:
+        return [machine for (machine,) in transaction.all("SELECT machine FROM sessions")]
 
 
 def test_a_later_process_with_the_number_of_a_client_does_not_join(serve: Open, command: Open, table: Table) -> None:
@@ -82,6 +95,57 @@ def test_the_id_of_another_client_is_nothing_to_a_server(serve: Open) -> None:
     write(satchel, "first")
     assert kept(satchel).host_ids == []
     assert kept(satchel).sessions[0].client == "gemini"
+
+
+def test_a_command_in_a_sandbox_meets_its_server_by_the_id_that_came_with_a_call(
+    serve: Open, command: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    satchel = serve("codex-mcp-client")
+    hear(satchel, {"threadId": "t"})
+    first = write(satchel, "served")
+    process = kept(satchel).sessions[0].process
+    with monkeypatch.context() as patch:
+        patch.setattr(processes, "machine", lambda: "a sandbox")
+        assert write(command(environ={"CODEX_THREAD_ID": "t"}), "in the sandbox") == first
+    assert (kept(satchel).sessions[0].process, machines(satchel)) == (process, [processes.machine()])
+
+
+def test_a_server_finds_the_session_of_the_sandbox_by_the_id_of_its_first_call(
+    serve: Open, command: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(processes, "machine", lambda: "a sandbox")
+        first = write(command(environ={"CODEX_THREAD_ID": "t"}), "in the sandbox")
+    satchel = serve("codex-mcp-client")
+    hear(satchel, {"threadId": "t"})
+    assert write(satchel, "served") == first
+    assert machines(satchel) == [processes.machine()]
+
+
+def test_an_id_that_comes_with_a_later_call_is_added_to_the_session(serve: Open) -> None:
+    satchel = serve("codex-mcp-client")
+    first = write(satchel, "without")
+    for identity in ("t", "t", "u"):
+        hear(satchel, {"threadId": identity})
+        assert write(satchel, f"with {identity}") == first
+    assert kept(satchel).host_ids == [(first, "t"), (first, "u")]
+
+
+@pytest.mark.parametrize(
+    ("name", "meta"),
+    [
+        ("claude-code", {"threadId": "t"}),
+        ("codex-mcp-client", {"sessionId": "t"}),
+        ("codex-mcp-client", {"threadId": 7}),
+        ("codex-mcp-client", {"threadId": " "}),
+        (None, {"threadId": "t"}),
+    ],
+)
+def test_a_call_without_the_id_of_a_session_tells_none(serve: Open, name: str | None, meta: dict[str, object]) -> None:
+    satchel = serve(name)
+    hear(satchel, meta)
+    write(satchel, "served")
+    assert kept(satchel).host_ids == []
 
 
 def test_a_server_joins_the_session_that_it_is_told_to_beside_its_live_client(serve: Open, table: Table) -> None:

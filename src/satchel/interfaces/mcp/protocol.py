@@ -75,6 +75,7 @@ class Server(Generic[ServiceT]):
         templates: addresses with holes, tried in order when no resource has the address.
         prompts: the prompts.
         meet: told the name and version that a client gives itself.
+        hear: told the ``_meta`` of each request before it is served.
     """
 
     def __init__(
@@ -89,9 +90,11 @@ class Server(Generic[ServiceT]):
         templates: Sequence[ResourceTemplate] = (),
         prompts: Sequence[Prompt] = (),
         meet: Callable[[str | None, str | None], object] | None = None,
+        hear: Callable[[Params], object] | None = None,
     ) -> None:
         self.service = service
         self._meet = meet
+        self._hear = hear
         self._info = {"name": name, "version": version}
         self._registry = registry
         self._instructions = {} if instructions is None else {"instructions": instructions}
@@ -136,6 +139,8 @@ class Server(Generic[ServiceT]):
         stateless = revision in STATELESS_REVISIONS
         if stateless:
             self._meet_client((request.params.get("_meta") or {}).get(CLIENT_INFO_KEY))
+        if self._hear is not None:
+            self._hear(call.meta)
         methods = self._stateless_methods if stateless else self._handshake_methods
         method = methods.get(request.method)
         if method is None:

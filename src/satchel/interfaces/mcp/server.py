@@ -33,19 +33,21 @@ def make_late_server(
     opened: list[Satchel] = []
     client: list[tuple[str | None, str | None]] = []
 
-    def opened_late() -> Satchel:
+    def opened_late(call: Call[Satchel]) -> Satchel:
         with lock:
-            if not opened:
+            is_new = not opened
+            if is_new:
                 opened.append(open_satchel())
-                caller = opened[0].workplace.caller
-                if caller is not None:
-                    for names in client:
-                        caller.meet(*names)
-            return opened[0]
+        caller = opened[0].workplace.caller
+        if caller is not None:
+            if is_new and client:
+                caller.meet(*client[-1])
+            caller.hear(call.meta)
+        return opened[0]
 
     def late(tool: Tool[Satchel]) -> Tool[Satchel]:
         def handle(call: Call[Satchel], /, **arguments: Any) -> str:
-            call.service = opened_late()
+            call.service = opened_late(call)
             return tool.handler(call, **arguments)
 
         return replace(tool, handler=handle)
@@ -87,6 +89,7 @@ def make_server(
         return briefing_text(satchel.brief(given.get("role"), dry_run=True), satchel.briefings.count)
 
     registry = Registry(ALL_TOOLS, toolsets, read_only=read_only)
+    caller = satchel.workplace.caller
     return Server(
         "satchel",
         __version__,
@@ -110,5 +113,6 @@ def make_server(
             ),
         ),
         prompts=PROMPTS,
-        meet=None if satchel.workplace.caller is None else satchel.workplace.caller.meet,
+        meet=None if caller is None else caller.meet,
+        hear=None if caller is None else caller.hear,
     )

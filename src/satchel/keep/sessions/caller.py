@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from satchel.keep.sessions.clients import Client, client_named, clients_around, host_id
+from satchel.keep.sessions.clients import Client, check_host_id, client_named, clients_around, host_id
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class Caller:
         self.version: str | None = None
         self.notes: list[str] = []
         self._lock = threading.Lock()
+        self._told_id: str | None = None
         self._uid: bytes | None = None
         self._seen_at: int | None = None
         self._looked = False
@@ -85,10 +86,23 @@ class Caller:
             self.client = client_named(name)
             self.version = None if version is None else "".join(filter(str.isprintable, version))[:_VERSION_CHARS]
 
+    def hear(self, meta: Mapping[str, object]) -> None:
+        """Take in the id of its session that the client of a server sends with a call, if it is one that does.
+
+        Args:
+            meta: the ``_meta`` of the call.
+        """
+        key = None if self.client is None else self.client.id_in_calls
+        told = None if key is None else meta.get(key)
+        identity = check_host_id(told) if isinstance(told, str) else None
+        if identity is not None and identity != self._told_id:
+            self._told_id = identity
+            self._is_settled = False
+
     @property
     def host_id(self) -> str | None:
         """The id that the client of a server gave its session."""
-        return host_id(self.client, self.environ)
+        return self._told_id or host_id(self.client, self.environ)
 
     @property
     def is_in_client(self) -> bool:

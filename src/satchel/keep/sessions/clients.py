@@ -15,17 +15,19 @@ class Client(NamedTuple):
         prefixes: what ``clientInfo.name`` of MCP begins with, and the name of its program.
         id_variable: the variable with the id of its session, in its servers or in the commands it runs.
         markers: variables that the commands it runs see.
+        id_in_calls: the key in ``_meta`` of its calls with the id of its session, where its servers lack the variable.
     """
 
     name: str
     prefixes: tuple[str, ...]
     id_variable: str | None = None
     markers: tuple[str, ...] = ()
+    id_in_calls: str | None = None
 
 
 CLIENTS = (
     Client("claude", ("claude",), "CLAUDE_CODE_SESSION_ID", ("CLAUDECODE",)),
-    Client("codex", ("codex",), "CODEX_THREAD_ID", ("CODEX_SANDBOX",)),
+    Client("codex", ("codex",), "CODEX_THREAD_ID", ("CODEX_SANDBOX",), "threadId"),
     Client("gemini", ("gemini",), "GEMINI_SESSION_ID", ("GEMINI_CLI",)),
     Client("qwen", ("qwen",), None, ("QWEN_CODE",)),
     Client("copilot", ("copilot", "github-copilot"), None, ("COPILOT_CLI",)),

@@ -96,7 +96,8 @@ def touch(transaction: Transaction, workplace: Workplace, state: State, caller: 
         session = joining.load(transaction, "s.id = :id", {"id": state.id})[0]
         if session.worktree == (workplace.worktree or ""):
             changes |= place
-        if not joining.is_up_to_date(session, caller):
+        is_elsewhere = session.machine not in {None, processes.machine()}  # a sandbox does not see its client
+        if not is_elsewhere and not joining.is_up_to_date(session, caller):
             # its client was started again, and only commands have been heard of since
             changes |= _processes(joining.client_process(caller), None)
     change(transaction, state.id, changes)
