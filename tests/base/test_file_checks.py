@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from satchel.base.errors import Refused
-from satchel.base.file_checks import Vouched, my_users, refuse_unsafe_file, refuse_unsafe_folder, refuse_unsafe_place
+from satchel.base.file_checks import (
+    Vouched,
+    my_users,
+    owner_name,
+    refuse_unsafe_file,
+    refuse_unsafe_folder,
+    refuse_unsafe_place,
+)
 
 STRANGER = 65_534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
@@ -102,7 +109,7 @@ def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "satchel.db"])
 def test_what_belongs_to_another_user_is_refused_by_that_users_name(folder: Path, name: str) -> None:
     os.chown(folder / name, STRANGER, -1)
-    with pytest.raises(Refused, match=r"belongs to nobody, not to you.*satchel trust --owner nobody"):
+    with pytest.raises(Refused, match=r"belongs to user nobody, not to you.*satchel trust --owner nobody"):
         _check(folder)
 
 
@@ -158,3 +165,7 @@ def test_a_vouched_place_does_not_excuse_a_link(folder: Path) -> None:
     (folder / "x").symlink_to("y")
     with pytest.raises(Refused, match="x is a link"):
         refuse_unsafe_folder(folder, Vouched(place=True))
+
+
+def test_a_user_without_a_name_is_named_by_its_number() -> None:
+    assert owner_name(2_000_000_123) == "2000000123"

@@ -257,7 +257,7 @@ def test_another_users_store_is_used_where_that_user_was_named(open_in: Open, pr
     file = make(open_in, project)
     for path in (file.parent, file):
         os.chown(path, STRANGER, -1)
-    with pytest.raises(Refused, match="belongs to nobody"):
+    with pytest.raises(Refused, match="belongs to user nobody"):
         read(open_in, project)
     accepted = open_in(project).housekeeping.trust("nobody")
     assert accepted.store.owner == STRANGER
@@ -275,7 +275,7 @@ def test_a_store_above_in_another_users_folder_is_refused(open_in: Open, tmp_pat
     for path in (shared, planted.parent, planted):
         os.chown(path, STRANGER, -1)
     KnownStores(state_folder()).remove(planted)
-    with pytest.raises(Refused, match=r"holds a \.satchel and belongs to nobody.*satchel trust .* --owner nobody"):
+    with pytest.raises(Refused, match=r"holds a \.satchel and belongs to user nobody.*satchel trust .* --owner nobody"):
         read(open_in, mine)
     assert open_in(mine, here=True).place.file == mine / ".satchel" / "satchel.db"
 

@@ -63,7 +63,7 @@ def owner_name(user: int) -> str:
             return pwd.getpwuid(user).pw_name
         except KeyError:
             pass
-    return f"user {user}"
+    return str(user)
 
 
 def refuse_unsafe_folder(folder: Path, vouched: Vouched) -> set[str] | None:
@@ -152,8 +152,8 @@ def _refuse_others(path: Path, status: os.stat_result, vouched: Vouched) -> None
     if status.st_uid not in mine and status.st_uid != vouched.owner:
         name = owner_name(status.st_uid)
         raise Refused(
-            f"{path} belongs to {name}, not to you",
-            f"If you trust what {name} keeps there, run `satchel trust --owner {name}`",
+            f"{path} belongs to user {name}, not to you",
+            f"If you trust what user {name} keeps there, run `satchel trust --owner {name}`",
         )
     if status.st_mode & stat.S_IWOTH:
         raise Refused(f"every user can write {path}", f"Run `chmod go-w {path}`. {_VOUCH}")

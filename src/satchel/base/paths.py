@@ -175,8 +175,8 @@ def _where(folder: Path, cwd: Path, repository: _Repository | None) -> str:
 def _of_another_user(folder: Path) -> Refused:
     name = owner_name(folder.stat().st_uid)
     return Refused(
-        f"{folder} holds a {FOLDER_NAME} and belongs to {name}, not to you, so its store is not used",
-        f"If you trust {name}'s store, run `satchel trust {folder} --owner {name}`; for a project of your own here, "
+        f"{folder} holds a {FOLDER_NAME} and belongs to user {name}, not to you, so its store is not used",
+        f"If you trust that user's store, run `satchel trust {folder} --owner {name}`; for a project of your own here, "
         "`satchel init`",
     )
 

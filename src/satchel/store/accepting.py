@@ -144,5 +144,7 @@ def _other(user: int | None, file: Path) -> int | None:
         return None
     actual = file.stat().st_uid
     if actual != user:
-        raise Refused(f"{file} belongs to {owner_name(actual)}, not to {owner_name(user)}", "Name the owner it has")
+        raise Refused(
+            f"{file} belongs to user {owner_name(actual)}, not to {owner_name(user)}", "Name the owner it has"
+        )
     return user

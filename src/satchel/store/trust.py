@@ -247,7 +247,7 @@ class Trust:
             return "its path was given"
         store = self._look_up()
         if store is not None:
-            owner = "" if store.owner is None else f", as a store of {file_checks.owner_name(store.owner)}"
+            owner = "" if store.owner is None else f", as a store of user {file_checks.owner_name(store.owner)}"
             return f"{'made here' if store.how == 'made' else 'trusted by you'} on {iso(store.listed_at)[:10]}{owner}"
         if self._everywhere:
             return "SATCHEL_TRUST is set"

@@ -106,7 +106,7 @@ def _fields(store: KnownStore) -> dict[str, object]:
 def _line(store: KnownStore) -> str:
     facts = [f"{'made here' if store.how == 'made' else 'trusted'} on {iso(store.listed_at)[:10]}"]
     if store.owner is not None:
-        facts.append(f"of {owner_name(store.owner)}")
+        facts.append(f"of user {owner_name(store.owner)}")
     if store.tree:
         facts.append("for all projects below")
     if not store.file.exists():
