@@ -107,7 +107,7 @@ HOSTILE: dict[str, tuple[str, dict[str, object], str]] = {
     "surrogate in a name": ("write_context", {"type": "error", "content": "x", "loop_id": "\ud800"}, "invalid_input"),
     "placeholder": ("write_context", {"type": "error", "content": "x", "loop_id": "{{loopId}}"}, "invalid_input"),
     "file outside": ("write_context", {"type": "discovery", "content": "x", "file": "../x"}, "invalid_input"),
-    "content of another type": ("write_context", {"type": "discovery", "content": 7}, "invalid_input"),
+    "content of another type": ("write_context", {"type": "discovery", "content": True}, "invalid_input"),
     "content missing": ("write_context", {"type": "discovery"}, "invalid_input"),
     "no arguments": ("write_context", {}, "invalid_input"),
     "no entries": ("write_context", {"entries": []}, "invalid_input"),
@@ -115,7 +115,7 @@ HOSTILE: dict[str, tuple[str, dict[str, object], str]] = {
     "a field of an entry": ("write_context", {"entries": [{"type": "error", "contents": "x"}]}, "invalid_input"),
     "a half number": ("read_context", {"limit": 2.5}, "invalid_input"),
     "no limit": ("read_context", {"limit": -1}, "invalid_input"),
-    "a number as run": ("read_context", {"run_id": 7}, "invalid_input"),
+    "a truth value as run": ("read_context", {"run_id": True}, "invalid_input"),
     "an empty list": ("read_context", {"types": []}, "invalid_input"),
     "no time": ("read_context", {"since": "yesterday-ish"}, "invalid_input"),
 }
@@ -195,6 +195,24 @@ def test_standard_output_carries_nothing_but_the_protocol(start: Start, tmp_path
     assert "calm" not in log
 
 
+def test_outside_a_project_each_call_answers_with_the_remedy_until_there_is_one(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    nowhere = tmp_path / "nowhere"
+    nowhere.mkdir()
+    with (tmp_path / "log").open("wb") as log:
+        server = RawClient(nowhere, environment, log)
+    assert server.ask("tools/list", {})["result"]["tools"]
+    for _ in range(2):
+        assert server.call("get_briefing").startswith("error [refused]: ")
+    assert "satchel init" in server.call("write_context", type="discovery", content="x")
+    subprocess.run([sys.executable, "-m", "satchel", "init"], check=True, cwd=nowhere, env=environment, timeout=60)
+    assert still_serves(server)
+    assert server.call("get_team").startswith("1 session")
+    assert server.leave() == 0
+    server.stdout.close()
+
+
 def refused_start(folder: Path, environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "satchel", "mcp", *arguments],
@@ -212,10 +230,3 @@ def test_an_unknown_toolset_is_refused_with_the_valid_ones(folder: Path, environ
     done = refused_start(folder, environment, "--toolsets", "contxt")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error [invalid_input]: unknown toolset 'contxt'. Did you mean 'context'? Valid: ")
-
-
-def test_outside_a_project_the_server_says_what_to_do(tmp_path: Path, environment: dict[str, str]) -> None:
-    (tmp_path / "nowhere").mkdir()
-    done = refused_start(tmp_path / "nowhere", environment)
-    assert (done.returncode, done.stdout) == (5, "")
-    assert "satchel init" in done.stderr

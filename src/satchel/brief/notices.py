@@ -28,13 +28,13 @@ _MAX_MESSAGES = 100
 class Notices(Service):
     """The line that an answer ends with when there is something to say."""
 
-    def line(self, *, agent: str | None = None, files: Sequence[str] = (), shown_by: str = "") -> str | None:
+    def line(self, *, agent: str | None = None, files: Sequence[str] = (), shown_by: str | None = "") -> str | None:
         """Return what the receiver of an answer should know beside it, or None.
 
         Args:
             agent: who gets the answer; None takes the default, which may be nobody.
             files: canonical paths that the answer names.
-            shown_by: what shows its messages to the receiver, as that would call it.
+            shown_by: what shows its messages to the receiver, as that would call it; None where the answer does.
 
         Returns:
             One line: who else has claimed which of the files and until when, and how many messages wait, from whom.
@@ -54,7 +54,7 @@ class Notices(Service):
             now = work.clock()
             actor = reading(transaction, work, project.id, agent)
             parts = _claimed(transaction, project.id, actor, named, now, work.worktree)
-            parts += _waiting(transaction, project.id, actor, now, shown_by)
+            parts += [] if shown_by is None else _waiting(transaction, project.id, actor, now, shown_by)
         return f"notice: {'; '.join(parts)}" if parts else None
 
 

@@ -16,6 +16,9 @@ READING_TOOLS = [
     "find_decisions",
     "get_constraints",
     "get_briefing",
+    "get_team",
+    "get_file_changes",
+    "check_files",
 ]
 
 Conversation = Callable[[Client], Awaitable[None]]

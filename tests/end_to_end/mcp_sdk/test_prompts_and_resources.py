@@ -93,6 +93,6 @@ def test_the_server_says_how_to_use_it(session: Callable[..., None]) -> None:
         else:
             instructions = client.instructions
         assert instructions is not None
-        assert instructions.startswith("Satchel keeps what the agents of this project learn")
+        assert instructions.startswith("Call get_briefing before you start")
 
     session(conversation)

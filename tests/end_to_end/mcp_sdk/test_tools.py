@@ -127,7 +127,7 @@ def test_two_agents_over_one_connection_have_two_inboxes(session: Callable[..., 
             "messages"
         ]
         assert (message["id"], message["from"], message["message"]) == ("m1", "ann", "the token leaks")
-        assert "notice" not in await call(client, "mark_read", {"all": True, "agent": "ben"})
+        assert "notice" not in await call(client, "get_messages", {"agent": "ben"})
 
     session(conversation, "--toolsets", "messages,files")
 

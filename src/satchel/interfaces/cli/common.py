@@ -95,15 +95,17 @@ def warn(warnings: tuple[str, ...]) -> None:
         click.echo(f"{click.style('warning', fg='yellow')}: {text}", err=True)
 
 
-def tell(satchel: Satchel, files: Sequence[str] = ()) -> None:
+def tell(satchel: Satchel, files: Sequence[str] = (), *, lists_messages: bool = False) -> None:
     """Print to stderr what the acting agent should know beside the answer, if anything.
 
     Args:
         files: canonical paths that the answer names.
+        lists_messages: the answer shows which messages wait.
     """
     done(satchel)
     try:
-        notice = satchel.notices.line(files=files, shown_by="satchel message list")
+        shown_by = None if lists_messages else "satchel message list"
+        notice = satchel.notices.line(files=files, shown_by=shown_by)
     except Exception as error:  # noqa: BLE001 - what was asked for is done, and stands without it
         notice = f"claims and messages of others could not be looked up ({error})"
     if notice is not None:

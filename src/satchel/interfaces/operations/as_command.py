@@ -131,7 +131,7 @@ def _run(
             _show(operation, answer)
             if cost is not None:
                 warn_notes([f"{cost.tokens} tokens ({cost.counter}{'' if cost.exact else ', not exact'})"])
-        tell(satchel, operation.files(answer))
+        tell(satchel, operation.files(answer), lists_messages=operation.lists_messages)
     return None if operation.status is None else operation.status(answer)
 
 

@@ -129,6 +129,7 @@ OPERATIONS = (
         run="messages.inbox",
         items="messages",
         shown="operations.messages:show_inbox",
+        lists_messages=True,
     ),
     Operation(
         command=("message", "read"),
