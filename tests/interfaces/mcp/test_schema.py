@@ -133,7 +133,7 @@ def test_a_value_is_taken_in_its_declared_type(schema: Schema, given: object, ex
         (LIST, "[half", "value must be a list, not '[half'"),
         (LIST, "[" * 100_000, "value must be a list, not '[[["),
         (LIST, ["a", None], "value[1] must be text, not None"),
-        (POINT, {"x": 1, "z": 2}, "unknown field of value 'z'"),
+        (POINT, {"x": 1, "z": 2}, "unknown field of value 'value.z'"),
         (POINT, {"y": 2}, "field of value 'value.x' is missing"),
         (POINT, {"x": "one"}, "value.x must be a whole number, not 'one'"),
         (POINT, [], "value must be an object, not []"),
@@ -223,3 +223,19 @@ def test_a_name_that_could_mean_two_is_answered_with_neither() -> None:
 def test_a_name_that_was_given_is_not_meant_by_another() -> None:
     schema = {"type": "object", "properties": {"content": TEXT, "file": TEXT}, "additionalProperties": False}
     assert "Did you mean" not in problem(schema, {"content": "x", "text": "y"})
+
+
+@pytest.mark.parametrize(
+    ("choices", "given", "meant"),
+    [
+        (["discovery", "scratchpad"], "Note", "discovery"),
+        (["low", "medium", "high", "critical"], "urgent", "critical"),
+        (["entry", "file_change"], "files", "file_change"),
+    ],
+)
+def test_a_word_of_the_field_is_answered_with_the_choice_it_means(choices: list[str], given: str, meant: str) -> None:
+    assert f"Did you mean {meant!r}?" in problem(parameters(p={"type": "string", "enum": choices}), {"p": given})
+
+
+def test_a_list_written_with_commas_is_shown_as_a_list() -> None:
+    assert problem(parameters(p=LIST), {"p": "e1, d1"}).endswith('Give "p": ["e1", "d1"]')

@@ -115,7 +115,7 @@ def test_what_stands_beside_entries_is_that_of_each_that_does_not_say_otherwise(
 
 def test_a_misspelt_field_of_an_entry_names_the_nearest(ask: Ask) -> None:
     outcome = ask("write_context", entries=[{"type": "error", "content": "x", "taskid": "T1"}])
-    assert "entries[0] argument 'taskid'. Did you mean 'task_id'?" in outcome.text
+    assert "write_context argument 'entries[0].taskid'. Did you mean 'task_id'?" in outcome.text
 
 
 @pytest.mark.parametrize("content", [{"iteration": 3, "attempted": ["a"]}, '{"iteration": 3, "attempted": ["a"]}'])

@@ -247,10 +247,10 @@ def test_a_text_that_could_be_several_is_no_list(empty: Asker, tags: str) -> Non
         ({"keys": "new"}, "unknown set_decision argument 'keys'. Did you mean 'key'?"),
         ({"decisions": []}, "0 decisions were given"),
         ({"decisions": [FULL], "key": "k"}, "decisions was given beside key"),
-        ({"decisions": [FULL, {"key": "k", "tag": ["x"]}]}, "decisions[1] argument 'tag'. Did you mean 'tags'?"),
-        ({"decisions": [FULL, {"value": 1}]}, "decisions[1] argument 'key' is missing"),
+        ({"decisions": [FULL, {"key": "k", "tag": ["x"]}]}, "argument 'decisions[1].tag'. Did you mean 'tags'?"),
+        ({"decisions": [FULL, {"value": 1}]}, "argument 'decisions[1].key' is missing"),
         ({"decisions": [FULL, {"key": "k"}]}, "decisions[1]"),
-        ({"decisions": [FULL, {"key": "k", "value": 1, "agent": "ann"}]}, "unknown decisions[1] argument 'agent'"),
+        ({"decisions": [FULL, {"key": "k", "value": 1, "agent": "ann"}]}, "unknown set_decision argument 'decisions[1].agent'"),
     ],
 )
 def test_what_is_wrong_is_refused_and_nothing_is_written(empty: Asker, arguments: dict[str, Any], told: str) -> None:

@@ -160,11 +160,8 @@ class Registry(Generic[ServiceT]):
 
     def _meant(self, name: str) -> str | None:
         """Return the one tool that most of the words of an unknown name find."""
-        words = set(re.findall("[a-z]+", name.lower()))
-        found = {
-            tool.name: len(words & set(f"{tool.name} {tool.found_by}".replace("_", " ").split()))
-            for tool in self.tools.values()
-        }
+        words = _words(name)
+        found = {tool.name: len(words & _words(f"{tool.name} {tool.found_by}")) for tool in self.tools.values()}
         most = max(found.values(), default=0)
         best = [tool for tool, count in found.items() if count == most]
         return best[0] if most and len(best) == 1 else None
@@ -204,6 +201,11 @@ class Registry(Generic[ServiceT]):
             return Outcome("error [interrupted]: the call was cancelled", is_error=True)
         log_fault(where)
         return Outcome(f"error [internal]: {INTERNAL_TEXT}", is_error=True)
+
+
+def _words(text: str) -> set[str]:
+    """Return the words of a text, in the singular."""
+    return {word.removesuffix("s") for word in re.findall("[a-z]+", text.lower())}
 
 
 _EVERYWHERE = "agent"

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from satchel.base.errors import InvalidInput, unknown_name
+from satchel.base.errors import InvalidInput, nearest, unknown_name
 
 Schema = Mapping[str, Any]
 """A JSON schema of the subset above."""
@@ -57,13 +57,27 @@ _SYNONYMS = (
     {"loop_id", "loop"},
     {"run_id", "run"},
     {"budget", "max_tokens", "tokens", "token_budget"},
-    {"key", "name", "title"},
+    {"key", "name", "title", "id", "decision"},
     {"assistant", "model"},
     {"context", "files"},
     {"reply_to", "in_reply_to", "parent"},
     {"priority", "severity", "importance"},
 )
 """Names that mean one thing to the tools of this field; an unknown one is answered with the one that is taken here."""
+
+_MEANT: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("note", "learning", "insight", "fact", "finding", "memory"), ("discovery", "entry")),
+    **dict.fromkeys(("progress", "status", "checkpoint"), ("scratchpad",)),
+    **dict.fromkeys(("urgent", "blocker", "highest"), ("critical",)),
+    **dict.fromkeys(("normal", "default"), ("medium",)),
+    **dict.fromkeys(("notes", "context"), ("entry",)),
+    **dict.fromkeys(("rule", "rules"), ("constraint",)),
+    **dict.fromkeys(("file", "files", "change", "changes"), ("file_change",)),
+    **dict.fromkeys(("error", "errors"), ("error_pattern",)),
+    **dict.fromkeys(("question", "task"), ("request",)),
+    **dict.fromkeys(("edited", "updated", "changed"), ("modified",)),
+}
+"""What agents say for a choice that is called otherwise here."""
 
 _SINGLE_WORD = re.compile(r"(?!null\Z)[^\s,;|\[\]{}\"']+")
 _PLAIN_INTEGER = re.compile(r"-?[0-9]{1,18}")
@@ -101,7 +115,7 @@ def check_schema(schema: Schema) -> None:
         check_schema(schema["items"])
 
 
-def check_arguments(schema: Schema, arguments: Mapping[str, object], what: str) -> dict[str, Any]:
+def check_arguments(schema: Schema, arguments: Mapping[str, object], what: str, prefix: str = "") -> dict[str, Any]:
     """Return the arguments in the types the schema declares.
 
     Lenient where the meaning is plain: a list or object may come as its JSON text, a list of one as that alone (a text
@@ -113,11 +127,12 @@ def check_arguments(schema: Schema, arguments: Mapping[str, object], what: str) 
         schema: the tool's parameters.
         arguments: what the client sent.
         what: the tool's name, for the error.
+        prefix: what stands before the names of arguments there, as ``entries[1].``.
 
     Raises:
         InvalidInput: an argument is unknown, missing, of the wrong type or out of range.
     """
-    return _check_object(schema, arguments, f"{what} argument", "")
+    return _check_object(schema, arguments, f"{what} argument", prefix)
 
 
 def _check_object(schema: Schema, given: Mapping[str, object], what: str, prefix: str) -> dict[str, Any]:
@@ -128,7 +143,9 @@ def _check_object(schema: Schema, given: Mapping[str, object], what: str, prefix
         if inner is None:
             if not properties:
                 raise InvalidInput(f"unknown {what} {shown(name)}", "It takes none")
-            raise unknown_name(what, name[:MAX_SHOWN_CHARS], properties, meant=_synonym(name, properties, given))
+            label = f"{prefix}{name}"[:MAX_SHOWN_CHARS]
+            meant = _synonym(name, properties, given) or nearest(name[:MAX_SHOWN_CHARS], properties)
+            raise unknown_name(what, label, properties, meant=meant)
         if value is not None or "null" in _types(inner):
             checked[name] = _check_value(inner, value, prefix + name)
     for name in schema.get("required", ()):
@@ -143,13 +160,16 @@ def _check_value(schema: Schema, value: object, label: str) -> object:
         converted = _as_declared(schema, types, value)
         if converted is _MISSING:
             wanted = " or ".join(_WANTED[name][0] for name in types)
-            raise InvalidInput(f"{label} must be {wanted}, not {shown(value)}", f"Give {_example(label, schema)}")
+            raise InvalidInput(
+                f"{label} must be {wanted}, not {shown(value)}", f"Give {_example(label, schema, value)}"
+            )
         value = converted
     if "enum" in schema and value not in schema["enum"]:
         if isinstance(value, str) and value.strip().lower() in schema["enum"]:
             return value.strip().lower()
         shortened = value[:MAX_SHOWN_CHARS] if isinstance(value, str) else value
-        raise unknown_name(label, shortened, [str(choice) for choice in schema["enum"]])
+        meant = next((one for one in _MEANT.get(str(value).strip().lower(), ()) if one in schema["enum"]), None)
+        raise unknown_name(label, shortened, [str(choice) for choice in schema["enum"]], meant=meant)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         _check_range(schema, value, label)
     if isinstance(value, list) and "items" in schema:
@@ -240,8 +260,11 @@ def _synonym(name: str, properties: Mapping[str, Schema], given: Mapping[str, ob
     return found.pop() if len(found) == 1 else None
 
 
-def _example(label: str, schema: Schema) -> str:
+def _example(label: str, schema: Schema, given: object = None) -> str:
     name = label.rpartition(".")[2]
+    if "array" in _types(schema) and isinstance(given, str) and given.strip()[:1] not in {"[", "{"}:
+        parts = [part.strip() for part in given[:MAX_SHOWN_CHARS].split(",")]
+        return f'"{name}": {json.dumps(parts, ensure_ascii=False)}'
     if "enum" in schema:
         return f'"{name}" as one of: {", ".join(str(choice) for choice in schema["enum"])}'
     examples = [_WANTED[kind][1] for kind in _types(schema) if kind != "null"] or ["..."]

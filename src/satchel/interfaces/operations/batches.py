@@ -41,4 +41,4 @@ def items_of(
             f"{name} was given beside {', '.join(own)}",
             f"Put each into {name}; only what all share may stand beside it",
         )
-    return [check_arguments(schema, {**given, **item}, f"{name}[{place}]") for place, item in enumerate(several)]
+    return [check_arguments(schema, {**given, **item}, tool, f"{name}[{place}].") for place, item in enumerate(several)]
