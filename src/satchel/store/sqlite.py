@@ -221,7 +221,7 @@ class SqliteEngine:
         """Hand out a function that says whether anyone has committed since it was last called; at first it says so.
 
         No transaction is held between the calls, and the thread can be interrupted there as in one. Measured, a call
-        takes 6 µs of processor time.
+        takes 4 µs of processor time.
         """
         connection, generation = self._borrow_reader()
         seen: list[int] = []

@@ -96,7 +96,9 @@ def record_refusal(work: Workplace, ask: Ask, refused: ClaimRefused) -> None:
     with suppress(SatchelError), work.engine.write() as transaction:
         now = work.clock()
         project = projects.ensure(transaction, work, now)
-        # who is refused is not registered for it
+        # the session is told later; an agent is not registered for being refused
+        if work.caller is not None:
+            work.caller.ensure(transaction, work, project.id, now)
         actor = reading(transaction, work, project.id, ask.agent)
         known = None if actor.number == UNKNOWN else actor.number
         details = {"paths": [place.path for place in ask.wanted], "worktree": work.worktree}

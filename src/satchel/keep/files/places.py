@@ -16,10 +16,10 @@ from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
 MAX_COUNTED = 10_000
-"""So many files of claimed folders are counted at most; measured, 40 ms."""
+"""So many files of claimed folders are counted at most; measured, 6 ms where the disk's cache has them."""
 
 _KEY = re.compile(r"[a-z][a-z0-9_-]*:.+")
-_LINE = re.compile(r"(?P<file>.*[^/:]):[1-9]\d{0,8}(?::\d+)?")
+_LINE = re.compile(r"(?P<file>.*?[^/:]):[1-9]\d{0,8}(?::\d+)?")
 _NOT_COUNTED = frozenset({".git", ".satchel"})
 
 
@@ -136,6 +136,8 @@ def folder_notes(work: Workplace, places: Iterable[Place]) -> tuple[str, ...]:
         if place.is_folder and left and work.root is not None:
             name = place.path.removesuffix(paths.EVERYTHING)
             count = _count_files(f"{place.worktree or work.root}/{name}", left)
+            if not count:
+                continue
             said = f"over {left:,} files" if count > left else f"{count:,} file{'' if count == 1 else 's'}"
             notes.append(f"{name or 'the whole project'} holds {said}: claim single files where these are enough")
             left -= min(count, left)
