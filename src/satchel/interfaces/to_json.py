@@ -24,7 +24,7 @@ _KNOWN_BY_REF = frozenset({"Similar", "Found", "Briefed", "PackageContent", "Las
 """Records whose field ``ref`` is the id of an item."""
 
 _HIDDEN = {
-    "Claim": {"id", "is_key"},
+    "Claim": {"id"},
     "Solution": {"pattern_id"},
     "Consultation": {"kept"},
     "ListedConversation": {"id", "key", "resent_tokens"},

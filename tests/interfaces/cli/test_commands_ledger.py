@@ -266,20 +266,21 @@ def test_a_refused_claim_names_the_holder_and_claims_nothing(cli: Cli) -> None:
     status, out, err = cli("file", "claim", "src/b.py", "src/a.py", "--agent", "builder")
     assert (status, out) == (4, "")
     assert "src/a.py is held by planner" in err
-    assert "(tokens)" in err
+    assert '(29 min left): "tokens"' in err
     assert asked(cli, "file", "claims", "--author", "builder")["total"] == 0
 
 
 def test_a_claim_of_ones_own_is_renewed(cli: Cli) -> None:
     cli("file", "claim", "src/a.py", "--agent", "planner")
-    assert cli("file", "claim", "src/a.py", "--agent", "planner")[1].startswith("renewed src/a.py, exclusive, until 2")
+    assert cli("file", "claim", "src/a.py", "--agent", "planner")[1].startswith("renewed src/a.py until 2")
 
 
 def test_who_shares_a_path_is_named(cli: Cli) -> None:
     cli("file", "claim", "src/", "--agent", "planner", "--shared", "--why", "reading")
     out = cli("file", "claim", "src/a.py", "--agent", "builder", "--shared")[1]
-    assert "  shared with planner, src/**, shared, since 2" in out
-    assert out.endswith(": reading\n")
+    assert out.splitlines()[0].endswith("(30 min left), shared")
+    assert "shared with planner as src/** until 2" in out
+    assert out.endswith(': "reading"\n')
 
 
 def test_a_constraint_that_ended_says_so_with_its_reason(cli: Cli) -> None:

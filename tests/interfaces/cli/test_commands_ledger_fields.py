@@ -19,7 +19,17 @@ from satchel.keep.messages.records import Message
 
 Cli = Callable[..., tuple[int, str, str]]
 
-TIMES = {"created_at", "updated_at", "expires_at", "read_at", "set_at", "replaced_at", "deactivated_at", "until"}
+TIMES = {
+    "created_at",
+    "updated_at",
+    "expires_at",
+    "read_at",
+    "set_at",
+    "replaced_at",
+    "deactivated_at",
+    "until",
+    "claimed_at",
+}
 NAMES = {"sender": "from"}
 """Fields that are called otherwise in JSON."""
 
@@ -182,6 +192,7 @@ def test_what_claiming_met(cli: Cli, satchel: Satchel, linked: Path) -> None:
     held = {claim.agent: set_fields(expected(claim)) for claim in satchel.files.claims()}
     assert held["builder"]["worktree"] == str(linked)
     assert again.pop("notes")
+    assert again.pop("claimed_at")
     assert again == {
         "agent": "planner",
         "claims": [held["planner"]],

@@ -146,6 +146,7 @@ CLAIM_FIELDS = {
     "created_at": ISO,
     "expires_at": LATER,
     "automatic": False,
+    "is_key": False,
 }
 
 
