@@ -268,7 +268,7 @@ def test_each_file_is_free_or_yours_or_anothers() -> None:
         f"src/b.py is yours as src/** {UNTIL}, shared",
         f'src/a.py is held by builder as src/** {UNTIL}: "moving files"',
         f"issue:311 is held by builder {UNTIL}, automatic",
-        '"a b" worktree:/w is free',
+        '"a b" in worktree:/w is free',
         "note: you should know",
     ]
 
@@ -281,8 +281,8 @@ def test_every_claim_on_a_folder_is_told() -> None:
     )
     elsewhere = (claim(agent="x", worktree="/w"), claim("src/**", agent="y"))
     assert checked(file_check("src/**", "held", claims=claims, elsewhere=elsewhere, worktree="/v")) == [
-        f"src/** worktree:/v is held by builder as src/a.py {UNTIL}",
-        f"src/** worktree:/v is held by reviewer as src/b.py {UNTIL}",
+        f"src/** in worktree:/v is held by builder as src/a.py {UNTIL}",
+        f"src/** in worktree:/v is held by reviewer as src/b.py {UNTIL}",
         f' shared by reviewer as src/c.py {UNTIL}: "reading"',
         f" in worktree:/w held by x as src/a.py {UNTIL}",
         f" in the main worktree held by y {UNTIL}",
@@ -319,3 +319,11 @@ def test_a_change_in_a_folder_names_its_file() -> None:
 def test_nothing_stored_can_pass_for_a_line_of_ours(text: str, agent: str, file: str) -> None:
     one = file_check(file, "held", claims=(claim(file, agent, reason=text),), recent=(change(description=text),))
     assert len(checked_text(FilesChecked(None, NEW_YEAR, (one,))).splitlines()) == 2
+
+
+def test_the_callers_own_worktree_is_not_named() -> None:
+    files = (file_check("a", worktree="/w"), file_check("b"))
+    assert checked_text(FilesChecked("planner", NEW_YEAR, files, worktree="/w")).split("\n") == [
+        "a is free",
+        "b in the main worktree is free",
+    ]

@@ -341,6 +341,7 @@ def test_what_was_checked_has_all_its_fields() -> None:
             }
         ],
         "notes": ["n"],
+        "worktree": None,
     }
     json.dumps(fields, allow_nan=False)
 

@@ -121,13 +121,16 @@ def checked_text(checked: FilesChecked) -> str:
 
 def checked_lines(checked: FilesChecked, when: When) -> list[str]:
     """Return what :func:`checked_text` says before the notes: of each file a line, and its hints behind a space."""
-    return [line for file in checked.files for line in _checked(file, checked.checked_at, when)]
+    return [line for file in checked.files for line in _checked(file, checked, when)]
 
 
-def _checked(file: FileCheck, now: int, when: When) -> list[str]:
+def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
+    now = checked.checked_at
     against = [claim for claim in file.claims if claim.exclusive]
     others = [claim for claim in file.claims if not claim.exclusive]
-    name = _file(file.file) if file.worktree is None else f"{_file(file.file)} {_worktree(file.worktree)}"
+    name = _file(file.file)
+    if file.worktree != checked.worktree:
+        name += f" in {_worktree(file.worktree) or 'the main worktree'}"
     if file.state == "held":
         lines = [f"{name} is held by {_holder(claim, file.file, now, when)}" for claim in against]
     elif file.state == "yours":

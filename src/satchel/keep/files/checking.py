@@ -41,7 +41,7 @@ def check(work: Workplace, wanted: Sequence[Place] | None, window: int, agent: s
         else:
             wanted = as_on_disk(transaction, number, work.files_root, wanted)
         some = tuple(_check_one(transaction, work, number, actor, place, window, now) for place in wanted)
-    return FilesChecked(actor.name or agent, now, some, notes)
+    return FilesChecked(actor.name or agent, now, some, notes, work.worktree)
 
 
 def _check_one(
@@ -63,7 +63,7 @@ def _check_one(
             unrecorded_at = None if recorded is not None and recorded >= modified else modified
     return FileCheck(
         file=place.path,
-        worktree=place.worktree,
+        worktree=work.worktree if place.is_key else place.worktree,
         state=state,
         until=max(ends or [claim.expires_at for claim in own], default=None),
         claims=tuple(others),

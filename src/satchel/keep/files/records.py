@@ -152,7 +152,7 @@ class FileCheck:
 
     Attributes:
         file: canonical, or a key.
-        worktree: the linked worktree it is in, an absolute path; None is the main one.
+        worktree: the linked worktree it is in, an absolute path, for a key the caller's; None is the main one.
         state: free, yours or held.
         until: until when it is the caller's, or another's, in milliseconds UTC; None when it is free.
         claims: others' claims on it in the same worktree.
@@ -181,12 +181,14 @@ class FilesChecked:
         agent: who asked, or None.
         checked_at: when, in milliseconds UTC.
         notes: what the caller should know.
+        worktree: the linked worktree that the caller works in; None is the main one.
     """
 
     agent: str | None
     checked_at: int
     files: tuple[FileCheck, ...]
     notes: tuple[str, ...] = ()
+    worktree: str | None = None
 
     @property
     def is_held(self) -> bool:

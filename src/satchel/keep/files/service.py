@@ -197,7 +197,7 @@ class Files(Service):
                     claimed = claiming.attempt(transaction, work, ask)
         except claims.ClaimRefused as refused:
             claiming.record_refusal(work, ask, refused)
-            wait = "" if wait_seconds else f"wait for it with wait_seconds (1 to {MAX_WAIT_SECONDS}), "
+            wait = "" if wait_seconds else f"wait for it with wait_seconds or --wait (1 to {MAX_WAIT_SECONDS}), "
             remedy = f"You can {wait}{refused.remedy}; one of your next answers says when it is free"
             raise claims.ClaimRefused(refused.problem, remedy, refused.places) from None
         told = () if automatic else folder_notes(work, wanted)
