@@ -213,7 +213,7 @@ def _reading(bench: Bench) -> list[Figure]:
             f"layer summary, {many:,} decisions and file changes": lambda _: satchel.housekeeping.layer_summary(),
             f"20 messages, of {messages:,}": lambda _: satchel.messages.inbox(agent=reader),
             "20 unread messages": lambda _: satchel.messages.inbox(agent=reader, unread=True),
-            "whether a file is locked": lambda _: satchel.files.check_lock("src/module_7.py", agent=reader),
+            "whose a file is": lambda _: satchel.files.check(["src/module_7.py"], agent=reader),
         }
         limits = {0: 1.0, 4: 5.0, 5: 5.0, 6: 5.0}
         bench.progress.say("reading")

@@ -45,7 +45,16 @@ if TYPE_CHECKING:
     )
     from satchel.keep.entries import Entry, EntryPage, NewEntry, PruneResult
     from satchel.keep.entries.state import RunState
-    from satchel.keep.files.records import Claim, Claimed, FileChange, FileChangePage, FileLock, Released
+    from satchel.keep.files.records import (
+        Claim,
+        Claimed,
+        FileChange,
+        FileChangePage,
+        FileCheck,
+        FilesChecked,
+        Released,
+        Wish,
+    )
     from satchel.keep.finding import Found, FoundPage
     from satchel.keep.messages.records import MarkedRead, Message, MessagePage
     from satchel.keep.names import Agent
@@ -89,7 +98,16 @@ _HOMES = {
     ),
     "satchel.keep.entries": ("Entry", "EntryPage", "NewEntry", "PruneResult"),
     "satchel.keep.entries.state": ("RunState",),
-    "satchel.keep.files.records": ("Claim", "Claimed", "FileChange", "FileChangePage", "FileLock", "Released"),
+    "satchel.keep.files.records": (
+        "Claim",
+        "Claimed",
+        "FileChange",
+        "FileChangePage",
+        "FileCheck",
+        "FilesChecked",
+        "Released",
+        "Wish",
+    ),
     "satchel.keep.finding": ("Found", "FoundPage"),
     "satchel.keep.messages.records": ("MarkedRead", "Message", "MessagePage"),
     "satchel.keep.names": ("Agent",),
@@ -125,7 +143,8 @@ __all__ = [
     "ErrorPatternPage",
     "FileChange",
     "FileChangePage",
-    "FileLock",
+    "FileCheck",
+    "FilesChecked",
     "Found",
     "FoundPage",
     "Interrupted",
@@ -167,6 +186,7 @@ __all__ = [
     "TimedOut",
     "TooLarge",
     "Unavailable",
+    "Wish",
     "__version__",
     "open_satchel",
 ]

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from satchel.base.clock import iso, parse_time, system_clock
+from satchel.base.clock import iso, parse_time, short_time, system_clock
 from satchel.base.errors import InvalidInput
 
 NOW = 1_795_000_000_000
@@ -59,3 +59,7 @@ def test_a_time_without_an_offset_is_utc(text: str, milliseconds: int) -> None:
 def test_what_is_no_time_is_refused_with_the_field(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"expires .* is not a time"):
         parse_time(text, NOW, "expires")
+
+
+def test_a_short_time_has_day_and_minute_in_utc() -> None:
+    assert short_time(1_795_000_000_000) == "11-18 11:06"

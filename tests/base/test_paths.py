@@ -9,7 +9,7 @@ import pytest
 
 from satchel.base import paths
 from satchel.base.errors import InvalidInput, Refused, Unavailable
-from satchel.base.paths import StorePlace, filesystem_kind, locate_store, refuse_network_filesystem
+from satchel.base.paths import StorePlace, filesystem_kind, locate_store, refuse_network_filesystem, worktree_of
 
 STORE = Path(".satchel") / "satchel.db"
 
@@ -299,3 +299,18 @@ def test_a_local_or_unknown_file_system_is_accepted(
 ) -> None:
     monkeypatch.setattr(paths, "filesystem_kind", lambda _: kind)
     refuse_network_filesystem(base)
+
+
+def test_the_worktree_of_a_path_is_that_of_the_nearest_repository(tmp_path: Path) -> None:
+    base = tmp_path.resolve()
+    (base / "app/.git/worktrees/side").mkdir(parents=True)
+    (base / "side").mkdir()
+    (base / "side/.git").write_text(f"gitdir: {base}/app/.git/worktrees/side\n")
+    (base / "app/.git/worktrees/side/commondir").write_text("../..\n")
+    (base / "app/.git/worktrees/side/gitdir").write_text(f"{base}/side/.git\n")
+    assert worktree_of(f"{base}/app/src/gone.py") == (base / "app", None)
+    assert worktree_of(f"{base}/side/src/gone.py") == (base / "app", base / "side")
+    assert worktree_of(f"{base}/other/a.py") is None
+    (base / "app/.git/worktrees/side/gitdir").unlink()
+    with pytest.raises(Refused):
+        worktree_of(f"{base}/side/a.py")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from satchel.base.errors import InvalidInput
 from satchel.base.project_paths import canonical_path
-from satchel.base.text import MAX_NAME_CHARS, check_name, clean_content, fold
+from satchel.base.text import MAX_NAME_CHARS, check_name, clean_content, fold, quoted_line
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 
@@ -162,3 +162,8 @@ def test_a_canonical_path_never_leaves_the_root_and_stays_canonical(path: str) -
         return
     assert not canonical.startswith(("/", "../", "./"))
     assert canonical_path(canonical, "/home/of") == canonical
+
+
+def test_a_quoted_line_is_one_line_that_ends_where_it_seems_to() -> None:
+    assert quoted_line('a "b"\n\u2028c\\') == r'"a \"b\" c\\"'
+    assert len(quoted_line("x" * 1_000)) == 202

@@ -1,11 +1,15 @@
-"""Eight processes that claim overlapping sets of paths at once: each path is granted once, and no set in half."""
+"""Processes that claim at once: each path is granted once, no set in half, and who waits gets it in turn."""
 
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
 
@@ -111,3 +115,160 @@ def test_processes_that_claim_at_once_get_each_path_once_and_no_set_in_half(
             # a process is refused only for what stands against it: no two neighbours of the ring were left over
             left = [not {f"r{turn}/{place}", f"r{turn}/{(place + 1) % 4}"} & set(taken) for place in range(4)]
             assert not any(left)
+
+
+# waits for the file; holds it until it is told to go on
+_WAIT = """
+import sys
+from pathlib import Path
+from satchel import Conflict, open_satchel
+
+store = Path(sys.argv[1])
+with open_satchel(store, "p", sys.argv[2], cwd=store.parent, environ={}) as satchel:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    satchel.files.claim(["a"], wait_seconds=45)
+    print("got it", flush=True)
+    sys.stdin.readline()
+    satchel.files.release(["a"])
+"""
+
+
+class Waiters:
+    """Processes that wait for one file, in the order in which they were added."""
+
+    def __init__(self, store: Path, environment: dict[str, str]) -> None:
+        self.store = store
+        self.environment = environment
+        self.processes: dict[str, subprocess.Popen[str]] = {}
+
+    def add(self, satchel: Satchel, name: str) -> None:
+        """Start a process, and return when it waits."""
+        process = subprocess.Popen(
+            [sys.executable, "-c", _WAIT, str(self.store), name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=self.environment,
+        )
+        self.processes[name] = process
+        assert self.read(name) == "ready"
+        self.tell(name)
+        until(lambda: waiting(satchel)[-1:] == [name])
+
+    def read(self, name: str) -> str:
+        """Return the next line that a process says."""
+        stream = self.processes[name].stdout
+        assert stream is not None
+        return stream.readline().strip()
+
+    def tell(self, name: str) -> None:
+        """Let a process go on."""
+        stream = self.processes[name].stdin
+        assert stream is not None
+        stream.write("go\n")
+        stream.flush()
+
+    def kill(self, name: str) -> None:
+        """End a process so that it can do nothing more."""
+        self.processes[name].kill()
+        self.processes[name].wait()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Ask until it holds; a test that asks for ever is ended from outside."""
+    while not holds():
+        pass
+
+
+def waiting(satchel: Satchel) -> list[str]:
+    """Who waits, in order, whether or not its process is there."""
+    with satchel.workplace.engine.read() as transaction:
+        rows = transaction.all("SELECT a.name FROM claim_waiters w JOIN agents a ON a.id = w.agent_id ORDER BY w.id")
+    return [row[0] for row in rows]
+
+
+def holders(satchel: Satchel) -> list[str]:
+    return [claim.agent for claim in satchel.files.claims(path="a")]
+
+
+@pytest.fixture
+def waiters(store: Path, environment: dict[str, str]) -> Iterator[Waiters]:
+    made = Waiters(store, environment)
+    yield made
+    for name, process in made.processes.items():
+        made.kill(name)
+        for stream in (process.stdin, process.stdout):
+            assert stream is not None
+            with suppress(BrokenPipeError):
+                stream.close()
+
+
+def test_a_claim_that_is_released_wakes_one_waiter_at_a_time_in_order(store: Path, waiters: Waiters) -> None:
+    names = [f"waiter-{number}" for number in range(5)]
+    with _open(store) as satchel:
+        satchel.files.claim(["a"], agent="first")
+        for name in names:
+            waiters.add(satchel, name)
+        wished = satchel.files.release(agent="first").wished
+        assert [(wish.agent, wish.waits) for wish in wished] == [(name, True) for name in names]
+        for place, name in enumerate(names):
+            assert waiters.read(name) == "got it"
+            assert holders(satchel) == [name]
+            assert waiting(satchel) == names[place + 1 :]
+            waiters.tell(name)
+            assert waiters.processes[name].wait() == 0
+        assert holders(satchel) == []
+
+
+def test_a_waiter_that_is_killed_is_forgotten_and_the_next_gets_it(store: Path, waiters: Waiters) -> None:
+    with _open(store) as satchel:
+        satchel.files.claim(["a"], agent="first")
+        for name in ("killed", "next", "killed too"):
+            waiters.add(satchel, name)
+        for name in ("killed", "killed too"):
+            waiters.kill(name)
+        assert [wish.agent for wish in satchel.files.release(agent="first").wished] == ["next"]
+        assert waiters.read("next") == "got it"
+        assert holders(satchel) == ["next"]
+        satchel.files.release(agent="next")
+        satchel.files.claim(["a"], agent="first")
+        waiters.add(satchel, "after")
+        assert waiting(satchel) == ["after"], "the dead have left the store"
+
+
+def test_a_waiter_that_is_killed_while_it_is_next_frees_the_way_though_nothing_is_written(
+    store: Path, waiters: Waiters
+) -> None:
+    with _open(store) as satchel:
+        satchel.files.claim(["a"], agent="first")
+        waiters.add(satchel, "stopped")
+        waiters.add(satchel, "next")
+        waiters.processes["stopped"].send_signal(signal.SIGSTOP)
+        satchel.files.release(agent="first")
+        waiters.kill("stopped")
+        assert waiters.read("next") == "got it"
+        assert holders(satchel) == ["next"]
+
+
+def test_fifty_agents_that_wait_for_one_file_get_it_one_after_another(store: Path) -> None:
+    """Each as a thread with a connection of its own."""
+    took: list[str] = []
+
+    def take(number: int) -> None:
+        with open_satchel(store, "p", f"agent-{number}", cwd=store.parent, environ={}) as satchel:
+            satchel.files.claim(["a"], wait_seconds=45)
+            took.append(f"agent-{number}")
+            assert holders(satchel) == [f"agent-{number}"]
+            satchel.files.release(["a"])
+
+    with _open(store) as satchel, ThreadPoolExecutor(50) as pool:
+        satchel.files.claim(["a"], agent="first")
+        working = [pool.submit(take, number) for number in range(50)]
+        until(lambda: len(waiting(satchel)) == 50)
+        order = waiting(satchel)
+        satchel.files.release(agent="first")
+        for one in working:
+            one.result()
+        assert took == order
+        assert (holders(satchel), waiting(satchel)) == ([], [])

@@ -13,6 +13,8 @@ from typing import Any, BinaryIO
 import apsw
 import pytest
 
+from satchel import open_satchel
+
 pytestmark = pytest.mark.slow
 
 MANY = 10 * 1024 * 1024
@@ -21,9 +23,9 @@ MANY = 10 * 1024 * 1024
 class RawClient:
     """A server process and its pipes, after the handshake."""
 
-    def __init__(self, folder: Path, environment: dict[str, str], log: BinaryIO) -> None:
+    def __init__(self, folder: Path, environment: dict[str, str], log: BinaryIO, *options: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "satchel", "mcp", "--agent", "raw"],
+            [sys.executable, "-m", "satchel", "mcp", "--agent", "raw", *options],
             cwd=folder,
             env=environment,
             stdin=subprocess.PIPE,
@@ -79,8 +81,8 @@ def start(folder: Path, environment: dict[str, str], tmp_path: Path) -> Iterator
     started: list[RawClient] = []
     with (tmp_path / "log").open("wb") as log:
 
-        def run(**variables: str) -> RawClient:
-            started.append(RawClient(folder, environment | variables, log))
+        def run(*options: str, **variables: str) -> RawClient:
+            started.append(RawClient(folder, environment | variables, log, *options))
             return started[-1]
 
         yield run
@@ -230,3 +232,39 @@ def test_an_unknown_toolset_is_refused_with_the_valid_ones(folder: Path, environ
     done = refused_start(folder, environment, "--toolsets", "contxt")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error [invalid_input]: unknown toolset 'contxt'. Did you mean 'context'? Valid: ")
+
+
+def test_calls_that_wait_for_a_claim_hold_up_no_other_call_and_are_cancelled_or_granted(
+    start: Start, folder: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", environment["HOME"])
+    server = start("--toolsets", "context,files")
+    assert still_serves(server)
+    with open_satchel(cwd=folder, environ={}) as satchel:
+
+        def waiting() -> int:
+            with satchel.workplace.engine.read() as transaction:
+                row = transaction.one("SELECT count(*) FROM claim_waiters")
+            assert row is not None
+            return int(row[0])
+
+        def until(count: int) -> None:
+            while waiting() != count:
+                pass
+
+        satchel.files.claim(["a"], agent="ann")
+        arguments = {"paths": ["a"], "wait_seconds": 45}
+        sent = [server.send("tools/call", {"name": "claim_files", "arguments": arguments}) for _ in range(4)]
+        until(4)
+        assert still_serves(server)
+        refused = server.call("claim_files", **arguments)
+        assert refused.startswith("error [conflict]: as many calls of this connection as may wait for claims do so")
+        cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": sent[1]}}
+        server.send_line(json.dumps(cancelled).encode())
+        until(3)
+        assert still_serves(server)
+        satchel.files.release(agent="ann")
+        answers = [server.receive() for _ in range(3)]
+        assert {answer["id"] for answer in answers} == {sent[0], *sent[2:]}
+        assert all(not answer["result"].get("isError") for answer in answers)
+        assert (waiting(), [claim.agent for claim in satchel.files.claims()]) == (0, ["raw"])

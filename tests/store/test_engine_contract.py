@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -234,6 +235,37 @@ def test_an_interrupt_reaches_only_the_thread_that_asked(engine: SqliteEngine) -
             interrupt_other()
             transaction.execute(INSERT, row("kept"))
     assert names(engine) == ["kept"]
+
+
+def test_who_watches_learns_of_each_commit_once_and_of_nothing_else(engine: SqliteEngine) -> None:
+    add(engine, "before")
+    with closing(SqliteEngine(engine.access)) as other, engine.watch() as is_changed:
+        assert (is_changed(), is_changed()) == (True, False)
+        assert names(engine) == ["before"]
+        assert not is_changed()
+        for name, writer in (("own", engine), ("another's", other)):
+            add(writer, name)
+            assert (is_changed(), is_changed()) == (True, False)
+        with other.write() as transaction:
+            transaction.execute(INSERT, row("begun"))
+            assert not is_changed()
+        assert is_changed()
+
+
+def test_an_interrupt_reaches_who_watches(engine: SqliteEngine) -> None:
+    add(engine, "before")
+    interrupt = engine.interrupter()
+    with engine.watch() as is_changed:
+        interrupt()
+        with pytest.raises(Interrupted):
+            is_changed()
+    with engine.watch() as is_changed:
+        with engine.read() as transaction:
+            assert transaction.one("SELECT 1") == (1,)
+            interrupt()  # too late for this one
+        with pytest.raises(Interrupted):
+            is_changed()
+    add(engine, "after")
 
 
 def test_a_closed_engine_opens_again_when_it_is_used(engine: SqliteEngine) -> None:

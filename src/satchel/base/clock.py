@@ -28,6 +28,11 @@ def iso(milliseconds: int) -> str:
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest:03d}Z"
 
 
+def short_time(milliseconds: int) -> str:
+    """Render a time for agents, as in ``11-22 11:44`` UTC."""
+    return time.strftime("%m-%d %H:%M", time.gmtime(milliseconds // 1_000))
+
+
 def span_in_words(milliseconds: int) -> str:
     """Return a length of time in words, as in ``4 min``, ``3 h`` and ``2 days``, rounded down."""
     minutes = max(0, milliseconds) // 60_000

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from satchel.base.errors import InvalidInput, Refused, Unavailable
 from satchel.base.file_checks import is_mine, owner_name
@@ -89,6 +90,18 @@ class StorePlace:
         return self.worktree or self.root
 
 
+class Worktree(NamedTuple):
+    """One worktree of a repository.
+
+    Attributes:
+        root: what tells the repository from others, as in :class:`StorePlace`.
+        worktree: the top of a linked one; None for the main one.
+    """
+
+    root: Path
+    worktree: Path | None
+
+
 @dataclass(frozen=True, slots=True)
 class _Repository:
     top: Path  # of this worktree
@@ -164,6 +177,21 @@ def locate_store(
     if root in forbidden:
         raise Refused(f"{root} is no place for a project's store", _INIT_HINT)
     return replace(_place_at(root, repository), found=_where(root, cwd, repository))
+
+
+def worktree_of(path: str) -> Worktree | None:
+    """Return the worktree of a repository that a path lies in, whether or not it exists; None outside of any.
+
+    Args:
+        path: absolute, without links to folders.
+
+    Raises:
+        Refused: the repository does not know of the worktree.
+    """
+    repository = _find_repository(Path(path))
+    if repository is None:
+        return None
+    return Worktree(repository.root, repository.top if repository.linked else None)
 
 
 def _where(folder: Path, cwd: Path, repository: _Repository | None) -> str:

@@ -165,6 +165,12 @@ def shortened(text: str, most: int = 200) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
+def quoted_line(text: str) -> str:
+    """Return a text of one line in quotation marks, so that it can be told from what is said of it."""
+    escaped = shortened(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 def fold(name: str) -> str:
     """Return the form under which names are compared: without regard to case and to the width or style of letters.
 

@@ -1,28 +1,37 @@
-"""What an agent should know whatever it asked: files that others have claimed, messages that wait for it."""
+"""What an agent should know whatever it asked: others' claims, messages that wait, what it was refused and is free."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from satchel.base.clock import iso
+from satchel.base.clock import short_time, span_in_words
+from satchel.base.errors import SatchelError
+from satchel.base.text import fold
 from satchel.find.kind import Kind
 from satchel.keep import projects
-from satchel.keep.files.presence import is_anything_claimed
+from satchel.keep.files.presence import is_anyone_refused, is_anything_claimed
 from satchel.keep.messages.presence import is_any_alive
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import UNKNOWN, reading
 from satchel.keep.sessions.records import Actor
+from satchel.store.sqlite import SqliteEngine
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.files.records import Claim
+    from satchel.keep.files.refusals import Refusal
 
 _MAX_CLAIMS = 3
 _MAX_SENDERS = 3
 _MAX_MESSAGES = 100
+_MAX_FREE = 5
+"""So many are told at once, and the others with the answer after that."""
+
+_WAIT_MS = 250
 
 
 class Notices(Service):
@@ -37,7 +46,8 @@ class Notices(Service):
             shown_by: what shows its messages to the receiver, as that would call it; None where the answer does.
 
         Returns:
-            One line: who else has claimed which of the files and until when, and how many messages wait, from whom.
+            One line: who else has claimed which of the files and until when, how many messages wait and from whom, and
+            what the receiver was refused that is free now, which is said once.
 
         Raises:
             InvalidInput: the agent is no name.
@@ -45,6 +55,7 @@ class Notices(Service):
         work = self._workplace
         agent = check_agent(work, agent)
         named = tuple(dict.fromkeys(files))
+        free: list[Refusal] = []
         if agent is None and work.caller is None and not named:
             return None
         with work.engine.read() as transaction:
@@ -53,9 +64,34 @@ class Notices(Service):
                 return None
             now = work.clock()
             actor = reading(transaction, work, project.id, agent)
+            if not work.engine.read_only and is_anyone_refused(transaction, project.id):
+                from satchel.keep.files import refusals
+
+                free = refusals.now_free(transaction, project.id, actor, now)
             parts = _claimed(transaction, project.id, actor, named, now, work.worktree)
             parts += [] if shown_by is None else _waiting(transaction, project.id, actor, now, shown_by)
+        parts += _told_once(work.engine, free, actor, now)
         return f"notice: {'; '.join(parts)}" if parts else None
+
+
+def _told_once(engine: SqliteEngine, free: Sequence[Refusal], actor: Actor, now: int) -> list[str]:
+    """Say what is free that was refused, and remember that it was said; what cannot be remembered is said later."""
+    if not free:
+        return []
+    from satchel.keep.files import refusals
+
+    told = list(free[:_MAX_FREE])
+    with suppress(SatchelError):
+        with engine.write(_WAIT_MS) as transaction:
+            left = refusals.forget(transaction, [refusal.id for refusal in told])
+        return [_free_text(refusal, actor, now) for refusal in told if refusal.id in left]
+    return []
+
+
+def _free_text(refusal: Refusal, actor: Actor, now: int) -> str:
+    who = "you were" if fold(refusal.agent) == fold(actor.name or "") else f"{refusal.agent} was"
+    ago = span_in_words(now - refusal.refused_at)
+    return f"{refusal.place.path} is free now ({who} refused it at {short_time(refusal.refused_at)} UTC, {ago} ago)"
 
 
 def _waiting(transaction: Transaction, project_id: int, actor: Actor, now: int, shown_by: str) -> list[str]:
@@ -100,4 +136,4 @@ def _claim_text(claim: Claim, worktree: str | None) -> str:
     where = ""
     if claim.worktree != worktree:
         where = f" in worktree {PurePath(claim.worktree).name}" if claim.worktree else " in the main worktree"
-    return f"{claim.path} is {how} by {claim.agent}{where} until {iso(claim.expires_at)}"
+    return f"{claim.path} is {how} by {claim.agent}{where} until {short_time(claim.expires_at)} UTC"

@@ -40,7 +40,7 @@ _ADDED = {
     "ListedFile": ("removed",),
 }
 _LEAN = frozenset(
-    {"DecisionState", "StrategyProposal", "Found", "Briefed", "Briefing", "FileLock", "PackageContent"}
+    {"DecisionState", "StrategyProposal", "Found", "Briefed", "Briefing", "FileCheck", "PackageContent"}
     | {"Consultation", "ListedFile", "ProviderState"}
 )
 """Records without a uid that leave out what is not set."""
@@ -48,7 +48,7 @@ _LEAN = frozenset(
 _ALWAYS = {
     "Message": {"to"},
     "ErrorPattern": {"solutions"},
-    "FileLock": {"claims", "elsewhere", "own", "recent"},
+    "FileCheck": {"claims", "elsewhere", "own", "recent"},
     "Briefing": {"items", "left_out", "notes"},
     "Found": {"marks"},
     "Consultation": {"answer", "inline", "overflow", "attachments", "held_back", "queries", "cited", "notes"},

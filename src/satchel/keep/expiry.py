@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
+from satchel.base.clock import DAY_MS
 from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep import events, past_conversations
@@ -19,6 +20,9 @@ BACKLOG_PAUSE_MS = 1_000
 
 MOST = 200
 """How many items one sweep removes, and how many claims; measured, 200 messages take 3 ms. Of conversations fewer."""
+
+REFUSAL_MS = DAY_MS
+"""After so long nobody is told any more that what it was refused is free."""
 
 _EXPIRING = (Kind.MESSAGE, Kind.FILE_CHANGE, Kind.ERROR_PATTERN)
 _due: WeakKeyDictionary[SqliteEngine, tuple[int, int]] = WeakKeyDictionary()
@@ -43,7 +47,7 @@ def sweep_now_and_then(engine: SqliteEngine, transaction: Transaction, now: int)
 
 
 def sweep(transaction: Transaction, now: int, *, most: int = MOST) -> int:
-    """Remove messages, file changes, error patterns, claims and conversations that have expired, of every project.
+    """Remove messages, file changes, error patterns, claims, refusals and conversations that have expired.
 
     Args:
         now: the time in milliseconds UTC; what expires at that very moment is gone.
@@ -69,6 +73,8 @@ def sweep(transaction: Transaction, now: int, *, most: int = MOST) -> int:
     )
     if claims:
         end_claims(transaction, [row[0] for row in claims], events.EXPIRY, now)
+    transaction.execute("DELETE FROM claim_waiters WHERE expires_at <= :now", {"now": now})
+    transaction.execute("DELETE FROM claim_refusals WHERE created_at <= :before", {"before": now - REFUSAL_MS})
     old = events.sweep(transaction, now, most)
     return len(expired) + len(claims) + old + past_conversations.sweep(transaction, now)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from satchel.store.schema_brief import PACK
+from satchel.store.schema_claims import CLAIMS
 from satchel.store.schema_clients import CLIENT_SESSIONS
 from satchel.store.schema_consult import CONSULT
 from satchel.store.schema_learning import LEARNING
@@ -169,6 +170,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("errors are met without a loop too, and each agent judges a solution once", LOOPS, 3, 8),
     Migration("the attempts of an author are found without reading the run", _LOOPS_BY_AUTHOR, 3, 8),
     Migration("sessions of clients, their windows and claims, and events", CLIENT_SESSIONS, 10, 10),
+    Migration("claims of keys, waiting for a claim, and refusals that are told", CLAIMS, 10, 11),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

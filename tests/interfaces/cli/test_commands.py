@@ -45,10 +45,10 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "message read": (("m1", "--agent", "builder"), "1 marked read: m1", {"marked", "already", "unknown", "foreign"}),
     "file record": (("src/b.py", "created"), "recorded f2 src/b.py created", {"id", "file", "change", "expires_at"}),
     "file list": ((), "src/a.py   modified", {"changes", "total", "next_offset", "seq", "notes"}),
-    "file check": (("src/new.py",), "src/new.py is free", {"file", "locked", "claims", "elsewhere", "own", "recent"}),
-    "file claim": (("x.py", "--agent", "planner"), "claimed x.py, exclusive, until ", {"agent", "claims", "renewed"}),
+    "file check": (("src/new.py",), "src/new.py is free", {"agent", "checked_at", "files", "notes"}),
+    "file claim": (("x.py", "--agent", "planner"), "claimed x.py until ", {"agent", "claims", "renewed"}),
     "file claims": ((), "docs/**   planner   exclusive", {"claims", "total", "next_offset"}),
-    "file release": (("docs/", "--agent", "planner"), "released docs/**", {"agent", "released", "not_held"}),
+    "file release": (("docs/", "--agent", "planner"), "released docs/**", {"agent", "released", "wished"}),
     "learn error": (("KeyError", "'x'"), "x2 KeyError, new, kept 90d", {"pattern", "is_new", "recorded", "notes"}),
     "learn errors": ((), "y1 tentative 5/10", {"patterns", "total", "next_offset", "seq", "notes"}),
     "learn outcome": (

@@ -19,7 +19,17 @@ from satchel.keep.messages.records import Message
 
 Cli = Callable[..., tuple[int, str, str]]
 
-TIMES = {"created_at", "updated_at", "expires_at", "read_at", "set_at", "replaced_at", "deactivated_at", "until"}
+TIMES = {
+    "created_at",
+    "updated_at",
+    "expires_at",
+    "read_at",
+    "set_at",
+    "replaced_at",
+    "deactivated_at",
+    "until",
+    "claimed_at",
+}
 NAMES = {"sender": "from"}
 """Fields that are called otherwise in JSON."""
 
@@ -182,6 +192,7 @@ def test_what_claiming_met(cli: Cli, satchel: Satchel, linked: Path) -> None:
     held = {claim.agent: set_fields(expected(claim)) for claim in satchel.files.claims()}
     assert held["builder"]["worktree"] == str(linked)
     assert again.pop("notes")
+    assert again.pop("claimed_at")
     assert again == {
         "agent": "planner",
         "claims": [held["planner"]],
@@ -191,18 +202,18 @@ def test_what_claiming_met(cli: Cli, satchel: Satchel, linked: Path) -> None:
     }
 
 
-def test_a_lock(cli: Cli, satchel: Satchel, linked: Path) -> None:
+def test_whose_a_file_is(cli: Cli, satchel: Satchel, linked: Path) -> None:
     satchel.files.claim(["src/a.py"], agent="elsewhere")
     asked(cli, "file", "claim", "src/", "--shared", "--agent", "planner")
     asked(cli, "file", "claim", "src/", "--shared", "--agent", "builder")
     asked(cli, "file", "record", "src/a.py", "modified", "--agent", "builder")
     with open_satchel(cwd=linked, environ={}) as here:
-        lock = here.files.check_lock("src/a.py", agent="planner")
-    assert set_fields(expected(lock)) == expected(lock)
-    assert asked(cli, "file", "check", "src/a.py", "--agent", "planner") == {
-        **expected(lock),
+        (one,) = here.files.check(["src/a.py"], agent="planner").files
+    (kept,) = asked(cli, "file", "check", "src/a.py", "--agent", "planner")["files"]
+    assert kept == {
+        **set_fields(expected(one)),
         **{
-            name: [set_fields(expected(one)) for one in getattr(lock, name)]
+            name: [set_fields(expected(claim)) for claim in getattr(one, name)]
             for name in ("claims", "elsewhere", "own", "recent")
         },
     }

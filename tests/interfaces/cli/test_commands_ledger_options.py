@@ -173,6 +173,6 @@ def test_every_command_is_tested_in_another_place() -> None:
 
 @pytest.mark.usefixtures("ledger")
 @pytest.mark.parametrize("place", [("--project", "other"), ("--db", "other.db")], ids=["project", "db"])
-def test_a_lock_is_of_the_place_that_is_named(cli: Cli, place: tuple[str, ...]) -> None:
-    assert asked(cli, ("file check", "src/a.py"))["locked"] is True
-    assert asked(cli, ("file check", "src/a.py"), *place)["locked"] is False
+def test_a_claim_is_of_the_place_that_is_named(cli: Cli, place: tuple[str, ...]) -> None:
+    assert asked(cli, ("file check", "src/a.py"))["files"][0]["state"] == "held"
+    assert asked(cli, ("file check", "src/a.py"), *place)["files"][0]["state"] == "free"

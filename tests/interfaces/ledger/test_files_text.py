@@ -22,10 +22,11 @@ from interfaces.ledger.reading import (
     read_list,
     read_span,
 )
+from satchel.interfaces.ledger.compact_lines import moment_text
 from satchel.interfaces.ledger.files_text import (
     changes_text,
+    checked_text,
     claimed_text,
-    lock_text,
     recorded_text,
     released_text,
 )
@@ -35,8 +36,10 @@ from satchel.keep.files.records import (
     Claimed,
     FileChange,
     FileChangePage,
-    FileLock,
+    FileCheck,
+    FilesChecked,
     Released,
+    Wish,
 )
 
 WORKTREE = rf"worktree:{VALUE}"
@@ -204,23 +207,37 @@ def test_the_answer_to_recording_names_file_change_and_author() -> None:
     assert recorded_text(change(7, agent=None)) == "recorded f7 src/a.py modified by -"
 
 
+UNTIL = f"until {moment_text(NEW_YEAR + DAY)} UTC (24 h left)"
+
+
 def test_the_answer_to_claiming_says_what_was_renewed_and_who_shares_it() -> None:
-    mine = (claim("src/a.py"), claim("docs/**", exclusive=False, worktree="/w"))
-    other = claim("docs/x.md", "reviewer", exclusive=False, reason="typos")
-    claimed = Claimed("builder", mine, ("src/a.py",), (), (other,), ("reviewer holds it in the main worktree",))
+    mine = (
+        claim("src/a.py", automatic=True),
+        claim("docs/**", exclusive=False, worktree="/w"),
+        claim("issue:311", is_key=True),
+    )
+    other = claim("docs/x.md", "reviewer", exclusive=False, reason='typos, "all"')
+    claimed = Claimed("builder", mine, ("src/a.py",), (), (other,), ("docs/ holds 3 files",), NEW_YEAR)
     assert claimed_text(claimed).split("\n") == [
-        "renewed exclusive src/a.py until 20260102 000000.000 UTC",
-        "claimed shared docs/** worktree:/w until 20260102 000000.000 UTC",
-        "shared with: shared docs/x.md by reviewer 20260101 000000.000 until 20260102 000000.000 UTC",
-        " typos",
-        "note: reviewer holds it in the main worktree",
+        f"renewed src/a.py {UNTIL}, automatic",
+        f"claimed docs/** worktree:/w {UNTIL}, shared",
+        f"claimed issue:311 {UNTIL}",
+        f'shared with reviewer as docs/x.md {UNTIL}: "typos, \\"all\\""',
+        "note: docs/ holds 3 files",
     ]
 
 
-def test_the_answer_to_releasing_says_what_was_not_held() -> None:
-    assert released_text(Released("builder", ("src/a.py", "a b"), ("x.py",))).split("\n") == [
+def test_the_answer_to_releasing_says_what_was_not_held_recorded_and_wished() -> None:
+    wished = (Wish("ann", "src/a.py", True, NEW_YEAR), Wish("b c", "src/**", False, NEW_YEAR))
+    released = Released("builder", ("src/a.py", "a b"), ("x.py",), wished, (change(7),), ("a secret was redacted",))
+    at = f"{moment_text(NEW_YEAR)} UTC"
+    assert released_text(released).split("\n") == [
         'released src/a.py "a b"',
         "not held by builder: x.py",
+        "recorded f7 src/a.py modified",
+        f"ann waits for src/a.py since {at}, and gets it in turn",
+        f'"b c" was refused src/** at {at}, and is told that it is free',
+        "note: a secret was redacted",
     ]
 
 
@@ -228,30 +245,85 @@ def test_releasing_nothing_says_so() -> None:
     assert released_text(Released("builder", (), ())) == "released nothing"
 
 
-def test_a_free_file_says_so() -> None:
-    assert lock_text(FileLock("src/a.py", "planner", False, None, (), (), (), ())) == "src/a.py is free"
+def checked(*files: FileCheck, notes: tuple[str, ...] = ()) -> list[str]:
+    return checked_text(FilesChecked("planner", NEW_YEAR, files, notes)).split("\n")
 
 
-def test_a_locked_file_says_who_since_when_until_when_and_why() -> None:
-    lock = FileLock(
-        file="src/a.py",
-        agent="planner",
-        locked=True,
-        until=NEW_YEAR + DAY,
-        claims=(claim("src/**", reason="moving\nfiles"),),
-        elsewhere=(claim(agent="reviewer", worktree="/w"),),
-        own=(claim(agent="planner", exclusive=False),),
-        recent=(change(7, description="typo", worktree="/w"), change(6, agent=None)),
+def file_check(file: str = "src/a.py", state: str = "free", **changes: object) -> FileCheck:
+    one = FileCheck(file, None, state, None, (), (), (), ())
+    return replace(one, **changes)  # type: ignore[arg-type] # as above
+
+
+def test_each_file_is_free_or_yours_or_anothers() -> None:
+    own = claim("src/**", "planner", exclusive=False)
+    assert checked(
+        file_check("by"),
+        file_check("src/b.py", "yours", own=(own,)),
+        file_check("src/a.py", "held", claims=(claim("src/**", reason="moving\nfiles"),)),
+        file_check("issue:311", "held", worktree=None, claims=(claim("issue:311", automatic=True),)),
+        file_check("a b", worktree="/w"),
+        notes=("you should know",),
+    ) == [
+        '"by" is free',
+        f"src/b.py is yours as src/** {UNTIL}, shared",
+        f'src/a.py is held by builder as src/** {UNTIL}: "moving files"',
+        f"issue:311 is held by builder {UNTIL}, automatic",
+        '"a b" in worktree:/w is free',
+        "note: you should know",
+    ]
+
+
+def test_every_claim_on_a_folder_is_told() -> None:
+    claims = (
+        claim("src/a.py"),
+        claim("src/b.py", "reviewer"),
+        claim("src/c.py", "reviewer", exclusive=False, reason="reading"),
     )
-    assert lock_text(lock).split("\n") == [
-        "src/a.py is locked until 20260102 000000.000 UTC",
-        "claimed: exclusive src/** by builder 20260101 000000.000 until 20260102 000000.000 UTC",
-        " moving",
-        " files",
-        "claimed in another worktree: exclusive src/a.py by reviewer worktree:/w 20260101 000000.000 until "
-        "20260102 000000.000 UTC",
-        "yours: shared src/a.py by planner 20260101 000000.000 until 20260102 000000.000 UTC",
-        "modified by builder worktree:/w 20260101 000000.000 UTC (f7)",
-        " typo",
-        "modified by - 20260101 000000.000 UTC (f6)",
+    elsewhere = (claim(agent="x", worktree="/w"), claim("src/**", agent="y"))
+    assert checked(file_check("src/**", "held", claims=claims, elsewhere=elsewhere, worktree="/v")) == [
+        f"src/** in worktree:/v is held by builder as src/a.py {UNTIL}",
+        f"src/** in worktree:/v is held by reviewer as src/b.py {UNTIL}",
+        f' shared by reviewer as src/c.py {UNTIL}: "reading"',
+        f" in worktree:/w held by x as src/a.py {UNTIL}",
+        f" in the main worktree held by y {UNTIL}",
+    ]
+
+
+def ago(seconds: int) -> int:
+    return NEW_YEAR - seconds * 1_000
+
+
+def test_what_happened_lately_is_a_hint_with_its_age_in_words() -> None:
+    recent = (
+        change(7, description="a typo\nin it", created_at=ago(40)),
+        change(6, agent=None, change="deleted", worktree="/w", created_at=ago(119)),
+        change(5, change="created", created_at=ago(120)),
+    )
+    assert checked(file_check(recent=recent, unrecorded_at=ago(-1))) == [
+        "src/a.py is free",
+        ' hint: changed 40 s ago by builder (f7): "a typo in it"',
+        " hint: deleted 119 s ago by an unnamed agent in worktree:/w (f6)",
+        " hint: created 2 min ago by builder (f5)",
+        " hint: changed on disk 0 s ago, and that change is not recorded",
+    ]
+
+
+def test_a_change_in_a_folder_names_its_file() -> None:
+    assert checked(file_check("src/**", recent=(change(7, "src/x/b.py", created_at=ago(1)),))) == [
+        "src/** is free",
+        " hint: src/x/b.py changed 1 s ago by builder (f7)",
+    ]
+
+
+@given(hostile.texts, hostile.agents, hostile.names)
+def test_nothing_stored_can_pass_for_a_line_of_ours(text: str, agent: str, file: str) -> None:
+    one = file_check(file, "held", claims=(claim(file, agent, reason=text),), recent=(change(description=text),))
+    assert len(checked_text(FilesChecked(None, NEW_YEAR, (one,))).splitlines()) == 2
+
+
+def test_the_callers_own_worktree_is_not_named() -> None:
+    files = (file_check("a", worktree="/w"), file_check("b"))
+    assert checked_text(FilesChecked("planner", NEW_YEAR, files, worktree="/w")).split("\n") == [
+        "a is free",
+        "b in the main worktree is free",
     ]

@@ -11,7 +11,16 @@ from satchel.base.paging import KeptPage, Page
 from satchel.interfaces.to_json import fields_of
 from satchel.keep.constraints import Constraint, ConstraintPage
 from satchel.keep.decisions.records import Decision, DecisionHistory, DecisionPage, DecisionState, Similar
-from satchel.keep.files.records import Claim, Claimed, FileChange, FileChangePage, FileLock, Released
+from satchel.keep.files.records import (
+    Claim,
+    Claimed,
+    FileChange,
+    FileChangePage,
+    FileCheck,
+    FilesChecked,
+    Released,
+    Wish,
+)
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 
 AT = 1_767_225_600_000
@@ -136,6 +145,8 @@ CLAIM_FIELDS = {
     "reason": "why",
     "created_at": ISO,
     "expires_at": LATER,
+    "automatic": False,
+    "is_key": False,
 }
 
 
@@ -290,37 +301,55 @@ def test_answers_to_writes_have_all_their_fields() -> None:
         "foreign": ["m4"],
         "unread": 5,
     }
-    assert fields_of(Claimed("planner", (CLAIM,), ("src/**",), (CLAIM,), (CLAIM,), ("n",))) == {
+    assert fields_of(Claimed("planner", (CLAIM,), ("src/**",), (CLAIM,), (CLAIM,), ("n",), AT)) == {
         "agent": "planner",
         "claims": [CLAIM_FIELDS],
         "renewed": ["src/**"],
         "elsewhere": [CLAIM_FIELDS],
         "shared": [CLAIM_FIELDS],
         "notes": ["n"],
+        "claimed_at": ISO,
     }
-    assert fields_of(Released("planner", ("a",), ("b",))) == {
+    wish = Wish("ann", "a", True, AT)
+    assert fields_of(Released("planner", ("a",), ("b",), (wish,), (CHANGE,), ("n",))) == {
         "agent": "planner",
         "released": ["a"],
         "not_held": ["b"],
+        "wished": [fields_of(wish)],
+        "changes": [fields_of(CHANGE)],
+        "notes": ["n"],
     }
 
 
-def test_a_lock_has_all_its_fields() -> None:
-    lock = FileLock("a.py", "builder", True, AT, (CLAIM,), (CLAIM,), (CLAIM,), (CHANGE,))
-    fields = fields_of(lock)
+def test_what_was_checked_has_all_its_fields() -> None:
+    one = FileCheck("a.py", "/w", "held", AT, (CLAIM,), (CLAIM,), (CLAIM,), (CHANGE,), AT)
+    fields = fields_of(FilesChecked("builder", AT, (one,), ("n",)))
     assert fields == {
-        "file": "a.py",
         "agent": "builder",
-        "locked": True,
-        "until": ISO,
-        "claims": [CLAIM_FIELDS],
-        "elsewhere": [CLAIM_FIELDS],
-        "own": [CLAIM_FIELDS],
-        "recent": [fields_of(CHANGE)],
+        "checked_at": ISO,
+        "files": [
+            {
+                "file": "a.py",
+                "worktree": "/w",
+                "state": "held",
+                "until": ISO,
+                "claims": [CLAIM_FIELDS],
+                "elsewhere": [CLAIM_FIELDS],
+                "own": [CLAIM_FIELDS],
+                "recent": [fields_of(CHANGE)],
+                "unrecorded_at": ISO,
+            }
+        ],
+        "notes": ["n"],
+        "worktree": None,
     }
     json.dumps(fields, allow_nan=False)
 
 
-def test_a_free_file_is_not_locked() -> None:
-    fields = fields_of(FileLock("a.py", None, False, None, (), (), (), ()))
-    assert fields == {"file": "a.py", "locked": False, "claims": [], "elsewhere": [], "own": [], "recent": []}
+def test_a_free_file_leaves_out_what_is_not_set() -> None:
+    fields = fields_of(FileCheck("a.py", None, "free", None, (), (), (), ()))
+    assert fields == {"file": "a.py", "state": "free", "claims": [], "elsewhere": [], "own": [], "recent": []}
+
+
+def test_a_wish_says_since_when() -> None:
+    assert fields_of(Wish("ann", "a.py", True, AT)) == {"agent": "ann", "path": "a.py", "waits": True, "asked_at": ISO}

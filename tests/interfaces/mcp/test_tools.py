@@ -287,7 +287,7 @@ ANSWERING: list[tuple[str, dict[str, Any]]] = [
     ("send_message", {"message": "x", "to": "ann"}),
     ("get_messages", {"limit": 0}),
     ("record_file_change", {"file": "a.py", "change": "created"}),
-    ("check_files", {"file": "a.py"}),
+    ("check_files", {"files": ["a.py"]}),
     ("claim_files", {"paths": ["a.py"]}),
     ("release_files", {}),
     ("consult", {"assistant": "ollama:tiny", "instructions": "x", "dry_run": True}),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from satchel.keep.files import waiting
 from tool_asking import Asker, Case, check_case, check_format, field, fields, ids, named, untested
 
 if TYPE_CHECKING:
@@ -40,6 +43,14 @@ def lease_minutes(answer: dict[str, Any]) -> str:
     return str(answer["claims"][0]["expires_at"])[11:16]
 
 
+def states(answer: dict[str, Any]) -> list[str]:
+    return [file["state"] for file in answer["files"]]
+
+
+def hints(answer: dict[str, Any]) -> int:
+    return len(answer["files"][0]["recent"])
+
+
 CASES = [
     *(recorded(name) for name in FULL),
     got("file", "src/", "f2", "f1"),
@@ -52,9 +63,9 @@ CASES = [
     got("order", "asc", "f1", "f2", "f3"),
     got("limit", 1, "f3"),
     got("offset", 1, "f2", "f1"),
-    Case("check_files", "file", {"file": "src/b.py"}, fields("file", "locked"), ("src/b.py", True)),
-    Case("check_files", "window_seconds", {"file": "src/b.py", "window_seconds": 0}, field("locked"), False),
-    Case("check_files", "agent", {"file": "src/b.py", "agent": "ben"}, field("locked"), False),
+    Case("check_files", "files", {"files": ["src/b.py", "src/main.py"], "agent": "ann"}, states, ["free", "held"]),
+    Case("check_files", "window_seconds", {"files": ["src/b.py"], "window_seconds": 0}, hints, 0),
+    Case("check_files", "agent", {"files": ["src/main.py"], "agent": "ben"}, states, ["yours"]),
     claimed("paths", ["src/x.py", "src/y/"])._replace(
         look=lambda answer: [claim["path"] for claim in answer["claims"]], expected=["src/x.py", "src/y/**"]
     ),
@@ -63,6 +74,13 @@ CASES = [
     claimed("agent", "ann"),
     claimed("minutes", 10)._replace(look=lease_minutes, expected="11:19"),
     Case(
+        "claim_files",
+        "wait_seconds",
+        {"paths": ["src/main.py"], "agent": "ann", "wait_seconds": 20},
+        lambda answer: answer.get("agent"),
+        "ann",
+    ),
+    Case(
         "release_files",
         "paths",
         {"paths": ["src/auth/", "x"], "agent": "ben"},
@@ -70,7 +88,28 @@ CASES = [
         (["src/auth/**"], ["x"]),
     ),
     Case("release_files", "agent", {"paths": ["src/auth/"], "agent": "ben"}, field("agent"), "ben"),
+    Case(
+        "release_files",
+        "description",
+        {"paths": ["src/main.py"], "agent": "ben", "description": "split"},
+        lambda answer: [change["description"] for change in answer["changes"]],
+        ["split"],
+    ),
 ]
+
+
+@pytest.fixture(autouse=True)
+def claims_that_expire_while_others_wait(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that waits sleeps for half an hour at once."""
+
+    class Time:
+        monotonic = staticmethod(time.monotonic)
+
+        @staticmethod
+        def sleep(_seconds: float) -> None:
+            clock.advance(30 * MINUTE)
+
+    monkeypatch.setattr(waiting, "time", Time)
 
 
 @pytest.fixture
@@ -81,6 +120,9 @@ def world(new_asker: Callable[[], Asker], clock: ManualClock) -> Callable[[], As
     def make() -> Asker:
         clock.now = start
         ask = new_asker()
+        main = Path(str(ask.satchel.workplace.root)) / "src/main.py"
+        main.parent.mkdir(exist_ok=True)
+        main.touch()
         changes: list[dict[str, Any]] = [
             {"file": "src/a.py", "change": "created", "description": "a parser", "layer": "data", "agent": "ann"},
             {"file": "src/b.py", "change": "modified", "agent": "ben"},
@@ -108,7 +150,7 @@ def test_no_parameter_is_left_out_of_the_table() -> None:
     ("tool", "arguments"),
     [
         ("get_file_changes", {}),
-        ("check_files", {"file": "src/b.py"}),
+        ("check_files", {"files": ["src/b.py"]}),
         ("claim_files", {"paths": ["src/main.py"], "agent": "ben"}),
         ("release_files", {"agent": "cat"}),
     ],
@@ -132,36 +174,64 @@ def test_every_field_of_an_edit_comes_back(empty: Asker) -> None:
 def test_every_field_of_a_claim_comes_back(empty: Asker) -> None:
     given = {"exclusive": False, "reason": "a new parser", "agent": "ann"}
     (kept,) = empty.fields("claim_files", paths=["src/a.py"], minutes=10, **given)["claims"]
-    assert (given | {"path": "src/a.py"}).items() <= kept.items()
+    assert (given | {"path": "src/a.py", "automatic": False}).items() <= kept.items()
     assert (kept["created_at"], kept["expires_at"]) == ("2026-11-18T11:06:40.000Z", "2026-11-18T11:16:40.000Z")
-    assert empty.fields("check_files", file="src/a.py")["claims"] == [kept]
+    assert empty.fields("check_files", files=["src/a.py"])["files"][0]["claims"] == [kept]
 
 
 def test_a_claim_keeps_another_agent_off_and_says_who_and_until_when(world: Callable[[], Asker]) -> None:
     refusal = world().refused("claim_files", paths=["src/new.py", "src/auth/token.py"], agent="ann")
     assert refusal.startswith("error [conflict]")
-    assert all(part in refusal for part in ("src/auth/**", "ben", "2026-11-18T11:39:40"))
+    assert all(part in refusal for part in ("src/auth/**", "ben", "11-18 11:39 UTC (30 min left)"))
 
 
 def test_claiming_is_all_or_nothing(world: Callable[[], Asker]) -> None:
     ask = world()
     ask.refused("claim_files", paths=["src/new.py", "src/main.py"], agent="ann")
-    assert not ask.fields("check_files", file="src/new.py", agent="cat")["locked"]
+    assert states(ask.fields("check_files", files=["src/new.py"], agent="cat")) == ["free"]
 
 
 def test_the_holder_is_exempt_and_another_is_told_who_and_why(world: Callable[[], Asker]) -> None:
     ask = world()
-    own = ask.fields("check_files", file="src/main.py", agent="ben")
-    assert (own["locked"], len(own["own"]), own["claims"]) == (False, 1, [])
-    other = ask.fields("check_files", file="src/main.py", agent="ann")
-    assert (other["locked"], other["claims"][0]["agent"]) == (True, "ben")
-    recent = ask.fields("check_files", file="src/b.py", agent="ann")["recent"]
+    own = ask.fields("check_files", files="src/main.py", agent="ben")["files"][0]
+    assert (own["state"], len(own["own"]), own["claims"]) == ("yours", 1, [])
+    other = ask.fields("check_files", files="src/main.py", agent="ann")["files"][0]
+    assert (other["state"], other["claims"][0]["agent"]) == ("held", "ben")
+    recent = ask.fields("check_files", files=["src/b.py"], agent="ann")["files"][0]["recent"]
     assert [change["agent"] for change in recent] == ["ben"]
+
+
+def test_without_files_all_that_the_agent_claims_is_checked(world: Callable[[], Asker]) -> None:
+    checked = world().fields("check_files", agent="ben")
+    assert [(file["file"], file["state"]) for file in checked["files"]] == [
+        ("src/auth/**", "yours"),
+        ("src/main.py", "yours"),
+    ]
+
+
+def test_who_was_refused_is_told_with_its_next_answer_that_it_is_free(world: Callable[[], Asker]) -> None:
+    ask = world()
+    assert "wait_seconds or --wait (1 to 45)" in ask.refused("claim_files", paths=["src/main.py"], agent="ann")
+    assert "free now" not in ask.text("get_constraints")
+    freed = ask.text("release_files", paths=["src/main.py"], agent="ben")
+    assert (
+        freed.splitlines()[1] == "ann was refused src/main.py at 20261118 110940.000 UTC, and is told that it is free"
+    )
+    told = ask.text("write_context", type="discovery", content="x", agent="ann").splitlines()[-1]
+    assert told.startswith("notice: src/main.py is free now (you were refused it at 11-18 11:09 UTC")
+    assert "free now" not in ask.text("write_context", type="discovery", content="y", agent="ann")
 
 
 def test_releasing_says_what_was_not_held(world: Callable[[], Asker]) -> None:
     released = world().fields("release_files", paths=["src/main.py", "src/a.py"], agent="ben")
-    assert released == {"agent": "ben", "released": ["src/main.py"], "not_held": ["src/a.py"]}
+    assert released == {
+        "agent": "ben",
+        "released": ["src/main.py"],
+        "not_held": ["src/a.py"],
+        "wished": [],
+        "changes": [],
+        "notes": [],
+    }
 
 
 def test_what_was_released_can_be_claimed(world: Callable[[], Asker]) -> None:
@@ -191,9 +261,12 @@ def test_paths_may_be_a_list_its_json_text_or_one_path(empty: Asker, paths: obje
         ("get_file_changes", {"change": "moved"}, "Valid: created, modified, deleted"),
         ("get_file_changes", {"limit": 501}, "limit 501 is out of range"),
         ("get_file_changes", {"path": "a.py"}, "unknown get_file_changes argument 'path'"),
-        ("check_files", {}, "check_files argument 'file' is missing"),
-        ("check_files", {"file": "a.py", "window_seconds": -1}, "window_seconds -1 is out of range"),
-        ("check_files", {"file": "/etc/passwd"}, "error [invalid_input]"),
+        ("check_files", {}, "checking all that you have claimed needs an agent"),
+        ("check_files", {"file": "a.py"}, "Did you mean 'files'?"),
+        ("check_files", {"files": ["a.py"], "window_seconds": -1}, "window_seconds -1 is out of range"),
+        ("check_files", {"files": "/etc/passwd"}, "error [invalid_input]"),
+        ("claim_files", {"paths": ["a.py"], "agent": "ann", "wait_seconds": 46}, "wait_seconds 46 is out of range"),
+        ("claim_files", {"paths": ["a.py"] * 10_000, "agent": "ann"}, "paths has 10,000 paths"),
         ("claim_files", {"paths": ["a.py"]}, "agent"),
         ("claim_files", {"agent": "ann"}, "claim_files argument 'paths' is missing"),
         ("claim_files", {"paths": [], "agent": "ann"}, "paths has 0 paths"),
@@ -214,7 +287,7 @@ def test_a_faulty_call_is_refused_and_nothing_is_written(
 def test_the_texts_name_files_and_agents(world: Callable[[], Asker]) -> None:
     ask = world()
     assert "f2 " in ask.text("get_file_changes", file="src/b.py")
-    assert ask.text("check_files", file="src/new.py").startswith("src/new.py is free")
-    assert ask.text("check_files", file="src/main.py").startswith("src/main.py is locked until")
+    assert ask.text("check_files", files=["src/new.py"]) == "src/new.py is free"
+    assert ask.text("check_files", files="src/main.py").startswith("src/main.py is held by ben until ")
     assert "src/new.py" in ask.text("claim_files", paths=["src/new.py"], agent="ann")
     assert ask.text("release_files", agent="ann") == "released src/new.py"

@@ -10,6 +10,7 @@ import pytest
 
 from keep.files.seen import MINUTE, SECRET, held
 from satchel import Claim, Claimed, Conflict, Satchel
+from satchel.keep.files import places
 from satchel.keep.sessions.caller import SERVER
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def test_every_field_of_a_claim_comes_back(satchel: Satchel, clock: ManualClock) -> None:
     claimed = satchel.files.claim(["src/a.py"], exclusive=False, minutes=7, reason="rename", agent="Ann")
     (claim,) = claimed.claims
-    assert claimed == Claimed(agent="Ann", claims=(claim,), renewed=(), elsewhere=(), shared=(), notes=())
+    assert claimed == Claimed("Ann", (claim,), (), (), (), (), claimed_at=clock.now)
     assert claim == Claim(
         id=claim.id,
         uid=claim.uid,
@@ -181,10 +182,10 @@ def test_a_claim_ends_at_its_time_and_counts_for_nothing_from_then_on(satchel: S
     clock.now = claim.expires_at - 1
     with pytest.raises(Conflict):
         satchel.files.claim(["src/a"], agent="bob")
-    assert satchel.files.check_lock("src/a").locked
+    assert satchel.files.check(["src/a"]).is_held
     assert satchel.files.claims().total == 1
     clock.now = claim.expires_at
-    assert not satchel.files.check_lock("src/a").locked
+    assert not satchel.files.check(["src/a"]).is_held
     assert satchel.files.claims().total == 0
     assert satchel.files.claims(path="src/").total == 0
     satchel.files.claim(["src/a"], agent="bob")
@@ -218,9 +219,41 @@ def test_a_secret_in_a_reason_is_redacted_and_said_and_the_reason_is_one_line(sa
 def test_a_folder_claimed_by_its_bare_name_is_pointed_out(satchel: Satchel, project: Path) -> None:
     (project / "src").mkdir()
     (project / "a.py").touch()
-    assert satchel.files.claim(["src", "a.py", "gone", "src/"], agent="ann").notes == (
+    assert satchel.files.claim(["src", "a.py", "gone"], agent="ann").notes == (
         "src is a folder: only its name is claimed; claim src/ for the files in it",
     )
+
+
+def test_a_claim_of_a_folder_says_how_many_files_it_holds(satchel: Satchel, project: Path) -> None:
+    satchel.files.claim(["elsewhere"], agent="bob")  # makes .satchel
+    for name in ("src/a.py", "src/x/b.py", "src/x/.git/c", "docs/d.md", ".git/HEAD"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).touch()
+    (project / "src/loop").symlink_to(project / "src", target_is_directory=True)
+    satchel.files.release(agent="bob")
+    enough = ": claim single files where these are enough"
+    assert satchel.files.claim(["src/", "docs/", "gone/", "src/a.py"], agent="ann").notes == (
+        f"src/ holds 3 files{enough}",
+        f"docs/ holds 1 file{enough}",
+    )
+    assert satchel.files.claim(["."], agent="ann").notes == (f"the whole project holds 4 files{enough}",)
+
+
+def test_the_files_of_folders_are_counted_up_to_a_bound(
+    satchel: Satchel, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "MAX_COUNTED", 3)
+    for folder, count in (("one", 1), ("two", 2), ("many", 4)):
+        (project / folder).mkdir()
+        for number in range(count):
+            (project / folder / str(number)).touch()
+    assert [note.partition(":")[0] for note in satchel.files.claim(["many/", "two/"], agent="ann").notes] == [
+        "many/ holds over 3 files"
+    ]
+    assert [note.partition(":")[0] for note in satchel.files.claim(["one/", "two/"], agent="ann").notes] == [
+        "one/ holds 1 file",
+        "two/ holds 2 files",
+    ]
 
 
 def test_a_claim_in_another_project_of_the_store_keeps_nobody_off(
@@ -231,7 +264,7 @@ def test_a_claim_in_another_project_of_the_store_keeps_nobody_off(
     claimed = other.files.claim(["src/", "a"], agent="bob")
     assert (claimed.elsewhere, claimed.shared) == ((), ())
     assert other.files.claims().total == 2
-    assert not other.files.check_lock("a", agent="bob").claims
+    assert not other.files.check(["a"], agent="bob").files[0].claims
     other.files.release(agent="ann")
     assert open_in(project, project="one").files.claims().total == 1
 

@@ -10,7 +10,7 @@ import pytest
 
 from keep.files.seen import MINUTE, SECRET, held
 from satchel import Conflict, InvalidInput, Satchel
-from satchel.base.clock import iso
+from satchel.base.clock import short_time
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -24,18 +24,22 @@ def test_a_refusal_says_who_since_when_until_when_why_and_what_to_do(satchel: Sa
     with pytest.raises(Conflict) as refused:
         satchel.files.claim(["src/a.py", "free", "README.md"], agent="bob")
     assert refused.value.problem == (
-        "nothing was claimed: "
-        f"src/a.py is held by ann as src/** since {iso(since)} until {iso(since + 10 * MINUTE)} (moving modules); "
-        f"README.md is held by cat, shared, since {iso(since + 5)} until {iso(since + 5 + MINUTE)}"
+        f"nothing was claimed: src/a.py is held by ann as src/** since {short_time(since)} "
+        f'until {short_time(since + 10 * MINUTE)} UTC (9 min left): "moving modules"; '
+        f"README.md is held by cat, shared, since {short_time(since)} "
+        f"until {short_time(since + MINUTE)} UTC (1 min left)"
     )
-    assert refused.value.remedy == "Wait until then, ask ann or cat by a message, or claim something else"
+    assert refused.value.remedy == (
+        "You can wait for it with wait_seconds or --wait (1 to 45), ask ann or cat by a message, or do something else "
+        "meanwhile; one of your next answers says when it is free"
+    )
 
 
 def test_every_holder_of_a_refused_path_is_named(satchel: Satchel) -> None:
     for agent in ("ann", "cat"):
         satchel.files.claim(["src/a"], exclusive=False, agent=agent)
     with pytest.raises(
-        Conflict, match=r"src/\*\* is held by ann as src/a, shared, since \S+ until \S+ and cat as src/a, "
+        Conflict, match=r"src/\*\* is held by ann as src/a, shared, since .* UTC \(30 min left\) and cat as src/a, "
     ):
         satchel.files.claim(["src/"], agent="bob")
 
@@ -78,6 +82,11 @@ def test_without_an_agent_it_is_refused_and_said_how_to_give_one(satchel: Satche
     [
         ({"paths": []}, "paths has 0 paths"),
         ({"paths": ["a"] * 101}, "paths has 101 paths"),
+        ({"paths": ["a"] * 10_000}, "paths has 10,000 paths. Give 1 to 100; one folder such as src/auth/ covers"),
+        ({"wait_seconds": -1}, "wait_seconds -1 is out of range"),
+        ({"wait_seconds": 46}, "wait_seconds 46 is out of range"),
+        ({"wait_seconds": True}, "wait_seconds True is not a whole number"),
+        ({"automatic": 1}, "automatic 1 is neither true nor false"),
         ({"paths": "a"}, "paths is no list"),
         ({"paths": None}, "paths is no list"),
         ({"paths": {"a": 1}}, "paths is no list"),

@@ -38,7 +38,9 @@ def reaches(path: str) -> Callable[[str], bool]:
 
 
 def overlaps(one: str, other: str) -> bool:
-    """Whether some name is reached by both: their own, or those of the folders."""
+    """Whether some name is reached by both: their own, or those of the folders; a key is reached by itself alone."""
+    if ":" in one or ":" in other:
+        return one == other
     names = [path.removesuffix("/**") for path in (one, other)]
     return any(reaches(one)(name) and reaches(other)(name) for name in names)
 
@@ -89,13 +91,20 @@ class Lease:
     expires: int
     since: int
     reason: str | None
+    automatic: bool
 
 
 class Claims(RuleBasedStateMachine):
-    """Three agents claim, renew, share, release and wait, on a few paths that lie in each other."""
+    """Three agents claim, renew, share and release a few paths that lie in each other and a key, by hand and by hooks.
+
+    Who was refused is told once, with the first answer after that at which it is free.
+    """
 
     WANTED = st.lists(
-        st.sampled_from(["a", "a/**", "a/b", "a/b/**", "a/b/c", "ab", "**", "d/e"]), min_size=1, max_size=3, unique=True
+        st.sampled_from(["a", "a/**", "a/b", "a/b/**", "a/b/c", "ab", "**", "d/e", "k:a", "k:a/b"]),
+        min_size=1,
+        max_size=3,
+        unique=True,
     )
 
     @initialize()
@@ -110,6 +119,7 @@ class Claims(RuleBasedStateMachine):
             settings={"store.durability": "relaxed", "claims.minutes": 3},
         )
         self.model: dict[tuple[str, str], Lease] = {}
+        self.refused: dict[tuple[str, str], bool] = {}
 
     def teardown(self) -> None:
         if hasattr(self, "satchel"):
@@ -123,39 +133,82 @@ class Claims(RuleBasedStateMachine):
     def time_passes(self, milliseconds: int) -> None:
         self.now += milliseconds
 
+    def against(self, agent: str | None, path: str, *, exclusive: bool) -> set[str]:
+        """Who holds what stands against an agent's claim."""
+        return {
+            holder
+            for (holder, claimed), lease in self.live().items()
+            if holder != agent and overlaps(path, claimed) and (exclusive or lease.exclusive)
+        }
+
     @rule(
         agent=st.sampled_from(AGENTS),
         wanted=WANTED,
         exclusive=st.booleans(),
+        automatic=st.booleans(),
         minutes=st.sampled_from([None, 1, 5]),
         reason=st.sampled_from([None, "x", "y"]),
     )
-    def claim(self, agent: str, wanted: list[str], exclusive: bool, minutes: int | None, reason: str | None) -> None:
+    def claim(
+        self,
+        agent: str,
+        wanted: list[str],
+        exclusive: bool,
+        automatic: bool,
+        minutes: int | None,
+        reason: str | None,
+    ) -> None:
         self.model = self.live()
-        stands_against = {
-            (path, holder)
-            for path in wanted
-            for (holder, claimed), lease in self.model.items()
-            if holder != agent and overlaps(path, claimed) and (exclusive or lease.exclusive)
-        }
+        refused = {path: self.against(agent, path, exclusive=exclusive) for path in wanted}
         options: dict[str, Any] = {"exclusive": exclusive, "minutes": minutes, "reason": reason, "agent": agent}
-        if stands_against:
-            with pytest.raises(Conflict) as refused:
+        options["automatic"] = automatic
+        if any(refused.values()):
+            with pytest.raises(Conflict) as error:
                 self.satchel.files.claim(wanted, **options)
-            for path, holder in stands_against:
-                assert f"{path} is held by " in refused.value.problem
-                assert holder in refused.value.problem
+            for path, holders in refused.items():
+                assert not holders or f"{path} is held by " in error.value.problem
+                assert all(holder in error.value.problem for holder in holders)
+                if holders:
+                    self.refused[agent, path] = exclusive
             return
         claimed = self.satchel.files.claim(wanted, **options)
         assert list(claimed.renewed) == [path for path in wanted if (agent, path) in self.model]
+        lasts = (minutes or (5 if automatic else 3)) * MINUTE
+        own = [self.model.get((agent, path)) for path in wanted]
+        if automatic and all(
+            lease and lease.expires > self.now + lasts - MINUTE and (lease.exclusive or not exclusive) for lease in own
+        ):
+            return
         assert {(claim.agent, claim.path) for claim in claimed.shared} == {
             key for key in self.model if key[0] != agent and any(overlaps(key[1], path) for path in wanted)
         }
-        expires = self.now + (minutes or 3) * MINUTE
-        for path in wanted:
-            old = self.model.get((agent, path))
-            new = Lease(exclusive, expires, self.now, reason)
-            self.model[agent, path] = new if old is None else replace(new, since=old.since, reason=reason or old.reason)
+        expires = self.now + lasts
+        for path, old in zip(wanted, own, strict=True):
+            new = Lease(exclusive, expires, self.now, reason, automatic)
+            if old is not None:
+                new = replace(
+                    new,
+                    since=old.since,
+                    reason=reason or old.reason,
+                    automatic=automatic and old.automatic,
+                    expires=max(expires, old.expires) if automatic else expires,
+                )
+            self.model[agent, path] = new
+        for key in [key for key in self.refused if key[0] == agent and any(overlaps(key[1], path) for path in wanted)]:
+            del self.refused[key]
+
+    @rule(agent=st.sampled_from(AGENTS))
+    def answer(self, agent: str) -> None:
+        line = self.satchel.notices.line(agent=agent) or ""
+        free = [
+            path
+            for (refused, path), exclusive in self.refused.items()
+            if refused == agent and not self.against(agent, path, exclusive=exclusive)
+        ]
+        told = [path for path in free if f" {path} is free now" in line]
+        assert len(told) == min(len(free), 5) == line.count(" is free now")
+        for path in told:
+            del self.refused[agent, path]
 
     @rule(agent=st.sampled_from(AGENTS), wanted=st.none() | WANTED)
     def release(self, agent: str, wanted: list[str] | None) -> None:
@@ -164,24 +217,30 @@ class Claims(RuleBasedStateMachine):
         expected = sorted(own) if wanted is None else [path for path in wanted if path in own]
         assert list(released.released) == expected
         assert list(released.not_held) == [path for path in wanted or [] if path not in own]
+        assert {(wish.agent, wish.path) for wish in released.wished} == {
+            key for key in self.refused if key[0] != agent and any(overlaps(key[1], path) for path in expected)
+        }
         for path in expected:
             del self.model[agent, path]
 
-    @rule(agent=st.none() | st.sampled_from(AGENTS), path=st.sampled_from(["a", "a/b", "a/b/c/d", "ab", "z"]))
+    @rule(agent=st.none() | st.sampled_from(AGENTS), path=st.sampled_from(["a", "a/b", "a/b/c/d", "ab", "z", "k:a"]))
     def check(self, agent: str | None, path: str) -> None:
-        lock = self.satchel.files.check_lock(path, agent=agent)
+        (one,) = self.satchel.files.check([path], agent=agent).files
         covering = {key: lease for key, lease in self.live().items() if overlaps(key[1], path)}
         against = [lease.expires for (holder, _), lease in covering.items() if holder != agent and lease.exclusive]
-        assert lock.locked == bool(against)
-        assert lock.until == max(against, default=None)
-        assert {(claim.agent, claim.path) for claim in lock.claims} == {key for key in covering if key[0] != agent}
-        assert {(claim.agent, claim.path) for claim in lock.own} == {key for key in covering if key[0] == agent}
+        own = [lease.expires for (holder, _), lease in covering.items() if holder == agent]
+        assert one.state == ("held" if against else "yours" if own else "free")
+        assert one.until == max(against or own, default=None)
+        assert {(claim.agent, claim.path) for claim in one.claims} == {key for key in covering if key[0] != agent}
+        assert {(claim.agent, claim.path) for claim in one.own} == {key for key in covering if key[0] == agent}
 
     @invariant()
     def the_store_holds_what_the_model_does(self) -> None:
         if hasattr(self, "satchel"):
             kept = {
-                (claim.agent, claim.path): Lease(claim.exclusive, claim.expires_at, claim.created_at, claim.reason)
+                (claim.agent, claim.path): Lease(
+                    claim.exclusive, claim.expires_at, claim.created_at, claim.reason, claim.automatic
+                )
                 for claim in self.satchel.files.claims(limit=500)
             }
             assert kept == self.live()

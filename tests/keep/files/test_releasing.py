@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from keep.files.seen import held
-from satchel import Released, Satchel
+import pytest
+
+from keep.files.seen import SECRET, held
+from satchel import InvalidInput, Released, Satchel
 from satchel.keep.sessions.caller import SERVER
 
 
@@ -58,3 +60,73 @@ def test_what_is_held_by_name_and_in_a_session_is_released_together(
     satchel.files.claim(["a"], exclusive=False, agent="ann")
     assert server.files.release(agent="ann").released == ("a",)
     assert held(satchel) == []
+
+
+def test_releasing_with_a_description_records_what_became_of_each_file(satchel: Satchel, project: Path) -> None:
+    for name in ("kept.py", "gone.py"):
+        (project / name).touch()
+    satchel.files.claim(["kept.py", "gone.py", "new.py", "never.py", "src/", "issue:311"], agent="ann")
+    (project / "gone.py").unlink()
+    (project / "new.py").touch()
+    released = satchel.files.release(description="split the parser", agent="Ann")
+    told = {change.file: change.change for change in released.changes}
+    assert told == {"kept.py": "modified", "gone.py": "deleted", "new.py": "created"}
+    assert released.notes == ()
+    assert set(satchel.files.changes().changes) == set(released.changes)
+    assert {(change.agent, change.description) for change in released.changes} == {("ann", "split the parser")}
+    assert [found.file for found in satchel.finding.search("parser new.py").results][:1] == ["new.py"]
+
+
+def test_a_renewed_claim_remembers_that_its_file_was_not_there(satchel: Satchel, project: Path) -> None:
+    satchel.files.claim(["new.py"], agent="ann")
+    (project / "new.py").touch()
+    satchel.files.claim(["new.py"], agent="ann")
+    (change,) = satchel.files.release(["new.py"], description="x", agent="ann").changes
+    assert change.change == "created"
+
+
+def test_what_was_not_held_is_not_recorded_and_that_is_said(satchel: Satchel, project: Path) -> None:
+    (project / "theirs.py").touch()
+    satchel.files.claim(["theirs.py"], agent="bob")
+    satchel.files.claim(["src/"], agent="ann")
+    released = satchel.files.release(["theirs.py", "src/"], description="x", agent="ann")
+    assert (released.released, released.not_held, released.changes) == (("src/**",), ("theirs.py",), ())
+    assert released.notes == ("no change was recorded: no single file that is or was there is among what was released",)
+    assert satchel.files.changes().total == 0
+
+
+def test_without_a_description_nothing_is_recorded(satchel: Satchel, project: Path) -> None:
+    (project / "a.py").touch()
+    satchel.files.claim(["a.py"], agent="ann")
+    assert satchel.files.release(agent="ann").changes == ()
+    assert satchel.files.changes().total == 0
+
+
+def test_a_secret_in_the_description_is_redacted_and_said(satchel: Satchel, project: Path) -> None:
+    (project / "a.py").touch()
+    satchel.files.claim(["a.py"], agent="ann")
+    released = satchel.files.release(description=f"rotated {SECRET}", agent="ann")
+    assert SECRET not in str(released.changes[0].description)
+    assert ["redacted" in note for note in released.notes] == [True]
+
+
+def test_a_description_that_is_not_acceptable_is_refused_and_nothing_is_released(satchel: Satchel) -> None:
+    satchel.files.claim(["a.py"], agent="ann")
+    with pytest.raises(InvalidInput, match="description is empty"):
+        satchel.files.release(description=" ", agent="ann")
+    assert held(satchel) == [("ann", "a.py")]
+
+
+def test_the_release_and_its_change_stand_or_fall_together(
+    satchel: Satchel, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "a.py").touch()
+    satchel.files.claim(["a.py"], agent="ann")
+
+    def fail(*_: object) -> None:
+        raise InvalidInput("no")
+
+    monkeypatch.setattr("satchel.keep.files.changes.insert", fail)
+    with pytest.raises(InvalidInput):
+        satchel.files.release(description="x", agent="ann")
+    assert held(satchel) == [("ann", "a.py")]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from satchel import Conflict, Released, Satchel
-from satchel.base.clock import iso
+from satchel import Conflict, InvalidInput, Released, Satchel
+from satchel.base.clock import short_time
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -51,7 +51,8 @@ def test_a_claim_in_another_worktree_is_no_conflict_and_is_said(trees: Trees, cl
     claimed = trees.linked.files.claim(["src/a"], agent="bob")
     assert (claimed.elsewhere, claimed.shared) == ((claim,), ())
     assert claimed.notes == (
-        f"in the main worktree src/** is held by ann since {iso(clock.now)} until {iso(claim.expires_at)} (rename)",
+        f"in the main worktree src/** is held by ann since {short_time(clock.now)} "
+        f'until {short_time(claim.expires_at)} UTC (5 min left): "rename"',
     )
     assert [one.worktree for one in claimed.claims] == [trees.folder]
 
@@ -60,13 +61,13 @@ def test_a_claim_in_the_same_worktree_is_one(trees: Trees) -> None:
     trees.linked.files.claim(["src/a"], agent="ann")
     with pytest.raises(Conflict):
         trees.linked.files.claim(["src/"], agent="bob")
-    note = trees.main.files.claim(["src/"], agent="bob").notes[0]
-    assert note.startswith(f"in the worktree {trees.folder} src/a is held by ann since ")
+    notes = trees.main.files.claim(["src/"], agent="bob").notes
+    assert any(note.startswith(f"in the worktree {trees.folder} src/a is held by ann since ") for note in notes)
 
 
 def test_many_claims_in_other_worktrees_are_all_returned_and_the_notes_cut_short(trees: Trees) -> None:
     trees.main.files.claim([str(number) for number in range(25)], agent="ann")
-    claimed = trees.linked.files.claim(["."], agent="bob")
+    claimed = trees.linked.files.claim([str(number) for number in range(26)], agent="bob")
     assert len(claimed.elsewhere) == 25
     assert len(claimed.notes) == 21
     assert claimed.notes[-1] == "5 more claims are held in other worktrees"
@@ -89,32 +90,85 @@ def test_releasing_ends_the_claims_of_this_worktree_alone(trees: Trees) -> None:
     assert trees.main.files.release(agent="ann").released == ("a", "b")
 
 
-def test_a_lock_tells_this_worktree_from_others(trees: Trees, clock: ManualClock) -> None:
+def test_asking_tells_this_worktree_from_others(trees: Trees) -> None:
     (claim,) = trees.main.files.claim(["a"], agent="ann").claims
     change = trees.main.files.record("a", "modified", agent="ann")
-    there = trees.linked.files.check_lock("a", agent="bob")
-    assert (there.locked, there.until, there.claims, there.elsewhere, there.recent) == (
-        False,
-        None,
-        (),
-        (claim,),
-        (change,),
-    )
-    here = trees.main.files.check_lock("a", agent="bob")
-    assert (here.locked, here.claims, here.elsewhere, here.recent) == (True, (claim,), (), (change,))
-    assert len(trees.linked.files.check_lock("a", agent="ann").own) == 1
+    (there,) = trees.linked.files.check(["a"], agent="bob").files
+    assert (there.state, there.until, there.claims, there.elsewhere) == ("free", None, (), (claim,))
+    assert (there.recent, there.worktree) == ((change,), trees.folder)
+    (here,) = trees.main.files.check(["a"], agent="bob").files
+    assert (here.state, here.claims, here.elsewhere, here.recent) == ("held", (claim,), (), (change,))
+    (own,) = trees.linked.files.check(["a"], agent="ann").files
+    assert (own.state, own.own) == ("free", ())
 
 
-def test_only_a_change_of_the_same_worktree_locks_however_many_others_came_later(
-    trees: Trees, clock: ManualClock
-) -> None:
-    here = trees.linked.files.record("a", "modified", agent="ann")
-    for _ in range(20):
-        clock.advance(1)
-        trees.main.files.record("a", "modified", agent="ann")
-    lock = trees.linked.files.check_lock("a", agent="bob")
-    assert {change.worktree for change in lock.recent} == {None}
-    assert (lock.locked, lock.until) == (True, here.created_at + 300_000)
+def test_an_absolute_path_counts_in_the_worktree_that_holds_it(trees: Trees) -> None:
+    (claim,) = trees.main.files.claim([f"{trees.folder}/src/a", "b"], agent="ann").claims[:1]
+    assert (claim.path, claim.worktree) == ("src/a", trees.folder)
+    with pytest.raises(Conflict):
+        trees.linked.files.claim(["src/a"], agent="bob")
+    trees.main.files.claim(["src/a"], agent="bob")
+    (there,) = trees.main.files.check([f"{trees.folder}/src/a"], agent="bob").files
+    assert (there.file, there.worktree, there.state) == ("src/a", trees.folder, "held")
+    assert [(one.file, one.worktree) for one in trees.main.files.check(agent="ann").files] == [
+        ("b", None),
+        ("src/a", trees.folder),
+    ]
+
+
+def test_a_server_of_a_linked_worktree_claims_in_the_main_one_and_in_a_third(trees: Trees, tmp_path: Path) -> None:
+    main = trees.main.workplace.root
+    third = tmp_path.resolve() / "third"
+    git(Path(str(main)), "worktree", "add", "-q", str(third))
+    claims = trees.linked.files.claim([f"{main}/a", f"{third}/src/", f"{third}/", "a"], agent="ann").claims
+    assert [(one.path, one.worktree) for one in claims] == [
+        ("a", None),
+        ("src/**", str(third)),
+        ("**", str(third)),
+        ("a", trees.folder),
+    ]
+
+
+def test_a_worktree_within_the_main_one_holds_its_own_files(trees: Trees) -> None:
+    main = str(trees.main.workplace.root)
+    git(Path(main), "worktree", "add", "-q", f"{main}/trees/inner")
+    for path in ("trees/inner/src/a", f"{main}/trees/inner/src/a"):
+        (claim,) = trees.main.files.claim([path], agent="ann").claims
+        assert (claim.path, claim.worktree) == ("src/a", f"{main}/trees/inner")
+    assert trees.main.files.record("trees/inner/src/a", "modified").worktree == f"{main}/trees/inner"
+
+
+def test_another_repository_is_outside_and_one_within_is_plain_files(trees: Trees, tmp_path: Path) -> None:
+    main = Path(str(trees.main.workplace.root))
+    for folder in (tmp_path.resolve() / "other", main / "vendor"):
+        folder.mkdir()
+        git(folder, "init", "-q")
+    with pytest.raises(InvalidInput, match="outside the project"):
+        trees.main.files.claim([f"{tmp_path.resolve()}/other/a"], agent="ann")
+    (claim,) = trees.main.files.claim(["vendor/a"], agent="ann").claims
+    assert (claim.path, claim.worktree) == ("vendor/a", None)
+
+
+def test_a_folder_that_only_says_it_is_a_worktree_is_plain_files(trees: Trees) -> None:
+    main = Path(str(trees.main.workplace.root))
+    (main / "fake").mkdir()
+    (main / "fake/.git").write_text(f"gitdir: {main}/.git/worktrees/feature\n")
+    (claim,) = trees.main.files.claim(["fake/a"], agent="ann").claims
+    assert (claim.path, claim.worktree) == ("fake/a", None)
+
+
+def test_releasing_names_what_lies_in_another_worktree_by_its_whole_path(trees: Trees) -> None:
+    there = f"{trees.folder}/a"
+    trees.main.files.claim([there, "a"], agent="ann")
+    assert trees.main.files.release(agent="ann").released == ("a",)
+    assert trees.main.files.release([there, "a"], agent="ann") == Released("ann", (there,), ("a",))
+
+
+def test_a_key_is_one_for_all_worktrees(trees: Trees) -> None:
+    trees.main.files.claim(["issue:311"], agent="ann")
+    with pytest.raises(Conflict):
+        trees.linked.files.claim(["issue:311"], agent="bob")
+    assert trees.linked.files.release(agent="ann").released == ("issue:311",)
 
 
 def test_a_change_carries_its_worktree_and_is_read_from_every_one(trees: Trees) -> None:

@@ -525,8 +525,8 @@ class Sessions(RuleBasedStateMachine):
         session = None if desk.session is None else desk.session.number
         label = self.name_of(desk, name) or ""
         here = [one for one in self.live() if one.worktree == desk.worktree and overlaps(one.path, path)]
-        lock = desk.satchel.files.check_lock(path, window_seconds=0, agent=name)
-        assert lock.locked == any(one.exclusive and not one.is_of(session, label) for one in here)
+        checked = desk.satchel.files.check([path], window_seconds=0, agent=name)
+        assert checked.is_held == any(one.exclusive and not one.is_of(session, label) for one in here)
 
     @invariant()
     def the_claims_are_those_of_the_model(self) -> None:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from satchel.find.kind import Kind
 from satchel.interfaces.cli.tables import local_time
 from satchel.interfaces.ledger.decision_values import shown_value
+from satchel.interfaces.ledger.files_text import checked_lines, claimed_lines, released_lines
 
 if TYPE_CHECKING:
     from satchel.keep.constraints import Constraint
     from satchel.keep.decisions.records import Decision, DecisionState
     from satchel.keep.entries.records import PruneResult
-    from satchel.keep.files.records import Claim, Claimed, FileLock
+    from satchel.keep.files.records import Claimed, FilesChecked, Released
     from satchel.keep.messages.records import Message
 
 _INDENT = "  "
@@ -88,39 +89,17 @@ def sent(message: Message) -> str:
 
 def claimed(done: Claimed) -> str:
     """Say what was claimed and until when, and who shares it."""
-    lines = [
-        f"{'renewed' if claim.path in done.renewed else 'claimed'} {claim.path}, {_how(claim)}, "
-        f"until {local_time(claim.expires_at)}"
-        for claim in done.claims
-    ]
-    return "\n".join([*lines, *_claims("shared with", done.shared)])
+    return "\n".join(claimed_lines(done, local_time))
 
 
-def locked(lock: FileLock) -> str:
-    """Say whether a file is free, else until when it is not; then who claims or changed it, since when and why."""
-    until = "" if lock.until is None else f" until {local_time(lock.until)}"
-    lines = [f"{lock.file} is {f'locked{until}' if lock.locked else 'free'}"]
-    lines += _claims("claimed by", lock.claims)
-    lines += _claims("claimed in another worktree by", lock.elsewhere)
-    lines += _claims("your own claim:", lock.own)
-    for change in lock.recent:
-        where = "" if change.worktree is None else f" in {change.worktree}"
-        what = "" if change.description is None else f": {change.description}"
-        told = f"{change.change} by {change.agent or 'somebody unnamed'}{where}, {local_time(change.created_at)}{what}"
-        lines.append(_indented(told))
-    return "\n".join(lines)
+def released(done: Released) -> str:
+    """Say what is free now, and who wants it."""
+    return "\n".join(released_lines(done, local_time))
 
 
-def _claims(told: str, claims: Sequence[Claim]) -> list[str]:
-    return [
-        f"{_INDENT}{told} {claim.agent}, {claim.path}, {_how(claim)}, since {local_time(claim.created_at)} "
-        f"until {local_time(claim.expires_at)}{'' if claim.reason is None else f': {claim.reason}'}"
-        for claim in claims
-    ]
-
-
-def _how(claim: Claim) -> str:
-    return f"{'exclusive' if claim.exclusive else 'shared'}{'' if claim.worktree is None else f' in {claim.worktree}'}"
+def checked(done: FilesChecked) -> str | None:
+    """Say whose each file is, until when, and what happened to it lately."""
+    return "\n".join(checked_lines(done, local_time)) or None
 
 
 def _indented(text: str) -> str:

@@ -3,15 +3,17 @@
 A change's line is its id, then what differs from what the head or the heading says: file, change, ``by`` agent,
 ``worktree:``, layer and how long it is ``kept``, then when it was made; what was done stands below.
 
-A claim is told as whether it is ``exclusive`` or ``shared``, its path, ``by`` whom, ``worktree:``, since and ``until``
-when; the reason stands below.
+Of a claim its path is told, ``worktree:``, whether it is ``shared`` or ``automatic``, and ``until`` when; of another's
+who holds it, and what for, quoted. What is told of a file beside whose it is stands below it behind a space.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable
 
+from satchel.base.clock import span_in_words
+from satchel.base.text import quoted_line
 from satchel.base.vocabulary import LAYERS
 from satchel.interfaces.ledger.compact_lines import (
     NO_AGENT,
@@ -31,9 +33,15 @@ from satchel.keep.files.records import (
     Claimed,
     FileChange,
     FileChangePage,
-    FileLock,
+    FileCheck,
+    FilesChecked,
     Released,
 )
+
+When = Callable[[int], str]
+"""How a time is said."""
+
+_CHANGED = {"created": "created", "modified": "changed", "deleted": "deleted"}
 
 _NO_WORKTREE = "worktree:-"
 _CHANGE_BLANKS = (None, None, NO_AGENT, _NO_WORKTREE, NO_LAYER, None)
@@ -73,49 +81,108 @@ def recorded_text(change: FileChange) -> str:
 
 def claimed_text(claimed: Claimed) -> str:
     """Say what was claimed until when, what of it was renewed, who shares it; the notes say who claims it elsewhere."""
+    return "\n".join([*claimed_lines(claimed, _utc), *note_lines(claimed.notes)])
+
+
+def claimed_lines(claimed: Claimed, when: When) -> list[str]:
+    """Return what :func:`claimed_text` says before the notes."""
+    now = claimed.claimed_at
     lines = []
     for claim in claimed.claims:
         verb = "renewed" if claim.path in claimed.renewed else "claimed"
-        lines.append(f"{verb} {_path(claim)}{_where(claim)} until {moment_text(claim.expires_at)} UTC")
-    lines += _of_others("shared with", claimed.shared)
-    return "\n".join([*lines, *note_lines(claimed.notes)])
+        lines.append(f"{verb} {_file(claim.path)}{_where(claim)} {_until(claim, now, when)}{_how(claim)}")
+    return [*lines, *(f"shared with {_holder(claim, '', now, when)}" for claim in claimed.shared)]
 
 
 def released_text(released: Released) -> str:
-    """Say what is free now, and what was not the agent's to release."""
+    """Say what is free now, what was recorded of it, who wants it, and what was not the agent's to release."""
+    return "\n".join([*released_lines(released, _utc), *note_lines(released.notes)])
+
+
+def released_lines(released: Released, when: When) -> list[str]:
+    """Return what :func:`released_text` says before the notes."""
     lines = [f"released {' '.join(map(_file, released.released))}"] if released.released else ["released nothing"]
     if released.not_held:
         lines.append(f"not held by {value_text(released.agent)}: {' '.join(map(_file, released.not_held))}")
-    return "\n".join(lines)
-
-
-def lock_text(lock: FileLock) -> str:
-    """Say whether a file is free, else until when it is not; who claims or changed it, since when and why."""
-    until = "" if lock.until is None else f" until {moment_text(lock.until)} UTC"
-    lines = [f"{_file(lock.file)} is {f'locked{until}' if lock.locked else 'free'}"]
-    lines += _of_others("claimed", lock.claims)
-    lines += _of_others("claimed in another worktree", lock.elsewhere)
-    lines += _of_others("yours", lock.own)
-    for change in lock.recent:
-        where = f" {_worktree(change.worktree)}" if change.worktree else ""
-        who = agent_cell(change.agent) or NO_AGENT
-        lines.append(f"{change.change} {who}{where} {moment_text(change.created_at)} UTC ({change.ref})")
-        lines += [] if change.description is None else content_lines(change.description)
-    return "\n".join(lines)
-
-
-def _of_others(told: str, claims: Sequence[Claim]) -> list[str]:
-    lines = []
-    for claim in claims:
-        since, until = moment_text(claim.created_at), moment_text(claim.expires_at)
-        who = f"by {value_text(claim.agent)}"
-        lines.append(f"{told}: {_path(claim)} {who}{_where(claim)} {since} until {until} UTC")
-        lines += [] if claim.reason is None else content_lines(claim.reason)
+    lines += [f"recorded {change.ref} {_file(change.file)} {change.change}" for change in released.changes]
+    for wish in released.wished:
+        agent, file = value_text(wish.agent), _file(wish.path)
+        if wish.waits:
+            lines.append(f"{agent} waits for {file} since {when(wish.asked_at)}, and gets it in turn")
+        else:
+            lines.append(f"{agent} was refused {file} at {when(wish.asked_at)}, and is told that it is free")
     return lines
 
 
-def _path(claim: Claim) -> str:
-    return f"{'exclusive' if claim.exclusive else 'shared'} {_file(claim.path)}"
+def checked_text(checked: FilesChecked) -> str:
+    """Say of each file whether it is free, yours or held by another, until when; and what happened to it lately."""
+    return "\n".join([*checked_lines(checked, _utc), *note_lines(checked.notes)])
+
+
+def checked_lines(checked: FilesChecked, when: When) -> list[str]:
+    """Return what :func:`checked_text` says before the notes: of each file a line, and its hints behind a space."""
+    return [line for file in checked.files for line in _checked(file, checked, when)]
+
+
+def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
+    now = checked.checked_at
+    against = [claim for claim in file.claims if claim.exclusive]
+    others = [claim for claim in file.claims if not claim.exclusive]
+    name = _file(file.file)
+    if file.worktree != checked.worktree:
+        name += f" in {_worktree(file.worktree) or 'the main worktree'}"
+    if file.state == "held":
+        lines = [f"{name} is held by {_holder(claim, file.file, now, when)}" for claim in against]
+    elif file.state == "yours":
+        # the last of them to end
+        own = max(file.own, key=lambda claim: claim.expires_at)
+        lines = [f"{name} is yours{_wider(own, file.file)} {_until(own, now, when)}{_how(own)}"]
+    else:
+        lines = [f"{name} is free"]
+    lines += [f" shared by {_holder(claim, file.file, now, when)}" for claim in others]
+    for claim in file.elsewhere:
+        lines.append(
+            f" in {_worktree(claim.worktree) or 'the main worktree'} held by {_holder(claim, file.file, now, when)}"
+        )
+    for change in file.recent:
+        where = "" if change.worktree == file.worktree else f" in {_worktree(change.worktree) or 'the main worktree'}"
+        which = "" if change.file == file.file else f" {_file(change.file)}"
+        who = agent_cell(change.agent) or "by an unnamed agent"
+        what = "" if change.description is None else f": {quoted_line(change.description)}"
+        ago = _ago(now - change.created_at)
+        lines.append(f" hint:{which} {_CHANGED[change.change]} {ago} {who}{where} ({change.ref}){what}")
+    if file.unrecorded_at is not None:
+        lines.append(f" hint: changed on disk {_ago(now - file.unrecorded_at)}, and that change is not recorded")
+    return lines
+
+
+def _holder(claim: Claim, path: str, now: int, when: When) -> str:
+    """Say who holds what until when and why; what is claimed is named where it is not the path that is told of."""
+    why = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
+    how = ", automatic" if claim.automatic else ""
+    return f"{value_text(claim.agent)}{_wider(claim, path)} {_until(claim, now, when)}{how}{why}"
+
+
+def _until(claim: Claim, now: int, when: When) -> str:
+    return f"until {when(claim.expires_at)} ({span_in_words(claim.expires_at - now)} left)"
+
+
+def _ago(milliseconds: int) -> str:
+    """Return an age in words; what happened a moment ago, or by another clock later, in seconds."""
+    seconds = max(0, milliseconds) // 1_000
+    return f"{seconds} s ago" if seconds < 120 else f"{span_in_words(milliseconds)} ago"
+
+
+def _utc(moment: int) -> str:
+    return f"{moment_text(moment)} UTC"
+
+
+def _wider(claim: Claim, path: str) -> str:
+    return "" if claim.path == path else f" as {_file(claim.path)}"
+
+
+def _how(claim: Claim) -> str:
+    return f"{'' if claim.exclusive else ', shared'}{', automatic' if claim.automatic else ''}"
 
 
 def _where(claim: Claim) -> str:

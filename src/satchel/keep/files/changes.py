@@ -130,46 +130,36 @@ def load(transaction: Transaction, project_id: int, number: int, now: int) -> Fi
 
 
 def by_others(
-    transaction: Transaction,
-    project_id: int,
-    agent_id: int | None,
-    file: str,
-    worktree: str | None,
-    after: int,
-    now: int,
-    most: int,
-) -> tuple[tuple[FileChange, ...], int | None]:
-    """Return the newest changes of a file, or in a folder, that an agent did not make.
+    transaction: Transaction, project_id: int, agent_id: int | None, file: str, after: int, now: int, most: int
+) -> tuple[FileChange, ...]:
+    """Return the newest changes of a file, or in a folder, that an agent did not make, in any worktree.
 
     Args:
         agent_id: the agent; None exempts nobody.
-        worktree: the one to look at for the time.
         after: only what was made later than this, in milliseconds UTC.
         most: how many at most.
-
-    Returns:
-        The changes in any worktree, and the time of the last one in that worktree; None without any.
     """
     condition, values = is_about(file)
     rows = transaction.all(
         f"""
-        SELECT {COLUMNS}, max(c.created_at) FILTER (WHERE c.worktree IS NOT DISTINCT FROM :worktree) OVER ()
-        FROM {SOURCE}
+        SELECT {COLUMNS} FROM {SOURCE}
         WHERE {condition} AND c.created_at > :after AND c.expires_at > :now
             AND (CAST(:agent AS INTEGER) IS NULL OR c.agent_id IS DISTINCT FROM :agent)
         ORDER BY c.created_at DESC, c.id DESC LIMIT :most
         """,
-        {
-            **values,
-            "project": project_id,
-            "agent": agent_id,
-            "worktree": worktree,
-            "after": after,
-            "now": now,
-            "most": most,
-        },
+        {**values, "project": project_id, "agent": agent_id, "after": after, "now": now, "most": most},
     )
-    return tuple(change_of(row) for row in rows), rows[0][-1] if rows else None
+    return tuple(map(change_of, rows))
+
+
+def last_recorded(transaction: Transaction, project_id: int, file: str, worktree: str | None) -> int | None:
+    """Return when the last change of a file in a worktree was made, by whomever, in milliseconds UTC."""
+    condition, values = is_about(file)
+    row = transaction.one(
+        f"SELECT max(c.created_at) FROM file_changes c WHERE {condition} AND c.worktree IS NOT DISTINCT FROM :worktree",
+        {**values, "project": project_id, "worktree": worktree},
+    )
+    return None if row is None else row[0]
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from satchel.base.clock import iso
+from satchel.base.clock import short_time, span_in_words
 from satchel.base.errors import Conflict
 from satchel.base.paging import KeptPage
+from satchel.base.text import quoted_line
 from satchel.keep import events, paths
 from satchel.keep.expiry import end_claims
+from satchel.keep.files.places import Place
 from satchel.keep.files.presence import is_anything_claimed
-from satchel.keep.files.records import Claim, Claimed, Released
+from satchel.keep.files.records import Claim, Claimed
 from satchel.keep.projects import Project, next_seq
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Row, Transaction
 
 _COLUMNS = """
-    c.id, c.uid, c.seq, c.path, c.exclusive, a.name, c.worktree, c.reason, c.created_at, c.expires_at, c.agent_id,
-    c.session_id
+    c.id, c.uid, c.seq, c.path, c.is_key, c.exclusive, c.automatic, a.name, c.worktree, c.reason, c.created_at,
+    c.expires_at, c.agent_id, c.session_id, c.existed
 """
 _JOINED = "file_claims c JOIN agents a ON a.id = c.agent_id"
 _PATHS_PER_STATEMENT = 200
@@ -27,17 +29,72 @@ _SHOWN = 20
 
 
 class Held(NamedTuple):
-    """A claim, and the numbers of the agent and the session that hold it."""
+    """A claim, and the numbers of the agent and the session that hold it, and whether its file was there by then."""
 
     claim: Claim
     agent_id: int
     session: int | None
+    existed: bool | None
+
+    @property
+    def place(self) -> Place:
+        """What it is about."""
+        return Place(self.claim.path, self.claim.worktree, self.claim.is_key)
 
     def is_of(self, actor: Actor) -> bool:
         """Whether an agent holds it: in its session, or by its name where either has no session."""
-        if self.session is not None and actor.session is not None:
-            return self.session == actor.session
-        return actor.number is not None and self.agent_id == actor.number
+        return is_same(actor, self.agent_id, self.session)
+
+
+class Terms(NamedTuple):
+    """How something is claimed.
+
+    Attributes:
+        reason: None keeps that of a claim that is renewed.
+        automatic: it is a hook's, which neither shortens an explicit claim nor makes an automatic one of it.
+    """
+
+    exclusive: bool
+    minutes: int
+    reason: str | None
+    automatic: bool
+
+
+class Look(NamedTuple):
+    """What is claimed of some places.
+
+    Attributes:
+        mine: the caller's own claims.
+        here: those of others, in the same worktrees.
+        elsewhere: those of others in other worktrees.
+        blocking: those of ``here`` that stand against a claim.
+        over: those of ``here`` that would, but are held in sessions that are over.
+    """
+
+    mine: list[Held]
+    here: list[Held]
+    elsewhere: list[Held]
+    blocking: list[Held]
+    over: list[Held]
+
+
+class ClaimRefused(Conflict):
+    """Others hold, or are next to get, what was to be claimed.
+
+    Attributes:
+        places: what of it.
+    """
+
+    def __init__(self, problem: str, remedy: str | None, places: Sequence[Place]) -> None:
+        super().__init__(problem, remedy)
+        self.places = places
+
+
+def is_same(actor: Actor, agent_id: int, session: int | None) -> bool:
+    """Whether an agent is one that was recorded: of one session, or of one name where either has no session."""
+    if session is not None and actor.session is not None:
+        return session == actor.session
+    return actor.number is not None and agent_id == actor.number
 
 
 def claims_of_others(
@@ -52,24 +109,41 @@ def claims_of_others(
     """
     if not files or not is_anything_claimed(transaction, project_id, now):
         return []
-    return [held.claim for held in overlapping(transaction, project_id, files, now) if not held.is_of(actor)]
+    found = overlapping(transaction, project_id, [Place(file, None) for file in files], now)
+    return [held.claim for held in found if not held.is_of(actor)]
 
 
-def overlapping(transaction: Transaction, project_id: int, wanted: Sequence[str], now: int) -> list[Held]:
-    """Return the live claims on paths that overlap some paths, in any worktree, the oldest first."""
+def overlapping(transaction: Transaction, project_id: int, wanted: Sequence[Place], now: int) -> list[Held]:
+    """Return the live claims that overlap some places, in any worktree, the oldest first."""
     found: dict[int, Held] = {}
     for start in range(0, len(wanted), _PATHS_PER_STATEMENT):
         condition, values = _overlap(wanted[start : start + _PATHS_PER_STATEMENT])
         rows = transaction.all(
             f"SELECT {_COLUMNS} FROM {_JOINED} WHERE {condition}", {**values, "project": project_id, "now": now}
         )
-        found |= {row[0]: Held(_claim(row), row[10], row[11]) for row in rows}
+        found |= {row[0]: _held(row) for row in rows}
     return sorted(found.values(), key=lambda held: (held.claim.created_at, held.claim.id))
 
 
-def _overlap(wanted: Iterable[str]) -> tuple[str, dict[str, object]]:
-    """Return the condition that a live claim of a project overlaps one of some paths, and its values."""
-    conditions, values = paths.overlapping(wanted, "path")
+def held_by(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[Held]:
+    """Return the live claims of an agent, or of its session, by their paths."""
+    rows = transaction.all(
+        f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.project_id = :project AND c.expires_at > :now "
+        "AND (c.agent_id = :agent OR c.session_id = :session) ORDER BY c.path, c.id",
+        {"agent": actor.number, "session": actor.session, "project": project_id, "now": now},
+    )
+    return [one for one in map(_held, rows) if one.is_of(actor)]
+
+
+def _overlap(wanted: Iterable[Place]) -> tuple[str, dict[str, object]]:
+    """Return the condition that a live claim of a project overlaps one of some places, and its values."""
+    keys = [place.path for place in wanted if place.is_key]
+    files = [place.path for place in wanted if not place.is_key]
+    conditions, values = paths.overlapping(files, "path") if files else ([], {})
+    conditions = [f"{condition} AND is_key = 0" for condition in conditions]
+    if keys:
+        values |= {f"key{number}": key for number, key in enumerate(keys)}
+        conditions.append(f"path IN ({', '.join(f':key{number}' for number in range(len(keys)))}) AND is_key = 1")
     # joined by OR they would read every claim of the project
     ways = " UNION ALL ".join(
         f"SELECT id FROM file_claims WHERE project_id = :project AND {condition}" for condition in conditions
@@ -77,62 +151,98 @@ def _overlap(wanted: Iterable[str]) -> tuple[str, dict[str, object]]:
     return f"+c.expires_at > :now AND c.id IN ({ways})", values
 
 
+def look(
+    transaction: Transaction, project_id: int, actor: Actor, wanted: Sequence[Place], now: int, *, exclusive: bool
+) -> Look:
+    """Return what is claimed of some places, and what of it stands against a claim on them.
+
+    Args:
+        actor: who would claim them.
+        exclusive: whether nobody else may claim them then.
+    """
+    found = overlapping(transaction, project_id, wanted, now)
+    others = [held for held in found if not held.is_of(actor)]
+    here = [held for held in others if any(held.place.clashes(place) for place in wanted)]
+    against = [held for held in here if exclusive or held.claim.exclusive]
+    over = _of_ended_sessions(transaction, against, now)
+    return Look(
+        mine=[held for held in found if held.is_of(actor)],
+        here=here,
+        elsewhere=[held for held in others if held not in here],
+        blocking=[held for held in against if held not in over],
+        over=over,
+    )
+
+
+def refuse(wanted: Sequence[Place], seen: Look, now: int, *, exclusive: bool) -> None:
+    """Raise where claims of others stand against one.
+
+    Raises:
+        ClaimRefused: it says of every place who holds it, until when and why.
+    """
+    against = [held.claim for held in seen.blocking]
+    if not against:
+        return
+    refused = {place: [held.claim for held in seen.blocking if place.clashes(held.place)] for place in wanted}
+    said = [
+        f"{place.path} is held by {' and '.join(_described(claim, now, place.path) for claim in claims)}"
+        for place, claims in refused.items()
+        if claims
+    ]
+    more = f"; and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
+    holders = " or ".join(dict.fromkeys(claim.agent for claim in against))
+    share = "claim it shared (exclusive false), " if exclusive and not any(claim.exclusive for claim in against) else ""
+    raise ClaimRefused(
+        f"nothing was claimed: {'; '.join(said[:_SHOWN])}{more}",
+        f"{share}ask {holders} by a message, or do something else meanwhile",
+        [place for place, claims in refused.items() if claims],
+    )
+
+
 def grant(
     transaction: Transaction,
     project_id: int,
     holder: Actor,
-    worktree: str | None,
-    wanted: Sequence[str],
-    reason: str | None,
+    wanted: Mapping[Place, bool | None],
+    seen: Look,
+    terms: Terms,
     now: int,
-    expires_at: int,
-    *,
-    exclusive: bool,
 ) -> Claimed:
-    """Claim paths for an agent, or renew the claims of its session on them: all of them or none.
+    """Claim places for an agent, or renew the claims of its session on them.
 
     What is held in a session that is over is taken over, and the notes say so.
 
     Args:
         holder: an agent that has a number.
-        worktree: the linked worktree it works in; None is the main one.
-        wanted: canonical, each once.
-        reason: None keeps that of a claim that is renewed.
-
-    Raises:
-        Conflict: another holds what overlaps a path in the same worktree, and one of the two is exclusive.
+        wanted: each with whether its file is there.
+        seen: what is claimed of them; nothing of it stands against this.
     """
-    remove_expired(transaction, now)
-    found = overlapping(transaction, project_id, wanted, now)
-    others = [held for held in found if not held.is_of(holder)]
-    here = [held for held in others if held.claim.worktree == worktree]
-    elsewhere = tuple(held.claim for held in others if held.claim.worktree != worktree)
-    against = [held for held in here if exclusive or held.claim.exclusive]
-    over = _of_ended_sessions(transaction, against, now)
-    if len(over) < len(against):
-        raise _refusal(wanted, [held.claim for held in against if held not in over], exclusive=exclusive)
-    if over:
-        end_claims(transaction, [held.claim.id for held in over], events.EXPIRY, now)
+    if seen.over:
+        end_claims(transaction, [held.claim.id for held in seen.over], events.EXPIRY, now)
     # an agent may hold a path by its name and in its session too: the latter is renewed
-    mine = sorted((held for held in found if held.is_of(holder)), key=lambda held: held.session == holder.session)
-    own = {held.claim.path: held for held in mine if held.claim.worktree == worktree}
+    own = {held.place: held for held in sorted(seen.mine, key=lambda held: held.session == holder.session)}
     first = next_seq(transaction, project_id, len(wanted))
-    values = {"session": holder.session, "exclusive": int(exclusive), "reason": reason, "expires": expires_at}
+    values: dict[str, object] = {
+        "session_id": holder.session,
+        "exclusive": int(terms.exclusive),
+        "automatic": int(terms.automatic),
+        "reason": terms.reason,
+        "expires_at": now + terms.minutes * 60_000,
+    }
     numbers = []
-    for seq, path in enumerate(wanted, first):
-        renewed = own.get(path)
+    for seq, (place, existed) in enumerate(wanted.items(), first):
+        renewed = own.get(place)
         if renewed is None:
             row = {
+                **values,
                 "uid": os.urandom(16),
                 "seq": seq,
                 "project_id": project_id,
-                "path": path,
+                "path": place.path,
+                "is_key": int(place.is_key),
                 "agent_id": holder.number,
-                "session_id": holder.session,
-                "worktree": worktree or "",
-                "exclusive": int(exclusive),
-                "reason": reason,
-                "expires_at": expires_at,
+                "worktree": place.worktree or "",
+                "existed": existed,
                 "created_at": now,
             }
             numbers.append(transaction.add("file_claims", row))
@@ -140,28 +250,30 @@ def grant(
             numbers.append(renewed.claim.id)
             transaction.execute(
                 """
-                UPDATE file_claims SET seq = :seq, exclusive = :exclusive, expires_at = :expires,
-                    reason = COALESCE(:reason, reason), session_id = COALESCE(:session, session_id)
+                UPDATE file_claims SET seq = :seq, exclusive = :exclusive, automatic = min(automatic, :automatic),
+                    expires_at = CASE WHEN :automatic THEN max(expires_at, :expires_at) ELSE :expires_at END,
+                    reason = COALESCE(:reason, reason), session_id = COALESCE(:session_id, session_id)
                 WHERE id = :id
                 """,
                 {**values, "seq": seq, "id": renewed.claim.id},
             )
     rows = transaction.all(f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.id IN ({', '.join(map(str, numbers))})")
     kept = {row[0]: _claim(row) for row in rows}
+    elsewhere = tuple(held.claim for held in seen.elsewhere)
     return Claimed(
         agent=holder.name or "",
         claims=tuple(kept[claim] for claim in numbers),
-        renewed=tuple(path for path in wanted if path in own),
+        renewed=tuple(place.path for place in wanted if place in own),
         elsewhere=elsewhere,
-        shared=tuple(held.claim for held in here if held not in over),
+        shared=tuple(held.claim for held in seen.here if held not in seen.over),
         notes=(
-            *(f"{held.claim.path} is taken over from {held.claim.agent}, whose session is over" for held in over),
+            *(f"{held.claim.path} is taken over from {held.claim.agent}, whose session is over" for held in seen.over),
             *(
                 f"{held.claim.path} is held in your session already, by {held.claim.agent}"
-                for held in found
-                if held.is_of(holder) and held.agent_id != holder.number
+                for held in seen.mine
+                if held.agent_id != holder.number
             ),
-            *_warnings(elsewhere),
+            *_warnings(elsewhere, now),
         ),
     )
 
@@ -190,34 +302,32 @@ def release(
     transaction: Transaction,
     project_id: int,
     holder: Actor,
+    wanted: Sequence[Place] | None,
     worktree: str | None,
-    wanted: Sequence[str] | None,
     now: int,
-) -> Released:
-    """End claims of an agent, or of its session, in a worktree.
+) -> list[Held]:
+    """End claims of an agent, or of its session, and return them, in the order asked for.
 
     Args:
-        wanted: the paths as they were claimed, each once; None ends all of them.
+        wanted: as they were claimed, each once; None ends all of a worktree, and those of keys.
+        worktree: that worktree.
     """
     remove_expired(transaction, now)
-    rows = transaction.all(
-        f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.project_id = :project AND c.worktree = :worktree "
-        "AND (c.agent_id = :agent OR c.session_id = :session) ORDER BY c.path",
-        {"agent": holder.number, "session": holder.session, "project": project_id, "worktree": worktree or ""},
-    )
-    held = [one for one in (Held(_claim(row), row[10], row[11]) for row in rows) if one.is_of(holder)]
-    own = dict.fromkeys(one.claim.path for one in held)
-    released = tuple(path for path in (own if wanted is None else wanted) if path in own)
-    if released:
-        end_claims(transaction, [one.claim.id for one in held if one.claim.path in released], events.RELEASE, now)
-    return Released(holder.name or "", released, tuple(path for path in wanted or () if path not in own))
+    held = held_by(transaction, project_id, holder, now)
+    if wanted is None:
+        ended = [one for one in held if one.claim.is_key or one.claim.worktree == worktree]
+    else:
+        ended = sorted((one for one in held if one.place in wanted), key=lambda one: wanted.index(one.place))
+    if ended:
+        end_claims(transaction, [one.claim.id for one in ended], events.RELEASE, now)
+    return ended
 
 
 def listed(
     transaction: Transaction,
     project: Project,
     agent_id: int | None,
-    path: str | None,
+    place: Place | None,
     limit: int,
     offset: int,
     now: int,
@@ -226,9 +336,9 @@ def listed(
 
     Args:
         agent_id: only those of an agent.
-        path: only those that overlap a file or folder.
+        place: only those that overlap a file or folder, in any worktree, or are of this key.
     """
-    where, values = ("c.project_id = :project AND c.expires_at > :now", {}) if path is None else _overlap([path])
+    where, values = ("c.project_id = :project AND c.expires_at > :now", {}) if place is None else _overlap([place])
     values |= {"project": project.id, "now": now, "limit": limit, "offset": offset}
     if agent_id is not None:
         where += " AND c.agent_id = :agent"
@@ -243,42 +353,48 @@ def listed(
     return KeptPage(tuple(map(_claim, rows)), int(total[0]), offset, limit, project.seq)
 
 
+def _held(row: Row) -> Held:
+    agent, session, existed = row[-3:]
+    return Held(_claim(row), agent, session, None if existed is None else bool(existed))
+
+
 def _claim(row: Row) -> Claim:
-    number, uid, seq, path, exclusive, agent, worktree, reason, created, expires = row[:10]
-    return Claim(number, uid.hex(), seq, path, bool(exclusive), agent, worktree or None, reason, created, expires)
-
-
-def _refusal(wanted: Iterable[str], against: Sequence[Claim], *, exclusive: bool) -> Conflict:
-    """Say of every path who holds it, since when, until when and why, and what to do."""
-    refused = {path: [claim for claim in against if paths.overlap(path, claim.path)] for path in wanted}
-    said = [
-        f"{path} is held by {' and '.join(_described(claim, path) for claim in claims)}"
-        for path, claims in refused.items()
-        if claims
-    ]
-    more = f"; and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
-    holders = " or ".join(dict.fromkeys(claim.agent for claim in against))
-    share = "claim it shared (exclusive false), " if exclusive and not any(claim.exclusive for claim in against) else ""
-    return Conflict(
-        f"nothing was claimed: {'; '.join(said[:_SHOWN])}{more}",
-        f"Wait until then, {share}ask {holders} by a message, or claim something else",
+    number, uid, seq, path, is_key, exclusive, automatic, agent, worktree, reason, created, expires = row[:12]
+    return Claim(
+        id=number,
+        uid=uid.hex(),
+        seq=seq,
+        path=path,
+        exclusive=bool(exclusive),
+        agent=agent,
+        worktree=worktree or None,
+        reason=reason,
+        created_at=created,
+        expires_at=expires,
+        automatic=bool(automatic),
+        is_key=bool(is_key),
     )
 
 
-def _described(claim: Claim, path: str) -> str:
+def _described(claim: Claim, now: int, path: str) -> str:
     wider = "" if claim.path == path else f" as {claim.path}"
     how = "" if claim.exclusive else ", shared,"
-    why = "" if claim.reason is None else f" ({claim.reason})"
-    return f"{claim.agent}{wider}{how} since {iso(claim.created_at)} until {iso(claim.expires_at)}{why}"
+    left = span_in_words(claim.expires_at - now)
+    why = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
+    return (
+        f"{claim.agent}{wider}{how} since {short_time(claim.created_at)} "
+        f"until {short_time(claim.expires_at)} UTC ({left} left){why}"
+    )
 
 
-def _warnings(elsewhere: Sequence[Claim]) -> tuple[str, ...]:
+def _warnings(elsewhere: Sequence[Claim], now: int) -> tuple[str, ...]:
     """Say what others claim in other worktrees: no conflict now, but one when the branches meet."""
     said = [
         f"in {'the main worktree' if claim.worktree is None else f'the worktree {claim.worktree}'} "
-        f"{claim.path} is held by {_described(claim, claim.path)}"
+        f"{claim.path} is held by {_described(claim, now, claim.path)}"
         for claim in elsewhere[:_SHOWN]
     ]
     if len(elsewhere) > _SHOWN:
-        said.append(f"{len(elsewhere) - _SHOWN} more claims are held in other worktrees")
+        more = len(elsewhere) - _SHOWN
+        said.append(f"{more} more {'claims are' if more > 1 else 'claim is'} held in other worktrees")
     return tuple(said)

@@ -1,4 +1,4 @@
-"""Whether anything is claimed at all: mostly nothing is, and then callers need not load what claims are."""
+"""Whether anything is claimed, waited for or refused: mostly nothing is, and callers need not load what that is."""
 
 from __future__ import annotations
 
@@ -13,3 +13,15 @@ def is_anything_claimed(transaction: Transaction, project_id: int, now: int) -> 
     """
     some = "SELECT 1 FROM file_claims WHERE project_id = :project AND expires_at > :now LIMIT 1"
     return transaction.one(some, {"project": project_id, "now": now}) is not None
+
+
+def is_anyone_waiting(transaction: Transaction, project_id: int) -> bool:
+    """Whether a call has begun to wait for a claim; it may have ended since."""
+    some = "SELECT 1 FROM claim_waiters WHERE project_id = :project LIMIT 1"
+    return transaction.one(some, {"project": project_id}) is not None
+
+
+def is_anyone_refused(transaction: Transaction, project_id: int) -> bool:
+    """Whether someone was refused a claim and was not told yet that it is free."""
+    some = "SELECT 1 FROM claim_refusals WHERE project_id = :project LIMIT 1"
+    return transaction.one(some, {"project": project_id}) is not None

@@ -60,15 +60,17 @@ class FileChangePage(KeptPage[FileChange]):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One lease on a path, or on everything in a folder.
+    """One lease on a path, on everything in a folder, or on a key.
 
     Attributes:
-        path: canonical; ``dir/**`` for a folder, ``**`` for everything.
+        path: canonical; ``dir/**`` for a folder, ``**`` for everything; or the key, as ``issue:311``.
         exclusive: whether nobody else may claim what it covers.
         agent: who holds it.
-        worktree: the linked worktree it is about, an absolute path; None is the main one.
+        worktree: the linked worktree it is about, an absolute path; None is the main one, and of a key.
         created_at: since when, in milliseconds UTC.
         expires_at: until when.
+        automatic: whether a hook claimed it, and nobody has since.
+        is_key: whether the path is a key.
     """
 
     id: int
@@ -81,6 +83,8 @@ class Claim:
     reason: str | None
     created_at: int
     expires_at: int
+    automatic: bool = False
+    is_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,7 @@ class Claimed:
         renewed: the paths that the agent had claimed before.
         elsewhere: claims of others on the same paths in other worktrees.
         shared: claims of others that share a path.
+        claimed_at: when, in milliseconds UTC.
     """
 
     agent: str
@@ -100,6 +105,22 @@ class Claimed:
     elsewhere: tuple[Claim, ...]
     shared: tuple[Claim, ...]
     notes: tuple[str, ...] = ()
+    claimed_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """That another waits for what was released, or was refused it.
+
+    Attributes:
+        waits: whether it waits now; else it was refused, and is told that it is free.
+        asked_at: from when on it waits, or when it was refused, in milliseconds UTC.
+    """
+
+    agent: str
+    path: str
+    waits: bool
+    asked_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,32 +130,67 @@ class Released:
     Attributes:
         released: the paths that were the agent's and are free now.
         not_held: the paths that it had no claim on.
+        wished: who waits for what is free now, or was refused it.
+        changes: the edits that were recorded with it.
     """
 
     agent: str
     released: tuple[str, ...]
     not_held: tuple[str, ...]
+    wished: tuple[Wish, ...] = ()
+    changes: tuple[FileChange, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+STATES = ("free", "yours", "held")
+"""What a file can be for who asks: nobody's, its own, or another's alone."""
 
 
 @dataclass(frozen=True, slots=True)
-class FileLock:
-    """Whether a file is another's to edit, and why.
+class FileCheck:
+    """Whose a file is now, and what happened to it lately.
 
     Attributes:
-        locked: whether the caller should keep off: another claims it exclusively, or changed it just now, in the same
-            worktree.
-        until: when that ends, in milliseconds UTC; None when it is not locked.
+        file: canonical, or a key.
+        worktree: the linked worktree it is in, an absolute path, for a key the caller's; None is the main one.
+        state: free, yours or held.
+        until: until when it is the caller's, or another's, in milliseconds UTC; None when it is free.
         claims: others' claims on it in the same worktree.
         elsewhere: others' claims on it in other worktrees.
         own: the caller's claims on it.
-        recent: the newest 20 of others' changes of it within the window, the newest first, wherever they were made.
+        recent: the newest 5 of others' changes of it within the window, the newest first, wherever they were made.
+        unrecorded_at: when it was changed on disk within the window, where no change has been recorded since.
     """
 
     file: str
-    agent: str | None
-    locked: bool
+    worktree: str | None
+    state: str
     until: int | None
     claims: tuple[Claim, ...]
     elsewhere: tuple[Claim, ...]
     own: tuple[Claim, ...]
     recent: tuple[FileChange, ...]
+    unrecorded_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FilesChecked:
+    """Several files as they were at one moment.
+
+    Attributes:
+        agent: who asked, or None.
+        checked_at: when, in milliseconds UTC.
+        notes: what the caller should know.
+        worktree: the linked worktree that the caller works in; None is the main one.
+    """
+
+    agent: str | None
+    checked_at: int
+    files: tuple[FileCheck, ...]
+    notes: tuple[str, ...] = ()
+    worktree: str | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether any of them is another's."""
+        return any(file.state == "held" for file in self.files)

@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
-from satchel.base.errors import Conflict, InvalidInput, SatchelError
+from satchel.base.errors import InvalidInput
 from satchel.base.paging import DEFAULT_LIMIT, KeptPage, check_page, check_whole
-from satchel.keep import events, expiry, names, projects
-from satchel.keep.files import changes, claims
-from satchel.keep.files.records import CHANGES, Claim, Claimed, FileChange, FileChangePage, FileLock, Released
-from satchel.keep.paths import check_path, is_folder
-from satchel.keep.projects import Service
-from satchel.keep.sessions.actors import UNKNOWN, acting, acting_named, reading
+from satchel.keep import expiry, names, projects
+from satchel.keep.files import changes, claiming, claims
+from satchel.keep.files.places import Place, as_on_disk, check_place, check_worktree_file, folder_notes, is_there
+from satchel.keep.files.presence import is_anyone_refused, is_anyone_waiting
+from satchel.keep.files.records import Claim, Claimed, FileChange, FileChangePage, FilesChecked, Released, Wish
+from satchel.keep.projects import Service, Workplace
+from satchel.keep.sessions.actors import acting, acting_named
+from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import check_content
+from satchel.store.transaction import Transaction
 
 MAX_PATHS = 100
-"""How many paths one call claims or releases at most."""
+"""How many paths one call claims, releases or checks at most."""
 
 MAX_MINUTES = 7 * 24 * 60
+AUTOMATIC_MINUTES = 5
+MAX_WAIT_SECONDS = 45
+"""Hosts give up on a call after 60 s."""
+
+MAX_WAITING = 4
+"""So many calls of one opened store wait at once."""
+
 MAX_WINDOW_SECONDS = 86_400
 MAX_REASON_CHARS = 300
-MAX_RECENT = 20
-"""How many recent changes the answer about a lock names at most."""
 
 if TYPE_CHECKING:
+    from satchel.keep.files.claims import Held
     from satchel.keep.files.queries import ChangeFilters
 
 
 class Files(Service):
     """Recorded edits, and claims that announce them."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        super().__init__(workplace)
+        self._seats = threading.Semaphore(MAX_WAITING)
 
     def record(
         self,
@@ -59,8 +72,8 @@ class Files(Service):
             InvalidInput, TooLarge: something is not acceptable; nothing was written.
         """
         work = self._workplace
-        path = names.check_file(file, work.files_root)
-        number = changes.change_number(change)
+        place = check_worktree_file(work, file)
+        changes.change_number(change)
         text = None if description is None else check_content(description, "description", work.max_content_bytes)
         layer = None if layer is None else names.check_identifier(layer, "layer")
         agent = names.check_agent(work, agent)
@@ -68,35 +81,48 @@ class Files(Service):
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             actor = acting(transaction, work, project.id, agent, now)
-            layer_id, layer_name = (
-                (None, None) if layer is None else names.ensure_layer(transaction, work, project.id, layer, now)
-            )
-            new = changes.NewChange(
-                project.id,
-                path,
-                number,
-                actor.number,
-                work.worktree,
-                layer_id,
-                None if text is None else text.text,
-                now,
-                work.retention.expires_at(now, work.retention.file_changes_hours),
-            )
-            item, uid, seq = changes.insert(transaction, new)
+            known = None if layer is None else names.ensure_layer(transaction, work, project.id, layer, now)
+            described = None if text is None else text.text
+            made = self._insert(transaction, project.id, actor, place, change, described, known)
             expiry.sweep_now_and_then(work.engine, transaction, now)
+        return made if text is None else replace(made, notes=text.notes)
+
+    def _insert(
+        self,
+        transaction: Transaction,
+        project_id: int,
+        actor: Actor,
+        place: Place,
+        change: str,
+        description: str | None,
+        layer: tuple[int, str] | None = None,
+    ) -> FileChange:
+        work = self._workplace
+        now = work.clock()
+        new = changes.NewChange(
+            project_id,
+            place.path,
+            changes.change_number(change),
+            actor.number,
+            place.worktree,
+            None if layer is None else layer[0],
+            description,
+            now,
+            work.retention.expires_at(now, work.retention.file_changes_hours),
+        )
+        item, uid, seq = changes.insert(transaction, new)
         return FileChange(
             item,
             uid.hex(),
             seq,
-            path,
-            CHANGES[number - 1],
+            place.path,
+            change,
             actor.name,
-            work.worktree,
-            layer_name,
-            new.description,
+            place.worktree,
+            None if layer is None else layer[1],
+            description,
             now,
             new.expires_at,
-            notes=() if text is None else text.notes,
         )
 
     def changes(self, **filters: Unpack[ChangeFilters]) -> FileChangePage:
@@ -118,16 +144,22 @@ class Files(Service):
         exclusive: bool = True,
         minutes: int | None = None,
         reason: str | None = None,
+        wait_seconds: int = 0,
+        automatic: bool = False,
         agent: str | None = None,
     ) -> Claimed:
-        """Claim files and folders, or renew the agent's own claims on them: all of them or none.
+        """Claim files, folders and keys, or renew the agent's own claims on them: all of them or none.
 
         Args:
-            paths: 1 to 100 files, or folders as ``src/auth/`` or ``src/auth/**`` with everything in them; ``.`` or
-                ``**`` is the whole project.
+            paths: 1 to 100 files; folders as ``src/auth/`` or ``src/auth/**`` with everything in them, ``.`` or ``**``
+                for the whole project; or keys of anything else, as ``issue:311``: a word, a colon, and more.
             exclusive: whether nobody else may claim what they cover; shared claims allow other shared ones.
-            minutes: how long from now, 1 to 10,080; None takes ``claims.minutes``.
+            minutes: how long from now, 1 to 10,080; None takes ``claims.minutes``, for automatic claims 5.
             reason: what for, in one line of at most 300 characters; None keeps that of a claim that is renewed.
+            wait_seconds: how long to wait for what others hold, 0 to 45, in the order in which waiters asked. At most
+                4 calls of one opened store wait at once.
+            automatic: it is claimed by a program that watches the agent at work. It is renewed at most once a minute,
+                and leaves an explicit claim of the agent as it is.
             agent: who claims; None takes the default.
 
         Returns:
@@ -135,75 +167,113 @@ class Files(Service):
 
         Raises:
             Conflict: another agent holds something of it in this worktree; the error says who, since and until when,
-                and why. Nothing was claimed.
+                and why. Nothing was claimed. One of the agent's next answers says when it is free.
             InvalidInput: there is no agent, or something is not acceptable.
+            Interrupted: the call was cancelled while it waited.
         """
         work = self._workplace
-        wanted = self._check_paths(paths)
-        if not isinstance(exclusive, bool):
-            raise InvalidInput(f"exclusive {exclusive!r} is neither true nor false", "Give true or false")
-        minutes = work.claim_minutes if minutes is None else _check_minutes(minutes)
+        wanted = self._check_places(paths, "paths")
+        check_whole("wait_seconds", wait_seconds, MAX_WAIT_SECONDS)
+        for field, value in (("exclusive", exclusive), ("automatic", automatic)):
+            if not isinstance(value, bool):
+                raise InvalidInput(f"{field} {value!r} is neither true nor false", "Give true or false")
+        usual = AUTOMATIC_MINUTES if automatic else work.claim_minutes
+        minutes = usual if minutes is None else _check_minutes(minutes)
         reason, notes = (None, ()) if reason is None else _check_reason(reason, work.max_content_bytes)
-        name = names.needed_agent(work, agent, "claiming files")
+        name = names.needed_agent(work, agent, claiming.DOING)
+        there = {place: is_there(work, place) for place in wanted}
+        ask = claiming.Ask(name, there, claims.Terms(exclusive, minutes, reason, automatic))
+        claimed = claiming.renewed_just_now(work, ask) if automatic else None
+        if claimed is not None:
+            return claimed
         try:
-            with work.engine.write() as transaction:
-                now = work.clock()
-                project = projects.ensure(transaction, work, now)
-                actor, _, _ = acting_named(transaction, work, project.id, name, now, "claiming files")
-                claimed = claims.grant(
-                    transaction,
-                    project.id,
-                    actor,
-                    work.worktree,
-                    wanted,
-                    reason,
-                    now,
-                    now + minutes * 60_000,
-                    exclusive=exclusive,
-                )
-                expiry.sweep_now_and_then(work.engine, transaction, now)
-        except Conflict:
-            self._record_refusal(name, wanted)
-            raise
-        return replace(claimed, notes=(*notes, *self._folders_named_as_files(wanted), *claimed.notes))
+            if wait_seconds:
+                # claims that do not wait are spared what waiting loads
+                from satchel.keep.files import waiting
 
-    def _record_refusal(self, agent: str | None, wanted: Sequence[str]) -> None:
-        """Record who was refused what; where that fails, the refusal stands without it."""
-        work = self._workplace
-        with suppress(SatchelError), work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
-            # who is refused is not registered for it
-            actor = reading(transaction, work, project.id, agent)
-            known = None if actor.number == UNKNOWN else actor.number
-            details = {"paths": list(wanted), "worktree": work.worktree}
-            events.record(
-                transaction, project.id, events.REFUSAL, now, session=actor.session, agent=known, details=details
-            )
+                claimed = waiting.claim(work, self._seats, ask, wait_seconds)
+            else:
+                with work.engine.write() as transaction:
+                    claimed = claiming.attempt(transaction, work, ask)
+        except claims.ClaimRefused as refused:
+            claiming.record_refusal(work, ask, refused)
+            wait = "" if wait_seconds else f"wait for it with wait_seconds or --wait (1 to {MAX_WAIT_SECONDS}), "
+            remedy = f"You can {wait}{refused.remedy}; one of your next answers says when it is free"
+            raise claims.ClaimRefused(refused.problem, remedy, refused.places) from None
+        told = () if automatic else folder_notes(work, wanted)
+        return replace(claimed, notes=(*notes, *self._folders_named_as_files(wanted), *told, *claimed.notes))
 
-    def release(self, paths: Sequence[str] | None = None, *, agent: str | None = None) -> Released:
-        """End claims of one's own in this worktree; those of others are left alone.
+    def release(
+        self, paths: Sequence[str] | None = None, *, description: str | None = None, agent: str | None = None
+    ) -> Released:
+        """End claims of one's own; those of others are left alone.
 
         Args:
-            paths: 1 to 100, as they were claimed; None ends all of the agent's.
+            paths: 1 to 100, as they were claimed; None ends all of the agent's in this worktree, and those of keys.
+            description: what was done to the files among them: each is recorded as changed, as by :meth:`record`.
             agent: whose claims; None takes the default.
+
+        Returns:
+            What is free now, who waits for it or was refused it, and the changes that were recorded.
 
         Raises:
             InvalidInput: there is no agent, or a path is not acceptable.
         """
         work = self._workplace
-        wanted = None if paths is None else self._check_paths(paths)
+        wanted = None if paths is None else self._check_places(paths, "paths")
+        text = None if description is None else check_content(description, "description", work.max_content_bytes)
         name = names.needed_agent(work, agent, "releasing files")
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
+            named = tuple(self._shown(place) for place in wanted or ())
             if project is None:
-                return Released(name or "", (), wanted or ())
+                return Released(name or "", (), named)
             now = work.clock()
             # a new name may be that of a subagent, for which its session holds
             if name is not None and work.caller is None and names.find_agent(transaction, project.id, name) == -1:
-                return Released(name, (), wanted or ())
+                return Released(name, (), named)
             holder, _, _ = acting_named(transaction, work, project.id, name, now, "releasing files")
-            return claims.release(transaction, project.id, holder, work.worktree, wanted, now)
+            if wanted is not None:
+                wanted = as_on_disk(transaction, project.id, work.files_root, wanted)
+            ended = claims.release(transaction, project.id, holder, wanted, work.worktree, now)
+            freed = {one.place: one for one in ended}
+            recorded = () if text is None else self._record_ended(transaction, project.id, holder, freed, text.text)
+            wished: tuple[Wish, ...] = ()
+            if is_anyone_waiting(transaction, project.id) or is_anyone_refused(transaction, project.id):
+                from satchel.keep.files import refusals
+
+                wished = refusals.wishes(transaction, project.id, holder, list(freed), now)
+        notes = () if text is None else text.notes
+        if text is not None and not recorded:
+            notes = (*notes, "no change was recorded: no single file that is or was there is among what was released")
+        return Released(
+            holder.name or "",
+            tuple(map(self._shown, freed)),
+            tuple(self._shown(place) for place in wanted or () if place not in freed),
+            wished,
+            recorded,
+            notes,
+        )
+
+    def _record_ended(
+        self, transaction: Transaction, project_id: int, holder: Actor, freed: Mapping[Place, Held], description: str
+    ) -> tuple[FileChange, ...]:
+        """Record a change of each file that was claimed: it tells by what was there then and is now."""
+        made = []
+        for place, held in freed.items():
+            is_now = is_there(self._workplace, place)
+            if is_now is None or (not is_now and held.existed is False):
+                continue
+            change = "deleted" if not is_now else "created" if held.existed is False else "modified"
+            made.append(self._insert(transaction, project_id, holder, place, change, description))
+        return tuple(made)
+
+    def _shown(self, place: Place) -> str:
+        """Return how a place is named to the caller: one in another worktree by its whole path."""
+        work = self._workplace
+        if place.is_key or place.worktree == work.worktree:
+            return place.path
+        return f"{place.worktree or work.root}/{place.path}"
 
     def claims(
         self, *, author: str | None = None, path: str | None = None, limit: int = DEFAULT_LIMIT, offset: int = 0
@@ -212,7 +282,7 @@ class Files(Service):
 
         Args:
             author: only this agent's.
-            path: only those that cover this file, or anything in this folder.
+            path: only those that cover this file, or anything in this folder, or are of this key.
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
 
@@ -221,7 +291,7 @@ class Files(Service):
         """
         work = self._workplace
         author = None if author is None else names.check_identifier(author, "author")
-        path = None if path is None else check_path(path, work.files_root)
+        place = None if path is None else check_place(work, path, "path")
         check_page(limit, offset)
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
@@ -231,76 +301,53 @@ class Files(Service):
             if number == -1:
                 note = names.unknown_agent(transaction, project.id, author or "")
                 return KeptPage((), 0, offset, limit, project.seq, notes=(note,))
-            return claims.listed(transaction, project, number, path, limit, offset, work.clock())
+            return claims.listed(transaction, project, number, place, limit, offset, work.clock())
 
-    def check_lock(self, file: str, *, window_seconds: int = 300, agent: str | None = None) -> FileLock:
-        """Say whether a file is another's to edit. Nothing is written, and nobody is registered.
+    def check(
+        self, files: Sequence[str] | None = None, *, window_seconds: int = 300, agent: str | None = None
+    ) -> FilesChecked:
+        """Say whose files are: free, the caller's, or another's. Nothing is written, and nobody is registered.
 
         Args:
-            file: a file, or a folder as ``src/auth/`` for anything in it.
-            window_seconds: for how long a change by another locks it, 0 to 86,400; with 0 only claims count.
-            agent: who asks, whose own claims and changes do not count; None takes the default. Without either nobody
-                is exempt.
-
-        Returns:
-            The lock; of the recent changes the newest 20.
+            files: 1 to 100 files, keys, or folders as ``src/auth/`` for anything in them; None is all that the agent,
+                or its session, has claimed.
+            window_seconds: how recent a change by others, or on disk, is told, 0 to 86,400; with 0 only claims are.
+            agent: who asks, whose own claims and changes are no others'; None takes the default.
 
         Raises:
-            InvalidInput: the path or the window is not acceptable.
+            InvalidInput: a path or the window is not acceptable, or nobody is named and no file either.
         """
+        from satchel.keep.files import checking
+
         work = self._workplace
-        path = check_path(file, work.files_root, "file")
+        wanted = None if files is None else self._check_places(files, "files")
         check_whole("window_seconds", window_seconds, MAX_WINDOW_SECONDS)
         agent = names.check_agent(work, agent)
-        window = window_seconds * 1_000
-        with work.engine.read() as transaction:
-            now = work.clock()
-            project = projects.find(transaction, work)
-            if project is None:
-                return FileLock(path, agent, False, None, (), (), (), ())
-            actor = reading(transaction, work, project.id, agent)
-            held = claims.overlapping(transaction, project.id, [path], now)
-            recent: tuple[FileChange, ...] = ()
-            last = None
-            if window:
-                recent, last = changes.by_others(
-                    transaction, project.id, actor.number, path, work.worktree, now - window, now, MAX_RECENT
-                )
-        others = [one.claim for one in held if not one.is_of(actor)]
-        here = tuple(claim for claim in others if claim.worktree == work.worktree)
-        ends = [claim.expires_at for claim in here if claim.exclusive]
-        if last is not None:
-            ends.append(last + window)
-        return FileLock(
-            path,
-            actor.name or agent,
-            locked=bool(ends),
-            until=max(ends, default=None),
-            claims=here,
-            elsewhere=tuple(claim for claim in others if claim.worktree != work.worktree),
-            own=tuple(one.claim for one in held if one.is_of(actor)),
-            recent=recent,
-        )
+        if wanted is None and agent is None and work.caller is None:
+            raise names.no_agent("checking all that you have claimed")
+        return checking.check(work, wanted, window_seconds * 1_000, agent)
 
-    def _check_paths(self, paths: object) -> tuple[str, ...]:
-        """Return canonical paths, each once, in the order given."""
+    def _check_places(self, paths: object, field: str) -> list[Place]:
+        """Return what is named, each once, in the order given."""
         if isinstance(paths, str) or not isinstance(paths, Sequence):
-            raise InvalidInput("paths is no list of paths", 'Give paths as ["src/app.py", "src/auth/"]')
+            raise InvalidInput(f"{field} is no list of paths", f'Give {field} as ["src/app.py", "src/auth/"]')
         if not 1 <= len(paths) <= MAX_PATHS:
             raise InvalidInput(
-                f"paths has {len(paths)} paths",
+                f"{field} has {len(paths):,} paths",
                 f"Give 1 to {MAX_PATHS}; one folder such as src/auth/ covers what is in it",
             )
-        root = self._workplace.files_root
-        return tuple(dict.fromkeys(check_path(path, root, f"paths[{place}]") for place, path in enumerate(paths)))
+        work = self._workplace
+        return list(dict.fromkeys(check_place(work, path, f"{field}[{n}]") for n, path in enumerate(paths)))
 
-    def _folders_named_as_files(self, wanted: Sequence[str]) -> tuple[str, ...]:
+    def _folders_named_as_files(self, wanted: Sequence[Place]) -> tuple[str, ...]:
         """Point out folders that were claimed without their slash: such a claim keeps nobody off the files in them."""
-        root = self._workplace.files_root
+        root = self._workplace.root
         return tuple(
-            f"{path} is a folder: only its name is claimed; claim {path}/ for the files in it"
-            for path in wanted
-            if root is not None and not is_folder(path) and os.path.isdir(f"{root}/{path}")  # noqa: PTH112 -- one stat
+            f"{place.path} is a folder: only its name is claimed; claim {place.path}/ for the files in it"
+            for place in wanted
+            if root is not None
+            and not (place.is_key or place.is_folder)
+            and os.path.isdir(f"{place.worktree or root}/{place.path}")  # noqa: PTH112 -- one stat
         )
 
 

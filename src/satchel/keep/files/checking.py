@@ -1,0 +1,85 @@
+"""Whose files are, and what happened to them lately."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from satchel.keep import projects
+from satchel.keep.files import changes, claims
+from satchel.keep.files.places import Place, as_on_disk
+from satchel.keep.files.records import FileChange, FileCheck, FilesChecked
+from satchel.keep.projects import Workplace
+from satchel.keep.sessions.actors import reading
+from satchel.keep.sessions.records import Actor
+from satchel.store.transaction import Transaction
+
+MAX_RECENT = 5
+"""How many recent changes of a file are named at most."""
+
+_AHEAD_MS = 60_000
+"""The disk's clock may be that of another machine; a file from further ahead says nothing about the window."""
+
+
+def check(work: Workplace, wanted: Sequence[Place] | None, window: int, agent: str | None) -> FilesChecked:
+    """Say whose some places are; None is all that the agent has claimed.
+
+    Args:
+        window: how recent a change counts, in milliseconds.
+    """
+    with work.engine.read() as transaction:
+        now = work.clock()
+        project = projects.find(transaction, work)
+        # where nothing was written yet, no project has this number
+        number = 0 if project is None else project.id
+        actor = Actor(name=agent) if project is None else reading(transaction, work, number, agent)
+        notes: tuple[str, ...] = ()
+        if wanted is None:
+            held = claims.held_by(transaction, number, actor, now)
+            wanted = list(dict.fromkeys(one.place for one in held))
+            notes = () if wanted else ("you have claimed nothing",)
+        else:
+            wanted = as_on_disk(transaction, number, work.files_root, wanted)
+        some = tuple(_check_one(transaction, work, number, actor, place, window, now) for place in wanted)
+    return FilesChecked(actor.name or agent, now, some, notes, work.worktree)
+
+
+def _check_one(
+    transaction: Transaction, work: Workplace, project_id: int, actor: Actor, place: Place, window: int, now: int
+) -> FileCheck:
+    seen = claims.look(transaction, project_id, actor, [place], now, exclusive=False)
+    own = [held.claim for held in seen.mine if held.place.clashes(place)]
+    others = [held.claim for held in seen.here]
+    ends = [claim.expires_at for claim in others if claim.exclusive]
+    state = "held" if ends else "yours" if own else "free"
+    recent: tuple[FileChange, ...] = ()
+    unrecorded_at = None
+    if window and not place.is_key:
+        after = now - window
+        recent = changes.by_others(transaction, project_id, actor.number, place.path, after, now, MAX_RECENT)
+        modified = _modified_at(work, place)
+        if modified is not None and after < modified <= now + _AHEAD_MS:
+            recorded = changes.last_recorded(transaction, project_id, place.path, place.worktree)
+            unrecorded_at = None if recorded is not None and recorded >= modified else modified
+    return FileCheck(
+        file=place.path,
+        worktree=work.worktree if place.is_key else place.worktree,
+        state=state,
+        until=max(ends or [claim.expires_at for claim in own], default=None),
+        claims=tuple(others),
+        elsewhere=tuple(held.claim for held in seen.elsewhere),
+        own=tuple(own),
+        recent=recent,
+        unrecorded_at=unrecorded_at,
+    )
+
+
+def _modified_at(work: Workplace, place: Place) -> int | None:
+    """Return when a file was changed on disk, in milliseconds UTC; None of what is no file."""
+    if place.is_key or place.is_folder or work.root is None:
+        return None
+    path = f"{place.worktree or work.root}/{place.path}"
+    try:
+        return os.stat(path).st_mtime_ns // 1_000_000 if os.path.isfile(path) else None  # noqa: PTH113, PTH116 -- cheap
+    except OSError:
+        return None

@@ -1,0 +1,206 @@
+"""What a claim is about: a file or folder of one worktree, or a key, which is one for the whole project."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from satchel.base.errors import InvalidInput, Refused
+from satchel.base.text import check_name, fold
+from satchel.keep import paths
+from satchel.keep.names import check_file, check_identifier
+from satchel.keep.projects import Workplace
+from satchel.store.transaction import Transaction
+
+MAX_COUNTED = 10_000
+"""So many files of claimed folders are counted at most; measured, 6 ms where the disk's cache has them."""
+
+_KEY = re.compile(r"[a-z][a-z0-9_-]*:.+")
+_LINE = re.compile(r"(?P<file>.*?[^/:]):[1-9]\d{0,8}(?::\d+)?")
+_NOT_COUNTED = frozenset({".git", ".satchel"})
+
+
+class Place(NamedTuple):
+    """What a claim is about.
+
+    Attributes:
+        path: canonical, ``dir/**`` for a folder; a key as it is compared.
+        worktree: the linked worktree, an absolute path; None is the main one, and of a key.
+        is_key: whether it is a key such as ``issue:311``, which overlaps the same key alone.
+    """
+
+    path: str
+    worktree: str | None
+    is_key: bool = False
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it stands for everything in a folder."""
+        return not self.is_key and paths.is_folder(self.path)
+
+    def meets(self, other: Place) -> bool:
+        """Whether both have a file in common, or are one key, in whatever worktree."""
+        if self.is_key or other.is_key:
+            return self.is_key == other.is_key and self.path == other.path
+        return paths.overlap(self.path, other.path)
+
+    def clashes(self, other: Place) -> bool:
+        """Whether they meet in one worktree."""
+        return self.worktree == other.worktree and self.meets(other)
+
+
+def check_place(work: Workplace, value: object, field: str) -> Place:
+    """Return what a claim is to be about.
+
+    Args:
+        value: a file, a folder as ``src/auth/``, or a key: a word of ``a-z``, ``0-9``, ``_`` and ``-``, a colon, and
+            more. An absolute path counts in the worktree of the repository that holds it; what exists as a file is one.
+        field: the argument's name, for the error.
+
+    Raises:
+        InvalidInput: it is none of these, leaves the project, names a line of a file, or holds a secret.
+        Refused: a link on it leads out of the project.
+    """
+    text = check_name(value, field)
+    key = fold(text)
+    if _KEY.fullmatch(key) and not _exists(work, text.split("/")[0]):
+        _refuse_line(work, text, field)
+        if "*" in key:
+            raise InvalidInput(f"{field} {text!r} is a pattern", "A key stands for itself alone, as issue:311")
+        return Place(check_identifier(" ".join(key.split()), field), None, is_key=True)
+    work, text = in_worktree(work, text)
+    _refuse_line(work, text, field)
+    return Place(paths.check_path(text, work.files_root, field), work.worktree)
+
+
+def check_worktree_file(work: Workplace, value: object, field: str = "file") -> Place:
+    """Return the canonical path of a file, and the worktree of the repository that holds it."""
+    work, text = in_worktree(work, check_name(value, field))
+    return Place(check_file(text, work.files_root, field), work.worktree)
+
+
+def in_worktree(work: Workplace, path: str) -> tuple[Workplace, str]:
+    """Return the workplace of the worktree that holds a path, and the path as it is to be read there.
+
+    That is another than the caller's for an absolute path into another worktree of the same repository, and for a
+    worktree that stands within the caller's.
+    """
+    if work.root is None or work.files_root is None:
+        return work, path
+    # normpath would take the slash that makes a folder of a path
+    slash = "/" if path.endswith("/") else ""
+    given = os.path.normpath(os.path.join(work.files_root, path))  # noqa: PTH118 -- on the path of every claim
+    inside = f"{given}/".startswith(f"{work.files_root.rstrip('/')}/")
+    if inside and not _has_repository_between(work.files_root, given):
+        return work, path
+    from satchel.base.paths import worktree_of
+
+    real = given if inside else f"{os.path.realpath(os.path.dirname(given))}/{os.path.basename(given)}"  # noqa: PTH119, PTH120 -- as above
+    try:
+        found = worktree_of(real)
+    except Refused:  # a folder that only says that it is a worktree
+        return work, path
+    if found is None or str(found.root) != work.root:
+        return work, path
+    worktree = str(found.worktree) if found.worktree else None
+    return replace(work, worktree=worktree, files_root=worktree or work.root), f"{real}{slash}"
+
+
+def as_on_disk(transaction: Transaction, project_id: int, root: str | None, wanted: Sequence[Place]) -> list[Place]:
+    """Return places, spelled as live claims spell them where the disk takes names in another case for the same."""
+    if root is None or all(place.is_key for place in wanted):
+        return list(wanted)
+    from satchel.base.project_paths import ignores_letter_case
+
+    if not ignores_letter_case(root):
+        return list(wanted)
+    spelled: dict[str, str] = {}
+    for (path,) in transaction.all(
+        "SELECT DISTINCT path FROM file_claims WHERE project_id = :project AND is_key = 0", {"project": project_id}
+    ):
+        steps = path.split("/")
+        for depth in range(1, len(steps) + 1):
+            start = "/".join(steps[:depth])
+            spelled.setdefault(start.casefold(), start)
+    return [place if place.is_key else place._replace(path=_spelled(place.path, spelled)) for place in wanted]
+
+
+def folder_notes(work: Workplace, places: Iterable[Place]) -> tuple[str, ...]:
+    """Say how many files the folders among some places hold; of many files in all, only that there are more."""
+    notes = []
+    left = MAX_COUNTED
+    for place in places:
+        if place.is_folder and left and work.root is not None:
+            name = place.path.removesuffix(paths.EVERYTHING)
+            count = _count_files(f"{place.worktree or work.root}/{name}", left)
+            if not count:
+                continue
+            said = f"over {left:,} files" if count > left else f"{count:,} file{'' if count == 1 else 's'}"
+            notes.append(f"{name or 'the whole project'} holds {said}: claim single files where these are enough")
+            left -= min(count, left)
+    return tuple(notes)
+
+
+def is_there(work: Workplace, place: Place) -> bool | None:
+    """Whether a file exists; None where it is no file, or nobody knows where it would be."""
+    if place.is_key or place.is_folder or work.root is None:
+        return None
+    path = f"{place.worktree or work.root}/{place.path}"
+    return None if os.path.isdir(path) else os.path.lexists(path)  # noqa: PTH112 -- on the path of every claim
+
+
+def _exists(work: Workplace, name: str) -> bool:
+    return work.files_root is not None and os.path.lexists(f"{work.files_root}/{name}")
+
+
+def _refuse_line(work: Workplace, text: str, field: str) -> None:
+    """Refuse a file with a line behind it: the file itself is meant, and nobody else would name the line."""
+    found = _LINE.fullmatch(text)
+    if found is not None and work.files_root is not None:
+        file = os.path.join(work.files_root, found["file"])  # noqa: PTH118 -- the file may be absolute
+        if os.path.isfile(file) and not os.path.lexists(f"{work.files_root}/{text}"):  # noqa: PTH113 -- as above
+            raise InvalidInput(
+                f"{field} {text!r} names a line of a file", f"Claims are of whole files: {found['file']}"
+            )
+
+
+def _has_repository_between(root: str, path: str) -> bool:
+    """Whether a folder on the way from the root to a path is a working tree itself."""
+    at = len(path)
+    while at > len(root):
+        if os.path.lexists(f"{path[:at]}/.git"):
+            return True
+        at = path.rfind("/", 0, at)
+    return False
+
+
+def _spelled(path: str, spelled: dict[str, str]) -> str:
+    """Return a path whose beginning, as far as it is known in another spelling, has that spelling."""
+    steps = path.split("/")
+    for depth in range(len(steps), 0, -1):
+        known = spelled.get("/".join(steps[:depth]).casefold())
+        if known is not None:
+            return "/".join([known, *steps[depth:]])
+    return path
+
+
+def _count_files(folder: str, most: int) -> int:
+    """Return how many files a folder holds, without git's and our own; one more than the most for more than that."""
+    count = 0
+    left = [folder]
+    while left and count <= most:
+        try:
+            with os.scandir(left.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        left += [] if entry.name in _NOT_COUNTED else [entry.path]
+                    else:
+                        count += 1
+                        if count > most:
+                            break
+        except OSError:
+            continue
+    return count

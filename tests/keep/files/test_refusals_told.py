@@ -1,0 +1,159 @@
+"""Who was refused a claim is told once, with the next answer, when it is free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from keep.files.seen import MINUTE
+from satchel import Conflict, Satchel, Wish
+from satchel.base.clock import DAY_MS
+from satchel.keep.sessions.caller import SERVER
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
+
+HOUR = 60 * MINUTE
+AT = "11-18 11:06 UTC"
+
+
+def refuse(satchel: Satchel, *paths: str, agent: str | None = "bob", exclusive: bool = True) -> None:
+    with pytest.raises(Conflict):
+        satchel.files.claim(paths, agent=agent, exclusive=exclusive)
+
+
+def told(satchel: Satchel, agent: str | None = "bob") -> str | None:
+    """What the next answer to an agent says."""
+    return satchel.notices.line(agent=agent)
+
+
+def test_who_was_refused_is_told_once_when_it_is_free(satchel: Satchel, clock: ManualClock) -> None:
+    satchel.files.claim(["src/", "issue:311"], agent="ann")
+    refuse(satchel, "src/a.py", "free.py", "Issue:311")
+    clock.advance(4 * MINUTE)
+    assert told(satchel) is None
+    satchel.files.release(["src/"], agent="ann")
+    assert told(satchel, "cat") is None
+    assert told(satchel, "BOB") == f"notice: src/a.py is free now (you were refused it at {AT}, 4 min ago)"
+    assert told(satchel) is None
+    satchel.files.release(agent="ann")
+    assert told(satchel) == f"notice: issue:311 is free now (you were refused it at {AT}, 4 min ago)"
+
+
+def test_it_is_free_when_the_claim_has_expired(satchel: Satchel, clock: ManualClock) -> None:
+    satchel.files.claim(["a"], minutes=2, agent="ann")
+    refuse(satchel, "a")
+    clock.advance(2 * MINUTE - 1)
+    assert told(satchel) is None
+    clock.advance(1)
+    assert told(satchel) == f"notice: a is free now (you were refused it at {AT}, 2 min ago)"
+
+
+def test_it_is_free_for_the_claim_that_was_asked_for(satchel: Satchel) -> None:
+    satchel.files.claim(["a"], agent="ann")
+    refuse(satchel, "a", exclusive=False)
+    refuse(satchel, "a", agent="cat")
+    satchel.files.claim(["a"], exclusive=False, agent="ann")
+    assert told(satchel) is not None
+    assert told(satchel, "cat") is None
+
+
+def test_who_has_claimed_it_meanwhile_is_not_told(satchel: Satchel) -> None:
+    satchel.files.claim(["a", "b"], agent="ann")
+    refuse(satchel, "a", "b")
+    satchel.files.release(agent="ann")
+    satchel.files.claim(["a"], agent="bob")
+    satchel.files.release(agent="bob")
+    assert told(satchel) == f"notice: b is free now (you were refused it at {AT}, less than 1 min ago)"
+
+
+def test_of_several_refusals_of_one_path_the_last_is_told(satchel: Satchel, clock: ManualClock) -> None:
+    satchel.files.claim(["a"], agent="ann")
+    refuse(satchel, "a")
+    clock.advance(MINUTE)
+    refuse(satchel, "a")
+    clock.advance(MINUTE)
+    satchel.files.release(agent="ann")
+    assert told(satchel) == "notice: a is free now (you were refused it at 11-18 11:07 UTC, 1 min ago)"
+
+
+def test_after_a_day_nobody_is_told_and_the_refusal_leaves_the_store(satchel: Satchel, clock: ManualClock) -> None:
+    satchel.files.claim(["a"], minutes=10_080, agent="ann")
+    refuse(satchel, "a")
+    clock.advance(DAY_MS)
+    satchel.files.release(agent="ann")
+    assert told(satchel) is None
+    satchel.files.record("b", "modified")
+    with satchel.workplace.engine.read() as transaction:
+        assert transaction.all("SELECT id FROM claim_refusals") == []
+
+
+def test_many_are_told_five_at_a_time(satchel: Satchel) -> None:
+    satchel.files.claim(["."], agent="ann")
+    refuse(satchel, *(str(number) for number in range(7)))
+    satchel.files.release(agent="ann")
+    first, second = told(satchel), told(satchel)
+    assert first is not None
+    assert second is not None
+    assert (first.count(" is free now"), second.count(" is free now"), told(satchel)) == (5, 2, None)
+
+
+def test_a_session_is_told_whatever_its_agents_are_called(open_in: Callable[..., Satchel], project: Path) -> None:
+    other, server = open_in(project), open_in(project, caller=SERVER)
+    other.files.claim(["a", "b"], agent="ann")
+    refuse(server, "a", agent="sub")
+    refuse(server, "b", agent=None)
+    other.files.release(["a"], agent="ann")
+    assert told(server, None) == f"notice: a is free now (sub was refused it at {AT}, less than 1 min ago)"
+    other.files.release(agent="ann")
+    assert told(server, None) == f"notice: b is free now (you were refused it at {AT}, less than 1 min ago)"
+
+
+def test_a_namesake_in_another_session_is_not_told(open_in: Callable[..., Satchel], project: Path) -> None:
+    other, server = open_in(project), open_in(project, caller=SERVER)
+    other.files.claim(["a"], agent="ann")
+    refuse(server, "a", agent="bob")
+    other.files.release(agent="ann")
+    assert told(other, "bob") is None
+    assert told(server, "bob") is not None
+
+
+def test_what_cannot_be_written_down_is_not_told(open_in: Callable[..., Satchel], project: Path) -> None:
+    satchel = open_in(project)
+    satchel.files.claim(["a"], agent="ann")
+    refuse(satchel, "a")
+    satchel.files.release(agent="ann")
+    assert told(open_in(project, read_only=True)) is None
+    assert told(satchel) is not None
+
+
+def test_an_answer_reads_nothing_more_where_nobody_was_refused(
+    satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    satchel.files.claim(["a"], agent="ann")
+    monkeypatch.setitem(__import__("sys").modules, "satchel.keep.files.refusals", None)
+    before = satchel.workplace.engine.commits
+    assert told(satchel) is None
+    assert satchel.workplace.engine.commits == before
+
+
+def test_releasing_says_who_was_refused(satchel: Satchel, clock: ManualClock) -> None:
+    satchel.files.claim(["src/", "b"], agent="ann")
+    refuse(satchel, "src/a", "b")
+    refuse(satchel, "src/", agent="Cat")
+    start = clock.now
+    clock.advance(MINUTE)
+    assert satchel.files.release(["src/"], agent="ann").wished == (
+        Wish("bob", "src/a", False, start),
+        Wish("Cat", "src/**", False, start),
+    )
+
+
+def test_ones_own_refusals_are_no_wishes_of_others(satchel: Satchel) -> None:
+    satchel.files.claim(["a"], exclusive=False, agent="ann")
+    satchel.files.claim(["a"], exclusive=False, agent="bob")
+    refuse(satchel, "a", agent="ann")
+    assert satchel.files.release(agent="ann").wished == ()
