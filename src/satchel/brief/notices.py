@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from satchel.base.clock import iso
+from satchel.base.clock import moment_text, year_of
 from satchel.keep import projects
 from satchel.keep.files.presence import is_anything_claimed
 from satchel.keep.messages.presence import is_anything_critical
@@ -80,4 +80,5 @@ def _claim_text(claim: Claim, worktree: str | None) -> str:
     where = ""
     if claim.worktree != worktree:
         where = f" in worktree {PurePath(claim.worktree).name}" if claim.worktree else " in the main worktree"
-    return f"{claim.path} is {how} by {claim.agent}{where} until {iso(claim.expires_at)}"
+    until = moment_text(claim.expires_at, year_of(claim.created_at))
+    return f"{claim.path} is {how} by {claim.agent}{where} until {until} UTC"

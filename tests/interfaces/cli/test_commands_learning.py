@@ -61,7 +61,7 @@ def test_a_known_error_shows_what_fixed_it(cli: Cli) -> None:
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].startswith("x1 ModuleNotFoundError, met 2 times since ")
-    assert lines[2].startswith("y2 tentative (5 of 10) active ")
+    assert lines[2].startswith("y2 tentative, confidence 5 of 10 ")
     assert lines[3] == " activate the environment"
 
 

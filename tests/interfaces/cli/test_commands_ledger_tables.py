@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from satchel.interfaces.cli.tables import counted, show_table
+from satchel.interfaces.cli.tables import show_table
+from satchel.interfaces.text_parts import counted
 
 Cli = Callable[..., tuple[int, str, str]]
 Terminal = Callable[..., str]

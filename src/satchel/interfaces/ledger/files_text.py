@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from satchel.base.clock import moment_text, span_in_words
 from satchel.base.vocabulary import LAYERS
 from satchel.interfaces.ledger.compact_lines import (
     NO_AGENT,
@@ -20,9 +21,7 @@ from satchel.interfaces.ledger.compact_lines import (
     agent_cell,
     layer_cell,
     list_text,
-    moment_text,
     note_lines,
-    span_text,
 )
 from satchel.interfaces.text_parts import content_lines, quoted, value_text
 from satchel.keep.files.records import (
@@ -39,12 +38,12 @@ _NO_WORKTREE = "worktree:-"
 _CHANGE_BLANKS = (None, None, NO_AGENT, _NO_WORKTREE, NO_LAYER, None)
 
 # a file of such a name could be taken for another field
-_FIELD = re.compile(rf"{'|'.join((*CHANGES, *LAYERS))}|by|kept|(?:worktree|layer):.*|[0-9.]+")
+_FIELD = re.compile(rf"{'|'.join((*CHANGES, *LAYERS))}|by|kept|(?:worktree|layer):.*|[0-9:-]+")
 
 
 def changes_text(page: FileChangePage) -> str:
     """Render a page of file changes for an agent; all is there but uid, own seq and score."""
-    return list_text("file changes", page, [change_line(change) for change in page.changes], _CHANGE_BLANKS)
+    return list_text("file change", page, [change_line(change) for change in page.changes], _CHANGE_BLANKS)
 
 
 def change_line(change: FileChange) -> Line:
@@ -57,7 +56,7 @@ def change_line(change: FileChange) -> Line:
             agent_cell(change.agent),
             _worktree(change.worktree),
             layer_cell(change.layer),
-            f"kept {span_text(change.expires_at - change.created_at)}",
+            f"kept {span_in_words(change.expires_at - change.created_at)}",
         ),
         own=(),
         moment=change.created_at,
