@@ -17,6 +17,7 @@ from satchel import open_satchel
 from satchel.client import Satchel
 from satchel.interfaces.operations.all import OPERATIONS
 from satchel.interfaces.operations.declaration import Operation, Table, load
+from satchel.interfaces.operations.parameters import DETAIL
 from satchel.keep.decisions import NewDecision
 from satchel.keep.entries import NewEntry
 from satchel.keep.files.records import CHANGES
@@ -65,13 +66,13 @@ def names_taken(function: Any) -> Iterator[str]:
 @pytest.mark.parametrize("operation", EVERY, ids=name_of)
 def test_every_parameter_is_one_of_what_runs_it(satchel: Satchel, operation: Operation) -> None:
     function = operation.run if callable(operation.run) else attrgetter(operation.run)(satchel)
-    declared = {one.passed_as or one.name for one in operation.parameters if not one.for_people}
+    declared = {one.passed_as or one.name for one in operation.parameters if not one.for_people and one is not DETAIL}
     assert declared - set(names_taken(function)) - operation.instead.keys() == set()
 
 
 @pytest.mark.parametrize("operation", EVERY, ids=name_of)
 def test_what_shows_an_answer_exists(operation: Operation) -> None:
-    places = [operation.text, operation.fields, operation.asks]
+    places = [operation.text, operation.whole, operation.fields, operation.asks]
     places += [] if isinstance(operation.shown, Table) else [operation.shown]
     assert all(callable(load(place)) for place in places if place)
 

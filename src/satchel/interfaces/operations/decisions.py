@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.interfaces.operations.declaration import Object, Operation, Parameter, Table
-from satchel.interfaces.operations.parameters import AGENT, AUTHOR, CHANGES, LAYER, MATCH, PAGE, QUERY, TAGS
+from satchel.interfaces.operations.parameters import AGENT, AUTHOR, CHANGES, HISTORY_PAGE, LAYER, MATCH, QUERY, TAGS
 
 if TYPE_CHECKING:
     from satchel.keep.decisions import Decision
@@ -66,7 +66,7 @@ GET = Operation(
     tool="get_decision",
     toolset="decisions",
     about="One decision with its history.",
-    parameters=(Parameter("key", required=True), *PAGE),
+    parameters=(Parameter("key", required=True), *HISTORY_PAGE),
     run="decisions.get",
     text="ledger.decisions_text:history_text",
     shown="cli.shown:show_history",

@@ -127,6 +127,7 @@ class Operation(Declared):
         read_only: whether hosts are told that it only reads; None where that is what ``writes`` says.
         destructive: it may delete or overwrite.
         text: renders its answer for agents.
+        whole: shows the items of its answer whole, where it shows snippets of them unless it is asked for more.
         shown: for people its answer is this table, or the lines that this function returns, above the notes; it returns
             None where it has printed all itself. Left out, people are told what agents are.
         items: the name of the items, where it answers a list.
@@ -157,6 +158,7 @@ class Operation(Declared):
     read_only: bool | None = None
     destructive: bool = False
     text: Place = ""
+    whole: Place = ""
     shown: Place | Table = ""
     items: str = ""
     fields: Place = ""
