@@ -116,6 +116,7 @@ def _options_asked(operation: Operation) -> dict[str, str]:
         one.name: option_of(one)
         for one in operation.parameters
         if one.option is not None
+        and one.name != "detail"
         and not one.for_people
         and not {(operation.tool, one.name), (operation.tool, "*")} & ONLY_AS_TOOLS.keys()
     }
