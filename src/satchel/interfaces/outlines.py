@@ -16,7 +16,7 @@ from satchel.base.tokens import estimate
 from satchel.find.kind import Kind
 from satchel.interfaces.fitting import items_of
 from satchel.interfaces.ledger.compact_lines import note_lines
-from satchel.interfaces.text_parts import place_in_list, quoted, shown_of, value_text
+from satchel.interfaces.text_parts import counted, place_in_list, quoted, shown_of, value_text
 from satchel.interfaces.to_json import Fields, rest_fields
 
 _TITLE_CHARS, _TITLE_TOKENS = 90, 20
@@ -175,7 +175,7 @@ def _run(run: Any) -> Outline:
 
 def _conversation(one: Any) -> Outline:
     files: Sequence[Any] = (*one.inline, *one.overflow)
-    text = f"{one.turns} turns, {len(files)} files"
+    text = f"{counted(one.turns, 'turn')}, {counted(len(files), 'file')}"
     return Outline(one.key.conversation, "conversation", one.key.assistant, text, None, one.updated_at)
 
 

@@ -222,6 +222,12 @@ def test_the_text_that_came_with_the_report_is_not_repeated() -> None:
     ]
 
 
+def test_of_many_solutions_the_best_are_shown_and_the_call_that_shows_all() -> None:
+    lines = reported_text(met(*(solution(number) for number in range(1, 13)))).split("\n")
+    assert lines[1].startswith("10 solutions, best first")
+    assert lines[-1] == 'note: 2 more: get_items(["x4"]) shows all'
+
+
 def test_the_answer_to_an_outcome_says_how_the_solution_stands() -> None:
     one = solution(confidence=4, confirmed=1, failed=1, state="demoted", notes=("a note",))
     assert solution_text(one, is_recorded=False) == (

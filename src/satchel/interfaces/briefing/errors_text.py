@@ -28,6 +28,9 @@ from satchel.keep.patterns.records import ACTIVE, KNOWN, MOST, STATES, ErrorPatt
 _FROM = f"treated as known from {KNOWN}"
 _UNTRIED = STATES[ACTIVE - 1]
 
+_MAX_SHOWN = 10
+"""So many solutions come with a report."""
+
 
 def reported_text(reported: Reported) -> str:
     """Say what is known of an error that was reported.
@@ -42,9 +45,12 @@ def reported_text(reported: Reported) -> str:
     if reported.solutions:
         year = year_of(reported.solutions[0].created_at)
         given = None if recorded is None else recorded.id
-        page = Page(reported.solutions, len(reported.solutions), 0, len(reported.solutions))
-        shown = [solution_line(solution, year, with_text=solution.id != given) for solution in reported.solutions]
+        best = reported.solutions[:_MAX_SHOWN]
+        page = Page(best, len(best), 0, len(best))
+        shown = [solution_line(solution, year, with_text=solution.id != given) for solution in best]
         lines.append(list_text("solution", page, shown, (NO_AGENT,), more=f", best first ({_FROM})"))
+        more = len(reported.solutions) - len(best)
+        lines += note_lines([f'{more} more: get_items(["{reported.pattern.ref}"]) shows all'] if more else [])
     else:
         lines.append("no solution is known yet")
     return "\n".join([*lines, *note_lines(reported.notes)])
