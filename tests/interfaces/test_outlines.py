@@ -43,7 +43,7 @@ TITLES = [
     ("get_file_changes", {}, ["f1 modified src/token.py: reads the token once"]),
     ("get_packages", {}, ["p1 research why the token failed"]),
     ("get_runs", {}, ["main active", "night active At night only"]),
-    ("search", {"query": "once"}, ["f1 file_change modified src/token.py | reads the token once"]),
+    ("search", {"query": "once"}, ["f1 file_change modified src/token.py: reads the token once"]),
 ]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from satchel import LastScratchpad, Team, TeamClaim, TeamSession
 from satchel.base.clock import span_in_words
+from satchel.interfaces.fitting import MAX_CHARS, fitting_text
 from satchel.interfaces.team_text import show_team, team_text
 from satchel.interfaces.to_json import fields_of
 
@@ -141,6 +142,12 @@ def test_no_text_of_a_session_can_pass_for_a_line() -> None:
 )
 def test_the_first_line_counts(told: Team, expected: str) -> None:
     assert team_text(told).splitlines()[0] == expected
+
+
+def test_of_very_many_sessions_those_are_shown_that_there_is_room_for() -> None:
+    text = fitting_text(team(*[replace(FULL, branch="b" * 800)] * 50), team_text)
+    assert text.startswith("16 of 50 sessions\n")
+    assert len(text) <= MAX_CHARS
 
 
 def test_notes_come_last() -> None:

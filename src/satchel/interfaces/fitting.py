@@ -12,7 +12,7 @@ from satchel.interfaces.text_parts import json_line
 MAX_CHARS = 19_000
 """The characters of an answer: with a notice it stays under 20,000, where clients begin to cut."""
 
-_PLACES = ("page", "history", "results", "items")
+_PLACES = ("page", "history", "results", "sessions", "items")
 """The field that holds the page or the items of an answer."""
 
 

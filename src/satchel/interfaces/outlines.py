@@ -154,9 +154,13 @@ def _found(found: Any) -> Outline:
     from satchel.interfaces.found_text import kind_and_type
 
     what = " ".join(kind_and_type(found))
-    snippet = found.snippet.text
-    text = found.text if found.kind in {"entry", "message"} else found.text.replace("\n", " | ")
-    return Outline(found.ref, found.kind, what, text, found.agent, found.created_at, snippet)
+    text = found.text
+    if found.kind == "file_change":
+        text = text.replace("\n", ": ", 1)
+    elif found.kind not in {"entry", "message"}:
+        # what follows are its names and other parts
+        text = text.partition("\n")[0]
+    return Outline(found.ref, found.kind, what, text, found.agent, found.created_at, found.snippet.text)
 
 
 def _pattern(pattern: Any) -> Outline:

@@ -30,7 +30,7 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
         if operation.handler:
             return str(load(operation.handler)(call, format=format, **arguments))
         chosen = _chosen(operation, others, arguments) if others else operation
-        is_paged = "limit" in _names(chosen)
+        is_list = bool(chosen.items) or "limit" in _names(chosen)
         # before anything is written: what was written must not fail to be answered
         detail = arguments.pop(DETAIL.name, None)
         make_text, make_json = text_maker(chosen, detail), fields_maker(chosen, detail)
@@ -40,8 +40,8 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
         return answer(
             call,
             format,
-            lambda: fitting_text(result, make_text) if is_paged else make_text(result),
-            lambda: fitting_fields(result, make_json) if is_paged else make_json(result),
+            lambda: fitting_text(result, make_text) if is_list else make_text(result),
+            lambda: fitting_fields(result, make_json) if is_list else make_json(result),
             agent=arguments.get("agent") if AGENT in chosen.parameters else None,
             files=chosen.files(result),
         )
