@@ -10,6 +10,7 @@ from satchel.interfaces.briefing.errors_text import pattern_lines, solution_line
 from satchel.interfaces.briefing.packages_text import content_fields, content_line, content_notes
 from satchel.interfaces.briefing.strategies_text import strategy_line
 from satchel.interfaces.compact import entry_lines
+from satchel.interfaces.fitting import MAX_CHARS
 from satchel.interfaces.ledger.compact_lines import note_lines, single_lines
 from satchel.interfaces.ledger.constraints_text import constraint_line
 from satchel.interfaces.ledger.decisions_text import decision_line
@@ -19,9 +20,6 @@ from satchel.interfaces.text_parts import counted, json_line
 from satchel.interfaces.to_json import fields_of
 from satchel.keep.items import Item, OpenedItems
 from satchel.keep.patterns.records import Solution
-
-MAX_CHARS = 19_000
-"""How much of their text one answer shows: with its first line, notes and a notice it stays under 20,000."""
 
 _LOOK_BACK = 200
 """A cut is made at the end of a line or word where there is one so near."""
