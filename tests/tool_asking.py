@@ -116,6 +116,7 @@ def _options_asked(operation: Operation) -> dict[str, str]:
         one.name: option_of(one)
         for one in operation.parameters
         if one.option is not None
+        and one.name != "detail"
         and not one.for_people
         and not {(operation.tool, one.name), (operation.tool, "*")} & ONLY_AS_TOOLS.keys()
     }
@@ -143,13 +144,13 @@ def check_format(asker: Asker, tool: str, arguments: dict[str, Any]) -> None:
 
 
 def untested(toolset: str, cases: Iterable[Case]) -> set[tuple[str, str]]:
-    """Return the parameters of a toolset that no case is about, but for ``format``."""
+    """Return the parameters of a toolset that no case is about, but for ``format``, and ``detail`` of every list."""
     every = {
         (tool.name, name)
         for tool in ALL_TOOLS
         if tool.toolset == toolset
         for name in tool.parameters["properties"]
-        if name != "format"
+        if name not in {"format", "detail"}
     }
     return every - {(case.tool, case.parameter) for case in cases}
 

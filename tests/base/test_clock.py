@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from satchel.base.clock import iso, parse_time, short_time, system_clock
+from satchel.base.clock import iso, moment_text, parse_time, system_clock, year_of
 from satchel.base.errors import InvalidInput
 
 NOW = 1_795_000_000_000
@@ -27,6 +27,14 @@ def test_the_system_clock_tells_whole_milliseconds() -> None:
 )
 def test_a_time_is_shown_as_iso_8601_utc_with_milliseconds(milliseconds: int, text: str) -> None:
     assert iso(milliseconds) == text
+
+
+@pytest.mark.parametrize(
+    ("year", "text"), [("2026", "11-21 22:24"), ("2025", "2026-11-21 22:24"), ("", "2026-11-21 22:24")]
+)
+def test_an_agent_reads_the_minute_and_the_year_where_it_does_not_go_without_saying(year: str, text: str) -> None:
+    assert moment_text(1_795_299_896_123, year) == text
+    assert year_of(1_795_299_896_123) == "2026"
 
 
 @pytest.mark.parametrize("milliseconds", [0, 1, 999, 1_795_299_896_123])
@@ -59,7 +67,3 @@ def test_a_time_without_an_offset_is_utc(text: str, milliseconds: int) -> None:
 def test_what_is_no_time_is_refused_with_the_field(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"expires .* is not a time"):
         parse_time(text, NOW, "expires")
-
-
-def test_a_short_time_has_day_and_minute_in_utc() -> None:
-    assert short_time(1_795_000_000_000) == "11-18 11:06"

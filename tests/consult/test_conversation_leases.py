@@ -16,7 +16,7 @@ import pytest
 
 from consult.answered_turns import KEY, known, result, stored, take_turn
 from satchel import Satchel
-from satchel.base.clock import iso
+from satchel.base.clock import moment_text
 from satchel.base.errors import Conflict, InvalidInput
 from satchel.consult.conversation_records import ConversationKey
 from satchel.consult.conversations import Conversations
@@ -48,7 +48,10 @@ class TestKeepingOut:
         with pytest.raises(Conflict) as refused:
             conversations.acquire(KEY)
         said = str(refused.value)
-        assert all(part in said for part in ("'review'", "gpt", "Ann's review", iso(since), iso(since + 60_000)))
+        assert all(
+            part in said
+            for part in ("'review'", "gpt", "Ann's review", moment_text(since), moment_text(since + 60_000))
+        )
 
     def test_a_holder_that_is_not_named_is_the_agent_and_the_process(
         self, open_in: Callable[..., Satchel], project: Path

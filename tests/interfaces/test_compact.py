@@ -30,16 +30,16 @@ FIELDS = (
     rf"(?: (?P<type>{TYPE}))?(?: by (?P<agent>{VALUE}))?(?: run:(?P<run>{VALUE}))?"
     rf"(?: task:(?P<task>{VALUE}))?(?: loop:(?P<loop>{VALUE}))?"
     rf"(?: file:(?P<file>{VALUE})(?P<line>:[0-9]+)?)?(?: superseded-by:e(?P<superseded>[0-9]+))?"
-    r"(?: (?P<day>[0-9]{4}|[0-9]{8}))?"
+    r"(?: (?P<day>(?:[0-9]{4}-)?[0-9]{2}-[0-9]{2}))?"
 )
-ENTRY_LINE = re.compile(rf"e(?P<id>[0-9]+){FIELDS} (?P<time>[0-9]{{6}}\.[0-9]{{3}})")
+ENTRY_LINE = re.compile(rf"e(?P<id>[0-9]+){FIELDS} (?P<time>[0-9]{{2}}:[0-9]{{2}})")
 COMMON_LINE = re.compile(rf"all{FIELDS} unless noted")
 HEAD_LINE = re.compile(
-    rf"(?P<count>[0-9]+) of (?P<total>[0-9]+) entries(?: of run (?P<run>{VALUE}))?"
-    r"(?:, (?P<order>newest first|oldest first|best first|as changed), (?P<year>[0-9]{4}) UTC)?"
-    r"(?:, next offset (?P<next>[0-9]+))?, seq (?P<seq>[0-9]+)"
+    rf"(?P<count>[0-9]+)(?: of (?P<total>[0-9]+))? (?:entry|entries)(?: of run (?P<run>{VALUE}))?"
+    r"(?:, (?P<order>newest first|oldest first|best first|in order of change), (?P<year>[0-9]{4}) UTC)?"
+    r"(?:, from offset (?P<offset>[0-9]+))?(?:, next: offset=(?P<next>[0-9]+))?"
 )
-ORDERS = {"newest first": "newest", "oldest first": "oldest", "best first": "relevance", "as changed": "seq"}
+ORDERS = {"newest first": "newest", "oldest first": "oldest", "best first": "relevance", "in order of change": "seq"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,6 @@ class ReadPage:
     total: int
     order: str | None
     next_offset: int | None
-    cursor: int
     entries: tuple[Read, ...]
 
 
@@ -114,10 +113,9 @@ def read_page(text: str) -> ReadPage:
             blocks.append((entry_line, []))
     return ReadPage(
         run_id=read_value(head["run"]) if head["run"] else None,
-        total=int(head["total"]),
+        total=int(head["total"] or head["count"]),
         order=ORDERS[head["order"]] if head["order"] else None,
         next_offset=int(head["next"]) if head["next"] else None,
-        cursor=int(head["seq"]),
         entries=tuple(read_entry(match, content, usual | common, head["year"]) for match, content in blocks),
     )
 
@@ -128,8 +126,8 @@ def read_entry(match: re.Match[str], content: Sequence[str], common: dict[str, s
     def value(name: str) -> str | None:
         return read_value(fields[name]) if name in fields else None
 
-    day = fields["day"] if len(fields["day"]) == 8 else year + fields["day"]
-    moment = datetime.strptime(day + fields["time"], "%Y%m%d%H%M%S.%f").replace(tzinfo=UTC)
+    day = fields["day"] if len(fields["day"]) == 10 else f"{year}-{fields['day']}"
+    moment = datetime.strptime(f"{day} {fields['time']}", "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
     text = "\n".join(content).replace("\u2028 ", "\u2028").replace("\u2029 ", "\u2029")
     return Read(
         id=int(fields["id"]),
@@ -167,8 +165,8 @@ names = st.sampled_from(
         "src/a.py:12",
         "-:12",
         "unless noted",
-        "1121",
-        "20251231",
+        "11-21",
+        "2025-12-31",
         "a,",
         "日本語",
         "naïve—dash",
@@ -180,14 +178,14 @@ names = st.sampled_from(
 contents = st.lists(
     st.sampled_from(
         [
-            "e5 discovery by planner 1121 000000.000",
-            "e5 000000.000",
+            "e5 discovery by planner 11-21 00:00",
+            "e5 00:00",
             "all decision by planner unless noted",
-            "1 of 1 entries of run r, newest first, 2026 UTC, seq 1",
+            "1 entry of run r, newest first, 2026 UTC",
             "",
             " ",
-            "\u2028e5 000000.000",
-            "\u2029 e5 000000.000",
+            "\u2028e5 00:00",
+            "\u2029 e5 00:00",
             '{"iteration":1}',
         ]
     )
@@ -196,7 +194,9 @@ contents = st.lists(
     max_size=4,
 ).map("\n".join)
 NEW_YEAR = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp()) * 1_000
-moments = st.integers(NEW_YEAR - 2, NEW_YEAR + 2) | st.integers(0, 4_102_444_800_000)
+MINUTE = 60_000
+minutes = st.integers(NEW_YEAR // MINUTE - 2, NEW_YEAR // MINUTE + 2) | st.integers(0, 4_102_444_800_000 // MINUTE)
+moments = minutes.map(lambda minute: minute * MINUTE)
 numbers = st.integers(1, 2**53)
 entries = st.builds(
     Entry,
@@ -260,22 +260,17 @@ def page_of(*some: Entry, **fields: object) -> EntryPage:
 
 @given(pages)
 @example(page_of(entry(1, file="src/a:12"), entry(2, file="src/a", line=12)))
-@example(page_of(entry(1), entry(2, created_at=NEW_YEAR - 1)))
+@example(page_of(entry(1), entry(2, created_at=NEW_YEAR - MINUTE)))
 @example(page_of(entry(1, agent="-"), entry(2, agent=None), entry(3, agent="-")))
 def test_what_was_written_can_be_read_back(page: EntryPage) -> None:
     back = read_page(page_text(page))
     assert back.entries == tuple(map(kept, page.entries))
-    assert (back.run_id, back.total, back.next_offset, back.cursor) == (
-        page.run_id,
-        page.total,
-        page.next_offset,
-        page.cursor,
-    )
+    assert (back.run_id, back.total, back.next_offset) == (page.run_id, page.total, page.next_offset)
     assert back.order == (page.order if page.entries else None)
 
 
 @given(pages)
-@example(page_of(entry(1, "a\u2028e5 000000.000"), entry(2, "a\u2029all by x unless noted")))
+@example(page_of(entry(1, "a\u2028e5 00:00"), entry(2, "a\u2029all by x unless noted")))
 def test_no_content_can_pass_for_a_line_of_ours(page: EntryPage) -> None:
     # splitlines, because a reader may break lines where we do not
     ours = [line for line in page_text(page).splitlines() if not line.startswith(" ")]
@@ -288,16 +283,16 @@ def test_no_content_can_pass_for_a_line_of_ours(page: EntryPage) -> None:
 
 
 def test_what_most_entries_share_is_said_once() -> None:
-    some = [entry(n, agent="planner", loop_id="loop-1", created_at=NEW_YEAR + n) for n in range(1, 4)]
+    some = [entry(n, agent="planner", loop_id="loop-1", created_at=NEW_YEAR + n * MINUTE) for n in range(1, 4)]
     assert page_text(page_of(*some, entry(4, agent="builder", type="error"))).split("\n")[:3] == [
-        "4 of 4 entries of run r, newest first, 2026 UTC, seq 9",
-        "all discovery by planner loop:loop-1 0101 unless noted",
-        "e1 000000.001",
+        "4 entries of run r, newest first, 2026 UTC",
+        "all discovery by planner loop:loop-1 01-01 unless noted",
+        "e1 00:01",
     ]
 
 
 def test_an_entry_of_another_year_says_so() -> None:
-    assert page_text(page_of(entry(1), entry(2, created_at=NEW_YEAR - 1))).split("\n")[4] == "e2 20251231 235959.999"
+    assert page_text(page_of(entry(1), entry(2, created_at=NEW_YEAR - MINUTE))).split("\n")[4] == "e2 2025-12-31 23:59"
 
 
 def test_a_file_that_ends_like_a_line_number_is_quoted() -> None:
@@ -306,11 +301,11 @@ def test_a_file_that_ends_like_a_line_number_is_quoted() -> None:
 
 
 def test_an_empty_page_names_the_run_and_the_total() -> None:
-    assert page_text(page_of(total=7, offset=7)) == "0 of 7 entries of run r, seq 9"
+    assert page_text(page_of(total=7, offset=7)) == "0 of 7 entries of run r, from offset 7"
 
 
 def test_a_page_without_a_run_says_why() -> None:
-    assert page_text(page_of(run_id=None, notes=("nothing yet",))) == "0 of 0 entries, seq 9\nnothing yet"
+    assert page_text(page_of(run_id=None, notes=("nothing yet",))) == "0 entries\nnote: nothing yet"
 
 
 @pytest.mark.parametrize(
@@ -332,7 +327,7 @@ def test_the_answer_to_a_write_says_when_nobody_is_named() -> None:
 
 def test_a_note_about_some_entries_of_a_batch_names_them() -> None:
     some = [entry(1, notes=("redacted", "run r was started")), entry(2, notes=("run r was started",))]
-    assert written_text(some).split("\n")[1:] == ["e1: redacted", "run r was started"]
+    assert written_text(some).split("\n")[1:] == ["note: e1: redacted", "note: run r was started"]
 
 
 def typical_page() -> EntryPage:

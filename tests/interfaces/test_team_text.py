@@ -11,6 +11,7 @@ import pytest
 
 from satchel import LastScratchpad, Team, TeamClaim, TeamSession
 from satchel.base.clock import span_in_words
+from satchel.interfaces.fitting import MAX_CHARS, fitting_text
 from satchel.interfaces.team_text import show_team, team_text
 from satchel.interfaces.to_json import fields_of
 
@@ -71,7 +72,7 @@ def test_all_that_is_known_of_a_session_is_told() -> None:
         'ann client:claude version:"2.1 beta" worktree:/srv/fix branch:fix commit:1a2b3c4d run:night task:T1 '
         'with:scout with:"a tester" after:ben seen 4 min ago',
         ' claims src/ (12 min left) "a b.py" (shared, less than 1 min left) and 3 more',
-        ' e12 5 min ago: not done, next "allow leeway", blocked by "no clock; no docs"',
+        ' last scratchpad e12, 5 min ago: not done, next: "allow leeway", blocked by: "no clock; no docs"',
     ]
 
 
@@ -101,13 +102,16 @@ def test_one_who_came_back_within_an_ended_session_is_not_called_gone() -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"done": True, "next_step": None, "blockers": ()}, " e12 5 min ago: done"),
-        ({"done": None, "next_step": None, "blockers": ()}, " e12 5 min ago"),
-        ({"agent": "scout", "blockers": ()}, ' e12 by scout 5 min ago: not done, next "allow leeway"'),
-        ({"next_step": "x" * 161, "blockers": ()}, f' e12 5 min ago: not done, next "{"x" * 159}…"'),
+        ({"done": True, "next_step": None, "blockers": ()}, " last scratchpad e12, 5 min ago: done"),
+        ({"done": None, "next_step": None, "blockers": ()}, " last scratchpad e12, 5 min ago"),
+        (
+            {"agent": "scout", "blockers": ()},
+            ' last scratchpad e12 by scout, 5 min ago: not done, next: "allow leeway"',
+        ),
+        ({"next_step": "x" * 161, "blockers": ()}, f' last scratchpad e12, 5 min ago: not done, next: "{"x" * 159}…"'),
         (
             {"next_step": None, "blockers": ("y" * 100, "z" * 100)},
-            f' e12 5 min ago: not done, blocked by "{"y" * 100}; {"z" * 57}…"',
+            f' last scratchpad e12, 5 min ago: not done, blocked by: "{"y" * 100}; {"z" * 57}…"',
         ),
     ],
 )
@@ -138,6 +142,12 @@ def test_no_text_of_a_session_can_pass_for_a_line() -> None:
 )
 def test_the_first_line_counts(told: Team, expected: str) -> None:
     assert team_text(told).splitlines()[0] == expected
+
+
+def test_of_very_many_sessions_those_are_shown_that_there_is_room_for() -> None:
+    text = fitting_text(team(*[replace(FULL, branch="b" * 800)] * 50), team_text)
+    assert text.startswith("16 of 50 sessions\n")
+    assert len(text) <= MAX_CHARS
 
 
 def test_notes_come_last() -> None:
@@ -183,7 +193,7 @@ def test_people_get_a_table_with_the_times_of_their_machine(capsys: pytest.Captu
     shown = capsys.readouterr()
     cells = [re.split(" {2,}", row.strip()) for row in shown.out.splitlines()]
     assert cells[0] == ["agents", "client", "branch", "task", "state", "seen", "claims", "left off", "after"]
-    seen, left_off = "2026-11-18 12:02", 'not done, next "allow leeway"'
+    seen, left_off = "2026-11-18 12:02", 'not done, next: "allow leeway"'
     assert cells[2:] == [
         ["ann", "claude 2", "fix 1a2b3c4d", "T1", "active", seen, "src/ until 12:18", left_off, "ben"],
         ["docs/ until 2026-11-19 12:06"],

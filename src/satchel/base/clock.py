@@ -1,10 +1,11 @@
-"""Time: an injected clock in integer milliseconds UTC, shown as ISO 8601 with a Z."""
+"""Time: an injected clock in integer milliseconds UTC; machines read ISO 8601 with a Z, agents minutes."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections.abc import Callable
+from functools import lru_cache
 
 from satchel.base.errors import InvalidInput
 from satchel.base.paging import check_whole
@@ -28,9 +29,24 @@ def iso(milliseconds: int) -> str:
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest:03d}Z"
 
 
-def short_time(milliseconds: int) -> str:
-    """Render a time for agents, as in ``11-22 11:44`` UTC."""
-    return time.strftime("%m-%d %H:%M", time.gmtime(milliseconds // 1_000))
+def moment_text(milliseconds: int, year: str = "") -> str:
+    """Render a time as agents read it, in UTC and to the minute, as in ``11-22 11:44``.
+
+    Args:
+        year: the one that goes without saying; a time of another has its year too, as in ``2025-11-22 11:44``.
+    """
+    return _minute(milliseconds // 60_000).removeprefix(f"{year}-")
+
+
+def year_of(milliseconds: int) -> str:
+    """Return the year of a time, UTC."""
+    return _minute(milliseconds // 60_000)[:4]
+
+
+@lru_cache(maxsize=1_024)
+def _minute(minutes: int) -> str:
+    # items of one page were often written within few minutes, and each is asked for three times
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(minutes * 60))
 
 
 def span_in_words(milliseconds: int) -> str:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from satchel.base.clock import short_time, span_in_words
+from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import SatchelError
 from satchel.base.text import fold
 from satchel.find.kind import Kind
@@ -91,7 +91,7 @@ def _told_once(engine: SqliteEngine, free: Sequence[Refusal], actor: Actor, now:
 def _free_text(refusal: Refusal, actor: Actor, now: int) -> str:
     who = "you were" if fold(refusal.agent) == fold(actor.name or "") else f"{refusal.agent} was"
     ago = span_in_words(now - refusal.refused_at)
-    return f"{refusal.place.path} is free now ({who} refused it at {short_time(refusal.refused_at)} UTC, {ago} ago)"
+    return f"{refusal.place.path} is free now ({who} refused it {ago} ago)"
 
 
 def _waiting(transaction: Transaction, project_id: int, actor: Actor, now: int, shown_by: str) -> list[str]:
@@ -128,7 +128,7 @@ def _claimed(
     claims.sort(key=lambda claim: claim.worktree != worktree)
     parts = [_claim_text(claim, worktree) for claim in claims[:_MAX_CLAIMS]]
     more = len(claims) - _MAX_CLAIMS
-    return [*parts, f"{more} more claims on these files"] if more > 0 else parts
+    return [*parts, f"{more} more claim{'s' * (more != 1)} on these files"] if more > 0 else parts
 
 
 def _claim_text(claim: Claim, worktree: str | None) -> str:
@@ -136,4 +136,5 @@ def _claim_text(claim: Claim, worktree: str | None) -> str:
     where = ""
     if claim.worktree != worktree:
         where = f" in worktree {PurePath(claim.worktree).name}" if claim.worktree else " in the main worktree"
-    return f"{claim.path} is {how} by {claim.agent}{where} until {short_time(claim.expires_at)} UTC"
+    until = moment_text(claim.expires_at, year_of(claim.created_at))
+    return f"{claim.path} is {how} by {claim.agent}{where} until {until} UTC"

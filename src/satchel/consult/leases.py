@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from satchel.base.clock import iso
+from satchel.base.clock import moment_text
 from satchel.base.errors import Conflict
 from satchel.consult.conversation_records import Conversation, ConversationKey, Lease
 from satchel.store.transaction import Transaction
@@ -125,7 +125,7 @@ def refusal(key: ConversationKey, lease: Lease) -> Conflict:
     """Tell a call that is kept out who holds the conversation, since when and until when."""
     return Conflict(
         f"the conversation {key.conversation!r} with {key.assistant} is held by {lease.holder} "
-        f"since {iso(lease.since)}, until {iso(lease.until)} at the latest",
+        f"since {moment_text(lease.since)}, until {moment_text(lease.until)} UTC at the latest",
         "Wait until its call has ended, or use another conversation",
     )
 

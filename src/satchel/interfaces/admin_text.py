@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from satchel.base.clock import iso
+from satchel.base.clock import iso, moment_text
 from satchel.base.config import Config
 from satchel.base.config_keys import Value
 from satchel.base.redaction import redact
-from satchel.interfaces.text_parts import NONE, json_line, value_text
+from satchel.interfaces.text_parts import NONE, counted, json_line, value_text
 from satchel.interfaces.to_json import fields_of
 from satchel.keep.housekeeping import Cleared, Forgotten, LayerSummary, Statistics
 
 
 def summary_text(summary: LayerSummary) -> str:
-    """Render what each layer holds: a head line, then a line for each layer, ``-`` for what has none."""
-    lines = [
-        f"{len(summary.rows)} layers: active decisions, active constraints, "
-        f"file changes since {iso(summary.changes_since)}; seq {summary.seq}"
-    ]
-    lines += [
-        f"{value_text(row.layer)}: {row.active_decisions}, {row.active_constraints}, {row.recent_file_changes}"
-        for row in summary.rows
-    ]
+    """Render what each layer holds: a head line, then a line for each layer, and one for what has none."""
+    since = f"file changes since {moment_text(summary.changes_since)} UTC"
+    lines = [f"{counted(len(summary.rows), 'layer')}: what is active in each, and {since}"]
+    for row in summary.rows:
+        decisions, constraints = (
+            counted(row.active_decisions, "decision"),
+            counted(row.active_constraints, "constraint"),
+        )
+        layer = "no layer" if row.layer is None else value_text(row.layer)
+        lines.append(f"{layer}: {decisions}, {constraints}, {counted(row.recent_file_changes, 'file change')}")
     return "\n".join(lines)
 
 
@@ -36,11 +37,14 @@ def statistics_text(statistics: Statistics) -> str:
 
 def cleared_text(cleared: Cleared) -> str:
     """Say what was removed, or would be and how to have it removed."""
-    counts = (
-        f"{cleared.messages} messages, {cleared.file_changes} file changes, {cleared.conversations} conversations, "
-        f"{cleared.claims} expired claims, "
-        f"{cleared.error_patterns} expired error patterns"
+    removed = (
+        (cleared.messages, "message"),
+        (cleared.file_changes, "file change"),
+        (cleared.conversations, "conversation"),
+        (cleared.claims, "expired claim"),
+        (cleared.error_patterns, "expired error pattern"),
     )
+    counts = ", ".join(counted(number, noun) for number, noun in removed)
     return f"removed {counts}" if cleared.done else f"would remove {counts}; nothing was removed: give confirm=true"
 
 

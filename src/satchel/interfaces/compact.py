@@ -4,7 +4,7 @@ A page is a head line, then for each entry a line that begins with its short id 
 space. So no stored text can pass for a head or an entry. Fields of an entry line, each only where it differs from the
 head: type, ``by`` agent, ``run:`` where the head names none and it is another than ``main``, ``task:``, ``loop:``,
 ``file:`` with ``:line``, ``superseded-by:``, then month and day (where they differ, before them the year where that
-differs) and the time to the millisecond, UTC. A value with a space or a quote, and a file that ends as with a line
+differs) and the time, UTC. A value with a space or a quote, and a file that ends as with a line
 number, is written as a JSON string; ``-`` stands for none.
 """
 
@@ -12,12 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from satchel.base.clock import moment_text, year_of
 from satchel.base.vocabulary import MAIN_RUN
-from satchel.interfaces.text_parts import content_lines, day_of, place_text, shared_value, time_of, value_text, year_of
+from satchel.interfaces.ledger.compact_lines import note_lines
+from satchel.interfaces.text_parts import (
+    content_lines,
+    place_in_list,
+    place_text,
+    shared_value,
+    shown_of,
+    value_text,
+)
 from satchel.keep.entries import Entry, EntryPage
 from satchel.keep.entries.records import entry_ref
 
-_ORDERS = {"newest": "newest first", "oldest": "oldest first", "relevance": "best first", "seq": "as changed"}
+_ORDERS = {"newest": "newest first", "oldest": "oldest first", "relevance": "best first", "seq": "in order of change"}
 
 
 def page_text(page: EntryPage) -> str:
@@ -32,8 +41,7 @@ def page_text(page: EntryPage) -> str:
         if common.line:
             lines.append(common.line)
         lines += [part for entry in page.entries for part in _entry_lines(entry, common)]
-    lines += page.notes
-    return "\n".join(lines)
+    return "\n".join([*lines, *note_lines(page.notes)])
 
 
 def written_text(entries: Sequence[Entry]) -> str:
@@ -46,7 +54,7 @@ def written_text(entries: Sequence[Entry]) -> str:
     about_all = set(first.notes).intersection(*(entry.notes for entry in entries))
     for entry in entries:
         for note in entry.notes:
-            line = note if note in about_all else f"{entry.ref}: {note}"
+            line = f"note: {note}" if note in about_all else f"note: {entry.ref}: {note}"
             if line not in lines:
                 lines.append(line)
     return "\n".join(lines)
@@ -54,7 +62,7 @@ def written_text(entries: Sequence[Entry]) -> str:
 
 def kept_text(entries: Sequence[Entry]) -> str:
     """Say to an agent what was kept."""
-    return "\n".join([written_text(entries), *_notes_on(entries)])
+    return "\n".join([written_text(entries), *note_lines(_notes_on(entries))])
 
 
 def kept_fields(entries: Sequence[Entry]) -> dict[str, object]:
@@ -67,7 +75,7 @@ def kept_fields(entries: Sequence[Entry]) -> dict[str, object]:
 
 def _notes_on(entries: Sequence[Entry]) -> list[str]:
     is_decided = any(entry.type == "decision" for entry in entries)
-    return ["a decision here is a note of this run; set_decision sets what binds the project"] if is_decided else []
+    return ["an entry of type decision is a note; set_decision sets what binds the project"] if is_decided else []
 
 
 class _Common:
@@ -82,7 +90,7 @@ class _Common:
         self.loop = shared_value([entry.loop_id for entry in entries])
         self.file = shared_value([entry.file for entry in entries])
         self.year = year_of(entries[0].created_at)
-        self.day = shared_value([day_of(entry.created_at, self.year) for entry in entries]) or ""
+        self.day = shared_value([moment_text(entry.created_at, self.year).split()[0] for entry in entries]) or ""
         parts = [self.type] if self.type else []
         parts += [f"by {value_text(self.agent)}"] if self.agent else []
         parts += [f"run:{value_text(self.run)}"] if self.run not in {run_id, MAIN_RUN} else []
@@ -93,22 +101,20 @@ class _Common:
         self.line = f"all {' '.join(parts)} unless noted" if parts else ""
 
 
-def entry_lines(entry: Entry) -> list[str]:
+def entry_lines(entry: Entry, year: str) -> list[str]:
     """Return an entry that stands by itself: all that it has, with its run but for ``main``."""
     alone = _Common([entry])
-    alone.year = ""
+    alone.year = year
     return _entry_lines(entry, alone)
 
 
 def _head(page: EntryPage) -> str:
-    head = f"{len(page.entries)} of {page.total} entries"
+    head = [shown_of(len(page.entries), page.total, "entry")]
     if page.run_id is not None:
-        head += f" of run {value_text(page.run_id)}"
+        head[0] += f" of run {value_text(page.run_id)}"
     if page.entries:
-        head += f", {_ORDERS[page.order]}, {year_of(page.entries[0].created_at)} UTC"
-    if page.next_offset is not None:
-        head += f", next offset {page.next_offset}"
-    return f"{head}, seq {page.cursor}"
+        head += [_ORDERS[page.order], f"{year_of(page.entries[0].created_at)} UTC"]
+    return ", ".join([*head, *place_in_list(page)])
 
 
 def _entry_lines(entry: Entry, common: _Common) -> list[str]:
@@ -127,8 +133,6 @@ def _entry_lines(entry: Entry, common: _Common) -> list[str]:
         fields.append(place_text(entry.file, entry.line))
     if entry.superseded_by is not None:
         fields.append(f"superseded-by:{entry_ref(entry.superseded_by)}")
-    day = day_of(entry.created_at, common.year)
-    if day != common.day:
-        fields.append(day)
-    fields.append(time_of(entry.created_at))
+    day, time = moment_text(entry.created_at, common.year).split()
+    fields += [time] if day == common.day else [day, time]
     return [" ".join(fields), *content_lines(entry.content)]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import time
+from dataclasses import replace
 
+from satchel.base.clock import moment_text, year_of
 from satchel.base.vocabulary import MAIN_RUN
-from satchel.interfaces.text_parts import content_lines, place_text, value_text
+from satchel.find.snippets import Snippet
+from satchel.interfaces.ledger.compact_lines import note_lines
+from satchel.interfaces.text_parts import content_lines, place_in_list, place_text, shown_of, value_text
 from satchel.keep.finding import Explanation, Found, FoundPage
 from satchel.keep.kinds import KINDS
 
@@ -16,21 +19,19 @@ _KIND_NAMES = frozenset(thing.name for thing in KINDS.values())
 
 def found_text(page: FoundPage) -> str:
     """Render results for an agent: a head line, then for each result a line with its id and its snippet below."""
-    head = f"{len(page.results)} of {page.total} results"
-    if page.results:
-        head += ", best first, times UTC"
-    if page.next_offset is not None:
-        head += f", next offset {page.next_offset}"
-    lines = [head]
+    year = year_of(page.results[0].created_at) if page.results else ""
+    head = [shown_of(len(page.results), page.total, "result")]
+    head += ["best first", f"{year} UTC"] if page.results else []
+    lines = [", ".join([*head, *place_in_list(page)])]
     for result in page.results:
-        lines += [result_line(result), *content_lines(result.snippet.text)]
+        lines += [result_line(result, year), *content_lines(result.snippet.text)]
         if result.explanation is not None:
             lines += content_lines(explanation_text(result.explanation))
-    return "\n".join([*lines, *page.notes])
+    return "\n".join([*lines, *note_lines(page.notes)])
 
 
-def result_line(result: Found) -> str:
-    """Return the line that names a result: id, kind and type, author, place, time, and score."""
+def result_line(result: Found, year: str) -> str:
+    """Return the line that names a result: id, kind and type, author, place and time; with an explanation its score."""
     parts = [result.ref, *kind_and_type(result)]
     if result.agent is not None:
         parts.append(f"by {value_text(result.agent)}")
@@ -43,8 +44,9 @@ def result_line(result: Found) -> str:
     if result.status not in USUAL_STATES:
         parts.append(result.status)
     if result.by_surroundings:
-        parts.append("beside-a-match")
-    parts += [time.strftime("%Y%m%d %H%M", time.gmtime(result.created_at // 1_000)), f"score:{result.score:g}"]
+        parts.append("(next to a match)")
+    parts.append(moment_text(result.created_at, year))
+    parts += [f"score:{result.score:g}"] if result.explanation is not None else []
     return " ".join(parts)
 
 
@@ -52,9 +54,19 @@ def kind_and_type(result: Found) -> tuple[str, ...]:
     """Say what a result is: the type alone of an entry, unless a kind is called so too, as a decision is."""
     if result.type is None:
         return (result.kind,)
-    if result.kind == _USUAL_KIND and result.type not in _KIND_NAMES:
-        return (result.type,)
+    if result.kind == _USUAL_KIND:
+        return (entry_kind(result.type),)
     return result.kind, result.type
+
+
+def entry_kind(entry_type: str) -> str:
+    """Say what an entry is: its type alone, unless a kind is called so too."""
+    return f"{_USUAL_KIND} {entry_type}" if entry_type in _KIND_NAMES else entry_type
+
+
+def with_whole_texts(page: FoundPage) -> FoundPage:
+    """Return results with the whole text of each in place of its snippet."""
+    return replace(page, results=tuple(replace(one, snippet=Snippet(one.text, ())) for one in page.results))
 
 
 def explanation_text(explanation: Explanation) -> str:

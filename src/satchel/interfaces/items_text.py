@@ -2,53 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from satchel.base.clock import year_of
 from satchel.interfaces.briefing.errors_text import pattern_lines, solution_line
 from satchel.interfaces.briefing.packages_text import content_fields, content_line, content_notes
 from satchel.interfaces.briefing.strategies_text import strategy_line
 from satchel.interfaces.compact import entry_lines
+from satchel.interfaces.fitting import MAX_CHARS
 from satchel.interfaces.ledger.compact_lines import note_lines, single_lines
 from satchel.interfaces.ledger.constraints_text import constraint_line
 from satchel.interfaces.ledger.decisions_text import decision_line
 from satchel.interfaces.ledger.files_text import change_line
 from satchel.interfaces.ledger.messages_text import message_line
-from satchel.interfaces.text_parts import json_line
+from satchel.interfaces.text_parts import counted, json_line
 from satchel.interfaces.to_json import fields_of
 from satchel.keep.items import Item, OpenedItems
 from satchel.keep.patterns.records import Solution
 
-MAX_CHARS = 19_000
-"""How much of their text one answer shows: with its first line, notes and a notice it stays under 20,000."""
-
 _LOOK_BACK = 200
 """A cut is made at the end of a line or word where there is one so near."""
 
-_LINES: Mapping[str, Callable[[Any, str | None], list[str]]] = {
-    "entry": lambda entry, _: entry_lines(entry),
-    "decision": lambda decision, _: single_lines(decision_line(decision, "")),
-    "constraint": lambda constraint, _: single_lines(constraint_line(constraint, "")),
-    "message": lambda message, reader: single_lines(message_line(message, reader, "")),
-    "file_change": lambda change, _: single_lines(change_line(change)),
-    "package": lambda content, _: [
-        *single_lines(content_line(content.package, content.text, "")),
+_LINES: Mapping[str, Callable[[Any, str | None, str], list[str]]] = {
+    "entry": lambda entry, _, year: entry_lines(entry, year),
+    "decision": lambda decision, _, year: single_lines(decision_line(decision, year), year),
+    "constraint": lambda constraint, _, year: single_lines(constraint_line(constraint, year), year),
+    "message": lambda message, reader, year: single_lines(message_line(message, reader, year), year),
+    "file_change": lambda change, _, year: single_lines(change_line(change), year),
+    "package": lambda content, _, year: [
+        *single_lines(content_line(content.package, content.text, year), year),
         *note_lines(content_notes([content])),
     ],
-    "error_pattern": lambda pattern, _: pattern_lines(pattern),
-    "strategy": lambda strategy, _: single_lines(strategy_line(strategy)),
-    "solution": lambda solution, _: _solution_lines(solution),
+    "error_pattern": lambda pattern, _, year: pattern_lines(pattern, year),
+    "strategy": lambda strategy, _, year: single_lines(strategy_line(strategy), year),
+    "solution": lambda solution, _, year: _solution_lines(solution, year),
 }
-"""By the name of its kind, what writes an item for a reader."""
+"""By the name of its kind, what writes an item for a reader, given the year that goes without saying."""
 
 
 def items_text(opened: OpenedItems) -> str:
     """Render items for an agent, from its offset on; what is cut off is named in the first line with its call."""
-    blocks = _blocks(opened)
+    shown = _shown(opened)
+    blocks = _blocks(opened, shown)
     body = "\n".join(blocks)
     begin = min(opened.offset, len(body))
     end = _end(body, begin)
-    head = f"{_count(opened)}, times UTC"
+    head = _head(shown)
     if begin or end < len(body):
         head += f", characters {begin:,} to {end:,} of {len(body):,}"
     if end < len(body):
@@ -56,16 +56,18 @@ def items_text(opened: OpenedItems) -> str:
         while start + len(blocks[place]) < end:
             start += len(blocks[place]) + 1
             place += 1
-        left = json_line([item.ref for item in opened.items[place:]])
+        left = json_line([item.ref for item in shown[place:]])
         head += f"; get_items({left}, offset={end - start}) continues"
     # what begins inside a line stands behind a space as the line does, so that it cannot pass for an item
     inside = " " if begin and body[begin - 1] != "\n" else ""
-    return "\n".join([head, f"{inside}{body[begin:end]}", *note_lines(opened.notes)])
+    shown_text = [f"{inside}{body[begin:end]}"] if blocks else []
+    return "\n".join([head, *shown_text, *note_lines(opened.notes)])
 
 
 def whole_text(opened: OpenedItems) -> str:
     """Render items for people, who see all of them."""
-    return "\n".join([f"{_count(opened)}, times UTC", *_blocks(opened)])
+    shown = _shown(opened)
+    return "\n".join([_head(shown), *_blocks(opened, shown)])
 
 
 def items_fields(opened: OpenedItems) -> dict[str, object]:
@@ -74,12 +76,26 @@ def items_fields(opened: OpenedItems) -> dict[str, object]:
     return {"items": items} | ({"notes": list(opened.notes)} if opened.notes else {})
 
 
-def _blocks(opened: OpenedItems) -> list[str]:
-    return ["\n".join(_LINES[item.kind](item.record, opened.reader)) for item in opened.items]
+def _shown(opened: OpenedItems) -> list[Item]:
+    """Return the items that are shown by themselves: a solution stands with its error where that is shown too."""
+    refs = {item.ref for item in opened.items}
+    return [one for one in opened.items if not (isinstance(one.record, Solution) and one.record.pattern in refs)]
 
 
-def _count(opened: OpenedItems) -> str:
-    return f"{len(opened.items)} item{'s' * (len(opened.items) != 1)}"
+def _blocks(opened: OpenedItems, shown: Sequence[Item]) -> list[str]:
+    year = _year(shown)
+    return ["\n".join(_LINES[item.kind](item.record, opened.reader, year)) for item in shown]
+
+
+def _head(shown: Sequence[Item]) -> str:
+    return f"{counted(len(shown), 'item')}, {_year(shown)} UTC" if shown else counted(0, "item")
+
+
+def _year(shown: Sequence[Item]) -> str:
+    if not shown:
+        return ""
+    first: Any = shown[0].record
+    return year_of(getattr(first, "package", first).created_at)
 
 
 def _end(body: str, begin: int) -> int:
@@ -91,8 +107,8 @@ def _end(body: str, begin: int) -> int:
     return body.rfind("\n", near, end) + 1 or body.rfind(" ", near, end) + 1 or end
 
 
-def _solution_lines(solution: Solution) -> list[str]:
-    first, *text = single_lines(solution_line(solution, ""))
+def _solution_lines(solution: Solution, year: str) -> list[str]:
+    first, *text = single_lines(solution_line(solution, year), year)
     return [f"{first} for {solution.pattern}", *text]
 
 

@@ -1,16 +1,17 @@
 """Runs as compact text.
 
 A run's line is its name, ``active``, ``completed`` or ``failed``, its ``effort:``, when it was started, and when it
-``ended``, with year, month and day, and the time to the millisecond, UTC; its title stands below.
+``ended``; its title stands below.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from satchel.base.clock import moment_text, year_of
 from satchel.base.paging import Page
-from satchel.interfaces.ledger.compact_lines import moment_text, note_lines
-from satchel.interfaces.text_parts import content_lines, value_text
+from satchel.interfaces.ledger.compact_lines import note_lines
+from satchel.interfaces.text_parts import content_lines, place_in_list, shown_of, value_text
 
 if TYPE_CHECKING:
     from satchel.interfaces.operations.runs import EndedRun
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 def runs_text(page: Page[Run]) -> str:
     """Render a page of runs for an agent."""
-    head = f"{len(page)} of {page.total} runs" + (", newest first, times UTC" if len(page) else "")
-    if page.next_offset is not None:
-        head += f", next offset {page.next_offset}"
-    return "\n".join([head, *(line for run in page for line in _lines(run))])
+    year = year_of(page.items[0].created_at) if len(page) else ""
+    head = [shown_of(len(page), page.total, "run"), *(["newest first", f"{year} UTC"] if len(page) else [])]
+    head += place_in_list(page)
+    return "\n".join([", ".join(head), *(line for run in page for line in _lines(run, year))])
 
 
 def started_text(run: Run) -> str:
@@ -41,9 +42,9 @@ def ended_text(done: EndedRun) -> str:
     return "\n".join([*lines, *note_lines(done.notes)])
 
 
-def _lines(run: Run) -> list[str]:
+def _lines(run: Run, year: str) -> list[str]:
     parts = [value_text(run.run_id), run.status]
     parts += [f"effort:{value_text(run.effort)}"] if run.effort is not None else []
-    parts += [moment_text(run.created_at)]
-    parts += [f"ended {moment_text(run.ended_at)}"] if run.ended_at is not None else []
+    parts += [f"started {moment_text(run.created_at, year)}"]
+    parts += [f"ended {moment_text(run.ended_at, year)}"] if run.ended_at is not None else []
     return [" ".join(parts), *(content_lines(run.title) if run.title is not None else [])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from satchel.base.vocabulary import MAIN_RUN
-from satchel.interfaces.text_parts import content_lines, place_text, value_text
+from satchel.interfaces.text_parts import content_lines, counted, place_text, value_text
 from satchel.keep.entries.state import RunState, StateIssue, StateNote, StateVerdict
 from satchel.keep.entries.structured import CodebaseAnalysis
 
@@ -14,26 +14,26 @@ def state_text(state: RunState) -> str:
     """Render what is known in a run or in all, the latest of each list last; empty parts are left out."""
     lines = [_head(state)]
     if state.codebase_analysis is not None:
-        lines += ["# codebase", *_analysis(state.codebase_analysis)]
+        lines += ["codebase:", *_analysis(state.codebase_analysis)]
     for title, notes in (
-        ("discoveries", state.discoveries),
-        ("decisions", state.decisions),
-        ("errors", state.errors),
+        ("discovery", state.discoveries),
+        ("decision", state.decisions),
+        ("error", state.errors),
     ):
         lines += _section(title, [line for note in notes for line in _note(note, state.run_id)], len(notes))
     lines += _section(
-        "verdicts",
+        "verdict",
         [line for verdict in state.verdicts for line in _verdict(verdict, state.run_id)],
         len(state.verdicts),
     )
     lines += _section(
-        "review issues",
+        "review issue",
         [line for issue in state.review_issues for line in _issue(issue, state.run_id)],
         len(state.review_issues),
     )
     if not state.verdicts:
         lines.append("nothing was reviewed yet")
-    lines += [f"{count} older {name} entries are not shown" for name, count in state.left_out]
+    lines += [f"{counted(count, f'older {name} entry')} not shown" for name, count in state.left_out]
     lines += [f"{row.ref} {row.type} cannot be read: {row.reason}" for row in state.unreadable]
     return "\n".join(lines)
 
@@ -47,7 +47,7 @@ def _head(state: RunState) -> str:
 
 
 def _section(title: str, lines: Sequence[str], count: int) -> list[str]:
-    return [f"# {count} {title}", *lines] if count else []
+    return [f"{counted(count, title)}:", *lines] if count else []
 
 
 def _analysis(analysis: CodebaseAnalysis) -> list[str]:

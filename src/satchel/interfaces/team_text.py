@@ -123,14 +123,14 @@ def _claims(one: TeamSession, now: int) -> str:
 def _scratchpad(pad: LastScratchpad, owner: tuple[str, ...], now: int) -> str:
     by = "" if pad.agent is None or pad.agent in owner else f" by {value_text(pad.agent)}"
     said = _left_off(pad)
-    return f"{pad.ref}{by} {_ago(pad.created_at, now)}{f': {said}' if said else ''}"
+    return f"last scratchpad {pad.ref}{by}, {_ago(pad.created_at, now)}{f': {said}' if said else ''}"
 
 
 def _left_off(pad: LastScratchpad) -> str:
     """Say what a scratchpad says of where its writer is, on one line."""
     parts = [] if pad.done is None else ["done" if pad.done else "not done"]
-    parts += [] if not pad.next_step else [f"next {quoted(shortened(pad.next_step, _MAX_CHARS))}"]
-    parts += [f"blocked by {quoted(shortened('; '.join(pad.blockers), _MAX_CHARS))}"] if pad.blockers else []
+    parts += [] if not pad.next_step else [f"next: {quoted(shortened(pad.next_step, _MAX_CHARS))}"]
+    parts += [f"blocked by: {quoted(shortened('; '.join(pad.blockers), _MAX_CHARS))}"] if pad.blockers else []
     return ", ".join(parts)
 
 

@@ -1,12 +1,11 @@
-"""The small parts that compact texts are put together from: values, quoted where they must be, and times."""
+"""The small parts that compact texts are put together from: values, quoted where they must be, and counts."""
 
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
+from typing import Any
 
 NONE = "-"
 """What stands for no value; a value that is a dash itself is quoted."""
@@ -61,22 +60,29 @@ def shared_value(values: Sequence[str | None]) -> str | None:
     return value if count >= 2 and count * 2 > len(values) else None
 
 
-def year_of(moment: int) -> str:
-    """Return the year of a time in milliseconds UTC."""
-    return _second(moment // 1_000)[:4]
+def counted(number: int, noun: str) -> str:
+    """Write a number of things, as in ``1 message``, ``2,000 messages`` and ``3 strategies``."""
+    return f"{number:,} {plural(noun, number)}"
 
 
-def day_of(moment: int, year: str = "") -> str:
-    """Return month and day, with the year before them where it is not the one that was named already."""
-    return _second(moment // 1_000)[:8].removeprefix(year)
+def shown_of(shown: int, total: int, noun: str) -> str:
+    """Say how many of a list are shown, as in ``1 entry`` and ``20 of 27 entries``."""
+    return counted(total, noun) if shown == total else f"{shown:,} of {counted(total, noun)}"
 
 
-def time_of(moment: int) -> str:
-    """Return the time of day to the millisecond, as in ``033200.851``."""
-    return f"{_second(moment // 1_000)[8:]}.{moment % 1_000:03d}"
+def plural(noun: str, number: int) -> str:
+    """Return a noun as it stands behind a number."""
+    if number == 1:
+        return noun
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
 
 
-@lru_cache(maxsize=1_024)
-def _second(seconds: int) -> str:
-    # items of one page were often written within few seconds, and each is asked for three times
-    return time.strftime("%Y%m%d%H%M%S", time.gmtime(seconds))
+def place_in_list(page: Any) -> list[str]:
+    """Say what a page leaves out: what was skipped before it, and the argument that brings what follows.
+
+    A page of what changed after a number says with which number to go on, whether now or later.
+    """
+    parts = [f"from offset {page.offset}"] if page.offset else []
+    if getattr(page, "after_seq", None) is not None:
+        return [*parts, f"{'later changes' if page.next_offset is None else 'next'}: after_seq={page.cursor}"]
+    return parts if page.next_offset is None else [*parts, f"next: offset={page.next_offset}"]

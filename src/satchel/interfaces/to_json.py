@@ -25,6 +25,7 @@ _KNOWN_BY_REF = frozenset({"Similar", "Found", "Briefed", "PackageContent", "Las
 
 _HIDDEN = {
     "Claim": {"id"},
+    "Found": {"text"},
     "Solution": {"pattern_id"},
     "Consultation": {"kept"},
     "ListedConversation": {"id", "key", "resent_tokens"},

@@ -24,6 +24,12 @@ from satchel.keep.paths import check_place, inside, is_folder
 from satchel.keep.projects import Service
 from satchel.store.transaction import Row, Transaction
 
+JOINT = " | "
+"""What stands between the parts of an item in its snippet."""
+
+_ONE_TEXT = frozenset({Kind.ENTRY, Kind.MESSAGE})
+"""Kinds whose lines are those of one text, not parts."""
+
 
 @dataclass(frozen=True, slots=True)
 class TermShare:
@@ -59,6 +65,7 @@ class Found:
         by_surroundings: it holds no word of the query itself; what stands around it does.
         status: of its kind, as live or superseded for an entry.
         created_at: milliseconds UTC.
+        text: all of what the snippet is a part of.
     """
 
     kind: str
@@ -75,6 +82,7 @@ class Found:
     status: str
     created_at: int
     explanation: Explanation | None = None
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +312,7 @@ def _page(
     texts = _texts(transaction, rows)
     snipper = Snipper(transaction, ranking.terms, ranking.idf)
     results = tuple(
-        _found(by_document[hit.document], hit, snipper.cut(texts[hit.document]), ranking, explain=explain)
+        _found(by_document[hit.document], hit, texts[hit.document], snipper, ranking, explain=explain)
         for hit in page
         if hit.document in texts
     )
@@ -315,12 +323,12 @@ def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
     texts: dict[int, str] = {}
     for kind, thing in KINDS.items():
         items = {row[2]: row[0] for row in rows if row[1] == kind.number}
-        loaded = thing.texts(transaction, list(items))
+        loaded = (thing.shown or thing.texts)(transaction, list(items))
         texts |= {document: loaded[item] for item, document in items.items() if item in loaded}
     return texts
 
 
-def _found(row: Row, hit: search.Hit, snippet: Snippet, ranking: Ranking, *, explain: bool) -> Found:
+def _found(row: Row, hit: search.Hit, text: str, snipper: Snipper, ranking: Ranking, *, explain: bool) -> Found:
     _, number, item, kind_type, agent, run, task, loop, file, status, created = row
     kind = KIND_OF[number]
     thing = KINDS[kind]
@@ -328,7 +336,8 @@ def _found(row: Row, hit: search.Hit, snippet: Snippet, ranking: Ranking, *, exp
         kind=thing.name,
         ref=f"{kind.letter}{item}",
         type=None if kind_type is None else thing.types[kind_type - 1],
-        snippet=snippet,
+        # what is not one text has its parts on lines of their own
+        snippet=snipper.cut(text if kind in _ONE_TEXT else text.replace("\n", JOINT)),
         score=round(hit.score, 4),
         by_surroundings=hit.by_surroundings,
         agent=agent,
@@ -339,6 +348,7 @@ def _found(row: Row, hit: search.Hit, snippet: Snippet, ranking: Ranking, *, exp
         status=thing.statuses[status - 1],
         created_at=created,
         explanation=_explained(hit.document, ranking) if explain else None,
+        text=text,
     )
 
 

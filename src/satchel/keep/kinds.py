@@ -36,6 +36,7 @@ class KindSpec:
         texts: what can be searched of items, by their numbers.
         load: the items after a number, for the index.
         delete: removes items of a project by their numbers, with all that hangs on them, documents included.
+        shown: what a search shows of items, where that is not what can be searched.
     """
 
     name: str
@@ -44,6 +45,7 @@ class KindSpec:
     texts: Callable[[Transaction, Sequence[int]], dict[int, str]]
     load: rebuilding.Load
     delete: Callable[[Transaction, int, Sequence[int]], None]
+    shown: Callable[[Transaction, Sequence[int]], dict[int, str]] | None = None
 
 
 KINDS: dict[Kind, KindSpec] = {
@@ -54,6 +56,7 @@ KINDS: dict[Kind, KindSpec] = {
         entry_writing.DOCUMENTS.texts,
         entry_writing.DOCUMENTS.load,
         entry_writing.delete,
+        entry_writing.SHOWN.texts,
     ),
     Kind.DECISION: KindSpec(
         "decision",
@@ -94,6 +97,7 @@ KINDS: dict[Kind, KindSpec] = {
         pattern_writing.searchable_texts,
         pattern_writing.load_documents,
         pattern_writing.delete,
+        pattern_writing.shown_texts,
     ),
     Kind.PACKAGE: KindSpec(
         "package",

@@ -107,7 +107,7 @@ class TestWhatIsLeftOut:
                 "left out: 3 messages items, 1 critical (search), 2 packages items (search), 2 rules items (search), "
                 "2 errors items (search), 2 entries (search)"
             ],
-            12: ["left out: 1 critical messages items (search), 10 more (search)"],
+            12: ["left out: 1 critical messages item (search), 10 more (search)"],
             9: ["left out: 1 critical, 10 more (search)"],
             6: [],
             3: [],

@@ -124,8 +124,8 @@ class TestPackages:
         (Path(store.workplace.files_root or "") / "docs").mkdir()
         (Path(store.workplace.files_root or "") / "docs" / "spike.md").write_text("all of it")
         package(store, path="docs/spike.md", type="handoff", agent="ann", task_id="T1", priority="high")
-        assert line(store, "p1") == "p1 high handoff @ann task T1 docs/spike.md: what the spike found"
-        assert line(store, "p1", task_id="T1") == "p1 high handoff @ann docs/spike.md: what the spike found"
+        assert line(store, "p1") == "p1 high handoff by ann task T1 docs/spike.md: what the spike found"
+        assert line(store, "p1", task_id="T1") == "p1 high handoff by ann docs/spike.md: what the spike found"
 
     @pytest.mark.parametrize(
         ("change", "said"),
@@ -152,10 +152,10 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("outcomes", "said"),
         [
-            ([], "y1 tentative (5 of 10)"),
-            ([True], "y1 tentative (6 of 10)"),
-            ([True, True], "y1 known (7 of 10)"),
-            ([True, True, False], "y1 tentative (5 of 10)"),
+            ([], "y1 tentative, confidence 5 of 10"),
+            ([True], "y1 tentative, confidence 6 of 10"),
+            ([True, True], "y1 known, confidence 7 of 10"),
+            ([True, True, False], "y1 tentative, confidence 5 of 10"),
         ],
     )
     def test_a_solution_is_briefed_as_known_or_as_tentative(
@@ -181,7 +181,7 @@ class TestErrors:
         self.report(store)
         store.patterns.solve("x1", "import it late")
         store.patterns.outcome("y2", helped=True)
-        assert line(store, "x1").endswith("-> y2 tentative (6 of 10): import it late")
+        assert line(store, "x1").endswith("-> y2 tentative, confidence 6 of 10: import it late")
 
     def test_an_expired_error_is_not(self, store: Satchel, refs: Refs, clock: ManualClock) -> None:
         self.report(store, ttl_days=1)
@@ -226,9 +226,9 @@ class TestStrategies:
     def test_its_line_says_for_what_it_is_and_how_often_it_helped(self, store: Satchel, refs: Refs) -> None:
         store.strategies.save("token-refresh", "refresh early", lang="python", framework="django", agent="ann")
         (ref,) = refs()
-        assert line(store, ref) == f"{ref} token-refresh python django @ann: refresh early"
+        assert line(store, ref) == f"{ref} token-refresh python django by ann: refresh early"
         store.strategies.outcome(ref, helped=True)
-        assert line(store, ref) == f"{ref} token-refresh python django @ann helped 1 of 1: refresh early"
+        assert line(store, ref) == f"{ref} token-refresh python django by ann helped 1 of 1: refresh early"
 
 
 class TestRules:
@@ -245,7 +245,7 @@ class TestRules:
         store.decisions.set("cache", "redis")
         store.decisions.set("cache", status="deprecated")
         assert (refs(), refs(query="kafka redis session")) == (["d1"], ["d1"])
-        assert line(store, "d1") == "d1 @ann session_ttl: 300 (since matches the gateway)"
+        assert line(store, "d1") == "d1 session_ttl by ann: 300; reason: matches the gateway"
 
 
 class TestMessages:
@@ -275,9 +275,9 @@ class TestMessages:
 
     def test_its_line_says_from_whom_it_is_and_of_what_kind(self, store: Satchel) -> None:
         store.messages.send("stop", agent="ann", type="warning", priority="high", payload={"a": 1})
-        assert line(store, "m1", agent="ben") == "m1 high warning @ann to all with payload: stop"
+        assert line(store, "m1", agent="ben") == "m1 high warning by ann to all with payload: stop"
         store.messages.send("rebase", agent="ann", type="request", to="ben")
-        assert line(store, "m2", agent="ben") == "m2 request @ann: rebase"
+        assert line(store, "m2", agent="ben") == "m2 request by ann: rebase"
 
 
 class TestTheRun:
@@ -307,7 +307,7 @@ class TestTheRun:
         store.runs.start("day")
         store.entries.write("discovery", "the kafka topic is called orders", run_id="day", agent="ann")
         assert refs(run_id="night") == refs(run_id="night", query="kafka topic") == ["e1"]
-        for query, heading in ((None, "discovery @ann of run day"), ("kafka topic", "discovery")):
+        for query, heading in ((None, "discovery by ann of run day"), ("kafka topic", "discovery")):
             text = store.brief("developer", run_id="night", query=query, dry_run=True).text
             assert f"\n{heading}\n" in text
 
@@ -364,8 +364,8 @@ class TestTheRun:
             store.entries.write("scratchpad", content, loop_id="L", task_id="T1", agent=agent)
         text = store.brief("developer", loop_id="L", task_id="T1", dry_run=True).text
         assert [part for part in text.splitlines() if part[0] == "e"] == [
-            "e3 iteration 1 @ben: tried: c",
-            "e4 iteration 3 @ann: tried: Alpha; tried before: bravo",
+            "e3 iteration 1 by ben: tried: c",
+            "e4 iteration 3 by ann: tried: Alpha; tried before: bravo",
         ]
         assert sorted(refs(query="alpha bravo")) == ["e4"]
         assert "tried before: bravo" in line(store, "e4", query="alpha bravo")
@@ -389,8 +389,8 @@ class TestTheRun:
         store.entries.write("review_verdict", {"passed": False, "intent_satisfied": False}, task_id="T1", agent="lea")
         store.entries.write("review_issue", {"description": "another"}, task_id="T2")
         assert sorted(refs(task_id="T1")) == ["e1", "e2"]
-        assert line(store, "e1", task_id="T1") == "e1 dead-code @lea src/a.py:2: no tests; suggested: write some"
-        assert line(store, "e2", task_id="T1") == "e2 review FAILED, intent not satisfied @lea: no summary"
+        assert line(store, "e1", task_id="T1") == "e1 dead-code by lea src/a.py:2: no tests; suggested: write some"
+        assert line(store, "e2", task_id="T1") == "e2 review FAILED, intent not satisfied by lea: no summary"
 
     def test_a_later_verdict_takes_the_place_of_the_earlier_review(self, store: Satchel, refs: Refs) -> None:
         store.entries.write("review_issue", {"description": "no tests"}, task_id="T1")

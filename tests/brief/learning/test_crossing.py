@@ -115,5 +115,5 @@ def test_nothing_crosses_agents_but_in_a_shared_loop_and_task(history: list[Step
         assert briefing.is_stuck == is_stuck or len(set(approaches)) < len(approaches)
         for agent, ref in newest.items():
             (line,) = [line for line in briefing.text.splitlines() if line.startswith(f"{ref} ")]
-            named = "" if agent == asking.agent else f"@{agent or 'an unnamed agent'}"
-            assert ("@" in line, named in line) == (bool(named), True)
+            named = "" if agent == asking.agent else f" by {agent or 'an unnamed agent'}"
+            assert (" by " in line, named in line) == (bool(named), True)

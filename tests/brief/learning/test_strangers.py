@@ -43,7 +43,7 @@ def test_in_a_shared_loop_and_task_both_are_stuck_and_the_other_is_named(satchel
     briefing = satchel.brief(task_id="T", loop_id="L", agent="ben", dry_run=True)
     assert briefing.is_stuck
     assert "STUCK: 3 iterations (with ann) without progress" in briefing.text
-    assert "e3 iteration 3, tests failing @ann: tried: retry with backoff; tried before: " in briefing.text
+    assert "e3 iteration 3, tests failing by ann: tried: retry with backoff; tried before: " in briefing.text
 
 
 def test_another_agents_success_is_no_fix_of_a_strangers_error(satchel: Satchel) -> None:

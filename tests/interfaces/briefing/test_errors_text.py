@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from interfaces.ledger import hostile
-from interfaces.ledger.hostile import DAY, NEW_YEAR
+from interfaces.ledger.hostile import DAY, MINUTE, NEW_YEAR
 from interfaces.ledger.reading import (
     AGENT,
     SPAN,
@@ -27,20 +27,22 @@ from satchel.interfaces.briefing.errors_text import reported_text, solution_text
 from satchel.keep.patterns.records import STANDINGS, STATES, ErrorPattern, Reported, Solution
 
 STANDING = (
-    rf"y(?P<id>[0-9]+) (?P<standing>{'|'.join(STANDINGS)}) "
-    rf"\((?P<confidence>[0-9]+) of 10\) (?P<state>{'|'.join(STATES)})"
+    rf"y(?P<id>[0-9]+) (?P<standing>{'|'.join(STANDINGS)}), "
+    rf"confidence (?P<confidence>[0-9]+) of 10(?:, (?P<state>{'|'.join(STATES[1:])}))?"
 )
-COUNTS = r"(?: helped:(?P<helped>[0-9]+))?(?: failed:(?P<failed>[0-9]+))?"
+COUNTS = r"(?:,? helped (?P<helped>[0-9]+) times?)?(?:,? failed (?P<failed>[0-9]+) times?)?"
 FORMAT = Format(
-    title="solutions?, best first, known from 7 on",
+    noun="solution",
+    more=r", best first \(treated as known from 7\)",
     start=STANDING,
     cells={"agent": AGENT},
     own=COUNTS,
     after=rf"(?: changed (?P<changed>{WHEN}))?",
 )
 HEAD = re.compile(
-    rf"x(?P<id>[0-9]+) (?P<type>{VALUE}), (?:new|met (?P<met>once|[0-9]+ times) since (?P<since>{WHEN}))"
-    rf"(?:, lang:(?P<lang>{VALUE}))?, kept (?P<kept>{SPAN}) after (?P<last>{WHEN}) UTC"
+    rf"x(?P<id>[0-9]+) (?P<type>{VALUE})(?: lang:(?P<lang>{VALUE}))?, "
+    rf"(?:new|met (?P<met>[0-9]+) times? since (?P<since>{WHEN})), "
+    rf"kept (?P<kept>{SPAN}) after its last report \((?P<last>{WHEN}) UTC\)"
 )
 RECORDED = re.compile(rf"recorded {STANDING}{COUNTS}")
 
@@ -73,7 +75,7 @@ def read_solution(item: Item, pattern: int, year: str) -> Solution:
         confidence=int(item.fields["confidence"]),
         confirmed=int(item.fields.get("helped", 0)),
         failed=int(item.fields.get("failed", 0)),
-        state=item.fields["state"],
+        state=item.fields.get("state", "active"),
         agent=item.value("agent", "by "),
         created_at=item.moment,
         updated_at=read_when(item.fields["changed"], year) if "changed" in item.fields else item.moment,
@@ -84,7 +86,9 @@ def read_recorded(line: str) -> Solution:
     found = RECORDED.fullmatch(line)
     assert found is not None, line
     counts = int(found["helped"] or 0), int(found["failed"] or 0)
-    return Solution(int(found["id"]), "", 0, 0, "", int(found["confidence"]), *counts, found["state"], None, 0, 0)
+    return Solution(
+        int(found["id"]), "", 0, 0, "", int(found["confidence"]), *counts, found["state"] or "active", None, 0, 0
+    )
 
 
 def read_reported(text: str) -> Reported:
@@ -93,9 +97,9 @@ def read_reported(text: str) -> Reported:
     assert head is not None, first
     recorded = read_recorded(lines.pop(0)) if lines[0].startswith("recorded ") else None
     if lines[0] == "no solution is known yet":
-        lines[0] = "0 solutions, best first, known from 7 on"
+        lines[0] = "0 solutions, best first (treated as known from 7)"
     read = read_list("\n".join(lines), FORMAT)
-    number, last = int(head["id"]), read_when(head["last"])
+    number, last = int(head["id"]), read_when(head["last"], "2026")
     pattern = ErrorPattern(
         id=number,
         uid="",
@@ -105,11 +109,11 @@ def read_reported(text: str) -> Reported:
         message="",
         example="",
         lang=None if head["lang"] is None else read_value(head["lang"]),
-        occurrences=int((head["met"] or "once").replace("once", "1").removesuffix(" times")),
+        occurrences=int(head["met"] or 1),
         ttl_days=read_span(head["kept"]) // DAY,
         last_seen=last,
         expires_at=last + read_span(head["kept"]),
-        created_at=last if head["since"] is None else read_when(head["since"]),
+        created_at=last if head["since"] is None else read_when(head["since"], "2026"),
         solutions=tuple(read_solution(item, number, read.year) for item in read.items),
     )
     return Reported(pattern, head["met"] is None, recorded, read.notes)
@@ -170,7 +174,7 @@ def reports(draw: st.DrawFn) -> Reported:
 
 @given(reports())
 @example(
-    replace(met(solution(1, "no solution is known yet\ny2 known (9 of 10) active"), occurrences=1), notes=("a\nb",))
+    replace(met(solution(1, "no solution is known yet\ny2 known, confidence 9 of 10"), occurrences=1), notes=("a\nb",))
 )
 def test_what_is_known_of_an_error_can_be_read_back(reported: Reported) -> None:
     assert read_reported(reported_text(reported)) == said_of(reported)
@@ -180,7 +184,7 @@ def test_what_is_known_of_an_error_can_be_read_back(reported: Reported) -> None:
 def test_no_solution_can_pass_for_a_line_of_ours(reported: Reported) -> None:
     ours = [line for line in reported_text(reported).splitlines() if not line.startswith(" ")]
     items = [line for line in ours if FORMAT.item.fullmatch(line)]
-    headings = [line for line in ours if line.startswith("# ")]
+    headings = [line for line in ours if line.endswith(":") and not line.startswith("note:")]
     assert len(items) == len(reported.solutions)
     others = 2 + (reported.recorded is not None) + len(reported.notes)
     assert len(ours) == others + len(items) + len(headings)
@@ -188,21 +192,21 @@ def test_no_solution_can_pass_for_a_line_of_ours(reported: Reported) -> None:
 
 def test_a_new_error_says_so_and_that_nothing_is_known() -> None:
     assert reported_text(met(occurrences=1, lang="typescript")).split("\n") == [
-        "x4 TS2307, new, lang:typescript, kept 90d after 20260101 000000.000 UTC",
+        "x4 TS2307 lang:typescript, new, kept 90 days after its last report (01-01 00:00 UTC)",
         "no solution is known yet",
     ]
 
 
 def test_a_known_error_has_its_solutions_with_standing_confidence_and_author() -> None:
     best = solution(7, "install\nit", confidence=8, confirmed=4, failed=1, state="confirmed", agent="ann")
-    best = replace(best, updated_at=NEW_YEAR + 1)
+    best = replace(best, updated_at=NEW_YEAR + MINUTE)
     assert reported_text(met(best, solution(9))).split("\n") == [
-        "x4 TS2307, met 3 times since 20260101 000000.000, kept 90d after 20260102 000000.000 UTC",
-        "2 solutions, best first, known from 7 on, 2026 UTC",
-        "y7 known (8 of 10) confirmed by ann helped:4 failed:1 0101 000000.000 changed 0101 000000.001",
+        "x4 TS2307, met 3 times since 01-01 00:00, kept 90 days after its last report (01-02 00:00 UTC)",
+        "2 solutions, best first (treated as known from 7), 2026 UTC",
+        "y7 known, confidence 8 of 10, confirmed by ann helped 4 times failed 1 time 01-01 00:00 changed 01-01 00:01",
         " install",
         " it",
-        "y9 tentative (5 of 10) active 000000.000",
+        "y9 tentative, confidence 5 of 10 00:00",
         " install it",
     ]
 
@@ -211,22 +215,29 @@ def test_the_text_that_came_with_the_report_is_not_repeated() -> None:
     given_now = solution(7)
     text = reported_text(replace(met(given_now), recorded=given_now, notes=("a secret was redacted (jwt)",)))
     assert text.split("\n")[1:] == [
-        "recorded y7 tentative (5 of 10) active",
-        "1 solution, best first, known from 7 on, 2026 UTC",
-        "y7 tentative (5 of 10) active 0101 000000.000",
+        "recorded y7 tentative, confidence 5 of 10",
+        "1 solution, best first (treated as known from 7), 2026 UTC",
+        "y7 tentative, confidence 5 of 10 01-01 00:00",
         "note: a secret was redacted (jwt)",
     ]
+
+
+def test_of_many_solutions_the_best_are_shown_and_the_call_that_shows_all() -> None:
+    lines = reported_text(met(*(solution(number) for number in range(1, 13)))).split("\n")
+    assert lines[1].startswith("10 solutions, best first")
+    assert lines[-1] == 'note: 2 more: get_items(["x4"]) shows all'
 
 
 def test_the_answer_to_an_outcome_says_how_the_solution_stands() -> None:
     one = solution(confidence=4, confirmed=1, failed=1, state="demoted", notes=("a note",))
     assert solution_text(one, is_recorded=False) == (
-        "y7 weak: 4 of 10, known from 7 on; demoted helped:1 failed:1 for x4\nnote: a note"
+        "y7 for x4: weak, confidence 4 of 10 (treated as known from 7), demoted, helped 1 time, failed 1 time\n"
+        "note: a note"
     )
 
 
 def test_the_answer_to_recording_says_so() -> None:
     assert solution_text(solution(), is_recorded=True) == (
-        "recorded y7 tentative: 5 of 10, known from 7 on; active for x4"
+        "recorded y7 for x4: tentative, confidence 5 of 10 (treated as known from 7)"
     )
-    assert solution_text(solution(confidence=8), is_recorded=False) == "y7 known: 8 of 10; active for x4"
+    assert solution_text(solution(confidence=8), is_recorded=False) == "y7 for x4: known, confidence 8 of 10"

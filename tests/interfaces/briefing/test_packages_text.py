@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from interfaces.ledger import hostile
-from interfaces.ledger.hostile import NEW_YEAR
+from interfaces.ledger.hostile import MINUTE, NEW_YEAR
 from interfaces.ledger.reading import (
     AGENT,
     NAMES,
@@ -31,17 +31,18 @@ from satchel.keep.packages import TYPES, Package, PackageContent, PackagePage
 pytestmark = pytest.mark.slow
 
 CELLS = {"type": "|".join(TYPES), "priority": "|".join(PRIORITIES), "task": rf"task:{VALUE}", "agent": AGENT}
-OWN = rf" (?P<where>file:{VALUE}|bytes:[0-9]+)(?: @(?P<consumers>{NAMES}))?"
+OWN = rf" (?P<where>file:{VALUE}|bytes:[0-9]+)(?: for:(?P<consumers>{NAMES}))?"
 AFTER = rf"(?: changed (?P<changed>{WHEN}))?(?: superseded-by:p(?P<successor>[0-9]+))?"
 FORMAT = Format(
-    title=rf"packages(?: of run (?P<run>{VALUE}))?(?: \((?P<counts>[^)]*)\))?",
+    noun="package",
+    more=rf"(?: of run (?P<run>{VALUE}))?(?: \((?P<counts>[^)]*)\))?",
     start="p(?P<id>[0-9]+)",
     cells=CELLS,
     own=OWN,
     after=AFTER,
 )
 CONTENTS = Format(
-    title="packages with what they hold",
+    noun="item",
     start="p(?P<id>[0-9]+)",
     cells={"run": rf"run:{VALUE}", **CELLS},
     own=OWN,
@@ -90,19 +91,21 @@ def read_packages(text: str) -> tuple[List, tuple[Package, ...]]:
 
 def read_contents(text: str) -> dict[str, PackageContent]:
     """Return what each package holds by its id; its first note is the reason where it has no text."""
-    read = read_list(text, CONTENTS)
+    head, *lines = text.split("\n")
+    said = [line.removeprefix("note: ") for line in lines if line.startswith("note: ")]
+    read = read_list("\n".join([head, *(line for line in lines if not line.startswith("note: "))]), CONTENTS)
     notes: dict[str, list[str]] = {}
-    for note in read.notes:
+    for note in said:
         ref, _, rest = note.partition(": ")
         notes.setdefault(ref, []).append(rest)
     found: dict[str, PackageContent] = {}
     for item in read.items:
         package = read_package(item, read.year, item.said("run", "run:"))
         held = read_content(item.below[1:]) if len(item.below) > 1 else None
-        said = notes.pop(package.ref, [])
-        reason = said.pop(0) if held is None else None
-        found[package.ref] = PackageContent(package.ref, package, held, reason, tuple(said))
-    return found | {ref: PackageContent(ref, None, None, said[0], tuple(said[1:])) for ref, said in notes.items()}
+        told = notes.pop(package.ref, [])
+        reason = told.pop(0) if held is None else None
+        found[package.ref] = PackageContent(package.ref, package, held, reason, tuple(told))
+    return found | {ref: PackageContent(ref, None, None, told[0], tuple(told[1:])) for ref, told in notes.items()}
 
 
 def package(number: int = 7, summary: str = "tokens", **changes: object) -> Package:
@@ -176,14 +179,14 @@ def contents(draw: st.DrawFn) -> tuple[PackageContent, ...]:
 @given(pages())
 @example(
     page_of(
-        package(2, "p9 research medium bytes:1 0101 000000.000", path="a:12", content_bytes=None),
+        package(2, "p9 research medium bytes:1 01-01 00:00", path="a:12", content_bytes=None),
         package(1, "-", agent="-"),
     )
 )
 def test_packages_can_be_read_back(page: PackagePage) -> None:
     read, back = read_packages(packages_text(page))
     assert back == tuple(map(kept, page.packages))
-    assert (read.total, read.cursor, read.notes) == (page.total, page.cursor, page.notes)
+    assert (read.total, read.notes) == (page.total, page.notes)
     assert read_value(read.head["run"] or "-") == page.run_id
     assert read.head["counts"] == (", ".join(f"{count} {name}" for name, count in page.by_priority) or None)
 
@@ -191,7 +194,7 @@ def test_packages_can_be_read_back(page: PackagePage) -> None:
 @given(pages())
 def test_no_package_can_pass_for_a_line_of_ours(page: PackagePage) -> None:
     ours = [line for line in packages_text(page).splitlines() if not line.startswith(" ")]
-    headings = [line for line in ours[1:] if line.startswith("# ")]
+    headings = [line for line in ours[1:] if line.endswith(":") and not line.startswith("note:")]
     items = [line for line in ours if FORMAT.item.fullmatch(line)]
     assert FORMAT.head.fullmatch(ours[0])
     assert len(items) == len(page.packages)
@@ -199,7 +202,7 @@ def test_no_package_can_pass_for_a_line_of_ours(page: PackagePage) -> None:
 
 
 @given(contents())
-@example((PackageContent("p7", package(), "note: p7: x\n# by ann\np8 research medium", None, ("was redacted",)),))
+@example((PackageContent("p7", package(), "note: p7: x\nby ann:\np8 research medium", None, ("was redacted",)),))
 def test_what_packages_hold_can_be_read_back(some: tuple[PackageContent, ...]) -> None:
     expected = {one.ref: replace(one, package=None if one.package is None else kept(one.package)) for one in some}
     assert read_contents(contents_text(some)) == expected
@@ -207,7 +210,7 @@ def test_what_packages_hold_can_be_read_back(some: tuple[PackageContent, ...]) -
 
 @given(contents())
 def test_nothing_that_a_package_holds_can_pass_for_a_line_of_ours(some: tuple[PackageContent, ...]) -> None:
-    ours = [line for line in contents_text(some).splitlines() if not re.match(" |# |note: ", line)]
+    ours = [line for line in contents_text(some).splitlines() if not re.match(" |note: ", line)]
     assert len(ours) == 1 + sum(one.package is not None for one in some)
 
 
@@ -219,19 +222,19 @@ def test_a_package_is_its_line_and_its_summary() -> None:
         task_id="T1",
         agent="ann",
         superseded_by=9,
-        updated_at=NEW_YEAR + 1,
+        updated_at=NEW_YEAR + MINUTE,
     )
     assert packages_text(page_of(one, by_priority=(("medium", 1),))).split("\n") == [
-        "1 packages of run r1 (1 medium), most urgent first, 2026 UTC, seq 9",
-        "p7 research medium task:T1 by ann file:docs/a.md @developer tech_lead 0101 000000.000 "
-        "changed 0101 000000.001 superseded-by:p9",
+        "1 package of run r1 (1 medium), most urgent first, 2026 UTC",
+        "p7 research medium task:T1 by ann file:docs/a.md for:developer tech_lead 01-01 00:00 "
+        "changed 01-01 00:01 superseded-by:p9",
         " tokens",
     ]
 
 
 def test_without_a_run_there_are_no_packages() -> None:
     page = PackagePage((), 0, 0, 20, 9, "priority", ("there is no active run",))
-    assert packages_text(page) == "0 packages, seq 9\nnote: there is no active run"
+    assert packages_text(page) == "0 packages\nnote: there is no active run"
 
 
 def test_what_a_package_holds_stands_below_its_summary() -> None:
@@ -240,14 +243,14 @@ def test_what_a_package_holds_stands_below_its_summary() -> None:
         PackageContent("p8", package(8, path="gone.md", content_bytes=None), None, "gone.md is not there"),
     )
     assert contents_text(some).split("\n") == [
-        "2 packages with what they hold, 2026 UTC; all run:r1 research medium unless noted",
-        "p7 by ann bytes:12 0101 000000.000",
+        "2 items, 2026 UTC",
+        "p7 run:r1 research medium by ann bytes:12 01-01 00:00",
         " tokens",
         " one",
         " two",
-        "p8 file:gone.md 000000.000",
-        " tokens",
         "note: p7: a secret was redacted (jwt)",
+        "p8 run:r1 research medium file:gone.md 01-01 00:00",
+        " tokens",
         "note: p8: gone.md is not there",
     ]
 
@@ -258,7 +261,7 @@ def test_what_a_package_holds_stands_below_its_summary() -> None:
         (package(), "saved p7 research medium bytes:12 run:r1"),
         (
             package(path="a b.md", content_bytes=None, consumers=("developer",), task_id="T1", agent="ann"),
-            'saved p7 research medium task:T1 by ann file:"a b.md" @developer run:r1',
+            'saved p7 research medium task:T1 by ann file:"a b.md" for:developer run:r1',
         ),
         (package(notes=("shortened",)), "saved p7 research medium bytes:12 run:r1\nnote: shortened"),
     ],

@@ -23,4 +23,4 @@ def test_one_for_any_language_by_nobody_says_so() -> None:
 
 def test_the_answer_to_an_outcome_counts_what_helped_and_what_did_not() -> None:
     assert judged_text(STRATEGY) == "s3 token-refresh"
-    assert judged_text(replace(STRATEGY, helped=2, not_helped=1)) == "s3 token-refresh helped:2 failed:1"
+    assert judged_text(replace(STRATEGY, helped=2, not_helped=1)) == "s3 token-refresh helped 2 times failed 1 time"

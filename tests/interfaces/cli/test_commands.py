@@ -49,11 +49,11 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "file claim": (("x.py", "--agent", "planner"), "claimed x.py until ", {"agent", "claims", "renewed"}),
     "file claims": ((), "docs/**   planner   exclusive", {"claims", "total", "next_offset"}),
     "file release": (("docs/", "--agent", "planner"), "released docs/**", {"agent", "released", "wished"}),
-    "learn error": (("KeyError", "'x'"), "x2 KeyError, new, kept 90d", {"pattern", "is_new", "recorded", "notes"}),
+    "learn error": (("KeyError", "'x'"), "x2 KeyError, new, kept 90 days", {"pattern", "is_new", "recorded", "notes"}),
     "learn errors": ((), "y1 tentative 5/10", {"patterns", "total", "next_offset", "seq", "notes"}),
     "learn outcome": (
         ("y1",),
-        "y1 tentative: 6 of 10, known from 7 on; confirmed helped:1 for x1",
+        "y1 for x1: tentative, confidence 6 of 10 (treated as known from 7)",
         {"id", "pattern", "confidence"},
     ),
     "learn strategy": (("imports", "Look first"), "saved s2 imports by human", {"id", "topic", "insight", "helped"}),

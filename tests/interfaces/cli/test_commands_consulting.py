@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 MODEL = "compatible:tiny"
 CONSULT = ("consult", MODEL, "Why?")
 PROGRAM = (sys.executable, "-c", "from satchel.interfaces.cli import main; main()")
-COMMON = {"--db", "--project", "--json"}
+COMMON = {"--db", "--project", "--json", "--detail"}
 """Tested for all commands at once; what ``--json`` prints is tested with the commands."""
 
 Look = Callable[[dict[str, Any]], object]

@@ -61,7 +61,7 @@ def test_a_known_error_shows_what_fixed_it(cli: Cli) -> None:
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].startswith("x1 ModuleNotFoundError, met 2 times since ")
-    assert lines[2].startswith("y2 tentative (5 of 10) active ")
+    assert lines[2].startswith("y2 tentative, confidence 5 of 10 ")
     assert lines[3] == " activate the environment"
 
 
@@ -107,11 +107,15 @@ def test_secrets_are_redacted_and_that_is_said(cli: Cli, folder: Path) -> None:
 
 @pytest.mark.usefixtures("known")
 def test_outcomes_move_the_confidence(cli: Cli) -> None:
-    assert cli("learn", "outcome", "y1")[1] == "y1 tentative: 6 of 10, known from 7 on; confirmed helped:1 for x1\n"
+    told = "y1 for x1: tentative, confidence 6 of 10 (treated as known from 7), confirmed, helped 1 time\n"
+    assert cli("learn", "outcome", "y1")[1] == told
     said = cli("learn", "outcome", "y1", "--failed")[1]
-    assert said == "y1 weak: 4 of 10, known from 7 on; demoted helped:1 failed:1 for x1\n"
+    assert (
+        said == "y1 for x1: weak, confidence 4 of 10 (treated as known from 7), demoted, helped 1 time, failed 1 time\n"
+    )
     told = cli("learn", "outcome", "y1", "--helped", "--agent", "ben")[1]
-    assert told == "y1 tentative: 5 of 10, known from 7 on; confirmed helped:2 failed:1 for x1\n"
+    stands = "tentative, confidence 5 of 10 (treated as known from 7), confirmed, helped 2 times, failed 1 time"
+    assert told == f"y1 for x1: {stands}\n"
 
 
 def test_an_error_is_named_by_its_hash_too(cli: Cli) -> None:

@@ -13,7 +13,7 @@ from cli_asking import Cli, asked, options_of
 from satchel import open_satchel
 
 GROUPS = ("learn", "package")
-COMMON = {"--db", "--project", "--agent", "--json"}
+COMMON = {"--db", "--project", "--agent", "--json", "--detail"}
 """Tested for all commands at once; what ``--json`` prints is tested with the commands."""
 
 ERRORS, STRATEGIES, PACKAGES = ("learn errors",), ("learn strategies",), ("package list",)

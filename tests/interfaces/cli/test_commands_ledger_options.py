@@ -16,7 +16,7 @@ from cli_asking import Cli, asked, options_of
 from tool_asking import options_in_cases
 
 GROUPS = ("decide", "decisions", "constraint", "message", "file", "clear")
-COMMON = {"--db", "--project", "--json"}
+COMMON = {"--db", "--project", "--json", "--detail"}
 """Tested for all commands at once; what ``--json`` prints is tested with the commands."""
 
 INBOX = ("message list", "--agent", "builder")

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from satchel.interfaces.cli.tables import counted, show_table
+from satchel.interfaces.cli.tables import show_table
+from satchel.interfaces.text_parts import counted
 
 Cli = Callable[..., tuple[int, str, str]]
 Terminal = Callable[..., str]
@@ -206,7 +207,7 @@ def test_a_recorded_change_says_who_has_claimed_the_file(cli: Cli) -> None:
     cli("file", "claim", "src/", "--agent", "planner")
     _, out, err = cli("file", "record", "src/a.py", "modified", "--agent", "builder")
     assert out == "recorded f1 src/a.py modified by builder\n"
-    assert err.startswith("notice: src/** is claimed by planner until ")
+    assert re.fullmatch(r"notice: src/\*\* is claimed by planner until (\d{4}-)?\d\d-\d\d \d\d:\d\d UTC\n", err)
 
 
 def test_a_notice_is_given_where_the_environment_names_the_agent(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

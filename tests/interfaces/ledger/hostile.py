@@ -11,29 +11,30 @@ from satchel.base.text import check_name, clean_content
 from satchel.base.vocabulary import LAYERS
 
 NEW_YEAR = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp()) * 1_000
-DAY = 86_400_000
+MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 
 _WORDS = (
-    "planner, -, a b, #, #api, @x, by, by planner, made, v2, v2.0.0, r3, 1120, 20251231, 033200.851, 1120 033200.851, "
+    "planner, -, a b, #, #api, @x, by, by planner, made, v2, v2.0.0, revision 3, scopes:x, for:x, "
+    "11-20, 2025-12-31, 03:32, 11-20 03:32, "
     "layer:data, layer:-, worktree:/x, category:x, data, business, active, deprecated, draft, security, critical, "
-    "medium, me, all, to all, from me, unread, read, sent, kept, kept 7d, payload, inactive, because, modified, "
+    "medium, me, all, to all, from me, unread, read, sent, kept, kept 7 days, payload, inactive, because, modified, "
     "created, exclusive, shared, until, note:, note: x, unless noted, rationale:-, re:m1, thread:m1, 300, true, NaN, "
     'say "hi", back\\slash, d12, d12 a: b, key:, : x, 日本語, naïve—dash, non\u00a0breaking, \u200bzero, 🙂, src/a.py, '
     "src/**, **, .env, Makefile, 2fa, ²nd, a:12"
 ).split(", ")
 _LINES = (
-    "d5 key: value 1121 000000.000",
-    "# by planner",
-    "# business",
-    "1 decisions, newest first, 2026 UTC, seq 1",
-    "c7 security high 1121 000000.000",
+    "d5 key=3 11-21 00:00",
+    "by planner:",
+    "business:",
+    "1 decision, newest first, 2026 UTC",
+    "c7 security high 11-21 00:00",
     "note: x",
-    "exclusive src/** by x 1121 000000.000 until 20261121 000000.000",
-    "r1: 3 1121 000000.000",
+    "exclusive src/** by x 11-21 00:00 until 2026-11-21 00:00",
+    "revision 1: 3 11-21 00:00",
     "",
     " ",
-    "\u2028d5 key: value 1121 000000.000",
-    "\u2029 # by x",
+    "\u2028d5 key=3 11-21 00:00",
+    "\u2029by x:",
     '{"a":1}',
 )
 
@@ -59,7 +60,13 @@ phrases = contents.map(" ".join)
 # whole words of a page, so that ends of values meet beginnings of fields
 sentences = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=5).map(" ".join)
 numbers = st.integers(1, 2**53)
-moments = st.integers(NEW_YEAR - 2, NEW_YEAR + 2) | st.integers(0, 4_102_444_800_000)
-spans = st.sampled_from([DAY, 7 * DAY, 3_600_000, 90_000, 1_001]) | st.integers(1, 10**12)
+minutes = st.integers(NEW_YEAR // MINUTE - 2, NEW_YEAR // MINUTE + 2) | st.integers(0, 4_102_444_800_000 // MINUTE)
+moments = minutes.map(lambda minute: minute * MINUTE)
+# such as words say in full
+spans = st.one_of(
+    st.integers(1, 119).map(lambda count: count * MINUTE),
+    st.integers(2, 47).map(lambda count: count * HOUR),
+    st.integers(2, 9_999).map(lambda count: count * DAY),
+)
 notes = st.lists(texts, max_size=2).map(tuple)
 uids = st.just("0" * 32)

@@ -21,7 +21,9 @@ values = (
     hostile.texts
     | hostile.phrases
     | hostile.sentences
-    | st.sampled_from(["", "300", "-", "1e5", "NaN", "-Infinity", "1120 0332", "x by y", "keep it active", '"', "1,0"])
+    | st.sampled_from(
+        ["", "300", "-", "1e5", "NaN", "-Infinity", "11-20 03:32", "x by y", "keep it active", '"', "1,0"]
+    )
     | st.integers(-(2**53), 2**53)
     | st.floats(allow_nan=False, allow_infinity=False)
 )
@@ -83,7 +85,7 @@ def histories(draw: st.DrawFn) -> DecisionHistory:
         same = draw(st.sets(st.sampled_from(["value", "status", "version", "layer", "tags", "agent", "rationale"])))
         since = above.updated_at if isinstance(above, Decision) else above.set_at
         usual = {name: getattr(above, name) for name in same}
-        above = some[place] = replace(state, **usual, replaced_at=draw(st.sampled_from([since, since, 5])))
+        above = some[place] = replace(state, **usual, replaced_at=draw(st.sampled_from([since, since, hostile.DAY])))
     offset = draw(st.integers(0, 2))
     return DecisionHistory(decision, Page(tuple(some), offset + len(some) + draw(st.integers(0, 2)), offset, 20))
 

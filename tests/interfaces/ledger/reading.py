@@ -9,21 +9,21 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 VALUE = r'(?:"(?:[^"\\]|\\.)*"|[^\s"]+)'
-DAY = r"(?:[0-9]{8}|[0-9]{4})"
-TIME = r"[0-9]{6}\.[0-9]{3}"
+DAY = r"(?:[0-9]{4}-)?[0-9]{2}-[0-9]{2}"
+TIME = r"[0-9]{2}:[0-9]{2}"
 WHEN = rf"{DAY} {TIME}"
 LAYER = rf"(?:presentation|business|data|infrastructure|cross-cutting|layer:{VALUE})"
 AGENT = rf"by {VALUE}"
-NAMES = rf"{VALUE}(?: (?![#@]|[0-9]){VALUE})*"
-SPAN = r"[0-9]+(?:d|h|m|s|ms)"
+NAMES = r'(?:"(?:[^"\\]|\\.)*"|[^\s":]+)(?: (?!#|[0-9])(?:"(?:[^"\\]|\\.)*"|[^\s":]+)(?!\S))*'
+SPAN = r"(?:less than 1 min|[0-9]+ (?:min|h|days))"
 ORDERS = {
     "newest first": "newest",
     "oldest first": "oldest",
     "most urgent first": "priority",
     "best first": "relevance",
-    "as changed": "seq",
+    "in order of change": "seq",
 }
-UNITS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
+UNITS = {"days": 86_400_000, "h": 3_600_000, "min": 60_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +31,28 @@ class Format:
     """What a list looks like.
 
     Attributes:
-        title: pattern of what the head calls the items.
+        noun: pattern of what the head calls an item; several have an s at its end.
+        more: pattern of what else the head says of them.
         start: pattern of what an item's line begins with.
         cells: patterns of the fields that can be said once for many.
         own: pattern of what stands between them and the day.
         after: pattern of what stands behind the time.
     """
 
-    title: str
+    noun: str
     start: str
     cells: Mapping[str, str]
     own: str = ""
     after: str = ""
+    more: str = ""
 
     @property
     def head(self) -> re.Pattern[str]:
         return re.compile(
-            rf"(?P<count>[0-9]+)(?: of (?P<total>[0-9]+))? {self.title}(?:, (?P<order>{'|'.join(ORDERS)}))?"
-            r"(?:, (?P<year>[0-9]{4}) UTC)?(?:, offset (?P<offset>[0-9]+))?(?:, next offset (?P<next>[0-9]+))?"
-            r"(?:, seq (?P<seq>[0-9]+))?(?:; all(?P<all> .*) unless noted)?"
+            rf"(?P<count>[0-9]+)(?: of (?P<total>[0-9]+))? {self.noun}s?{self.more}"
+            rf"(?:, (?P<order>{'|'.join(ORDERS)}))?(?:, (?P<year>[0-9]{{4}}) UTC)?(?:, from offset (?P<offset>[0-9]+))?"
+            r"(?:, next: offset=(?P<next>[0-9]+)|, (?:next|later changes): after_seq=(?P<seq>[0-9]+))?"
+            r"(?:; all(?P<all> .*) unless noted)?"
         )
 
     @property
@@ -126,9 +129,9 @@ def read_list(text: str, form: Format) -> List:
             notes.append([line.removeprefix("note: ")])
         elif line.startswith(" "):
             (notes[-1] if notes else items[-1].below).append(line[1:])
-        elif line.startswith("# "):
+        elif line.endswith(":") and form.item.fullmatch(line) is None:
             assert not notes
-            heading = form.stated(line[1:])
+            heading = form.stated(f" {line[:-1]}")
             day = ""
         else:
             assert not notes
@@ -166,9 +169,9 @@ def read_names(text: str) -> tuple[str, ...]:
 
 
 def read_moment(day: str, time: str, year: str = "") -> int:
-    """Read a time in milliseconds UTC; a day without a year is of the given one."""
-    whole = day if len(day) == 8 else year + day
-    moment = datetime.strptime(whole + time, "%Y%m%d%H%M%S.%f").replace(tzinfo=UTC)
+    """Read a time in milliseconds UTC, a whole minute; a day without a year is of the given one."""
+    whole = day if len(day) == 10 else f"{year}-{day}"
+    moment = datetime.strptime(f"{whole} {time}", "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
 
@@ -179,9 +182,11 @@ def read_when(text: str, year: str = "") -> int:
 
 
 def read_span(text: str) -> int:
-    """Read a length of time in milliseconds."""
-    found = re.fullmatch(r"([0-9]+)([a-z]+)", text)
-    assert found is not None, text
+    """Read a length of time in milliseconds; less than a minute is none."""
+    found = re.fullmatch(r"([0-9]+) ([a-z]+)", text)
+    if found is None:
+        assert text == "less than 1 min", text
+        return 0
     return int(found[1]) * UNITS[found[2]]
 
 

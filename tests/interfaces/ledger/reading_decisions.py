@@ -8,8 +8,10 @@ from collections.abc import Sequence
 
 from interfaces.ledger.reading import (
     AGENT,
+    DAY,
     LAYER,
     NAMES,
+    TIME,
     VALUE,
     WHEN,
     Format,
@@ -26,23 +28,26 @@ from satchel.keep.decisions.records import STATUSES, Decision, DecisionHistory, 
 
 VERSION = r'v(?:[0-9][^\s"]*|"(?:[^"\\]|\\.)*")'
 FORMAT = Format(
-    title=r"decisions(?: #tags @scopes)?",
-    start=rf"d(?P<id>[0-9]+) (?P<key>{VALUE}): (?P<value>\"(?:[^\"\\]|\\.)*\"|[^\s\"].*?)",
+    noun="decision",
+    more=r"(?: \(#tags\))?",
+    start=rf"d(?P<id>[0-9]+) (?P<key>{VALUE})=(?P<value>\"(?:[^\"\\]|\\.)*\"|[^\s\"=]+)",
     cells={"layer": LAYER, "agent": AGENT, "version": VERSION, "status": "|".join(STATUSES)},
-    own=rf"(?: r(?P<revision>[0-9]+))?(?: #(?P<tags>{NAMES}))?(?: @(?P<scopes>{NAMES}))?",
+    own=rf"(?: revision (?P<revision>[0-9]+))?(?: #(?P<tags>{NAMES}))?(?: scopes:(?P<scopes>{NAMES}))?",
     after=rf"(?: made (?P<made>{WHEN}))?",
 )
 FIELDS = (
-    rf"(?:: (?P<value>\"(?:[^\"\\]|\\.)*\"|[^\s\"].*?))?(?: (?P<layer>{LAYER}))?(?: (?P<agent>{AGENT}))?"
+    rf"(?:: (?P<value>\"(?:[^\"\\]|\\.)*\"|[^\s\"]+))?(?: (?P<layer>{LAYER}))?(?: (?P<agent>{AGENT}))?"
     rf"(?: (?P<version>{VERSION}))?(?: (?P<status>{'|'.join(STATUSES)}))?(?P<cleared> rationale:-)?"
-    rf"(?: #(?P<tags>{NAMES}))?(?: @(?P<scopes>{NAMES}))? (?P<when>{WHEN})"
+    rf"(?: #(?P<tags>{NAMES}))?(?: scopes:(?P<scopes>{NAMES}))? (?P<when>(?:{DAY} )?{TIME})"
 )
-CURRENT_LINE = re.compile(rf"d(?P<id>[0-9]+) (?P<key>{VALUE}) r(?P<revision>[0-9]+){FIELDS}(?: made (?P<made>{WHEN}))?")
-STATE_LINE = re.compile(rf"r(?P<revision>[0-9]+){FIELDS}(?: until (?P<until>{WHEN}))?")
+CURRENT_LINE = re.compile(
+    rf"d(?P<id>[0-9]+) (?P<key>{VALUE}) revision (?P<revision>[0-9]+){FIELDS}(?: made (?P<made>{WHEN}))?"
+)
+STATE_LINE = re.compile(rf"revision (?P<revision>[0-9]+){FIELDS}(?: until (?P<until>{WHEN}))?")
 HISTORY_HEAD = re.compile(
     r"decision with (?P<count>[0-9]+)(?: of (?P<total>[0-9]+))? earlier states?"
-    r"(?P<some>, newest first, what one leaves out is as above it)?, (?P<year>[0-9]{4}) UTC"
-    r"(?:, offset (?P<offset>[0-9]+))?(?:, next offset (?P<next>[0-9]+))?"
+    r"(?P<some>, newest first, each says what differs from the one above)?, (?P<year>[0-9]{4}) UTC"
+    r"(?:, from offset (?P<offset>[0-9]+))?(?:, next: offset=(?P<next>[0-9]+))?"
 )
 
 
@@ -62,8 +67,8 @@ def read_decision(item: Item, year: str) -> Decision:
         seq=0,
         key=item.said("key"),
         value=read_decision_value(item.fields["value"]),
-        status=item.said("status"),
-        version=item.said("version", "v"),
+        status=item.fields.get("status", "active"),
+        version=item.value("version", "v") or "1.0.0",
         revision=int(item.fields.get("revision", 1)),
         layer=item.value("layer", "layer:"),
         tags=item.names("tags"),
@@ -99,7 +104,7 @@ def read_history(text: str) -> DecisionHistory:
     line, below = blocks.pop(0)
     found = CURRENT_LINE.fullmatch(line)
     assert found is not None, line
-    now = read_state(found, below, None, year)
+    now = read_state(found, below, None, year, "")
     decision = Decision(
         id=int(found["id"]),
         uid="",
@@ -119,10 +124,12 @@ def read_history(text: str) -> DecisionHistory:
     )
     above = None if head["offset"] else now
     states: list[DecisionState] = []
+    day = ""
     for line, below in blocks:
         found = STATE_LINE.fullmatch(line)
         assert found is not None, line
-        above = read_state(found, below, above, year)
+        day = found["when"].split()[0] if " " in found["when"] else day
+        above = read_state(found, below, above, year, day)
         states.append(above)
     assert len(states) == int(head["count"])
     page = Page(tuple(states), int(head["total"] or head["count"]), int(head["offset"] or 0), 20)
@@ -130,8 +137,14 @@ def read_history(text: str) -> DecisionHistory:
     return DecisionHistory(decision, page)
 
 
-def read_state(found: re.Match[str], below: Sequence[str], above: DecisionState | None, year: str) -> DecisionState:
-    """Read a state from what it says and, for what it leaves out, from the one above it."""
+def read_state(
+    found: re.Match[str], below: Sequence[str], above: DecisionState | None, year: str, day: str
+) -> DecisionState:
+    """Read a state from what it says and, for what it leaves out, from the one above it.
+
+    Args:
+        day: of its time where that says none.
+    """
     said = {name: value for name, value in found.groupdict().items() if value is not None}
 
     def value(name: str, mark: str, usual: str | None) -> str | None:
@@ -150,13 +163,13 @@ def read_state(found: re.Match[str], below: Sequence[str], above: DecisionState 
     return DecisionState(
         revision=int(said["revision"]),
         value=decided,
-        status=value("status", "", above.status if above else "") or "",
-        version=value("version", "v", above.version if above else "") or "",
+        status=value("status", "", above.status if above else "active") or "",
+        version=value("version", "v", above.version if above else "1.0.0") or "",
         layer=value("layer", "layer:", above.layer if above else None),
         tags=names("tags", above.tags if above else ()),
         scopes=names("scopes", above.scopes if above else ()),
         agent=value("agent", "by ", above.agent if above else None),
         rationale=read_content(below) if below else rationale,
-        set_at=read_when(said["when"], year),
+        set_at=read_when(said["when"] if " " in said["when"] else f"{day} {said['when']}", year),
         replaced_at=until,
     )

@@ -103,7 +103,7 @@ def test_other_decisions_cost_about_as_much_less(counter: TokenCounter) -> None:
 @pytest.mark.parametrize("seed", [SEED, *OTHER_SEEDS])
 @pytest.mark.parametrize(
     ("name", "all_fields", "same_fields"),
-    [("decisions", 82, 79), ("constraints", 76, 69), ("messages", 79, 74), ("file_changes", 81, 76)],
+    [("decisions", 82, 78.5), ("constraints", 76, 69), ("messages", 79, 74), ("file_changes", 81, 76)],
 )
 def test_a_list_costs_far_less_than_our_pretty_json(
     counter: TokenCounter, name: str, all_fields: float, same_fields: float, seed: int

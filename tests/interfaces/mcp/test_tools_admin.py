@@ -81,17 +81,14 @@ def test_the_text_of_the_summary_has_every_count(world: Callable[[], Asker]) -> 
     ask = world()
     lines = ask.text("get_layer_summary").split("\n")
     assert lines[1:] == [
-        "presentation: 0, 0, 0",
-        "business: 0, 0, 0",
-        "data: 1, 0, 1",
-        "infrastructure: 0, 0, 0",
-        "cross-cutting: 0, 0, 0",
-        "-: 0, 1, 0",
+        "presentation: 0 decisions, 0 constraints, 0 file changes",
+        "business: 0 decisions, 0 constraints, 0 file changes",
+        "data: 1 decision, 0 constraints, 1 file change",
+        "infrastructure: 0 decisions, 0 constraints, 0 file changes",
+        "cross-cutting: 0 decisions, 0 constraints, 0 file changes",
+        "no layer: 0 decisions, 1 constraint, 0 file changes",
     ]
-    assert lines[0].endswith(
-        f"active decisions, active constraints, file changes since 2026-11-18T13:06:40.000Z; "
-        f"seq {ask.fields('get_layer_summary')['seq']}"
-    )
+    assert lines[0] == "6 layers: what is active in each, and file changes since 2026-11-18 13:06 UTC"
 
 
 def test_the_statistics_count_every_kind(world: Callable[[], Asker]) -> None:
@@ -123,7 +120,7 @@ def test_the_text_of_the_statistics_has_every_field(world: Callable[[], Asker]) 
 def test_clearing_is_a_preview_unless_confirmed(world: Callable[[], Asker]) -> None:
     ask = world()
     assert ask.text("clear_old_data", messages_hours=2, file_changes_hours=2) == (
-        "would remove 1 messages, 1 file changes, 0 conversations, 0 expired claims, 0 expired error patterns; "
+        "would remove 1 message, 1 file change, 0 conversations, 0 expired claims, 0 expired error patterns; "
         "nothing was removed: give confirm=true"
     )
     assert ask.fields("get_stats")["messages"] == 2
@@ -132,7 +129,7 @@ def test_clearing_is_a_preview_unless_confirmed(world: Callable[[], Asker]) -> N
 def test_what_is_confirmed_is_removed(world: Callable[[], Asker]) -> None:
     ask = world()
     told = ask.text("clear_old_data", messages_hours=2, file_changes_hours=0, conversations_days=0, confirm=True)
-    assert told == "removed 1 messages, 2 file changes, 1 conversations, 0 expired claims, 0 expired error patterns"
+    assert told == "removed 1 message, 2 file changes, 1 conversation, 0 expired claims, 0 expired error patterns"
     counted = ask.fields("get_stats")
     assert (counted["messages"], counted["file_changes"], counted["conversations"]) == (1, 0, 0)
 

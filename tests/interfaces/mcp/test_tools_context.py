@@ -204,7 +204,7 @@ def test_no_limit_gives_the_total_alone(ask: Ask) -> None:
 
 @pytest.mark.usefixtures("three")
 def test_a_page_says_what_comes_next(ask: Ask) -> None:
-    assert "1 of 4 entries, newest first, 2026 UTC, next offset 1, seq " in ask("read_context", limit=1).text
+    assert "1 of 4 entries, newest first, 2026 UTC, next: offset=1\n" in ask("read_context", limit=1).text
 
 
 @pytest.mark.parametrize(("status", "expected"), [("live", ["e2"]), ("superseded", ["e1"]), ("all", ["e2", "e1"])])
@@ -217,7 +217,7 @@ def test_status_chooses_what_was_superseded(ask: Ask, status: str, expected: lis
 def test_reading_before_anything_was_written_says_so(ask: Ask) -> None:
     outcome = ask("read_context")
     assert not outcome.is_error
-    assert outcome.text.startswith("0 of 0 entries, seq 0\nnothing was written for this project yet")
+    assert outcome.text.startswith("0 entries\nnote: nothing was written for this project yet")
 
 
 @pytest.mark.parametrize("tool", ["write_context", "read_context"])

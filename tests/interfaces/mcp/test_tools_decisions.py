@@ -288,10 +288,10 @@ def test_an_id_will_do_for_a_key(world: Callable[[], Asker]) -> None:
 def test_the_texts_name_what_they_are_about(world: Callable[[], Asker]) -> None:
     ask = world()
     told = ask.text("set_decision", key="ttl", value=60, agent="ben")
-    assert told.startswith("set d1 ttl r4")
+    assert told.startswith("set d1 ttl, revision 4; was ")
     assert " 300 by ann " in told
     assert "\nd2 region" in ask.text("get_decision", key="region")
-    assert "d3 retries: 5" in ask.text("find_decisions")
+    assert "d3 retries=5" in ask.text("find_decisions")
 
 
 def test_no_limit_gives_the_total_alone(world: Callable[[], Asker]) -> None:

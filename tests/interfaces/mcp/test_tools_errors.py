@@ -91,7 +91,9 @@ def test_the_format_is_chosen(world: Callable[[], Asker]) -> None:
     ask = world()
     assert ask.text("report_error", **NEW).startswith("x2 KeyError, new")
     assert ask.fields("report_error", **NEW)["is_new"] is False
-    assert ask.text("report_outcome", solution="y1").startswith("y1 tentative: 6 of 10, known from 7 on")
+    assert ask.text("report_outcome", solution="y1").startswith(
+        "y1 for x1: tentative, confidence 6 of 10 (treated as known from 7), "
+    )
     assert ask.fields("report_outcome", solution="y1", agent="ben")["confidence"] == 7
     for tool, arguments in (("report_error", NEW), ("report_outcome", {"solution": "y1"})):
         assert "Valid: text, json" in ask.refused(tool, **arguments, format="yaml")
@@ -99,7 +101,7 @@ def test_the_format_is_chosen(world: Callable[[], Asker]) -> None:
 
 def test_a_strategy_is_judged_by_its_id(world: Callable[[], Asker]) -> None:
     ask = world()
-    assert ask.text("report_outcome", solution="s1") == "s1 imports helped:1"
+    assert ask.text("report_outcome", solution="s1") == "s1 imports helped 1 time"
     judged = ask.fields("report_outcome", solution=" s1 ", helped=False)
     assert (judged["id"], judged["helped"], judged["not_helped"]) == ("s1", 1, 1)
 
@@ -113,7 +115,8 @@ def test_an_error_is_named_by_its_hash_too(world: Callable[[], Asker]) -> None:
 def test_the_same_fix_from_another_agent_confirms_it(world: Callable[[], Asker]) -> None:
     told = world().text("report_outcome", error="x1", solution="RUN pip install requests", agent="ben")
     assert told.startswith(
-        "recorded y1 tentative: 6 of 10, known from 7 on; confirmed helped:1 for x1\nnote: y1 says so already"
+        "recorded y1 for x1: tentative, confidence 6 of 10 (treated as known from 7), confirmed, helped 1 time\n"
+        "note: y1 says so already"
     )
 
 
@@ -123,7 +126,9 @@ def test_known_solutions_come_with_standing_confidence_and_author(world: Callabl
         ask.text("report_outcome", solution="y1", agent=agent)
     lines = ask.text("report_error", **KNOWN).split("\n")
     assert lines[0].startswith("x1 ModuleNotFoundError, met 2 times since ")
-    assert next(line for line in lines if line.startswith("y1 ")).startswith("y1 known (7 of 10) confirmed helped:2 ")
+    assert next(line for line in lines if line.startswith("y1 ")).startswith(
+        "y1 known, confidence 7 of 10, confirmed helped 2 times "
+    )
     assert " run pip install requests" in lines
     assert "all by ann unless noted" in lines[1]
 

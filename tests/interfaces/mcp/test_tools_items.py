@@ -37,29 +37,27 @@ def ask(satchel: Satchel) -> Asker:
 def test_every_kind_is_shown_with_all_that_it_has(ask: Asker) -> None:
     ask.satchel.decisions.set("session_ttl", 600)
     ask.satchel.constraints.deactivate("c1", "the log is off", agent="ben")
-    text = re.sub(r"\d{8} \d{6}\.\d{3}", "WHEN", ask.text("get_items", ids=EVERY, agent="ben"))
+    text = re.sub(r"\d\d-\d\d \d\d:\d\d", "WHEN", ask.text("get_items", ids=EVERY, agent="ben"))
     assert text.splitlines() == [
-        "9 items, times UTC",
+        "8 items, 2026 UTC",
         "e1 discovery by ann run:night task:T1 file:src/auth.py WHEN",
         " sessions live",
         " in src/auth.py",
-        "d1 session_ttl: 600 v1.0.0 active r2 #auth WHEN",
+        "d1 session_ttl=600 revision 2 #auth WHEN",
         " matches the gateway",
-        'c1 security critical by ann WHEN inactive by ben WHEN because "the log is off"',
+        'c1 security critical by ann WHEN inactive since WHEN by ben because "the log is off"',
         " never log a token",
-        "m1 info medium from ann to me unread kept 7d payload WHEN",
+        "m1 info medium from ann to me unread kept 7 days payload WHEN",
         " rebase first",
         ' {"branch":"main"}',
-        "f1 src/auth.py modified by ann kept 7d WHEN",
+        "f1 src/auth.py modified by ann kept 7 days WHEN",
         " reads the key once",
         "p1 run:night research medium by ann bytes:9 WHEN",
         " why it failed",
         " all of it",
-        "x1 KeyError, met once since WHEN, kept 90d after WHEN UTC",
+        "x1 KeyError, met 1 time since WHEN, kept 90 days after its last report (WHEN UTC)",
         " no key",
-        "y1 tentative (5 of 10) active by ann WHEN",
-        " give a default",
-        "y1 tentative (5 of 10) active by ann WHEN for x1",
+        "y1 tentative, confidence 5 of 10 by ann WHEN",
         " give a default",
         "s1 tokens lang:python by ann WHEN",
         " refresh them early",

@@ -73,15 +73,15 @@ def test_what_is_not_possible_is_refused(empty: Asker, tool: str, arguments: dic
 
 
 def test_runs_are_listed_the_newest_first(empty: Asker) -> None:
-    assert empty.text("get_runs") == "0 of 0 runs"
+    assert empty.text("get_runs") == "0 runs"
     empty.text("start_run", run_id="a run", title="New\nlogin", effort="low")
     empty.text("start_run", run_id="r2")
     empty.text("end_run", run_id="r2", status="failed")
     head, *lines = empty.text("get_runs").splitlines()
-    assert head == "2 of 2 runs, newest first, times UTC"
-    assert [line.split(" 2026")[0] for line in lines] == ["r2 failed", '"a run" active effort:low', " New login"]
-    assert " ended 2026" in lines[0]
-    assert empty.text("get_runs", limit=1).startswith("1 of 2 runs, newest first, times UTC, next offset 1\n")
+    assert head == "2 runs, newest first, 2026 UTC"
+    assert [line.split(" started ")[0] for line in lines] == ["r2 failed", '"a run" active effort:low', " New login"]
+    assert " ended 11-18 11:06" in lines[0]
+    assert empty.text("get_runs", limit=1).startswith("1 of 2 runs, newest first, 2026 UTC, next: offset=1\n")
     assert [run["run_id"] for run in empty.fields("get_runs", status="active")["runs"]] == ["a run"]
 
 

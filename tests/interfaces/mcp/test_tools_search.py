@@ -117,8 +117,8 @@ def test_a_score_is_explained_when_asked(ask: Ask) -> None:
 
 def test_text_is_the_default_and_leads_from_result_to_result(ask: Ask) -> None:
     lines = ask(query="gamma", limit=2).text.splitlines()
-    assert lines[0] == "2 of 5 results, best first, times UTC, next offset 2"
-    assert lines[1].startswith("e2 error by Ben run:r1 task:T1 20261118 1106 score:")
+    assert lines[0] == "2 of 5 results, best first, 2026 UTC, next: offset=2"
+    assert lines[1] == "e2 error by Ben run:r1 task:T1 11-18 11:06"
     assert lines[2] == " gamma gamma fails"
 
 
@@ -163,4 +163,15 @@ def test_what_is_wrong_is_an_error_that_says_how_to_go_on(ask: Ask, arguments: d
 
 @pytest.mark.parametrize("query", ["?", "🎒", "* ^"])
 def test_a_query_without_a_word_is_answered_with_a_note(ask: Ask, query: str) -> None:
-    assert ask(query=query).text == f"0 of 0 results\n{query!r} holds no word to search for"
+    assert ask(query=query).text == f"0 results\nnote: {query!r} holds no word to search for"
+
+
+def test_the_fields_of_what_is_found_are_told_apart(ask: Ask, opened: Satchel) -> None:
+    pad = {"iteration": 1, "done": False, "attempted": ["omega first"], "next_step": "omega again"}
+    opened.entries.write("scratchpad", pad, run_id="r1")
+    opened.files.record("src/a.py", "modified", description="omega is gone", agent="Ann")
+    opened.patterns.report("OmegaError", "omega 41 is out", solution="count from omega", agent="Ann")
+    lines = ask(query="omega").text.splitlines()
+    assert " tried: omega first; next: omega again" in lines
+    assert " src/a.py | omega is gone" in lines
+    assert " OmegaError: omega 41 is out | fix: count from omega" in lines

@@ -31,7 +31,7 @@ def test_each_client_sees_the_other_and_what_it_is_at(connect: Callable[[str], A
     claude.text("claim_files", paths=["src/"], agent="ann")
     codex.text("write_context", type="discovery", content="x", agent="ben")
     ann, ben = "client:claude task:T1", "client:codex"
-    below = [" claims src/** (30 min left)", " e1 less than 1 min ago: done"]
+    below = [" claims src/** (30 min left)", " last scratchpad e1, less than 1 min ago: done"]
     seen = "seen less than 1 min ago"
     assert claude.text("get_team").splitlines() == [
         "2 sessions, yours first",

@@ -8,7 +8,7 @@ import pkgutil
 import sys
 from collections.abc import Iterator
 from operator import attrgetter
-from typing import Any, get_type_hints
+from typing import Any, get_type_hints, is_typeddict
 
 import pytest
 
@@ -17,10 +17,12 @@ from satchel import open_satchel
 from satchel.client import Satchel
 from satchel.interfaces.operations.all import OPERATIONS
 from satchel.interfaces.operations.declaration import Operation, Table, load
+from satchel.interfaces.operations.parameters import DETAIL
 from satchel.keep.decisions import NewDecision
 from satchel.keep.entries import NewEntry
 from satchel.keep.files.records import CHANGES
 from satchel.keep.finding import Finding
+from satchel.keep.messages.queries import MessageFilters
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.packages import EVENTS, TYPES
 from satchel.keep.runs import STATUSES
@@ -43,7 +45,12 @@ def satchel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
         yield opened
 
 
-PASSED_ON: dict[str, Any] = {"_write": NewEntry, "_set": NewDecision, "_search": Finding.search}
+PASSED_ON: dict[str, Any] = {
+    "_write": NewEntry,
+    "_set": NewDecision,
+    "_search": Finding.search,
+    "_read": MessageFilters,
+}
 """What functions that pass arguments on pass them to."""
 
 
@@ -54,7 +61,8 @@ def names_taken(function: Any) -> Iterator[str]:
             yield parameter.name
             continue
         if function.__name__ in PASSED_ON:
-            yield from inspect.signature(PASSED_ON[function.__name__]).parameters
+            target = PASSED_ON[function.__name__]
+            yield from target.__annotations__ if is_typeddict(target) else inspect.signature(target).parameters
             continue
         filters = str(parameter.annotation).removeprefix("Unpack[").removesuffix("]")
         owners = [module for name, module in sys.modules.items() if name.startswith("satchel.")]
@@ -65,13 +73,13 @@ def names_taken(function: Any) -> Iterator[str]:
 @pytest.mark.parametrize("operation", EVERY, ids=name_of)
 def test_every_parameter_is_one_of_what_runs_it(satchel: Satchel, operation: Operation) -> None:
     function = operation.run if callable(operation.run) else attrgetter(operation.run)(satchel)
-    declared = {one.passed_as or one.name for one in operation.parameters if not one.for_people}
+    declared = {one.passed_as or one.name for one in operation.parameters if not one.for_people and one is not DETAIL}
     assert declared - set(names_taken(function)) - operation.instead.keys() == set()
 
 
 @pytest.mark.parametrize("operation", EVERY, ids=name_of)
 def test_what_shows_an_answer_exists(operation: Operation) -> None:
-    places = [operation.text, operation.fields, operation.asks]
+    places = [operation.text, operation.whole, operation.fields, operation.asks]
     places += [] if isinstance(operation.shown, Table) else [operation.shown]
     assert all(callable(load(place)) for place in places if place)
 

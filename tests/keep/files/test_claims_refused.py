@@ -10,10 +10,12 @@ import pytest
 
 from keep.files.seen import MINUTE, SECRET, held
 from satchel import Conflict, InvalidInput, Satchel
-from satchel.base.clock import short_time
+from satchel.base.clock import moment_text
 
 if TYPE_CHECKING:
     from conftest import ManualClock
+
+YEAR = "2026"
 
 
 def test_a_refusal_says_who_since_when_until_when_why_and_what_to_do(satchel: Satchel, clock: ManualClock) -> None:
@@ -24,10 +26,10 @@ def test_a_refusal_says_who_since_when_until_when_why_and_what_to_do(satchel: Sa
     with pytest.raises(Conflict) as refused:
         satchel.files.claim(["src/a.py", "free", "README.md"], agent="bob")
     assert refused.value.problem == (
-        f"nothing was claimed: src/a.py is held by ann as src/** since {short_time(since)} "
-        f'until {short_time(since + 10 * MINUTE)} UTC (9 min left): "moving modules"; '
-        f"README.md is held by cat, shared, since {short_time(since)} "
-        f"until {short_time(since + MINUTE)} UTC (1 min left)"
+        f"nothing was claimed: src/a.py is held by ann as src/** since {moment_text(since, '2026')} "
+        f'until {moment_text(since + 10 * MINUTE, YEAR)} UTC (9 min left): "moving modules"; '
+        f"README.md is held by cat, shared, since {moment_text(since, '2026')} "
+        f"until {moment_text(since + MINUTE, '2026')} UTC (1 min left)"
     )
     assert refused.value.remedy == (
         "You can wait for it with wait_seconds or --wait (1 to 45), ask ann or cat by a message, or do something else "

@@ -37,10 +37,10 @@ def test_who_was_refused_is_told_once_when_it_is_free(satchel: Satchel, clock: M
     assert told(satchel) is None
     satchel.files.release(["src/"], agent="ann")
     assert told(satchel, "cat") is None
-    assert told(satchel, "BOB") == f"notice: src/a.py is free now (you were refused it at {AT}, 4 min ago)"
+    assert told(satchel, "BOB") == "notice: src/a.py is free now (you were refused it 4 min ago)"
     assert told(satchel) is None
     satchel.files.release(agent="ann")
-    assert told(satchel) == f"notice: issue:311 is free now (you were refused it at {AT}, 4 min ago)"
+    assert told(satchel) == "notice: issue:311 is free now (you were refused it 4 min ago)"
 
 
 def test_it_is_free_when_the_claim_has_expired(satchel: Satchel, clock: ManualClock) -> None:
@@ -49,7 +49,7 @@ def test_it_is_free_when_the_claim_has_expired(satchel: Satchel, clock: ManualCl
     clock.advance(2 * MINUTE - 1)
     assert told(satchel) is None
     clock.advance(1)
-    assert told(satchel) == f"notice: a is free now (you were refused it at {AT}, 2 min ago)"
+    assert told(satchel) == "notice: a is free now (you were refused it 2 min ago)"
 
 
 def test_it_is_free_for_the_claim_that_was_asked_for(satchel: Satchel) -> None:
@@ -67,7 +67,7 @@ def test_who_has_claimed_it_meanwhile_is_not_told(satchel: Satchel) -> None:
     satchel.files.release(agent="ann")
     satchel.files.claim(["a"], agent="bob")
     satchel.files.release(agent="bob")
-    assert told(satchel) == f"notice: b is free now (you were refused it at {AT}, less than 1 min ago)"
+    assert told(satchel) == "notice: b is free now (you were refused it less than 1 min ago)"
 
 
 def test_of_several_refusals_of_one_path_the_last_is_told(satchel: Satchel, clock: ManualClock) -> None:
@@ -77,7 +77,7 @@ def test_of_several_refusals_of_one_path_the_last_is_told(satchel: Satchel, cloc
     refuse(satchel, "a")
     clock.advance(MINUTE)
     satchel.files.release(agent="ann")
-    assert told(satchel) == "notice: a is free now (you were refused it at 11-18 11:07 UTC, 1 min ago)"
+    assert told(satchel) == "notice: a is free now (you were refused it 1 min ago)"
 
 
 def test_after_a_day_nobody_is_told_and_the_refusal_leaves_the_store(satchel: Satchel, clock: ManualClock) -> None:
@@ -107,9 +107,9 @@ def test_a_session_is_told_whatever_its_agents_are_called(open_in: Callable[...,
     refuse(server, "a", agent="sub")
     refuse(server, "b", agent=None)
     other.files.release(["a"], agent="ann")
-    assert told(server, None) == f"notice: a is free now (sub was refused it at {AT}, less than 1 min ago)"
+    assert told(server, None) == "notice: a is free now (sub was refused it less than 1 min ago)"
     other.files.release(agent="ann")
-    assert told(server, None) == f"notice: b is free now (you were refused it at {AT}, less than 1 min ago)"
+    assert told(server, None) == "notice: b is free now (you were refused it less than 1 min ago)"
 
 
 def test_a_namesake_in_another_session_is_not_told(open_in: Callable[..., Satchel], project: Path) -> None:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from satchel import Conflict, InvalidInput, Released, Satchel
-from satchel.base.clock import short_time
+from satchel.base.clock import moment_text
 
 if TYPE_CHECKING:
     from conftest import ManualClock
+
+YEAR = "2026"
 
 
 class Trees(NamedTuple):
@@ -51,8 +53,8 @@ def test_a_claim_in_another_worktree_is_no_conflict_and_is_said(trees: Trees, cl
     claimed = trees.linked.files.claim(["src/a"], agent="bob")
     assert (claimed.elsewhere, claimed.shared) == ((claim,), ())
     assert claimed.notes == (
-        f"in the main worktree src/** is held by ann since {short_time(clock.now)} "
-        f'until {short_time(claim.expires_at)} UTC (5 min left): "rename"',
+        f"in the main worktree src/** is held by ann since {moment_text(clock.now, '2026')} "
+        f'until {moment_text(claim.expires_at, YEAR)} UTC (5 min left): "rename"',
     )
     assert [one.worktree for one in claimed.claims] == [trees.folder]
 

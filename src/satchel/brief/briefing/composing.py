@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from satchel.base.clock import span_in_words
 from satchel.brief.attempts import Standing
@@ -201,7 +201,7 @@ def _said(left: Sequence[LeftOut]) -> tuple[str, ...]:
     critical = [one for one in ordered if one.critical]
     others = sum(one.count - one.critical for one in left)
     more = [f"{others} more (search)"] if others else []
-    urgent = [f"{one.critical} critical {one.kind} ({one.tool})" for one in critical]
+    urgent = [str(replace(one, count=one.critical)) for one in critical]
     return tuple(
         f"left out: {said}"
         for said in dict.fromkeys(
@@ -236,5 +236,5 @@ def _nothing(collected: Collected) -> list[str]:
     """Say why a briefing shows nothing; a project without anything in it has said so already."""
     repeated = sum(one.repeated for one in collected.gathered)
     if repeated:
-        return [f"nothing new since your last briefing; again=true repeats {repeated} items"]
+        return [f"nothing new since your last briefing; again=true repeats {repeated} item{'s' * (repeated > 1)}"]
     return [] if collected.project_id is None or not collected.is_complete else ["nothing is kept that helps here yet"]

@@ -138,7 +138,7 @@ def _load_patterns(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
             label="error",
             group="errors that were solved",
             head=joined(lang, f"{error_type}: {shortened(message, _MAX_ERROR_CHARS)}")
-            + f" -> {best.ref} {best.standing} ({best.confidence} of 10)",
+            + f" -> {best.ref} {best.standing}, confidence {best.confidence} of 10",
             text=best.text,
             priority=HIGH if is_known else MEDIUM,
             changed_at=seen,
@@ -241,7 +241,7 @@ def joined(*parts: str | None) -> str:
 
 def by(agent: str | None) -> str | None:
     """Return how an author is shown."""
-    return None if agent is None else f"@{agent}"
+    return None if agent is None else f"by {agent}"
 
 
 def priority_said(priority: int) -> str | None:

@@ -7,6 +7,7 @@ from satchel.brief.briefing.ranking import MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import Asked, Source, loading
 from satchel.find.kind import Kind
+from satchel.keep.decisions.records import Value
 from satchel.keep.decisions.state import value_of
 from satchel.store.transaction import Row
 
@@ -79,9 +80,13 @@ def _decision(_asked: Asked, row: Row) -> Candidate:
         seq=seq,
         label="decision",
         group="decisions",
-        head=joined(by(agent), key),
-        text=f"{value_of(text, value)}{f' (since {rationale})' if rationale else ''}",
+        head=joined(key, by(agent)),
+        text=f"{_told(value_of(text, value))}{f'; reason: {rationale}' if rationale else ''}",
         priority=MEDIUM,
         changed_at=changed,
         subject=key,
     )
+
+
+def _told(value: Value) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)

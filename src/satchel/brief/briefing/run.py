@@ -7,13 +7,12 @@ from typing import Any
 
 from satchel.base.clock import span_in_words
 from satchel.base.errors import InvalidInput
-from satchel.brief.briefing import labels
 from satchel.brief.briefing.packages import by, is_task, joined, other_run, other_task
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import Asked, Source, listed, loading
 from satchel.find.kind import Kind
-from satchel.keep.entries import structured
+from satchel.keep.entries import labels, structured
 from satchel.keep.entries.records import (
     CODEBASE_ANALYSIS,
     ENTRY_TYPES,

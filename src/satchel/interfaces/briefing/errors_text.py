@@ -1,33 +1,35 @@
 """Reported errors, their solutions and what became of them, as compact text.
 
-A report's answer is the error's id and type, whether it is ``new`` or how often it was ``met`` since when, its
-``lang:``, and how long it is ``kept`` after which time; then the solution that came with it, and the list of all.
+A report's answer is the error's id and type, its ``lang:``, whether it is ``new`` or how often it was ``met`` since
+when, and how long it is ``kept`` after which time; then the solution that came with it, and the list of all.
 
-A solution's line is its id, its standing, its confidence in tenths, its state, ``by`` agent where it differs from what
-the head says, how often it ``helped:`` or ``failed:``, when it was given, when it ``changed``; its text stands below.
-The head of the list says from how many tenths on a solution is known.
+A solution's line is its id, its standing, its confidence in tenths, its state unless nobody has tried it, ``by`` agent
+where it differs from what the head says, how often it ``helped`` or ``failed``, when it was given, when it ``changed``;
+its text stands below. The head of the list says from how many tenths on a solution is known.
 
-The answer to an outcome says the same in words: ``y7 tentative: 6 of 10, known from 7 on; confirmed helped:1 for x4``.
+The answer to an outcome: ``y7 for x4: tentative, confidence 6 of 10 (treated as known from 7), helped 1 time``.
 """
 
 from __future__ import annotations
 
-from satchel.base.clock import DAY_MS
+from satchel.base.clock import DAY_MS, moment_text, span_in_words, year_of
 from satchel.base.paging import Page
 from satchel.interfaces.ledger.compact_lines import (
     NO_AGENT,
     Line,
     agent_cell,
     list_text,
-    moment_text,
     note_lines,
     single_lines,
-    span_text,
 )
-from satchel.interfaces.text_parts import content_lines, value_text, year_of
-from satchel.keep.patterns.records import KNOWN, MOST, ErrorPattern, Reported, Solution
+from satchel.interfaces.text_parts import content_lines, counted, value_text
+from satchel.keep.patterns.records import ACTIVE, KNOWN, MOST, STATES, ErrorPattern, Reported, Solution
 
-_FROM = f"known from {KNOWN} on"
+_FROM = f"treated as known from {KNOWN}"
+_UNTRIED = STATES[ACTIVE - 1]
+
+_MAX_SHOWN = 10
+"""So many solutions come with a report."""
 
 
 def reported_text(reported: Reported) -> str:
@@ -36,59 +38,73 @@ def reported_text(reported: Reported) -> str:
     All is there but uids, hash, own seqs and scores; what its reporter has itself is not repeated: the error's own
     text, and that of the solution that came with it.
     """
-    lines = [_met(reported.pattern, reported.is_new)]
+    lines = [_met(reported.pattern, is_new=reported.is_new, year=year_of(reported.pattern.last_seen))]
     recorded = reported.recorded
     if recorded is not None:
         lines.append(f"recorded {_standing(recorded)}")
     if reported.solutions:
         year = year_of(reported.solutions[0].created_at)
         given = None if recorded is None else recorded.id
-        page = Page(reported.solutions, len(reported.solutions), 0, len(reported.solutions))
-        shown = [solution_line(solution, year, with_text=solution.id != given) for solution in reported.solutions]
-        noun = "solution" if len(shown) == 1 else "solutions"
-        lines.append(list_text(f"{noun}, best first, {_FROM}", page, shown, (NO_AGENT,)))
+        best = reported.solutions[:_MAX_SHOWN]
+        page = Page(best, len(best), 0, len(best))
+        shown = [solution_line(solution, year, with_text=solution.id != given) for solution in best]
+        lines.append(list_text("solution", page, shown, (NO_AGENT,), more=f", best first ({_FROM})"))
+        more = len(reported.solutions) - len(best)
+        lines += note_lines([f'{more} more: get_items(["{reported.pattern.ref}"]) shows all'] if more else [])
     else:
         lines.append("no solution is known yet")
     return "\n".join([*lines, *note_lines(reported.notes)])
 
 
-def pattern_lines(pattern: ErrorPattern) -> list[str]:
+def pattern_lines(pattern: ErrorPattern, year: str) -> list[str]:
     """Return all of an error: how often it was met, its first report, and every solution."""
-    lines = [_met(pattern, is_new=False), *content_lines(pattern.example)]
+    lines = [_met(pattern, is_new=False, year=year), *content_lines(pattern.example)]
     if not pattern.solutions:
         return [*lines, "no solution is known yet"]
-    return [*lines, *(part for one in pattern.solutions for part in single_lines(solution_line(one, "")))]
+    return [*lines, *(part for one in pattern.solutions for part in single_lines(solution_line(one, year), year))]
 
 
 def solution_text(solution: Solution, *, is_recorded: bool) -> str:
     """Say how a solution stands after it was recorded or judged, and what its author should know."""
-    sure = f"{solution.confidence} of {MOST}" + ("" if solution.confidence >= KNOWN else f", {_FROM}")
-    counts = outcome_counts(solution.confirmed, solution.failed)
-    stands = " ".join([f"{solution.ref} {solution.standing}: {sure}; {solution.state}", *counts])
-    return "\n".join(
-        [f"{'recorded ' if is_recorded else ''}{stands} for {solution.pattern}", *note_lines(solution.notes)]
-    )
+    confidence = _confidence(solution) + ("" if solution.confidence >= KNOWN else f" ({_FROM})")
+    stands = ", ".join([confidence, *_tried(solution)])
+    line = f"{'recorded ' if is_recorded else ''}{solution.ref} for {solution.pattern}: {stands}"
+    return "\n".join([line, *note_lines(solution.notes)])
 
 
 def outcome_counts(helped: int, failed: int) -> tuple[str, ...]:
     """Return how often something helped and did not, each only where it did so at all."""
-    return (*((f"helped:{helped}",) if helped else ()), *((f"failed:{failed}",) if failed else ()))
+    told = (("helped", helped), ("failed", failed))
+    return tuple(f"{what} {counted(count, 'time')}" for what, count in told if count)
 
 
-def _met(pattern: ErrorPattern, is_new: bool) -> str:
-    times = "once" if pattern.occurrences == 1 else f"{pattern.occurrences} times"
-    met = "new" if is_new else f"met {times} since {moment_text(pattern.created_at)}"
-    lang = "" if pattern.lang is None else f", lang:{value_text(pattern.lang)}"
-    kept = f"kept {span_text(pattern.ttl_days * DAY_MS)} after {moment_text(pattern.last_seen)} UTC"
-    return f"{pattern.ref} {value_text(pattern.error_type)}, {met}{lang}, {kept}"
+def _met(pattern: ErrorPattern, *, is_new: bool, year: str) -> str:
+    times = counted(pattern.occurrences, "time")
+    met = "new" if is_new else f"met {times} since {moment_text(pattern.created_at, year)}"
+    lang = "" if pattern.lang is None else f" lang:{value_text(pattern.lang)}"
+    last = f"after its last report ({moment_text(pattern.last_seen, year)} UTC)"
+    kept = f"kept {span_in_words(pattern.ttl_days * DAY_MS)} {last}"
+    return f"{pattern.ref} {value_text(pattern.error_type)}{lang}, {met}, {kept}"
 
 
 def _standing(solution: Solution) -> str:
-    return " ".join([_start(solution), *outcome_counts(solution.confirmed, solution.failed)])
+    return ", ".join([_start(solution), *outcome_counts(solution.confirmed, solution.failed)])
 
 
 def _start(solution: Solution) -> str:
-    return f"{solution.ref} {solution.standing} ({solution.confidence} of 10) {solution.state}"
+    return ", ".join([f"{solution.ref} {_confidence(solution)}", *_state(solution)])
+
+
+def _confidence(solution: Solution) -> str:
+    return f"{solution.standing}, confidence {solution.confidence} of {MOST}"
+
+
+def _tried(solution: Solution) -> list[str]:
+    return [*_state(solution), *outcome_counts(solution.confirmed, solution.failed)]
+
+
+def _state(solution: Solution) -> list[str]:
+    return [] if solution.state == _UNTRIED else [solution.state]
 
 
 def solution_line(solution: Solution, year: str, *, with_text: bool = True) -> Line:

@@ -2,7 +2,7 @@
 
 A package's line is its id, then what differs from what the head or the heading says: its ``run:`` if it is another
 than ``main``, type, priority, ``task:``, ``by`` agent; then its ``file:`` or the ``bytes:`` of its text, the roles it
-is for behind one ``@``, when it was saved, when it ``changed`` and what it is ``superseded-by:``. Its summary stands
+is ``for:``, when it was saved, when it ``changed`` and what it is ``superseded-by:``. Its summary stands
 below in one line; where contents were asked for, what it holds stands below that, and a note says why where there is
 none.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from satchel.base.paging import Page
+from satchel.base.clock import moment_text, year_of
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
 from satchel.interfaces.ledger.compact_lines import (
@@ -20,11 +20,10 @@ from satchel.interfaces.ledger.compact_lines import (
     Line,
     agent_cell,
     list_text,
-    moment_text,
     names_text,
     note_lines,
 )
-from satchel.interfaces.text_parts import content_lines, place_text, value_text, year_of
+from satchel.interfaces.text_parts import content_lines, place_text, value_text
 from satchel.keep.packages import Package, PackageContent, PackagePage
 
 _NO_TASK = "task:-"
@@ -34,23 +33,24 @@ _BLANKS = (None, None, _NO_TASK, NO_AGENT)
 def packages_text(page: PackagePage) -> str:
     """Render a page of packages for an agent; all is there but uid, own seq and score."""
     year = year_of(page.packages[0].created_at) if page.packages else ""
-    title = "packages" if page.run_id is None else f"packages of run {value_text(page.run_id)}"
+    more = "" if page.run_id is None else f" of run {value_text(page.run_id)}"
     if page.by_priority:
-        title += f" ({', '.join(f'{count} {priority}' for priority, count in page.by_priority)})"
+        more += f" ({', '.join(f'{count} {priority}' for priority, count in page.by_priority)})"
     lines = [
         _line(package, (_run_cell(package, page.run_id), *_cells(package)), year, content_lines(package.summary))
         for package in page
     ]
-    return list_text(title, page, lines, _RUN_BLANKS)
+    return list_text("package", page, lines, _RUN_BLANKS, more)
 
 
 def contents_text(contents: Sequence[PackageContent]) -> str:
-    """Render what packages hold for an agent, each under its summary; all is there but uid and own seq."""
-    found = [(one.package, one.text) for one in contents if one.package is not None]
-    year = year_of(found[0][0].created_at) if found else ""
-    lines = [content_line(package, text, year) for package, text in found]
-    text = list_text("packages with what they hold", Page(tuple(found), len(found), 0, len(found)), lines, _RUN_BLANKS)
-    return "\n".join([text, *note_lines(content_notes(contents))])
+    """Render what packages hold for an agent, as ``get_items`` does, which continues what is too long."""
+    from satchel.interfaces.items_text import items_text
+    from satchel.keep.items import Item, OpenedItems
+
+    items = tuple(Item(one.ref, "package", one) for one in contents if one.package is not None)
+    notes = tuple(content_notes([one for one in contents if one.package is None]))
+    return items_text(OpenedItems(items, None, 0, notes))
 
 
 def content_line(package: Package, text: str | None, year: str) -> Line:
@@ -106,7 +106,7 @@ def _cells(package: Package) -> tuple[str | None, ...]:
 
 def _own(package: Package) -> tuple[str, ...]:
     where = f"bytes:{package.content_bytes}" if package.path is None else place_text(package.path, None)
-    return where, *names_text("@", package.consumers)
+    return where, *names_text("for:", package.consumers)
 
 
 def contents_fields(contents: Sequence[PackageContent]) -> dict[str, object]:

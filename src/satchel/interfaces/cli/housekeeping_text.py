@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from satchel.interfaces.cli.common import size_text
-from satchel.interfaces.cli.tables import counted, local_time, show_table
-from satchel.interfaces.text_parts import content_lines
+from satchel.interfaces.cli.tables import local_time, show_table
+from satchel.interfaces.text_parts import content_lines, counted
 from satchel.keep.housekeeping import Cleared, Forgotten, LayerSummary, Statistics
 
 _MAX_SHOWN = 400

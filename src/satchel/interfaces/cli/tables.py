@@ -158,9 +158,3 @@ def rest_text(shown: int, total: int, what: str, next_offset: int | None) -> str
     """Say how much of a list was shown, and how to see more."""
     rest = f"; --offset {next_offset} shows more" if next_offset is not None else ""
     return f"{shown} of {total} {what}{rest}"
-
-
-def counted(number: int, noun: str) -> str:
-    """Write a number of things, as in ``1 message``, ``2,000 messages`` and ``3 strategies``."""
-    several = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else several}"

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from satchel.base.clock import moment_text, year_of
 from satchel.interfaces.consulting.consultations_text import part_lines, paths_text
-from satchel.interfaces.ledger.compact_lines import Line, list_text, moment_text
-from satchel.interfaces.text_parts import value_text, year_of
+from satchel.interfaces.ledger.compact_lines import Line, list_text
+from satchel.interfaces.text_parts import counted, value_text
 from satchel.interfaces.to_json import Fields, fields_of
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def conversations_text(listed: Conversations) -> str:
     items = listed.page.items
     year = year_of(items[0].updated_at) if items else ""
     lines = [_line(one, year, None if listed.with_files else _MAX_NAMED) for one in items]
-    return "\n".join([list_text("conversations", listed.page, lines, (None,)), assistants_line(listed.states)])
+    return "\n".join([list_text("conversation", listed.page, lines, (None,)), assistants_line(listed.states)])
 
 
 def conversations_fields(listed: Conversations) -> Fields:
@@ -59,14 +60,14 @@ def assistants_line(states: Sequence[ProviderState]) -> str:
 def may_reset(would: Reset) -> str:
     """Return the question whether to forget a conversation."""
     key = would.found.key
-    return f"Forget {key.conversation} with {key.assistant}, {would.found.turns} turns?"
+    return f"Forget {key.conversation} with {key.assistant}, {counted(would.found.turns, 'turn')}?"
 
 
 def reset_text(reset: Reset) -> str:
     """Say what a reset forgot, or would forget."""
     one = reset.found
-    turns = f"{one.turns} {'turn' if one.turns == 1 else 'turns'}"
-    what = f"{value_text(one.key.conversation)} with {one.key.assistant}: {turns}, {_files(one)} files"
+    counts = f"{counted(one.turns, 'turn')}, {counted(_files(one), 'file')}"
+    what = f"{value_text(one.key.conversation)} with {one.key.assistant}: {counts}"
     return f"forgot {what}" if reset.done else f"nothing was forgotten; would forget {what}"
 
 

@@ -1,9 +1,9 @@
 """Lists that say once what many items share: a head line, headings, and an item on each line.
 
 The head says how many there are, how they are ordered, the year that is meant where none is written, and after ``all``
-the fields that most items share. Where that is shorter, items stand under headings that begin with ``#`` and name one
+the fields that most items share. Where that is shorter, items stand under headings that end with ``:`` and name one
 field, and what else most below it share. An item's own line says only where it differs, then the day (one without a
-day is of the line above it, and the first under a heading always has one) and the time of day to the millisecond, UTC.
+day is of the line above it, and the first under a heading always has one) and the time of day, UTC.
 Texts stand below their item, every line of them behind a space; notes come last. So no stored text can pass for a
 head, a heading or an item.
 """
@@ -15,26 +15,36 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
-from satchel.base.clock import DAY_MS
+from satchel.base.clock import DAY_MS, moment_text, year_of
 from satchel.base.paging import Item, KeptPage, Page
 from satchel.base.tokens import estimate
 from satchel.base.vocabulary import LAYERS
-from satchel.interfaces.text_parts import content_lines, day_of, quoted, shared_value, time_of, value_text, year_of
+from satchel.interfaces.text_parts import (
+    content_lines,
+    place_in_list,
+    quoted,
+    shared_value,
+    shown_of,
+    value_text,
+)
 
 _ORDERS = {
     "newest": "newest first",
     "oldest": "oldest first",
     "priority": "most urgent first",
     "relevance": "best first",
-    "seq": "as changed",
+    "seq": "in order of change",
 }
 """How a page's order is said."""
 
 NO_LAYER = "layer:-"
 NO_AGENT = "by -"
 
-_DAY_COST = 3
-"""Tokens of a day on a line, as in `` 1120``."""
+TAGS_TOLD = " (#tags)"
+"""How the head of a list says what the names behind one ``#`` are."""
+
+_DAY_COST = 4
+"""Tokens of a day on a line, as in `` 11-20``."""
 
 _SORTED = frozenset({"newest", "oldest", "priority"})
 """Orders that what is shown of the items gives back, however they are grouped."""
@@ -61,24 +71,23 @@ class Line:
     below: tuple[str, ...] = ()
 
 
-def list_text(title: str, page: Page[Item], lines: Sequence[Line], blanks: Sequence[str | None]) -> str:
+def list_text(noun: str, page: Page[Item], lines: Sequence[Line], blanks: Sequence[str | None], more: str = "") -> str:
     """Put a list together.
 
     Args:
-        title: what the items are, with anything else that the head says of them.
+        noun: what an item is.
         page: the page that the lines are of.
         lines: one for each item, in the page's order.
         blanks: for each cell how its absence is said where another value was stated for all; None if none is absent.
+        more: what else the head says of the items.
     """
     kept = page if isinstance(page, KeptPage) else None
-    head = [f"{len(lines)} {title}" if len(lines) == page.total else f"{len(lines)} of {page.total} {title}"]
+    head = [f"{shown_of(len(lines), page.total, noun)}{more}"]
     year = year_of(lines[0].moment) if lines else ""
     if lines:
         head += [_ORDERS[kept.order]] if kept is not None else []
         head.append(f"{year} UTC")
-    head += [f"offset {page.offset}"] if page.offset else []
-    head += [f"next offset {page.next_offset}"] if page.next_offset is not None else []
-    head += [f"seq {kept.cursor}"] if kept is not None else []
+    head += place_in_list(page)
     first = ", ".join(head)
     rest: list[str] = []
     if lines:
@@ -88,15 +97,15 @@ def list_text(title: str, page: Page[Item], lines: Sequence[Line], blanks: Seque
         stated = [text for text in plan.usual if text is not None]
         first += f"; all {' '.join(stated)} unless noted" if stated else ""
         for group in plan.groups:
-            rest += [f"# {group.heading}"] if group.heading else []
+            rest += [f"{group.heading}:"] if group.heading else []
             rest += _item_lines(group, blanks, year)
     return "\n".join([first, *rest, *note_lines(() if kept is None else kept.notes)])
 
 
-def single_lines(line: Line) -> list[str]:
-    """Return an item that stands by itself: all that its line has, with the day and year of its time."""
+def single_lines(line: Line, year: str) -> list[str]:
+    """Return an item that stands by itself: all that its line has, with the day of its time."""
     said = (cell for cell in line.cells if cell is not None)
-    return [" ".join([line.start, *said, *line.own, moment_text(line.moment), *line.after]), *line.below]
+    return [" ".join([line.start, *said, *line.own, moment_text(line.moment, year), *line.after]), *line.below]
 
 
 def note_lines(notes: Sequence[str]) -> list[str]:
@@ -116,27 +125,12 @@ def agent_cell(agent: str | None) -> str | None:
 
 def names_text(mark: str, names: Sequence[str]) -> tuple[str, ...]:
     """Return names behind one mark, as in ``#api security``; one that could be misread there is quoted."""
-    if not names:
-        return ()
-    return (mark + " ".join(_name(name) for name in names),)
-
-
-def moment_text(moment: int, year: str = "") -> str:
-    """Return a time with its day, and with its year unless it is the one named already."""
-    return f"{day_of(moment, year)} {time_of(moment)}"
-
-
-def span_text(milliseconds: int) -> str:
-    """Return a length of time in the largest unit that gives a whole number, as in ``7d``."""
-    for unit, size in (("d", DAY_MS), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)):
-        if milliseconds and milliseconds % size == 0:
-            return f"{milliseconds // size}{unit}"
-    return f"{milliseconds}ms"
+    return (mark + " ".join(map(_name, names)),) if names else ()
 
 
 def _name(name: str) -> str:
-    # what begins like a time or like another mark would end the list of names
-    return quoted(name) if name[0] in "#@" or name[0].isdecimal() else value_text(name)
+    # what begins like a time, or looks like another field, would end the list of names
+    return quoted(name) if name[0].isdecimal() or name[0] == "#" or ":" in name else value_text(name)
 
 
 _Cells = tuple[str | None, ...]
@@ -168,7 +162,7 @@ def _planned(lines: Sequence[Line], blanks: Sequence[str | None], column: int | 
         groups = [_group(value, members, usual, blanks, column) for value, members in _split(lines, column, regroup)]
     cost = sum(_cost(text) for text in usual if text is not None)
     for group in groups:
-        cost += _cost(f"# {group.heading}") if group.heading else 0
+        cost += _cost(f"{group.heading}:") if group.heading else 0
         cost += _noted_cost(group.lines, group.usual, blanks)
         cost += _DAY_COST * sum(1 for _ in groupby(line.moment // DAY_MS for line in group.lines))
     return _Plan(usual, groups, cost)
@@ -215,8 +209,8 @@ def _item_lines(group: _Group, blanks: Sequence[str | None], year: str) -> list[
     written = []
     day = ""
     for line in group.lines:
-        above, day = day, day_of(line.moment, year)
-        when = (day if day != above else None, time_of(line.moment))
+        above, (day, time) = day, moment_text(line.moment, year).split()
+        when = (day if day != above else None, time)
         parts = (line.start, *_noted(line, group.usual, blanks), *line.own, *when, *line.after)
         written += [" ".join(part for part in parts if part is not None), *line.below]
     return written

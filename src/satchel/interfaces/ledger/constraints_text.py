@@ -2,24 +2,25 @@
 
 A constraint's line is its id, then what differs from what the head or the heading says: category, priority, layer,
 ``by`` agent, then tags behind one ``#`` and the time it was added; its text stands below. One that does not hold any
-more says ``inactive``, by whom, when, and ``because`` with the reason as a JSON string.
+more says ``inactive``, since when, by whom, and ``because`` with the reason as a JSON string.
 """
 
 from __future__ import annotations
 
+from satchel.base.clock import moment_text, year_of
 from satchel.base.vocabulary import CATEGORIES
 from satchel.interfaces.ledger.compact_lines import (
     NO_AGENT,
     NO_LAYER,
+    TAGS_TOLD,
     Line,
     agent_cell,
     layer_cell,
     list_text,
-    moment_text,
     names_text,
     note_lines,
 )
-from satchel.interfaces.text_parts import content_lines, quoted, value_text, year_of
+from satchel.interfaces.text_parts import content_lines, quoted, value_text
 from satchel.keep.constraints import Constraint, ConstraintPage
 
 _BLANKS = (None, None, NO_LAYER, NO_AGENT)
@@ -28,8 +29,9 @@ _BLANKS = (None, None, NO_LAYER, NO_AGENT)
 def constraints_text(page: ConstraintPage) -> str:
     """Render a page of constraints for an agent; all is there but uid, own seq and score."""
     year = year_of(page.constraints[0].created_at) if page.constraints else ""
-    title = "constraints #tags" if any(len(constraint.tags) > 1 for constraint in page.constraints) else "constraints"
-    return list_text(title, page, [constraint_line(constraint, year) for constraint in page.constraints], _BLANKS)
+    lines = [constraint_line(constraint, year) for constraint in page.constraints]
+    more = TAGS_TOLD if any(len(constraint.tags) > 1 for constraint in page.constraints) else ""
+    return list_text("constraint", page, lines, _BLANKS, more)
 
 
 def constraint_line(constraint: Constraint, year: str) -> Line:
@@ -68,7 +70,8 @@ def added_text(constraint: Constraint) -> str:
 
 def deactivated_text(constraint: Constraint) -> str:
     """Say since when, by whom and why a constraint does not hold, and what it was."""
-    lines = [f"{constraint.ref} {_inactive(constraint, '')}", *content_lines(constraint.text)]
+    year = "" if constraint.deactivated_at is None else year_of(constraint.deactivated_at)
+    lines = [f"{constraint.ref} {_inactive(constraint, year)}", *content_lines(constraint.text)]
     return "\n".join([*lines, *note_lines(constraint.notes)])
 
 
@@ -77,7 +80,11 @@ def _category(category: str) -> str:
 
 
 def _inactive(constraint: Constraint, year: str) -> str:
-    parts = ["inactive", agent_cell(constraint.deactivated_by)]
-    parts += [] if constraint.deactivated_at is None else [moment_text(constraint.deactivated_at, year)]
+    at = constraint.deactivated_at
+    parts = [
+        "inactive",
+        None if at is None else f"since {moment_text(at, year)}",
+        agent_cell(constraint.deactivated_by),
+    ]
     parts += [] if constraint.reason is None else [f"because {quoted(constraint.reason)}"]
     return " ".join(part for part in parts if part is not None)

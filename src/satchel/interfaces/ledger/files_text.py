@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from satchel.base.clock import span_in_words
+from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.text import quoted_line
 from satchel.base.vocabulary import LAYERS
 from satchel.interfaces.ledger.compact_lines import (
@@ -22,9 +22,7 @@ from satchel.interfaces.ledger.compact_lines import (
     agent_cell,
     layer_cell,
     list_text,
-    moment_text,
     note_lines,
-    span_text,
 )
 from satchel.interfaces.text_parts import content_lines, quoted, value_text
 from satchel.keep.files.records import (
@@ -47,12 +45,12 @@ _NO_WORKTREE = "worktree:-"
 _CHANGE_BLANKS = (None, None, NO_AGENT, _NO_WORKTREE, NO_LAYER, None)
 
 # a file of such a name could be taken for another field
-_FIELD = re.compile(rf"{'|'.join((*CHANGES, *LAYERS))}|by|kept|(?:worktree|layer):.*|[0-9.]+")
+_FIELD = re.compile(rf"{'|'.join((*CHANGES, *LAYERS))}|by|kept|(?:worktree|layer):.*|[0-9:-]+")
 
 
 def changes_text(page: FileChangePage) -> str:
     """Render a page of file changes for an agent; all is there but uid, own seq and score."""
-    return list_text("file changes", page, [change_line(change) for change in page.changes], _CHANGE_BLANKS)
+    return list_text("file change", page, [change_line(change) for change in page.changes], _CHANGE_BLANKS)
 
 
 def change_line(change: FileChange) -> Line:
@@ -65,7 +63,7 @@ def change_line(change: FileChange) -> Line:
             agent_cell(change.agent),
             _worktree(change.worktree),
             layer_cell(change.layer),
-            f"kept {span_text(change.expires_at - change.created_at)}",
+            f"kept {span_in_words(change.expires_at - change.created_at)}",
         ),
         own=(),
         moment=change.created_at,
@@ -81,7 +79,7 @@ def recorded_text(change: FileChange) -> str:
 
 def claimed_text(claimed: Claimed) -> str:
     """Say what was claimed until when, what of it was renewed, who shares it; the notes say who claims it elsewhere."""
-    return "\n".join([*claimed_lines(claimed, _utc), *note_lines(claimed.notes)])
+    return "\n".join([*claimed_lines(claimed, _utc(claimed.claimed_at)), *note_lines(claimed.notes)])
 
 
 def claimed_lines(claimed: Claimed, when: When) -> list[str]:
@@ -96,7 +94,8 @@ def claimed_lines(claimed: Claimed, when: When) -> list[str]:
 
 def released_text(released: Released) -> str:
     """Say what is free now, what was recorded of it, who wants it, and what was not the agent's to release."""
-    return "\n".join([*released_lines(released, _utc), *note_lines(released.notes)])
+    when = _utc(max((wish.asked_at for wish in released.wished), default=0))
+    return "\n".join([*released_lines(released, when), *note_lines(released.notes)])
 
 
 def released_lines(released: Released, when: When) -> list[str]:
@@ -116,7 +115,7 @@ def released_lines(released: Released, when: When) -> list[str]:
 
 def checked_text(checked: FilesChecked) -> str:
     """Say of each file whether it is free, yours or held by another, until when; and what happened to it lately."""
-    return "\n".join([*checked_lines(checked, _utc), *note_lines(checked.notes)])
+    return "\n".join([*checked_lines(checked, _utc(checked.checked_at)), *note_lines(checked.notes)])
 
 
 def checked_lines(checked: FilesChecked, when: When) -> list[str]:
@@ -173,8 +172,9 @@ def _ago(milliseconds: int) -> str:
     return f"{seconds} s ago" if seconds < 120 else f"{span_in_words(milliseconds)} ago"
 
 
-def _utc(moment: int) -> str:
-    return f"{moment_text(moment)} UTC"
+def _utc(now: int) -> When:
+    """Return what says a time as agents read it, of this year without it."""
+    return lambda moment: f"{moment_text(moment, year_of(now))} UTC"
 
 
 def _wider(claim: Claim, path: str) -> str:

@@ -9,9 +9,10 @@ as JSON.
 
 from __future__ import annotations
 
+from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.find.kind import Kind
-from satchel.interfaces.ledger.compact_lines import Line, list_text, moment_text, note_lines, span_text
-from satchel.interfaces.text_parts import NONE, content_lines, json_line, quoted, value_text, year_of
+from satchel.interfaces.ledger.compact_lines import Line, list_text, note_lines
+from satchel.interfaces.text_parts import NONE, content_lines, json_line, quoted, value_text
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 
 _BLANKS = (None, None, None, None, None, None)
@@ -22,15 +23,17 @@ def messages_text(page: MessagePage) -> str:
     """Render a page of an agent's messages; all is there but uid, own seq and score."""
     year = year_of(page.messages[0].created_at) if page.messages else ""
     lines = [message_line(message, page.agent, year) for message in page.messages]
-    return list_text(f"messages for {value_text(page.agent)}, {page.unread} unread in all", page, lines, _BLANKS)
+    return list_text(
+        "message", page, lines, _BLANKS, more=f" for {value_text(page.agent)}, {page.unread} unread in all"
+    )
 
 
 def sent_text(message: Message) -> str:
-    """Say that a message was sent, to whom, in which thread and until when it is kept."""
+    """Say that a message was sent, to whom, in which thread and for how long it is kept."""
     line = f"sent {message.ref} to {_name(message.to or _ALL, message.to is None)}"
     line += f", {message.type} {message.priority}"
     line += "".join(f", {part}" for part in _place(message))
-    return "\n".join([f"{line}, kept until {moment_text(message.expires_at)} UTC", *note_lines(message.notes)])
+    return "\n".join([f"{line}, kept {_kept(message)}", *note_lines(message.notes)])
 
 
 def marked_text(marked: MarkedRead) -> str:
@@ -60,12 +63,16 @@ def message_line(message: Message, reader: str | None, year: str) -> Line:
             f"from {NONE if message.sender is None else _name(message.sender, False, reader)}",
             f"to {_name(message.to or _ALL, message.to is None, reader)}",
             state,
-            f"kept {span_text(message.expires_at - message.created_at)}",
+            f"kept {_kept(message)}",
         ),
         own=(*_place(message), *(("payload",) if has_payload else ())),
         moment=message.created_at,
         below=(*content_lines(message.message), *((f" {json_line(message.payload)}",) if has_payload else ())),
     )
+
+
+def _kept(message: Message) -> str:
+    return span_in_words(message.expires_at - message.created_at)
 
 
 def _place(message: Message) -> tuple[str, ...]:

@@ -25,6 +25,8 @@ from satchel.interfaces.cli.common import (
 )
 from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.operations.declaration import AGENT, Group, Operation, Parameter, Table, help_text, load
+from satchel.interfaces.operations.detail import FULL, fields_maker, text_maker, usual, with_whole_texts
+from satchel.interfaces.operations.parameters import DETAIL
 
 if TYPE_CHECKING:
     from satchel.base.tokens import TokenCount
@@ -114,6 +116,7 @@ def _run(
     read = {one.name: _read(one, values[name]) for name, one in taken.items() if name not in {*operation.instead}}
     arguments = {name: value for name, value in read.items() if value is not None}
     with_tokens = arguments.pop("tokens", False)
+    detail = arguments.pop(DETAIL.name, None)
     if operation.prepare is not None:
         arguments = operation.prepare(arguments)
     reads = not operation.writes or bool(arguments.get("dry_run"))
@@ -123,12 +126,13 @@ def _run(
         )
         act = partial(run, **operation.renamed(arguments))
         answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, dry_run=dry_run) if operation.asks else act()
+        answer = answer if detail is None else with_whole_texts(operation, detail, answer)
         done(satchel)
         cost = _cost(satchel, operation, answer) if with_tokens else None
         if as_json:
-            show_json({**operation.as_json(answer), **({} if cost is None else {"answer_tokens": cost})})
+            show_json({**fields_maker(operation, detail)(answer), **({} if cost is None else {"answer_tokens": cost})})
         else:
-            _show(operation, answer)
+            _show(operation, detail, answer)
             if cost is not None:
                 warn_notes([f"{cost.tokens} tokens ({cost.counter}{'' if cost.exact else ', not exact'})"])
         tell(satchel, operation.files(answer), lists_messages=operation.lists_messages)
@@ -165,7 +169,12 @@ def _cost(satchel: Satchel, operation: Operation, answer: Any) -> TokenCount:
     return token_counter(satchel.config.tokens_encoding).measure(load(operation.text)(answer))
 
 
-def _show(operation: Operation, answer: Any) -> None:
+def _show(operation: Operation, detail: str | None, answer: Any) -> None:
+    if detail not in {None, FULL, usual(operation)}:
+        from satchel.interfaces.cli.tables import local_time
+
+        click.echo(text_maker(operation, detail, local_time)(answer))
+        return
     if isinstance(operation.shown, Table):
         from satchel.interfaces.cli.tables import show_list
 

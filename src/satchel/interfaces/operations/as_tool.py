@@ -7,11 +7,13 @@ from typing import Any
 
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
+from satchel.interfaces.fitting import fitting_fields, fitting_text
 from satchel.interfaces.mcp.answer import answer
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.operations.declaration import Operation, load, schema_of
-from satchel.interfaces.operations.parameters import FORMAT
+from satchel.interfaces.operations.detail import fields_maker, text_maker, with_whole_texts
+from satchel.interfaces.operations.parameters import DETAIL, FORMAT
 from satchel.keep.sessions.actors import be_seen
 
 
@@ -28,16 +30,19 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
         if operation.handler:
             return str(load(operation.handler)(call, format=format, **arguments))
         chosen = _chosen(operation, others, arguments) if others else operation
+        is_list = bool(chosen.items) or "limit" in _names(chosen)
         # before anything is written: what was written must not fail to be answered
-        make_text, make_json = load(chosen.text), chosen.json_maker()
+        detail = arguments.pop(DETAIL.name, None)
+        make_text, make_json = text_maker(chosen, detail), fields_maker(chosen, detail)
         with call.on_cancel(call.service.interrupter()):
-            told = {"progress": call.progress} if chosen.reports else {}
-            result = chosen.bound(call.service)(**chosen.renamed(arguments), **told)
+            told: dict[str, object] = {"progress": call.progress} if chosen.reports else {}
+            told |= {DETAIL.name: detail} if chosen.passes_detail else {}
+            result = with_whole_texts(chosen, detail, chosen.bound(call.service)(**chosen.renamed(arguments), **told))
         return answer(
             call,
             format,
-            lambda: make_text(result),
-            lambda: make_json(result),
+            lambda: fitting_text(result, make_text) if is_list else make_text(result),
+            lambda: fitting_fields(result, make_json) if is_list else make_json(result),
             agent=arguments.get("agent") if chosen.has_actor else None,
             files=chosen.files(result),
         )

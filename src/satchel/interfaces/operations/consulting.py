@@ -249,6 +249,7 @@ OPERATIONS = (
             *PAGE,
         ),
         run=_list,
+        items="conversations",
         text="consulting.conversations_text:conversations_text",
         fields="consulting.conversations_text:conversations_fields",
         shown="cli.consulting:show_conversations",

@@ -137,6 +137,7 @@ class Operation(Declared):
         idempotent: the same call again changes nothing more; None where that is what ``read_only`` says.
         reaches_out: it speaks to others than the store.
         text: renders its answer for agents.
+        whole: shows the items of its answer whole, where it shows snippets of them unless it is asked for more.
         shown: for people its answer is this table, or the lines that this function returns, above the notes; it returns
             None where it has printed all itself. Left out, people are told what agents are.
         items: the name of the items, where it answers a list.
@@ -154,6 +155,7 @@ class Operation(Declared):
         shows_notes: what shows people its answer prints the notes too.
         status: the exit status that its answer leaves its command with, None for success.
         reports: it takes ``progress``, which is told how far it is.
+        passes_detail: for agents what runs it is told how much of each item its answer shows.
     """
 
     run: str | Callable[..., Any]
@@ -173,6 +175,7 @@ class Operation(Declared):
     idempotent: bool | None = None
     reaches_out: bool = False
     text: Place = ""
+    whole: Place = ""
     shown: Place | Table = ""
     items: str = ""
     fields: Place = ""
@@ -186,6 +189,7 @@ class Operation(Declared):
     shows_notes: bool = False
     status: Callable[[Any], int | None] | None = None
     reports: bool = False
+    passes_detail: bool = False
 
     @property
     def has_actor(self) -> bool:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import InvalidInput
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
+from satchel.interfaces.operations.detail import FULL
 from satchel.interfaces.operations.parameters import AGENT, CHANGES, MIN_PRIORITY, PRIORITY, QUERY, one_of
 
 if TYPE_CHECKING:
+    from satchel.client import Satchel
     from satchel.keep.messages.records import Message, MessagePage
 
 _TYPES = ("decision", "warning", "request", "info")
@@ -27,6 +29,18 @@ def _with_payload(given: dict[str, Any]) -> dict[str, Any]:
         return given | {"payload": json.loads(given["payload"])}
     except ValueError as error:
         raise InvalidInput(f"--payload is no JSON ({error})", 'Give it as in {"file": "src/auth.py"}') from error
+
+
+def _read(satchel: Satchel, *, detail: str | None = None, agent: str | None = None, **filters: Any) -> MessagePage:
+    """List messages, and mark those as read that an agent is shown: in full, and not beyond the end of its answer."""
+    from satchel.interfaces.fitting import fitting
+    from satchel.interfaces.ledger.messages_text import messages_text
+
+    page = satchel.messages.inbox(agent=agent, **filters)
+    if detail not in {None, FULL}:
+        return page
+    page = fitting(page, messages_text)
+    return satchel.messages.read(page)
 
 
 def show_inbox(page: MessagePage) -> None:
@@ -113,10 +127,11 @@ OPERATIONS = (
         tool="get_messages",
         toolset="messages",
         title="Read messages",
-        about="Messages to you or to all, newest first or by search; what it shows counts as read.",
+        about="Messages to you or to all, newest first or by search; those shown in full count as read.",
         found_by="messages inbox unread replies thread what did the others say",
         parameters=_INBOX,
-        run="messages.read",
+        run=_read,
+        passes_detail=True,
         writes=True,
         items="messages",
         text="ledger.messages_text:messages_text",

@@ -56,10 +56,20 @@ COMMON_FILTERS = tuple(
 """The filters of :data:`satchel.keep.common_filters.COMMON`."""
 
 SINCE = next(one for one in COMMON_FILTERS if one.name == "since")
-PAGE = (
+_LIMITS = (
     Parameter("limit", int, help="0 to 500; 0 gives the total.", default=DEFAULT_LIMIT),
     Parameter("offset", int, help="How many to skip."),
 )
+DETAIL = Parameter(
+    "detail",
+    about="titles: a line each",
+    help="How much of each item is shown. Default: as a table; of a search, snippets.",
+    choices=("titles", "snippets", "full"),
+)
+"""How much of each item an answer shows; the interface's, not the service's."""
+
+HISTORY_PAGE = _LIMITS
+PAGE = (DETAIL, *_LIMITS)
 """What every list takes."""
 
 CHANGES = (

@@ -78,6 +78,7 @@ OPERATIONS = (
         prepare=_prepare,
         items="results",
         text="found_text:found_text",
+        whole="found_text:with_whole_texts",
         shown="cli.lines:show_found",
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
-from satchel.base.clock import iso
+from satchel.base.clock import moment_text
 from satchel.base.errors import NotFound
 from satchel.find.kind import Kind
 from satchel.keep import projects
@@ -122,6 +122,6 @@ def _loaded(transaction: Transaction, project_id: int, number: int, notes: tuple
 
 
 def _inactive_already(constraint: Constraint) -> str:
-    since = "" if constraint.deactivated_at is None else f" since {iso(constraint.deactivated_at)}"
+    since = "" if constraint.deactivated_at is None else f" since {moment_text(constraint.deactivated_at)} UTC"
     author = "" if constraint.deactivated_by is None else f", by {constraint.deactivated_by}"
     return f"{constraint.ref} was inactive already{since}{author}; its reason stays"

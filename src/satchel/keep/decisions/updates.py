@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from satchel.base.clock import iso
+from satchel.base.clock import moment_text
 from satchel.base.errors import Conflict, InvalidInput
 from satchel.base.paging import check_whole
 from satchel.find import likeness
@@ -190,7 +190,7 @@ def _check_revision(given: Prepared, before: Current | None) -> None:
     who = before.agent[1] if before.agent else "somebody unnamed"
     raise Conflict(
         f"{given.key} has revision {found}, not {expected}: {who} set it to {_shown(before.state.value)} "
-        f"at {iso(before.updated_at)}",
+        f"at {moment_text(before.updated_at)} UTC",
         f"Read it again, then set it with expected_revision={found} if your change still holds",
     )
 

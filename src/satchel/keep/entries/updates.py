@@ -234,6 +234,18 @@ def _searchable(kind: int, content: str) -> str:
     return structured.searchable_text(content)
 
 
+def _labelled(kind: int, content: str) -> str:
+    name = ENTRY_TYPES[kind - 1]
+    if name not in STRUCTURED_TYPES:
+        return content
+    from satchel.keep.entries import labels
+
+    return labels.labelled(name, content, without=("iteration", "done"))
+
+
+SHOWN = documents.Source(Kind.ENTRY, "type, content", _labelled)
+"""What a search shows of entries: the texts of a structured one with their labels."""
+
 DOCUMENTS = documents.Source(
     Kind.ENTRY,
     "type, content",

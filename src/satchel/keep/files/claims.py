@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from satchel.base.clock import short_time, span_in_words
+from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import Conflict
 from satchel.base.paging import KeptPage
 from satchel.base.text import quoted_line
@@ -379,11 +379,11 @@ def _claim(row: Row) -> Claim:
 def _described(claim: Claim, now: int, path: str) -> str:
     wider = "" if claim.path == path else f" as {claim.path}"
     how = "" if claim.exclusive else ", shared,"
-    left = span_in_words(claim.expires_at - now)
+    left, year = span_in_words(claim.expires_at - now), year_of(now)
     why = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
     return (
-        f"{claim.agent}{wider}{how} since {short_time(claim.created_at)} "
-        f"until {short_time(claim.expires_at)} UTC ({left} left){why}"
+        f"{claim.agent}{wider}{how} since {moment_text(claim.created_at, year)} "
+        f"until {moment_text(claim.expires_at, year)} UTC ({left} left){why}"
     )
 
 

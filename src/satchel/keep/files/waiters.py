@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from satchel.base import processes
-from satchel.base.clock import short_time
+from satchel.base.clock import moment_text, year_of
 from satchel.base.processes import Process
 from satchel.keep.files import claims
 from satchel.keep.files.places import Place
@@ -146,8 +146,8 @@ def refuse_out_of_turn(
     places = [place for place in wanted if any(place.clashes(other) for other in first.places)]
     named = ", ".join(place.path for place in places)
     raise claims.ClaimRefused(
-        f"nothing was claimed: {first.actor.name} waits for {named} since {short_time(first.created_at)} UTC "
-        "and is next",
+        f"nothing was claimed: {first.actor.name} waits for {named} since "
+        f"{moment_text(first.created_at, year_of(now))} UTC and is next",
         f"ask {first.actor.name} by a message, or do something else meanwhile",
         places,
     )

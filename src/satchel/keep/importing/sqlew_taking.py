@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from satchel.base.clock import iso
+from satchel.base.clock import moment_text
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.text import fold
 from satchel.base.vocabulary import LAYERS, PRIORITIES
@@ -352,7 +352,7 @@ def _conflict(before: Current, reason: str) -> Verdict:
 
 
 def _when(before: Current, last: ReadyState) -> str:
-    return f"on {iso(before.updated_at)}; the other is of {iso(last.set_at)}"
+    return f"on {moment_text(before.updated_at)}; the other is of {moment_text(last.set_at)} UTC"
 
 
 def _says(state: State) -> tuple[object, ...]:

@@ -109,20 +109,14 @@ class Messages(Service):
             raise names.no_agent("reading messages")
         return lists.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
 
-    def read(self, *, agent: str | None = None, **filters: Unpack[MessageFilters]) -> MessagePage:
-        """List an agent's messages as :meth:`inbox` does, and mark those as read that the page shows.
+    def read(self, page: MessagePage) -> MessagePage:
+        """Mark the messages of a page as read by the agent whose inbox it is.
 
         Returns:
-            The page as it was before; ``unread`` is what is left then.
-
-        Raises:
-            InvalidInput: as for :meth:`inbox`.
+            The page as it was, but for ``unread``, which is what is left.
         """
-        page = self.inbox(agent=agent, **filters)
         unread = [one.ref for one in page if one.read_at is None and one.sender != page.agent]
-        if not unread:
-            return page
-        return replace(page, unread=self.mark_read(unread, agent=agent).unread)
+        return replace(page, unread=self.mark_read(unread, agent=page.agent).unread) if unread else page
 
     def mark_read(
         self, refs: Sequence[str | int] | None = None, *, everything: bool = False, agent: str | None = None

@@ -328,6 +328,18 @@ def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[i
     return {document.item_id: document.text for document in found}
 
 
+def shown_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    """Return what a search shows of patterns, by their numbers: the error as it was first met, and its fixes."""
+    listed = ", ".join(map(str, numbers))
+    # the masked message is not shown, but a row of which it cannot be read is left out
+    rows = transaction.all(f"SELECT id, error_type, example, message FROM error_patterns WHERE id IN ({listed})")
+    fixes = _fixes(transaction, numbers)
+    return {
+        number: "\n".join((f"{name}: {text}", *(f"fix: {fix}" for fix in fixes.get(number, ()))))
+        for number, name, text, _ in rows
+    }
+
+
 def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
     """Return what the search documents should know of the patterns after a number, at most so many, in order."""
     return _documents(transaction, "id > :after ORDER BY id LIMIT :most", {"after": after, "most": most})
@@ -343,14 +355,7 @@ def _documents(transaction: Transaction, where: str, values: dict[str, object]) 
     )
     if not rows:
         return []
-    fixes: dict[int, list[str]] = {}
-    for pattern, text in transaction.all(
-        f"""
-        SELECT pattern_id, solution FROM error_solutions
-        WHERE pattern_id IN ({", ".join(str(row[0]) for row in rows)}) ORDER BY id
-        """
-    ):
-        fixes.setdefault(pattern, []).append(text)
+    fixes = _fixes(transaction, [row[0] for row in rows])
     return [
         Document(
             Kind.ERROR_PATTERN,
@@ -364,3 +369,16 @@ def _documents(transaction: Transaction, where: str, values: dict[str, object]) 
         )
         for number, seq, project, error_type, message, example, created, expires in rows
     ]
+
+
+def _fixes(transaction: Transaction, patterns: Sequence[int]) -> dict[int, list[str]]:
+    """Return the texts of the solutions of some patterns, by pattern."""
+    fixes: dict[int, list[str]] = {}
+    for pattern, text in transaction.all(
+        f"""
+        SELECT pattern_id, solution FROM error_solutions
+        WHERE pattern_id IN ({", ".join(map(str, patterns))}) ORDER BY id
+        """
+    ):
+        fixes.setdefault(pattern, []).append(text)
+    return fixes

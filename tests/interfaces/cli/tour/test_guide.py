@@ -64,7 +64,12 @@ def test_a_person_sees_one_fail_and_the_other_warned(shown: str) -> None:
     lesson = shown[shown.index("\n7. ") : shown.index("\n8. ")]
     failed, fixed, warned, helped = (
         lesson.index(part)
-        for part in ("UnicodeDecodeError", "recorded y1", "y1 tentative (5 of 10): ", "y1 tentative: 6 of 10")
+        for part in (
+            "UnicodeDecodeError",
+            "recorded y1",
+            "y1 tentative, confidence 5 of 10: ",
+            "y1 for x1: tentative, confidence 6 of 10",
+        )
     )
     assert failed < fixed < warned < helped
 

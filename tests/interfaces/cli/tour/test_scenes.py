@@ -106,7 +106,7 @@ def test_the_second_one_would_have_failed_in_the_same_way(played: Played) -> Non
 
 def test_the_briefing_warns_before_the_second_one_begins(played: Played) -> None:
     briefing, opened, _ = [act for act in played.lesson if act.agent == "reviewer"]
-    assert f"y1 tentative (5 of 10): {FIX}" in briefing.answer
+    assert f"y1 tentative, confidence 5 of 10: {FIX}" in briefing.answer
     assert (opened.what, opened.answer) == ("opens its file with cp1252 at once, and has its answer", "5")
 
 
@@ -115,7 +115,8 @@ def test_the_briefing_stays_inside_its_budget(played: Played) -> None:
 
 
 def test_that_it_helped_raises_the_confidence(played: Played) -> None:
-    assert played.lesson[-1].answer == "y1 tentative: 6 of 10, known from 7 on; confirmed helped:1 for x1"
+    told = "y1 for x1: tentative, confidence 6 of 10 (treated as known from 7), confirmed, helped 1 time"
+    assert played.lesson[-1].answer == told
     with open_satchel(played.folder / "tour.db", "tour", environ={}) as satchel:
         (pattern,) = satchel.patterns.find()
     (solution,) = pattern.solutions

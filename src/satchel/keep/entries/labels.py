@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from satchel.base.errors import InvalidInput
 from satchel.keep.entries import structured
@@ -17,12 +17,17 @@ _FIRST = ("description", "summary", "attempted", "blockers", "next_step")
 _UNLABELLED = frozenset({"description", "summary"})
 
 
-def labelled(entry_type: str, content: str) -> str:
-    """Return what a stored structured entry says, with its state first; of a malformed one all its texts."""
+def labelled(entry_type: str, content: str, without: Collection[str] = ()) -> str:
+    """Return what a stored structured entry says, with its state first; of a malformed one all its texts.
+
+    Args:
+        without: fields that are left out.
+    """
     try:
         fields = structured.parse_object(entry_type, content)
     except InvalidInput:
         return structured.searchable_text(content)
+    fields = {name: value for name, value in fields.items() if name not in without}
     state = state_of(entry_type, fields)
     text = text_of(fields)
     return f"{state}: {text}" if state and text else state or text
@@ -35,8 +40,9 @@ def state_of(entry_type: str, fields: Mapping[str, object]) -> str:
         return said + (", intent not satisfied" if fields.get("intent_satisfied") is False else "")
     if entry_type == "scratchpad":
         done = "done" if fields.get("done") else "not done" if fields.get("done") is False else None
+        count = f"iteration {fields['iteration']}" if "iteration" in fields else None
         tests = f"tests {fields['test_status']}" if fields.get("test_status") else None
-        return ", ".join(part for part in (f"iteration {fields['iteration']}", done, tests) if part)
+        return ", ".join(part for part in (count, done, tests) if part)
     return str(fields.get("issue_type") or "")
 
 
