@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from satchel.base.clock import moment_text
+from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import Conflict
 from satchel.consult.conversation_records import Conversation, ConversationKey, Lease
 from satchel.store.transaction import Transaction
@@ -123,9 +123,10 @@ def remove_unbegun(transaction: Transaction, project_id: int, now: int) -> None:
 
 def refusal(key: ConversationKey, lease: Lease) -> Conflict:
     """Tell a call that is kept out who holds the conversation, since when and until when."""
+    year = year_of(lease.until)
     return Conflict(
         f"the conversation {key.conversation!r} with {key.assistant} is held by {lease.holder} "
-        f"since {moment_text(lease.since)}, until {moment_text(lease.until)} UTC at the latest",
+        f"since {moment_text(lease.since, year)}, until {moment_text(lease.until, year)} UTC at the latest",
         "Wait until its call has ended, or use another conversation",
     )
 

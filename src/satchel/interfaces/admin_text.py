@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from satchel.base.clock import iso, moment_text
+from satchel.base.clock import iso, moment_text, year_of
 from satchel.base.config import Config
 from satchel.base.config_keys import Value
 from satchel.base.redaction import redact
@@ -13,7 +13,7 @@ from satchel.keep.housekeeping import Cleared, Forgotten, LayerSummary, Statisti
 
 def summary_text(summary: LayerSummary) -> str:
     """Render what each layer holds: a head line, then a line for each layer, and one for what has none."""
-    since = f"file changes since {moment_text(summary.changes_since)} UTC"
+    since = f"file changes since {moment_text(summary.changes_since, year_of(summary.changes_since))} UTC"
     lines = [f"{counted(len(summary.rows), 'layer')}: what is active in each, and {since}"]
     for row in summary.rows:
         decisions, constraints = (

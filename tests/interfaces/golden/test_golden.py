@@ -36,8 +36,9 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\dT|\d{8} \d{4}|\d\d:\d\d:\d\d|\b\d{6}\.\d{3}\b
 _VARYING = {
     re.compile(r"(size_bytes|bytes_per_item): \d+"): r"\1: N",
     re.compile(r"schema_version: \d+"): "schema_version: N",
+    re.compile(r"claude-[0-9a-f]{4}"): "claude-XXXX",
 }
-"""What another version of SQLite or of the schema changes."""
+"""What another version of SQLite or of the schema changes, and names made of random ids."""
 
 
 @pytest.fixture(scope="module")
