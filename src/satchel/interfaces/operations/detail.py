@@ -1,4 +1,4 @@
-"""How much of each item of a list is shown: the same for every kind, whoever asks."""
+"""How much of each item of a list is shown: the same for every kind, to agents and people."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _first_try(work: Workplace, ask: Ask, seconds: int, *, may_wait: bool) -> Cl
                 ) from None
         now = work.clock()
         project = projects.ensure(transaction, work, now)
-        # whoever waits can be seen, and asked
+        # an agent that waits can be seen, and asked
         actor, _, _ = acting_named(transaction, work, project.id, ask.agent, now, DOING)
         wanted = as_on_disk(transaction, project.id, work.files_root, list(ask.wanted))
         until = now + seconds * 1_000
