@@ -50,7 +50,13 @@ class TestKeepingOut:
         said = str(refused.value)
         assert all(
             part in said
-            for part in ("'review'", "gpt", "Ann's review", moment_text(since), moment_text(since + 60_000))
+            for part in (
+                "'review'",
+                "gpt",
+                "Ann's review",
+                moment_text(since, "2026"),
+                moment_text(since + 60_000, "2026"),
+            )
         )
 
     def test_a_holder_that_is_not_named_is_the_agent_and_the_process(

@@ -72,7 +72,7 @@ def test_the_inspector_reads_the_state_of_a_run(inspect: Inspect) -> None:
     write(inspect)
     resource, _ = inspect("resources/list")["resources"]
     (content,) = inspect("resources/read", "--uri", resource["uri"])["contents"]
-    assert "# 1 discoveries" in content["text"]
+    assert "1 discovery:" in content["text"]
 
 
 def test_the_inspector_packs_a_briefing(inspect: Inspect) -> None:

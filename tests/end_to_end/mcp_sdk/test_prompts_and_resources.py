@@ -47,10 +47,10 @@ def test_the_state_of_a_run_is_a_resource(session: Callable[..., None]) -> None:
         kept = await call(client, "write_context", {"type": "discovery", "content": "water", "format": "json"})
         run = json.loads(kept)["entries"][0]["run_id"]
         state = resource_text(await client.read_resource("satchel://state"))
-        assert state.startswith("all runs of the project\n# 1 discoveries\n")
+        assert state.startswith("all runs of the project\n1 discovery:\n")
         assert "\n water" in state
         state = resource_text(await client.read_resource(f"satchel://runs/{run}/state"))
-        assert state.startswith(f"run {run}, active\n# 1 discoveries\n")
+        assert state.startswith(f"run {run}, active\n1 discovery:\n")
         assert "\n water" in state
 
     session(conversation)

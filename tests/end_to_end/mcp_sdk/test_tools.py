@@ -92,7 +92,7 @@ def test_every_filter_reaches_the_store(session: Callable[..., None]) -> None:
 def test_a_decision_is_set_changed_and_found(session: Callable[..., None]) -> None:
     async def conversation(client: Client) -> None:
         decision = {"key": "session_ttl", "value": 300, "tags": ["security"], "rationale": "x", "agent": "ann"}
-        assert (await call(client, "set_decision", decision)).startswith("set d1 session_ttl r1")
+        assert (await call(client, "set_decision", decision)).startswith("set d1 session_ttl (new)")
         change = {"key": "session_ttl", "value": 60, "rationale": None, "expected_revision": 1, "agent": "ben"}
         await call(client, "set_decision", change)
         history = json.loads(await call(client, "get_decision", {"key": "session_ttl", "format": "json"}))
@@ -145,7 +145,7 @@ def test_a_claim_of_another_session_keeps_an_agent_off_a_file_and_none_of_its_ow
             other.files.release()
         await call(client, "claim_files", {"paths": ["src/auth/a.py"], "agent": "ben"})
         renewed = await call(client, "claim_files", {"paths": ["src/auth/a.py"], "agent": "subagent"})
-        assert renewed.startswith("renewed exclusive src/auth/a.py")
+        assert renewed.startswith("renewed src/auth/a.py")
 
     session(conversation, "--toolsets", "context,files")
 

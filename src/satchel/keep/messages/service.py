@@ -104,10 +104,19 @@ class Messages(Service):
         """
         from satchel.keep import lists
 
-        name = reader_name(self._workplace, agent)
-        if name is None:
-            raise names.no_agent("reading messages")
+        name = reader_name(self._workplace, agent) or self._name_of_session()
         return lists.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
+
+    def _name_of_session(self) -> str:
+        """Return the name of the agent of a session that has written nothing yet, which gives it one."""
+        work, doing = self._workplace, "reading messages"
+        if work.caller is None or work.engine.read_only:
+            raise names.no_agent(doing)
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            _, _, name = acting_named(transaction, work, project.id, None, now, doing)
+        return name
 
     def read(self, page: MessagePage) -> MessagePage:
         """Mark the messages of a page as read by the agent whose inbox it is.
