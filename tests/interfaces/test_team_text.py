@@ -69,7 +69,7 @@ def line(session: TeamSession) -> str:
 def test_all_that_is_known_of_a_session_is_told() -> None:
     assert team_text(team(FULL)).splitlines() == [
         "1 session",
-        'ann client:claude version:"2.1 beta" worktree:/srv/fix branch:fix commit:1a2b3c4d run:night task:T1 '
+        "ann client:claude worktree:/srv/fix branch:fix run:night task:T1 "
         'with:scout with:"a tester" after:ben seen 4 min ago',
         ' claims src/ (12 min left) "a b.py" (shared, less than 1 min left) and 3 more',
         ' last scratchpad e12, 5 min ago: not done, next: "allow leeway", blocked by: "no clock; no docs"',
@@ -146,7 +146,7 @@ def test_the_first_line_counts(told: Team, expected: str) -> None:
 
 def test_of_very_many_sessions_those_are_shown_that_there_is_room_for() -> None:
     text = fitting_text(team(*[replace(FULL, branch="b" * 800)] * 50), team_text)
-    assert text.startswith("16 of 50 sessions\n")
+    assert text.startswith("17 of 50 sessions\n")
     assert len(text) <= MAX_CHARS
 
 

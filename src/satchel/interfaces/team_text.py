@@ -1,7 +1,7 @@
 """Who is at work, for agents as compact text, for people as a table.
 
-A session's line is the agent whose it is, then ``client:`` and its ``version:``, ``worktree:`` where that is not the
-main one, ``branch:``, ``commit:``, ``run:`` and ``task:``, ``with:`` each other agent that spoke in it, ``after:``
+A session's line is the agent whose it is, then ``client:``, ``worktree:`` where that is not the main one, ``branch:``,
+``run:`` and ``task:``, ``with:`` each other agent that spoke in it, ``after:``
 whose session it goes on from, and when it was last seen. Below stand its claims, and its last scratchpad.
 """
 
@@ -85,10 +85,8 @@ def _head(team: Team, option: str) -> str:
 def _line(one: TeamSession, now: int) -> str:
     marked = (
         ("client", one.client),
-        ("version", one.version),
         ("worktree", one.worktree),
         ("branch", one.branch),
-        ("commit", one.commit),
         ("run", one.run_id),
         ("task", one.task_id),
         *(("with", name) for name in one.agents[1:]),

@@ -102,7 +102,7 @@ _LOADERS: Mapping[str, Callable[[_Snapshot, int], object]] = {
     KINDS[Kind.ENTRY].name: lambda at, number: entries.load(at.transaction, at.project_id, number),
     KINDS[Kind.DECISION].name: _decision,
     KINDS[Kind.CONSTRAINT].name: lambda at, number: constraints.load(at.transaction, at.project_id, number),
-    KINDS[Kind.MESSAGE].name: lambda at, number: messages.load_visible(at.transaction, at.reader, number),
+    KINDS[Kind.MESSAGE].name: lambda at, number: messages.load_alive(at.transaction, at.reader, number),
     KINDS[Kind.FILE_CHANGE].name: lambda at, number: changes.load(at.transaction, at.project_id, number, at.reader.now),
     KINDS[Kind.ERROR_PATTERN].name: lambda at, number: patterns.load(
         at.transaction, at.project_id, number, at.reader.now, LEAST
@@ -119,7 +119,7 @@ class Items(Service):
     """What the project keeps, item by item."""
 
     def read(self, refs: Sequence[str], *, offset: int = 0, agent: str | None = None) -> OpenedItems:
-        """Return items whole, of messages those that the agent may see; these count as read from then on.
+        """Return items whole; messages to the agent that reads count as read from then on.
 
         Args:
             refs: 1 to 20 short ids of any kind; each is shown once, in the order given.
@@ -141,7 +141,7 @@ class Items(Service):
         wanted = {ref: _read(ref) for ref in dict.fromkeys(str(ref).strip().lower() for ref in refs)}
         found, reader = self._load([*dict.fromkeys(one for one in wanted.values() if one is not None)], reader)
         unknown = [repr(ref[:80]) for ref, one in wanted.items() if one not in found]
-        told = f"the project has no {', '.join(unknown)} that you may see"
+        told = f"the project has no {', '.join(unknown)}"
         if not found:
             raise NotFound(told, "Results of a search and lists show the ids, such as e14")
         if reader is not None and not work.engine.read_only:
@@ -175,7 +175,9 @@ class Items(Service):
 
 
 def _is_unread(record: object, reader: str) -> bool:
-    return isinstance(record, Message) and record.read_at is None and record.sender != reader
+    if not isinstance(record, Message) or record.sender == reader or record.read_at is not None:
+        return False
+    return record.to in {None, reader}
 
 
 def _read(ref: str) -> _Wanted | None:

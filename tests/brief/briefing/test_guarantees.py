@@ -166,7 +166,7 @@ def test_what_is_counted_is_what_each_list_counts(stores: Sequence[Satchel], run
             store.constraints.find(limit=0).total,
             store.constraints.find(priority="critical", limit=0).total,
         ),
-        "decisions": (store.decisions.find(status="active", limit=0).total, 0),
+        "decisions": (sum(store.decisions.find(status=one, limit=0).total for one in ("active", "draft")), 0),
         "messages": (
             store.messages.inbox(agent="ann", limit=0).total,
             store.messages.inbox(agent="ann", priority="critical", limit=0).total,

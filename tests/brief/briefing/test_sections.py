@@ -239,13 +239,14 @@ class TestRules:
         store.constraints.deactivate("c2", "over")
         assert (refs(), refs(query="critical things")[0]) == (["c4", "c3", "c1"], "c4")
 
-    def test_active_decisions_are_briefed_with_value_and_rationale(self, store: Satchel, refs: Refs) -> None:
+    def test_active_decisions_and_drafts_are_briefed_with_value_and_rationale(self, store: Satchel, refs: Refs) -> None:
         store.decisions.set("session_ttl", 300, rationale="matches the gateway", agent="ann")
         store.decisions.set("queue", "kafka", status="draft")
         store.decisions.set("cache", "redis")
         store.decisions.set("cache", status="deprecated")
-        assert (refs(), refs(query="kafka redis session")) == (["d1"], ["d1"])
+        assert (refs(), sorted(refs(query="kafka redis session"))) == (["d1", "d2"], ["d1", "d2"])
         assert line(store, "d1") == "d1 session_ttl by ann: 300; reason: matches the gateway"
+        assert line(store, "d2") == 'd2 queue draft, proposed: "kafka"'
 
 
 class TestMessages:

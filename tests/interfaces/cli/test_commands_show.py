@@ -35,10 +35,10 @@ def test_what_is_unknown_is_said_beside_and_is_an_error_where_it_is_all(cli: Cli
     assert (cli("show", "e9")[0] != 0, cli("show")[0] != 0) == (True, True)
 
 
-def test_messages_are_shown_to_the_agent_that_they_are_for(cli: Cli) -> None:
-    assert cli("show", "m1")[0] != 0
-    assert "from ann to me unread" in cli("show", "m1", "--agent", "ben")[1]
-    assert "from ann to me unread" in cli("show", "m1", "--agent", "ben")[1]
+def test_showing_a_message_marks_nothing_as_read(cli: Cli) -> None:
+    assert "from ann to ben new" in cli("show", "m1")[1]
+    assert "from ann to me new" in cli("show", "m1", "--agent", "ben")[1]
+    assert "from ann to me new" in cli("show", "m1", "--agent", "ben")[1]
 
 
 def test_json_is_the_records(cli: Cli) -> None:

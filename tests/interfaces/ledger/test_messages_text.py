@@ -28,14 +28,14 @@ from satchel.keep.messages.records import MESSAGE_TYPES, MarkedRead, Message, Me
 
 FORMAT = Format(
     noun="message",
-    more=rf" for (?P<agent>{VALUE}), (?P<unread>[0-9]+) unread in all",
+    more=rf" for (?P<agent>{VALUE}), (?P<unread>[0-9]+) unread left",
     start="m(?P<id>[0-9]+)",
     cells={
         "type": "|".join(MESSAGE_TYPES),
         "priority": "|".join(PRIORITIES),
         "sender": rf"from {VALUE}",
         "to": rf"to {VALUE}",
-        "state": rf"(?:unread|sent|read {WHEN})",
+        "state": rf"(?:new|sent|read {WHEN})",
         "kept": rf"kept {SPAN}",
     },
     own="(?: re:m(?P<reply>[0-9]+))?(?: thread:m(?P<thread>[0-9]+))?(?P<payload> payload)?",
@@ -171,7 +171,7 @@ def test_no_message_can_pass_for_a_line_of_ours(page: MessagePage) -> None:
 def test_a_message_is_its_line_its_text_and_its_payload() -> None:
     one = message(7, "a\nb", payload={"x": [1, None]}, reply_to=3, thread=1, to=None, read_at=NEW_YEAR + MINUTE)
     assert messages_text(page_of(one)).split("\n") == [
-        "1 message for planner, 5 unread in all, newest first, 2026 UTC",
+        "1 message for planner, 5 unread left, newest first, 2026 UTC",
         "m7 info medium from builder to all read 01-01 00:01 kept 24 h re:m3 thread:m1 payload 01-01 00:00",
         " a",
         " b",

@@ -47,7 +47,7 @@ def test_every_kind_is_shown_with_all_that_it_has(ask: Asker) -> None:
         " matches the gateway",
         'c1 security critical by ann WHEN inactive since WHEN by ben because "the log is off"',
         " never log a token",
-        "m1 info medium from ann to me unread kept 7 days payload WHEN",
+        "m1 info medium from ann to me new kept 7 days payload WHEN",
         " rebase first",
         ' {"branch":"main"}',
         "f1 src/auth.py modified by ann kept 7 days WHEN",
@@ -85,18 +85,17 @@ def test_json_is_each_record_with_its_id_and_kind(ask: Asker) -> None:
     )
     by_id: dict[str, dict[str, Any]] = {one["id"]: one for one in answered["items"]}
     assert (by_id["d1"]["value"], by_id["p1"]["text"], by_id["x1"]["solutions"][0]["id"]) == (300, "all of it", "y1")
-    assert answered["notes"] == ["the project has no 'e9' that you may see"]
+    assert answered["notes"] == ["the project has no 'e9'"]
 
 
 def test_what_is_unknown_is_named_and_an_error_only_if_it_is_all(ask: Asker) -> None:
-    assert ask.text("get_items", ids=["e9", "e1"]).splitlines()[-1] == (
-        "note: the project has no 'e9' that you may see"
-    )
+    assert ask.text("get_items", ids=["e9", "e1"]).splitlines()[-1] == ("note: the project has no 'e9'")
     assert ask.refused("get_items", ids=["e9", "what"]).startswith("error [not_found]: the project has no 'e9', 'what'")
 
 
-def test_messages_to_others_are_unknown(ask: Asker) -> None:
-    assert "[not_found]" in ask.refused("get_items", ids=["m1"], agent="eve")
+def test_a_message_to_another_is_opened_and_stays_unread(ask: Asker) -> None:
+    assert "m1 info medium from ann to ben new" in ask.text("get_items", ids=["m1"], agent="eve")
+    assert ask.satchel.messages.inbox(agent="ben").unread == 1
 
 
 def test_one_id_may_come_as_text(ask: Asker) -> None:

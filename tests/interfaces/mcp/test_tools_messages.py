@@ -198,5 +198,5 @@ def test_a_faulty_call_is_refused(world: Callable[[], Asker], tool: str, argumen
 def test_the_texts_name_who_and_what(world: Callable[[], Asker]) -> None:
     ask = world()
     told = ask.text("get_messages", agent="ben", limit=1)
-    assert "messages for ben, 2 unread in all" in told
+    assert "messages for ben, 2 unread left" in told
     assert "\n port 8080" in told

@@ -7,9 +7,11 @@ from satchel.brief.briefing.ranking import MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import Asked, Source, loading
 from satchel.find.kind import Kind
-from satchel.keep.decisions.records import Value
+from satchel.keep.decisions.records import STATUSES, Value
 from satchel.keep.decisions.state import value_of
 from satchel.store.transaction import Row
+
+_ACTIVE, _DRAFT = (STATUSES.index(status) + 1 for status in ("active", "draft"))
 
 
 def constraints(_asked: Asked) -> Source:
@@ -51,19 +53,19 @@ def _constraint(_asked: Asked, row: Row) -> Candidate:
 
 
 def decisions(_asked: Asked) -> Source:
-    """Return the active decisions, the last changed first."""
+    """Return the decisions that hold, the last changed first, then the drafts that are proposed."""
     return Source(
         name="decisions",
         section="rules",
         kind=Kind.DECISION,
         tool="find_decisions",
         table="decisions c",
-        where="c.project_id = :project AND c.status = 1",
-        orders=(("c.updated_at DESC, c.id DESC", ""),),
+        where=f"c.project_id = :project AND c.status IN ({_ACTIVE}, {_DRAFT})",
+        orders=tuple(("c.updated_at DESC, c.id DESC", f"c.status = {status}") for status in (_ACTIVE, _DRAFT)),
         priority=str(MEDIUM),
         load=loading(
             Kind.DECISION,
-            "c.key, c.value_text, c.value_number, c.rationale, a.name, c.updated_at",
+            "c.key, c.status, c.value_text, c.value_number, c.rationale, a.name, c.updated_at",
             "decisions c LEFT JOIN agents a ON a.id = c.agent_id",
             _decision,
         ),
@@ -72,7 +74,7 @@ def decisions(_asked: Asked) -> Source:
 
 
 def _decision(_asked: Asked, row: Row) -> Candidate:
-    number, seq, key, text, value, rationale, agent, changed = row
+    number, seq, key, status, text, value, rationale, agent, changed = row
     return Candidate(
         section="rules",
         kind=Kind.DECISION,
@@ -80,7 +82,7 @@ def _decision(_asked: Asked, row: Row) -> Candidate:
         seq=seq,
         label="decision",
         group="decisions",
-        head=joined(key, by(agent)),
+        head=joined(key, "draft, proposed" if status == _DRAFT else None, by(agent)),
         text=f"{_told(value_of(text, value))}{f'; reason: {rationale}' if rationale else ''}",
         priority=MEDIUM,
         changed_at=changed,

@@ -103,7 +103,9 @@ def released_lines(released: Released, when: When) -> list[str]:
     lines = [f"released {' '.join(map(_file, released.released))}"] if released.released else ["released nothing"]
     if released.not_held:
         lines.append(f"not held by {value_text(released.agent)}: {' '.join(map(_file, released.not_held))}")
-    lines += [f"recorded {change.ref} {_file(change.file)} {change.change}" for change in released.changes]
+    if released.changes:
+        recorded = (f"{change.ref} {_file(change.file)} {change.change}" for change in released.changes)
+        lines.append(f"recorded {', '.join(recorded)}")
     for wish in released.wished:
         agent, file = value_text(wish.agent), _file(wish.path)
         if wish.waits:

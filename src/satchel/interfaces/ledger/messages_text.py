@@ -1,7 +1,7 @@
 """Messages as compact text, as the agent that reads them sees them.
 
 A message's line is its id, then what differs from what the head or the heading says: type, priority, ``from`` and
-``to`` an agent (``me`` is the reader, ``all`` everyone), whether it is ``unread``, ``read`` and when, or ``sent`` by
+``to`` an agent (``me`` is the reader, ``all`` everyone), whether it is ``new``, ``read`` and when, or ``sent`` by
 the reader itself, and how long it is ``kept``; then ``re:`` the message it answers, ``thread:`` where that began with
 another one, and when it was sent. Its text stands below; where the line says ``payload`` the last line below is that,
 as JSON.
@@ -23,9 +23,7 @@ def messages_text(page: MessagePage) -> str:
     """Render a page of an agent's messages; all is there but uid, own seq and score."""
     year = year_of(page.messages[0].created_at) if page.messages else ""
     lines = [message_line(message, page.agent, year) for message in page.messages]
-    return list_text(
-        "message", page, lines, _BLANKS, more=f" for {value_text(page.agent)}, {page.unread} unread in all"
-    )
+    return list_text("message", page, lines, _BLANKS, more=f" for {value_text(page.agent)}, {page.unread} unread left")
 
 
 def sent_text(message: Message) -> str:
@@ -54,7 +52,7 @@ def message_line(message: Message, reader: str | None, year: str) -> Line:
     if message.read_at is not None:
         state = f"read {moment_text(message.read_at, year)}"
     else:
-        state = "sent" if reader is not None and message.sender == reader else "unread"
+        state = "sent" if reader is not None and message.sender == reader else "new"
     return Line(
         start=message.ref,
         cells=(

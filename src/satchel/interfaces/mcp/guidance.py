@@ -22,8 +22,7 @@ _FIRST: _Lines = (
 _REST: _Lines = (
     (
         {"get_briefing"},
-        "Give it query (what you are about to do) and, if you have them, role, task_id and loop_id; again=true after "
-        "compaction. Do not repeat what it lists as tried.",
+        "Give it query (what you are about to do); again=true after compaction. Do not repeat what it lists as tried.",
     ),
     (
         {"write_context"},
@@ -33,13 +32,16 @@ _REST: _Lines = (
     ({"report_error", "report_outcome"}, "When something fails: report_error, then report_outcome."),
     (
         {"get_constraints", "find_decisions", "set_decision"},
-        "What binds all: get_constraints, find_decisions, set_decision.",
+        "What binds all: get_constraints, find_decisions; set_decision (status=draft proposes, active binds).",
     ),
-    ({"claim_files", "release_files"}, "claim_files before you edit, release_files after."),
+    (
+        {"claim_files", "release_files"},
+        "claim_files before you edit (wait_seconds waits for another), release_files after.",
+    ),
     (
         {"get_team", "send_message", "get_messages"},
-        "get_team says who works here, send_message asks them; the last line of an answer says what waits for you in "
-        "get_messages.",
+        "get_team says who works here, under which names and task_id; send_message asks them. The last line of an "
+        "answer says what waits in get_messages.",
     ),
 )
 """The lines that follow, by the tools that they name: what is not served is not named."""

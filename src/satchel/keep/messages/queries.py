@@ -161,10 +161,10 @@ def load(transaction: Transaction, reader: Reader, number: int) -> Message:
     return _message(row, None)
 
 
-def load_visible(transaction: Transaction, reader: Reader, number: int) -> Message | None:
-    """Return one message, or None where the reader has neither got nor sent such a one."""
+def load_alive(transaction: Transaction, reader: Reader, number: int) -> Message | None:
+    """Return one message of the project as its reader sees it, whoever it is for; None where there is none alive."""
     row = transaction.one(
-        f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE m.id = {number} AND {IS_MINE_OR_SENT} AND {ALIVE} AND {NOT_GONE}",
+        f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE m.id = {number} AND m.project_id = :project AND {ALIVE}",
         reader.values,
     )
     return None if row is None else _message(row, None)

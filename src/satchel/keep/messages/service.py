@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
-from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.errors import Conflict, InvalidInput, NotFound
 from satchel.base.text import fold
 from satchel.base.vocabulary import priority_number
 from satchel.find.kind import Kind
@@ -16,7 +16,7 @@ from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 from satchel.keep.messages.updates import Draft, Unread
 from satchel.keep.messages.visibility import Reader
 from satchel.keep.projects import Service
-from satchel.keep.sessions.actors import acting_named, reader_name
+from satchel.keep.sessions.actors import acting_named, agents_of_client, reader_name
 from satchel.keep.texts import check_content
 from satchel.store.transaction import Transaction
 
@@ -48,9 +48,9 @@ class Messages(Service):
 
         Args:
             message: at most ``context.max_content_kib``.
-            to: the agent it is for, who need not have acted yet; ``all`` is everyone but the sender. None is everyone
-                too, and for a reply the sender of what it answers, or that message's addressee where one answers
-                oneself.
+            to: the agent it is for, who need not have acted yet, or a client of which one session is at work;
+                ``all`` is everyone but the sender. None is everyone too, and for a reply the sender of what it answers,
+                or that message's addressee where one answers oneself.
             type: decision, warning, request or info.
             priority: low, medium, high or critical.
             payload: any JSON value; the JSON text of an object or list is read.
@@ -64,6 +64,7 @@ class Messages(Service):
         Raises:
             InvalidInput, TooLarge: something is not acceptable, or it is not said who sends; nothing was written.
             NotFound: there is no message to reply to.
+            Conflict: several sessions of the client that is named are at work.
         """
         work = self._workplace
         sender = names.needed_agent(work, agent, "sending a message")
@@ -79,13 +80,12 @@ class Messages(Service):
             to_id, thread = None, None
             if answered is not None:
                 to_id, thread = _answered(transaction, project.id, answered, sender_id, now, is_named=to is not None)
+            told: tuple[str, ...] = ()
             if addressee is not None:
-                to_id = None
-                if fold(addressee) != EVERYONE:
-                    to_id, _ = names.ensure_agent(transaction, project.id, addressee, now, acts=False)
+                to_id, told = _addressee(transaction, project.id, addressee, now)
             draft = Draft(sender_id, to_id, kind, rank, content.text, stored_payload, answered, thread)
             stored = updates.insert(transaction, project.id, draft, now, work.retention)
-            notes = (*content.notes, *payload_notes, *_addressee_notes(transaction, project.id, to_id))
+            notes = (*content.notes, *payload_notes, *told)
             kept = queries.load(transaction, Reader(project.id, sender_id, now), stored.id)
             expiry.sweep_now_and_then(work.engine, transaction, now)
         return replace(kept, notes=tuple(dict.fromkeys(notes)))
@@ -215,9 +215,26 @@ def _answered(
     return (to_id if from_id == sender_id else from_id), thread
 
 
-def _addressee_notes(transaction: Transaction, project_id: int, to_id: int | None) -> tuple[str, ...]:
-    row = transaction.one("SELECT name FROM agents WHERE id = :id AND has_acted = 0", {"id": to_id})
-    if row is None:
-        return ()
-    close = queries.nearest_actor(transaction, project_id, row[0])
-    return (f"no agent {row[0]!r} has acted here yet; the message is kept for it{close}",)
+def _addressee(transaction: Transaction, project_id: int, name: str, now: int) -> tuple[int | None, tuple[str, ...]]:
+    """Return whom a message goes to that names an agent or a client, None for all, and what its sender should know."""
+    if fold(name) == EVERYONE:
+        return None, ()
+    known = transaction.one(
+        "SELECT id FROM agents WHERE project_id = :project AND folded = :name AND has_acted = 1",
+        {"project": project_id, "name": fold(name)},
+    )
+    if known is not None:
+        return int(known[0]), ()
+    at_work = agents_of_client(transaction, project_id, name, now)
+    if len(at_work) > 1:
+        raise Conflict(
+            f"several agents of the client {name!r} are at work: {', '.join(agent for _, agent in at_work)}",
+            "Name one of them",
+        )
+    if at_work:
+        number, agent = at_work[0]
+        return number, (f"{name} is {agent} here, who gets it",)
+    number, _ = names.ensure_agent(transaction, project_id, name, now, acts=False)
+    close = queries.nearest_actor(transaction, project_id, name)
+    waits = "it waits for an agent that calls itself so, or for the first session of a client of that name"
+    return number, (f"no agent {name!r} has acted here yet; {waits}{close}",)

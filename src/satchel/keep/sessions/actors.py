@@ -17,6 +17,9 @@ HUMAN = "human"
 
 _WAIT_MS = 250
 
+_AT_WORK_MS = 8 * 3_600_000
+"""A session that was seen in this time, and has not said that it ended, is one that can be written to."""
+
 UNKNOWN = -1
 """The number of a name that no agent has."""
 
@@ -138,6 +141,24 @@ def speaker(transaction: Transaction, state: State) -> tuple[int, str] | None:
             return None
         name = transaction.memo["speaker", state.speaker] = row[0]
     return state.speaker, name
+
+
+def agents_of_client(transaction: Transaction, project_id: int, client: str, now: int) -> list[tuple[int, str]]:
+    """Return the numbers and names of the agents whose sessions of a client are at work.
+
+    Args:
+        client: its name, in any case.
+        now: milliseconds UTC.
+    """
+    rows: list[tuple[int, str]] = transaction.all(
+        """
+        SELECT DISTINCT a.id, a.name FROM sessions s JOIN agents a ON a.id = COALESCE(s.agent_id, s.unnamed_id)
+        WHERE s.project_id = :project AND lower(s.client) = :client AND s.ended_at IS NULL AND s.seen_at > :since
+        ORDER BY a.id
+        """,
+        {"project": project_id, "client": client.lower(), "since": now - _AT_WORK_MS},
+    )
+    return rows
 
 
 def name_of(state: State, digits: int = 4) -> str:

@@ -8,6 +8,7 @@ from satchel.base import processes
 from satchel.base.clock import DAY_MS
 from satchel.base.git_head import read_head
 from satchel.base.processes import Process
+from satchel.base.text import fold
 from satchel.keep import events
 from satchel.keep.names import ensure_agent
 from satchel.keep.projects import Workplace
@@ -134,11 +135,25 @@ def name_unnamed(transaction: Transaction, project_id: int, state: State, now: i
         if taken is None:
             break
     number, name = ensure_agent(transaction, project_id, name, now)
+    _take_mail_of_client(transaction, project_id, state.client, number)
     changes: dict[str, object] = {"unnamed_id": number}
     if state.agent is None:
         changes["agent_id"] = number
     change(transaction, state.id, changes)
     return state._replace(unnamed=number, agent=state.agent or number), number, name
+
+
+def _take_mail_of_client(transaction: Transaction, project_id: int, client: str | None, agent: int) -> None:
+    """Give an agent what was sent to its client by that name, to which no agent answers."""
+    if client is not None:
+        transaction.execute(
+            """
+            UPDATE agent_messages SET to_agent_id = :agent
+            WHERE project_id = :project AND to_agent_id = (
+                SELECT id FROM agents WHERE project_id = :project AND folded = :client AND has_acted = 0)
+            """,
+            {"project": project_id, "agent": agent, "client": fold(client)},
+        )
 
 
 def _processes(process: Process | None, server: Process | None) -> dict[str, object]:
