@@ -60,7 +60,7 @@ WRITES: list[tuple[tuple[str, ...], str, tuple[str, ...], Mapping[str, object]]]
     (("clear", "--messages-hours", "0", "--yes"), "--dry-run", ("--dry-run",), {"done": False}),
 ]
 
-ALONE = {("decisions", "--key"), ("file claim", "--shared")}
+ALONE = {("decisions", "--key"), ("message list", "--wait"), ("file claim", "--shared")}
 """Those with a test of their own, here or in test_commands_ledger.py."""
 
 READS = [("decisions",), ("constraint list",), INBOX, ("file list",), ("file claims",)]

@@ -40,6 +40,13 @@ CASES = [
     got("priority", "high", "m2"),
     got("from", "cat", "m4"),
     got("thread", "m5", "m5", "m3"),
+    Case(
+        "get_messages",
+        "wait_seconds",
+        {"agent": "ben", "wait_seconds": 46},
+        lambda answer: answer,
+        {"error": "invalid_input"},
+    ),
     got("query", "which port?", "m5"),
     got("since", "150s", "m5", "m4"),
     got("after_seq", 0, "m1", "m2", "m4", "m5"),

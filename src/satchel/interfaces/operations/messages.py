@@ -31,12 +31,19 @@ def _with_payload(given: dict[str, Any]) -> dict[str, Any]:
         raise InvalidInput(f"--payload is no JSON ({error})", 'Give it as in {"file": "src/auth.py"}') from error
 
 
-def _read(satchel: Satchel, *, detail: str | None = None, agent: str | None = None, **filters: Any) -> MessagePage:
+def _read(
+    satchel: Satchel,
+    *,
+    detail: str | None = None,
+    wait_seconds: int = 0,
+    agent: str | None = None,
+    **filters: Any,
+) -> MessagePage:
     """List messages, and mark those as read that an agent is shown: in full, and not beyond the end of its answer."""
     from satchel.interfaces.fitting import fitting
     from satchel.interfaces.ledger.messages_text import messages_text
 
-    page = satchel.messages.inbox(agent=agent, **filters)
+    page = satchel.messages.inbox(wait_seconds=wait_seconds, agent=agent, **filters)
     if detail not in {None, FULL}:
         return page
     page = fitting(page, messages_text)
@@ -74,6 +81,15 @@ def show_inbox(page: MessagePage) -> None:
 _INBOX = (
     QUERY,
     Parameter("unread", bool, help="Only those not read yet."),
+    Parameter(
+        "wait_seconds",
+        int,
+        about="Wait for an unread one, 0 to 45",
+        help="Wait so long for an unread one, 0 to 45.",
+        default=0,
+        option="--wait",
+        metavar="SECONDS",
+    ),
     Parameter("types", list[str], help="May be repeated.", choices=_TYPES, unlisted=True),
     MIN_PRIORITY.but(unlisted=True),
     Parameter("from", help="Only from this agent.", metavar="AGENT", passed_as="sender"),

@@ -17,10 +17,8 @@ from satchel.keep.files.records import Claimed
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting_named
 from satchel.keep.sessions.records import Actor
+from satchel.store.sqlite import WATCH_SECONDS
 from satchel.store.transaction import Transaction
-
-POLL_SECONDS = 0.1
-"""The store is asked so often whether anything was written; measured, a waiter takes 0.25 % of a processor."""
 
 _LOOK_SECONDS = 1.0
 """So often the claims are looked at though nothing was written: a process that was killed writes nothing."""
@@ -99,7 +97,7 @@ def _wait(work: Workplace, ask: Ask, place: _Place, seconds: int) -> Claimed:
                 if changes_at <= 0:
                     with suppress(ClaimRefused, Busy):
                         return _take(work, ask, place)
-            time.sleep(min(POLL_SECONDS, left))
+            time.sleep(min(WATCH_SECONDS, left))
         try:
             return _take(work, ask, place)
         except ClaimRefused as refused:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound
+from satchel.base.paging import check_whole
 from satchel.base.text import fold
 from satchel.base.vocabulary import priority_number
 from satchel.find.kind import Kind
 from satchel.keep import expiry, names, projects
-from satchel.keep.messages import queries, updates, visibility
+from satchel.keep.messages import queries, updates, visibility, waiting
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 from satchel.keep.messages.updates import Draft, Unread
 from satchel.keep.messages.visibility import Reader
-from satchel.keep.projects import Service
+from satchel.keep.messages.waiting import MAX_WAIT_SECONDS
+from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import acting_named, agents_of_client, reader_name
 from satchel.keep.texts import check_content
 from satchel.store.transaction import Transaction
@@ -29,9 +32,15 @@ EVERYONE = "all"
 
 MAX_MARKED = 500
 
+_SEATS = 4
+
 
 class Messages(Service):
     """What agents tell each other: to one of them, or to all."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        super().__init__(workplace)
+        self._seats = threading.Semaphore(_SEATS)
 
     def send(
         self,
@@ -90,10 +99,13 @@ class Messages(Service):
             expiry.sweep_now_and_then(work.engine, transaction, now)
         return replace(kept, notes=tuple(dict.fromkeys(notes)))
 
-    def inbox(self, *, agent: str | None = None, **filters: Unpack[MessageFilters]) -> MessagePage:
+    def inbox(
+        self, *, wait_seconds: int = 0, agent: str | None = None, **filters: Unpack[MessageFilters]
+    ) -> MessagePage:
         """List an agent's messages: those to it, and those that others sent to all. Nothing is marked as read.
 
         Args:
+            wait_seconds: how long to wait for an unread one, 0 to 45. At most 4 calls of one opened store wait at once.
             agent: whose; None takes the default.
 
         Returns:
@@ -101,10 +113,14 @@ class Messages(Service):
 
         Raises:
             InvalidInput: a filter is empty, unknown or out of range, or it is not said whose messages.
+            Interrupted: the call was cancelled while it waited.
         """
         from satchel.keep import lists
 
+        check_whole("wait_seconds", wait_seconds, MAX_WAIT_SECONDS)
         name = reader_name(self._workplace, agent) or self._name_of_session()
+        if wait_seconds:
+            waiting.wait(self._workplace, self._seats, name, wait_seconds)
         return lists.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
 
     def _name_of_session(self) -> str:

@@ -1,0 +1,51 @@
+"""Waiting until a message comes, without holding anything of the store meanwhile."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from satchel.base.errors import Conflict
+from satchel.keep import projects
+from satchel.keep.messages import visibility
+from satchel.keep.projects import Workplace
+from satchel.store.sqlite import WATCH_SECONDS
+
+MAX_WAIT_SECONDS = 45
+"""Clients give a call up after a minute."""
+
+
+def wait(work: Workplace, seats: threading.Semaphore, name: str, seconds: int) -> None:
+    """Return as soon as an agent has an unread message, or when the time is over.
+
+    Args:
+        seats: of the calls of the connection that may wait.
+
+    Raises:
+        Conflict: too many calls wait already.
+        Interrupted: the call was cancelled.
+    """
+    if not seats.acquire(blocking=False):
+        raise Conflict(
+            "as many calls of this connection as may wait for messages do so already", "Leave wait_seconds out"
+        )
+    try:
+        deadline = time.monotonic() + seconds
+        with work.engine.watch() as is_changed:
+            while not _has_unread(work, name):
+                while not is_changed():
+                    left = deadline - time.monotonic()
+                    if left <= 0:
+                        return
+                    time.sleep(min(WATCH_SECONDS, left))
+    finally:
+        seats.release()
+
+
+def _has_unread(work: Workplace, name: str) -> bool:
+    with work.engine.read() as transaction:
+        project = projects.find(transaction, work)
+        if project is None:
+            return False
+        reader, _ = visibility.find_reader(transaction, project.id, name, work.clock())
+        return visibility.count(transaction, reader).unread > 0
