@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from conftest import ManualClock
 
 SECOND = 1_000
+HOUR = 3_600 * SECOND
 
 
 def check(satchel: Satchel, file: str, **options: Any) -> FileCheck:
@@ -175,6 +176,8 @@ def touch(file: Path, moment: int) -> None:
 
 
 def test_a_change_on_disk_that_nobody_recorded_is_a_hint(satchel: Satchel, clock: ManualClock, project: Path) -> None:
+    satchel.agents.register("ann")
+    clock.advance(HOUR)
     touch(project / "src/a.py", clock.now - 40 * SECOND)
     assert check(satchel, "src/a.py", agent="bob").unrecorded_at == clock.now - 40 * SECOND
     satchel.files.record("src/b.py", "modified", agent="ann")
@@ -188,8 +191,26 @@ def test_a_change_on_disk_that_nobody_recorded_is_a_hint(satchel: Satchel, clock
 def test_a_change_on_disk_is_told_within_the_window(
     satchel: Satchel, clock: ManualClock, project: Path, seconds: int, told: bool
 ) -> None:
+    satchel.agents.register("ann")
+    clock.advance(HOUR)
     touch(project / "a.py", clock.now + seconds * SECOND)
     assert (check(satchel, "a.py", agent="bob").unrecorded_at is not None) == told
+
+
+def test_what_a_clone_brought_is_no_change_that_somebody_should_have_recorded(
+    satchel: Satchel, clock: ManualClock, project: Path
+) -> None:
+    touch(project / "a.py", clock.now - 40 * SECOND)
+    satchel.agents.register("ann")
+    assert check(satchel, "a.py", agent="bob").unrecorded_at is None
+
+
+def test_a_folder_is_yours_only_if_you_claimed_all_of_it(satchel: Satchel) -> None:
+    satchel.files.claim(["src/a.py"], agent="bob")
+    assert check(satchel, "src/", agent="bob").state == "free"
+    assert check(satchel, "src/a.py", agent="bob").state == "yours"
+    satchel.files.claim(["src/"], agent="bob")
+    assert check(satchel, "src/", agent="bob").state == check(satchel, "src/b.py", agent="bob").state == "yours"
 
 
 def test_the_time_of_a_folder_on_disk_is_no_hint(satchel: Satchel, clock: ManualClock, project: Path) -> None:

@@ -138,6 +138,8 @@ def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
         # the last of them to end
         own = max(file.own, key=lambda claim: claim.expires_at)
         lines = [f"{name} is yours{_wider(own, file.file)} {_until(own, now, when)}{_how(own)}"]
+    elif file.own:
+        lines = [f"{name}: you hold {', '.join(_file(claim.path) for claim in file.own)} in it, the rest is free"]
     else:
         lines = [f"{name} is free"]
     lines += [f" shared by {_holder(claim, file.file, now, when)}" for claim in others]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from satchel.keep import projects
+from satchel.keep import paths, projects
 from satchel.keep.files import changes, claims
 from satchel.keep.files.places import Place, as_on_disk
 from satchel.keep.files.records import FileChange, FileCheck, FilesChecked
@@ -40,24 +40,36 @@ def check(work: Workplace, wanted: Sequence[Place] | None, window: int, agent: s
             notes = () if wanted else ("you have claimed nothing",)
         else:
             wanted = as_on_disk(transaction, number, work.files_root, wanted)
-        some = tuple(_check_one(transaction, work, number, actor, place, window, now) for place in wanted)
+        row = transaction.one("SELECT created_at FROM projects WHERE id = :id", {"id": number})
+        began = now if row is None else row[0]
+        some = tuple(_check_one(transaction, work, number, actor, place, window, now, began) for place in wanted)
     return FilesChecked(actor.name or agent, now, some, notes, work.worktree)
 
 
 def _check_one(
-    transaction: Transaction, work: Workplace, project_id: int, actor: Actor, place: Place, window: int, now: int
+    transaction: Transaction,
+    work: Workplace,
+    project_id: int,
+    actor: Actor,
+    place: Place,
+    window: int,
+    now: int,
+    began: int,
 ) -> FileCheck:
     seen = claims.look(transaction, project_id, actor, [place], now, exclusive=False)
     own = [held.claim for held in seen.mine if held.place.clashes(place)]
     others = [held.claim for held in seen.here]
     ends = [claim.expires_at for claim in others if claim.exclusive]
-    state = "held" if ends else "yours" if own else "free"
+    has_all = any(paths.covers(claim.path, place.path) or place.is_key for claim in own)
+    state = "held" if ends else "yours" if has_all else "free"
     recent: tuple[FileChange, ...] = ()
     unrecorded_at = None
     if window and not place.is_key:
         after = now - window
         recent = changes.by_others(transaction, project_id, actor.number, place.path, after, now, MAX_RECENT)
         modified = _modified_at(work, place)
+        # what was there before the project was kept here, as a fresh clone is, was nobody's to record
+        after = max(after, began)
         if modified is not None and after < modified <= now + _AHEAD_MS:
             recorded = changes.last_recorded(transaction, project_id, place.path, place.worktree)
             unrecorded_at = None if recorded is not None and recorded >= modified else modified
@@ -65,7 +77,7 @@ def _check_one(
         file=place.path,
         worktree=work.worktree if place.is_key else place.worktree,
         state=state,
-        until=max(ends or [claim.expires_at for claim in own], default=None),
+        until=max(ends or [claim.expires_at for claim in own], default=None) if state != "free" else None,
         claims=tuple(others),
         elsewhere=tuple(held.claim for held in seen.elsewhere),
         own=tuple(own),

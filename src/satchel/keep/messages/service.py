@@ -119,9 +119,11 @@ class Messages(Service):
 
         check_whole("wait_seconds", wait_seconds, MAX_WAIT_SECONDS)
         name = reader_name(self._workplace, agent) or self._name_of_session()
-        if wait_seconds:
-            waiting.wait(self._workplace, self._seats, name, wait_seconds)
-        return lists.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
+        has_come = waiting.wait(self._workplace, self._seats, name, wait_seconds) if wait_seconds else True
+        page = lists.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
+        if has_come:
+            return page
+        return replace(page, notes=(*page.notes, f"nothing came in {wait_seconds} s; ask again to wait longer"))
 
     def _name_of_session(self) -> str:
         """Return the name of the agent of a session that has written nothing yet, which gives it one."""

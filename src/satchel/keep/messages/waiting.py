@@ -15,8 +15,8 @@ MAX_WAIT_SECONDS = 45
 """Clients give a call up after a minute."""
 
 
-def wait(work: Workplace, seats: threading.Semaphore, name: str, seconds: int) -> None:
-    """Return as soon as an agent has an unread message, or when the time is over.
+def wait(work: Workplace, seats: threading.Semaphore, name: str, seconds: int) -> bool:
+    """Return whether an agent has an unread message: as soon as it has, or when the time is over.
 
     Args:
         seats: of the calls of the connection that may wait.
@@ -36,8 +36,9 @@ def wait(work: Workplace, seats: threading.Semaphore, name: str, seconds: int) -
                 while not is_changed():
                     left = deadline - time.monotonic()
                     if left <= 0:
-                        return
+                        return False
                     time.sleep(min(WATCH_SECONDS, left))
+        return True
     finally:
         seats.release()
 
