@@ -23,4 +23,5 @@ def short_and_long(
         made = type("Case", (machine.TestCase,), {"settings": chosen})
         return pytest.mark.usefixtures("from_template")(made)
 
-    return case(5, 15), pytest.mark.slow(case(examples, steps))
+    # the longest takes 32 s alone; one that fails shrinks for up to five minutes
+    return case(5, 15), pytest.mark.timeout(400)(pytest.mark.slow(case(examples, steps)))

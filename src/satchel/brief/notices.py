@@ -102,7 +102,7 @@ def _waiting(transaction: Transaction, project_id: int, actor: Actor, now: int, 
     from satchel.keep.messages.visibility import Reader, unread_by_sender
 
     assert actor.number is not None
-    seen, values = was_delivered(actor, Kind.MESSAGE, "m.id")
+    seen, values = was_delivered(project_id, actor, Kind.MESSAGE, "m.id")
     reader = Reader(project_id, actor.number, now)
     senders = unread_by_sender(transaction, reader, seen, values, _MAX_MESSAGES)
     if not senders:

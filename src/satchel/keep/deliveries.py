@@ -104,7 +104,10 @@ def record(transaction: Transaction, window: Window, items: Iterable[tuple[int, 
     )
 
 
-def was_delivered(actor: Actor, kind: Kind, item: str) -> tuple[str, dict[str, object]]:
+_OF_AGENT = "w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session"
+
+
+def was_delivered(project_id: int, actor: Actor, kind: Kind, item: str) -> tuple[str, dict[str, object]]:
     """Return the condition that an item was delivered to an agent in the window of its session, and its values.
 
     Without a session it is any window of the agent.
@@ -112,24 +115,22 @@ def was_delivered(actor: Actor, kind: Kind, item: str) -> tuple[str, dict[str, o
     Args:
         item: the column with the item's number.
     """
-    values: dict[str, object] = {
-        "agent": actor.number or _NOBODY,
-        "session": actor.session or _NOBODY,
-        "window": actor.window,
-    }
+    values = _of_agent(project_id, actor.session, actor.number)
     in_window = "" if actor.session is None else "AND w.number = :window "
     return (
         f"""
         EXISTS (SELECT 1 FROM windows w JOIN deliveries d ON d.window_id = w.id
-        WHERE w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session {in_window}
-            AND d.kind = {kind.number} AND d.item_id = {item})
+        WHERE {_OF_AGENT} {in_window} AND d.kind = {kind.number} AND d.item_id = {item})
         """,
-        values,
+        {**values, "window": actor.window},
     )
 
 
 def windows_of(project_id: int, session: int | None, run: int, agent: int | None) -> tuple[str, dict[str, object]]:
     """Return the condition on the windows ``w`` of an agent in its session, or in a run without one, and its values."""
-    of_agent = "w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session"
-    values: dict[str, object] = {"project": project_id, "agent": agent or _NOBODY, "session": session or _NOBODY}
-    return (of_agent, values) if session is not None else (f"{of_agent} AND w.run_id = :run", {**values, "run": run})
+    values = _of_agent(project_id, session, agent)
+    return (_OF_AGENT, values) if session is not None else (f"{_OF_AGENT} AND w.run_id = :run", {**values, "run": run})
+
+
+def _of_agent(project_id: int, session: int | None, agent: int | None) -> dict[str, object]:
+    return {"project": project_id, "agent": agent or _NOBODY, "session": session or _NOBODY}

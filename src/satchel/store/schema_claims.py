@@ -32,7 +32,7 @@ CLAIMS = (
     """,
     "CREATE INDEX claim_waiters_project ON claim_waiters (project_id, id)",
     "CREATE INDEX claim_waiters_agent ON claim_waiters (agent_id)",
-    # agent: as it was written, for whoever is refused is not registered, and folded: as names are compared
+    # agent: as it was written, for an agent is not registered for being refused, and folded: as names are compared
     """
     CREATE TABLE claim_refusals (
         id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -40,10 +40,6 @@ _STEPS_BETWEEN_LOOKS = 100_000
 _SYNC_ERRORS = frozenset({apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC})
 
 
-WATCH_SECONDS = 0.1
-"""So often who watches a store asks whether it changed; measured, that takes 0.25 % of a processor."""
-
-
 class SqliteEngine:
     """A store in one SQLite file.
 

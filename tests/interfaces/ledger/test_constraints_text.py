@@ -147,8 +147,9 @@ def test_what_must_hold_can_be_read_back(page: ConstraintPage) -> None:
 @given(pages())
 def test_no_constraint_can_pass_for_a_line_of_ours(page: ConstraintPage) -> None:
     ours = [line for line in constraints_text(page).splitlines() if not line.startswith(" ")]
-    headings = [line for line in ours[1:] if line.endswith(":") and not line.startswith("note:")]
     items = [line for line in ours if FORMAT.item.fullmatch(line)]
+    others = [line for line in ours[1:] if line not in items]
+    headings = [line for line in others if line.endswith(":") and not line.startswith("note:")]
     assert FORMAT.head.fullmatch(ours[0])
     assert len(items) == len(page.constraints)
     assert len(ours) == 1 + len(headings) + len(items) + len(page.notes)

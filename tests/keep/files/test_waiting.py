@@ -67,7 +67,7 @@ def test_a_call_waits_until_the_claim_is_released(satchel: Satchel, other: Satch
     assert seen == [(["bob"], [("ann", "a"), ("ann", "b")])]
     assert [(one.path, one.reason) for one in claimed.claims] == [("a", "x"), ("c", "x"), ("b", "x")]
     assert (sleeps.count, rows(satchel)) == (4, 0), "one look after the release, it has what it waited for"
-    assert other.notices.line(agent="bob") is None, "whoever got it by waiting was not refused it"
+    assert other.notices.line(agent="bob") is None, "an agent that got it by waiting was not refused it"
 
 
 def test_it_holds_from_when_it_was_granted(

@@ -488,6 +488,8 @@ class Sessions(RuleBasedStateMachine):
             f"{one.path} is taken over from {one.agent}, whose session is over" for one in over
         )
         self.holds = [one for one in self.holds if one not in over]
+        if session is not None:
+            self.take_into_session(desk.worktree, session, claimed.agent, wanted)
         for path in wanted:
             own = [
                 one
@@ -500,6 +502,18 @@ class Sessions(RuleBasedStateMachine):
                 self.holds.append(new)
             new.session = new.session if session is None else session
             new.exclusive, new.expires = exclusive, self.now + minutes * MINUTE
+
+    def take_into_session(self, worktree: str, session: int, agent: str, wanted: list[str]) -> None:
+        """What an agent holds by its name of places that it claims in a session is the session's from then on."""
+        of_tree = [one for one in self.holds if one.worktree == worktree]
+        for one in of_tree:
+            if one.session is None and one.agent == agent and any(overlaps(one.path, path) for path in wanted):
+                twin = next((other for other in of_tree if (other.path, other.session) == (one.path, session)), None)
+                if twin is None:
+                    one.session = session
+                else:
+                    twin.exclusive, twin.expires = twin.exclusive or one.exclusive, max(twin.expires, one.expires)
+                    self.holds.remove(one)
 
     @rule(who=WHO, name=NAMES, wanted=st.none() | PATHS)
     def release(self, who: int, name: str | None, wanted: list[str] | None) -> None:
@@ -540,12 +554,8 @@ class Sessions(RuleBasedStateMachine):
         live = self.live()
         assert kept == sorted((one.worktree, one.path, one.agent, one.exclusive, one.expires) for one in live)
         for one, other in combinations(live, 2):
-            # an agent may hold a path by its name, and another of its session's: these two are both its own
-            if (one.session is None) != (other.session is None):
-                continue
-            if one.worktree == other.worktree and overlaps(one.path, other.path):
-                is_one_holder = one.session == other.session and (one.session is not None or one.agent == other.agent)
-                assert is_one_holder or not (one.exclusive or other.exclusive)
+            if one.worktree == other.worktree and overlaps(one.path, other.path) and one.session != other.session:
+                assert one.agent == other.agent or not (one.exclusive or other.exclusive)
 
 
 TestSessions, TestLongSessions = short_and_long(Sessions, examples=60, steps=60)

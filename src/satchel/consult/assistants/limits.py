@@ -189,7 +189,7 @@ def _counted_stream(chunks: Iterable[bytes], wire: Receiving) -> Iterator[bytes]
 
 @cache
 def _class_for(base: type[Any]) -> Callable[..., Any]:
-    class Guarded(base):  # type: ignore[misc]
+    class Guarded(base):  # type: ignore[misc] # which class it is is known at run time alone
         """A body that is counted as it is read."""
 
         def __init__(

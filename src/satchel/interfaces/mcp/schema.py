@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from satchel.base.errors import InvalidInput, nearest, unknown_name
+from satchel.interfaces.mcp.synonyms import meant_choice, meant_name
 
 Schema = Mapping[str, Any]
 """A JSON schema of the subset above."""
@@ -33,52 +34,6 @@ _WANTED = {
     "object": ("an object", "{...}"),
     "null": ("null", "null"),
 }
-_SYNONYMS = (
-    {"content", "text", "message", "note", "body", "insight", "instructions", "question", "prompt"},
-    {"query", "q", "search", "words", "terms", "keywords"},
-    {"author", "agent", "by", "from", "sender"},
-    {"agent", "agent_id", "agent_name", "name", "me"},
-    {"to", "to_agent", "recipient", "recipients"},
-    {"paths", "path", "file", "files", "file_path", "file_paths", "filename", "filenames"},
-    {"ids", "id", "ref", "refs", "item", "items", "item_id", "item_ids", "message_ids"},
-    {"limit", "n", "k", "top_k", "count", "max", "max_results", "page_size"},
-    {"offset", "skip", "start"},
-    {"types", "type", "kind", "kinds", "category", "entry_type"},
-    {"tags", "tag", "labels"},
-    {"reason", "why", "rationale", "comment"},
-    {"description", "summary", "details"},
-    {"solution", "fix", "resolution"},
-    {"error_type", "exception", "error", "type"},
-    {"stack", "stack_trace", "stacktrace", "traceback", "trace"},
-    {"minutes", "ttl", "duration", "timeout"},
-    {"wait_seconds", "wait", "timeout"},
-    {"role", "persona"},
-    {"task_id", "task"},
-    {"loop_id", "loop"},
-    {"run_id", "run"},
-    {"budget", "max_tokens", "tokens", "token_budget"},
-    {"key", "name", "title", "id", "decision"},
-    {"assistant", "model"},
-    {"context", "files"},
-    {"reply_to", "in_reply_to", "parent"},
-    {"priority", "severity", "importance"},
-)
-"""Names that mean one thing to the tools of this field; an unknown one is answered with the one that is taken here."""
-
-_MEANT: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("note", "learning", "insight", "fact", "finding", "memory"), ("discovery", "entry")),
-    **dict.fromkeys(("progress", "status", "checkpoint"), ("scratchpad",)),
-    **dict.fromkeys(("urgent", "blocker", "highest"), ("critical",)),
-    **dict.fromkeys(("normal", "default"), ("medium",)),
-    **dict.fromkeys(("notes", "context"), ("entry",)),
-    **dict.fromkeys(("rule", "rules"), ("constraint",)),
-    **dict.fromkeys(("file", "files", "change", "changes"), ("file_change",)),
-    **dict.fromkeys(("error", "errors"), ("error_pattern",)),
-    **dict.fromkeys(("question", "task"), ("request",)),
-    **dict.fromkeys(("edited", "updated", "changed"), ("modified",)),
-}
-"""What agents say for a choice that is called otherwise here."""
-
 _SINGLE_WORD = re.compile(r"(?!null\Z)[^\s,;|\[\]{}\"']+")
 _PLAIN_INTEGER = re.compile(r"-?[0-9]{1,18}")
 _PLAIN_NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?")
@@ -144,7 +99,7 @@ def _check_object(schema: Schema, given: Mapping[str, object], what: str, prefix
             if not properties:
                 raise InvalidInput(f"unknown {what} {shown(name)}", "It takes none")
             label = f"{prefix}{name}"[:MAX_SHOWN_CHARS]
-            meant = _synonym(name, properties, given) or nearest(name[:MAX_SHOWN_CHARS], properties)
+            meant = meant_name(name, properties.keys() - given.keys()) or nearest(name[:MAX_SHOWN_CHARS], properties)
             raise unknown_name(what, label, properties, meant=meant)
         if value is not None or "null" in _types(inner):
             checked[name] = _check_value(inner, value, prefix + name)
@@ -168,8 +123,8 @@ def _check_value(schema: Schema, value: object, label: str) -> object:
         if isinstance(value, str) and value.strip().lower() in schema["enum"]:
             return value.strip().lower()
         shortened = value[:MAX_SHOWN_CHARS] if isinstance(value, str) else value
-        meant = next((one for one in _MEANT.get(str(value).strip().lower(), ()) if one in schema["enum"]), None)
-        raise unknown_name(label, shortened, [str(choice) for choice in schema["enum"]], meant=meant)
+        choices = [str(choice) for choice in schema["enum"]]
+        raise unknown_name(label, shortened, choices, meant=meant_choice(str(value), choices))
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         _check_range(schema, value, label)
     if isinstance(value, list) and "items" in schema:
@@ -251,13 +206,6 @@ def _from_text(schema: Schema, types: tuple[str, ...], text: str) -> object:
         return _MISSING
     wanted = "array" if isinstance(parsed, list) else "object"
     return parsed if wanted in types else _MISSING
-
-
-def _synonym(name: str, properties: Mapping[str, Schema], given: Mapping[str, object]) -> str | None:
-    """Return the parameter that another name for it means, of those not given; None where several could be meant."""
-    folded = name.lower().replace("-", "_")
-    found = {one for names in _SYNONYMS if folded in names for one in names if one in properties and one not in given}
-    return found.pop() if len(found) == 1 else None
 
 
 def _example(label: str, schema: Schema, given: object = None) -> str:

@@ -30,20 +30,23 @@ def make_late_server(
         InvalidInput: there is no such toolset.
     """
     lock = threading.Lock()
-    opened: list[Satchel] = []
-    client: list[tuple[str | None, str | None]] = []
+    satchel: Satchel | None = None
+    client: tuple[str | None, str | None] = (None, None)
+
+    def meet(name: str | None, version: str | None) -> None:
+        nonlocal client
+        client = (name, version)
 
     def opened_late(call: Call[Satchel]) -> Satchel:
+        nonlocal satchel
         with lock:
-            is_new = not opened
-            if is_new:
-                opened.append(open_satchel())
-        caller = opened[0].workplace.caller
-        if caller is not None:
-            if is_new and client:
-                caller.meet(*client[-1])
-            caller.hear(call.meta)
-        return opened[0]
+            if satchel is None:
+                satchel = open_satchel()
+                if satchel.workplace.caller is not None:
+                    satchel.workplace.caller.meet(*client)
+        if satchel.workplace.caller is not None:
+            satchel.workplace.caller.hear(call.meta)
+        return satchel
 
     def late(tool: Tool[Satchel]) -> Tool[Satchel]:
         def handle(call: Call[Satchel], /, **arguments: Any) -> str:
@@ -56,11 +59,11 @@ def make_late_server(
     return Server(
         "satchel",
         __version__,
-        cast("Satchel", None),
+        cast("Satchel", None),  # each tool opens it first
         registry,
         instructions=instructions(registry.tools),
         prompts=PROMPTS,
-        meet=lambda name, version: client.append((name, version)),
+        meet=meet,
     )
 
 

@@ -219,8 +219,9 @@ def grant(
     """
     if seen.over:
         end_claims(transaction, [held.claim.id for held in seen.over], events.EXPIRY, now)
-    # an agent may hold a path by its name and in its session too: the latter is renewed
-    own = {held.place: held for held in sorted(seen.mine, key=lambda held: held.session == holder.session)}
+    mine = [held for held in seen.mine if any(held.place.clashes(place) for place in wanted)]
+    own = {held.place: held for held in sorted(mine, key=lambda held: held.session == holder.session)}
+    _take_into_session(transaction, holder, mine, own)
     first = next_seq(transaction, project_id, len(wanted))
     values: dict[str, object] = {
         "session_id": holder.session,
@@ -270,12 +271,38 @@ def grant(
             *(f"{held.claim.path} is taken over from {held.claim.agent}, whose session is over" for held in seen.over),
             *(
                 f"{held.claim.path} is held in your session already, by {held.claim.agent}"
-                for held in seen.mine
+                for held in mine
                 if held.agent_id != holder.number
             ),
             *_warnings(elsewhere, now),
         ),
     )
+
+
+def _take_into_session(
+    transaction: Transaction, holder: Actor, mine: Sequence[Held], own: Mapping[Place, Held]
+) -> None:
+    """Make what an agent holds by its name its session's, so that nobody holds a place in two ways.
+
+    Args:
+        mine: what the agent holds, by its name or in its session.
+        own: by its place the one of them that stays.
+    """
+    by_name = [held for held in mine if held.session is None] if holder.session is not None else []
+    for held in by_name:
+        stays = own[held.place]
+        if stays is held:
+            statement = "UPDATE file_claims SET session_id = :session WHERE id = :id"
+            transaction.execute(statement, {"session": holder.session, "id": held.claim.id})
+            continue
+        transaction.execute("DELETE FROM file_claims WHERE id = :id", {"id": held.claim.id})
+        transaction.execute(
+            """
+            UPDATE file_claims SET exclusive = max(exclusive, :exclusive), expires_at = max(expires_at, :expires_at)
+            WHERE id = :id
+            """,
+            {"exclusive": int(held.claim.exclusive), "expires_at": held.claim.expires_at, "id": stays.claim.id},
+        )
 
 
 def _of_ended_sessions(transaction: Transaction, claims: Sequence[Held], now: int) -> list[Held]:

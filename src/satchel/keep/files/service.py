@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput
 from satchel.base.paging import DEFAULT_LIMIT, KeptPage, check_page, check_whole
-from satchel.keep import expiry, names, projects
+from satchel.keep import expiry, names, projects, waits
 from satchel.keep.files import changes, claiming, claims
 from satchel.keep.files.places import Place, as_on_disk, check_place, check_worktree_file, folder_notes, is_there
 from satchel.keep.files.presence import is_anyone_refused, is_anyone_waiting
@@ -26,12 +26,6 @@ MAX_PATHS = 100
 
 MAX_MINUTES = 7 * 24 * 60
 AUTOMATIC_MINUTES = 5
-MAX_WAIT_SECONDS = 45
-"""Hosts give up on a call after 60 s."""
-
-MAX_WAITING = 4
-"""So many calls of one opened store wait at once."""
-
 MAX_WINDOW_SECONDS = 86_400
 MAX_REASON_CHARS = 300
 
@@ -45,7 +39,7 @@ class Files(Service):
 
     def __init__(self, workplace: Workplace) -> None:
         super().__init__(workplace)
-        self._seats = threading.Semaphore(MAX_WAITING)
+        self._seats = threading.Semaphore(waits.SEATS)
 
     def record(
         self,
@@ -173,7 +167,7 @@ class Files(Service):
         """
         work = self._workplace
         wanted = self._check_places(paths, "paths")
-        check_whole("wait_seconds", wait_seconds, MAX_WAIT_SECONDS)
+        check_whole("wait_seconds", wait_seconds, waits.MAX_SECONDS)
         for field, value in (("exclusive", exclusive), ("automatic", automatic)):
             if not isinstance(value, bool):
                 raise InvalidInput(f"{field} {value!r} is neither true nor false", "Give true or false")
@@ -197,7 +191,7 @@ class Files(Service):
                     claimed = claiming.attempt(transaction, work, ask)
         except claims.ClaimRefused as refused:
             claiming.record_refusal(work, ask, refused)
-            wait = "" if wait_seconds else f"wait for it with wait_seconds or --wait (1 to {MAX_WAIT_SECONDS}), "
+            wait = "" if wait_seconds else f"wait for it with wait_seconds or --wait (1 to {waits.MAX_SECONDS}), "
             remedy = f"You can {wait}{refused.remedy}; one of your next answers says when it is free"
             raise claims.ClaimRefused(refused.problem, remedy, refused.places) from None
         told = () if automatic else folder_notes(work, wanted)

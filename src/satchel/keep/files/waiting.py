@@ -17,7 +17,7 @@ from satchel.keep.files.records import Claimed
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting_named
 from satchel.keep.sessions.records import Actor
-from satchel.store.sqlite import WATCH_SECONDS
+from satchel.keep.waits import POLL_SECONDS
 from satchel.store.transaction import Transaction
 
 _LOOK_SECONDS = 1.0
@@ -97,7 +97,7 @@ def _wait(work: Workplace, ask: Ask, place: _Place, seconds: int) -> Claimed:
                 if changes_at <= 0:
                     with suppress(ClaimRefused, Busy):
                         return _take(work, ask, place)
-            time.sleep(min(WATCH_SECONDS, left))
+            time.sleep(min(POLL_SECONDS, left))
         try:
             return _take(work, ask, place)
         except ClaimRefused as refused:

@@ -162,7 +162,7 @@ def load(transaction: Transaction, reader: Reader, number: int) -> Message:
 
 
 def load_alive(transaction: Transaction, reader: Reader, number: int) -> Message | None:
-    """Return one message of the project as its reader sees it, whoever it is for; None where there is none alive."""
+    """Return one message of the project as its reader sees it, also one to others; None where it is not alive."""
     row = transaction.one(
         f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE m.id = {number} AND m.project_id = :project AND {ALIVE}",
         reader.values,

@@ -12,12 +12,11 @@ from satchel.base.paging import check_whole
 from satchel.base.text import fold
 from satchel.base.vocabulary import priority_number
 from satchel.find.kind import Kind
-from satchel.keep import expiry, names, projects
+from satchel.keep import expiry, names, projects, waits
 from satchel.keep.messages import queries, updates, visibility, waiting
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 from satchel.keep.messages.updates import Draft, Unread
 from satchel.keep.messages.visibility import Reader
-from satchel.keep.messages.waiting import MAX_WAIT_SECONDS
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import acting_named, agents_of_client, reader_name
 from satchel.keep.texts import check_content
@@ -32,15 +31,13 @@ EVERYONE = "all"
 
 MAX_MARKED = 500
 
-_SEATS = 4
-
 
 class Messages(Service):
     """What agents tell each other: to one of them, or to all."""
 
     def __init__(self, workplace: Workplace) -> None:
         super().__init__(workplace)
-        self._seats = threading.Semaphore(_SEATS)
+        self._seats = threading.Semaphore(waits.SEATS)
 
     def send(
         self,
@@ -117,7 +114,7 @@ class Messages(Service):
         """
         from satchel.keep import lists
 
-        check_whole("wait_seconds", wait_seconds, MAX_WAIT_SECONDS)
+        check_whole("wait_seconds", wait_seconds, waits.MAX_SECONDS)
         name = reader_name(self._workplace, agent) or self._name_of_session()
         has_come = waiting.wait(self._workplace, self._seats, name, wait_seconds) if wait_seconds else True
         page = lists.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)

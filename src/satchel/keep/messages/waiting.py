@@ -9,10 +9,7 @@ from satchel.base.errors import Conflict
 from satchel.keep import projects
 from satchel.keep.messages import visibility
 from satchel.keep.projects import Workplace
-from satchel.store.sqlite import WATCH_SECONDS
-
-MAX_WAIT_SECONDS = 45
-"""Clients give a call up after a minute."""
+from satchel.keep.waits import POLL_SECONDS
 
 
 def wait(work: Workplace, seats: threading.Semaphore, name: str, seconds: int) -> bool:
@@ -37,7 +34,7 @@ def wait(work: Workplace, seats: threading.Semaphore, name: str, seconds: int) -
                     left = deadline - time.monotonic()
                     if left <= 0:
                         return False
-                    time.sleep(min(WATCH_SECONDS, left))
+                    time.sleep(min(POLL_SECONDS, left))
         return True
     finally:
         seats.release()
