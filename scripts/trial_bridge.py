@@ -152,7 +152,7 @@ def ask(agent: str, folder: Path, request: dict[str, Any]) -> tuple[str, bool]:
                 stream.flush()
                 answer = stream.readline()
     except (FileNotFoundError, ConnectionRefusedError):
-        raise SystemExit(f"{agent} has no host here: start it first") from None
+        raise SystemExit(f"{agent} has no host here; start it with: trial.py host {agent} --project CLONE") from None
     if request["asked"] == STOP:
         return f"{agent} has left", False
     if not answer:

@@ -112,8 +112,8 @@ def _is_silent(one: TeamSession, now: int) -> bool:
 def _claims(one: TeamSession, now: int) -> str:
     said = []
     for claim in one.claims:
-        shared = "" if claim.exclusive else "shared, "
-        said.append(f"{value_text(claim.path)} ({shared}{span_in_words(claim.expires_at - now)} left)")
+        how = f"{'' if claim.exclusive else 'shared, '}{'automatic, ' if claim.automatic else ''}"
+        said.append(f"{value_text(claim.path)} ({how}{span_in_words(claim.expires_at - now)} left)")
     more = one.claims_total - len(one.claims)
     return " ".join([*said, *([f"and {more} more"] if more else [])])
 

@@ -154,9 +154,14 @@ def test_a_message(cli: Cli, satchel: Satchel) -> None:
     (record,) = satchel.messages.inbox(agent="builder")
     assert sent == set_fields(expected(record))
     asked(cli, "message", "read", "m2", "--agent", "builder")
+    asked(cli, "message", "send", "thanks", "--reply-to", "m2", "--agent", "builder")
     (record,) = satchel.messages.inbox(agent="builder", query="look")
-    assert expected(record).keys() - set_fields(expected(record)).keys() == {"notes"}
+    assert expected(record).keys() - set_fields(expected(record)).keys() == {"notes", "read_by"}
     assert asked(cli, "message", "list", "look", "--agent", "builder")["messages"] == [set_fields(expected(record))]
+    (record,) = satchel.messages.inbox(agent="planner", sender="planner", query="look")
+    assert expected(record).keys() - set_fields(expected(record)).keys() == {"notes", "read_at"}
+    listed = asked(cli, "message", "list", "look", "--from", "planner", "--agent", "planner")["messages"]
+    assert listed == [set_fields(expected(record))]
 
 
 def test_a_message_to_everyone_says_so(cli: Cli) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from interfaces.ledger import hostile
 from interfaces.ledger.hostile import DAY, MINUTE, NEW_YEAR
 from interfaces.ledger.reading import (
+    NAMES,
     SPAN,
     VALUE,
     WHEN,
@@ -19,6 +20,7 @@ from interfaces.ledger.reading import (
     List,
     read_content,
     read_list,
+    read_names,
     read_span,
     read_when,
 )
@@ -38,7 +40,10 @@ FORMAT = Format(
         "state": rf"(?:new|sent|read {WHEN})",
         "kept": rf"kept {SPAN}",
     },
-    own="(?: re:m(?P<reply>[0-9]+))?(?: thread:m(?P<thread>[0-9]+))?(?P<payload> payload)?",
+    own=(
+        "(?: re:m(?P<reply>[0-9]+))?(?: thread:m(?P<thread>[0-9]+))?(?P<payload> payload)?"
+        rf"(?: answered:m(?P<answer>[0-9]+))?(?: unread)?(?: read-by:(?P<readers>{NAMES}))?"
+    ),
 )
 
 
@@ -70,6 +75,8 @@ def read_message(item: Item, year: str, reader: str) -> Message:
         thread=int(item.fields["thread"]) if "thread" in item.fields else reply or number,
         created_at=item.moment,
         expires_at=item.moment + read_span(item.fields["kept"].removeprefix("kept ")),
+        read_by=read_names(item.fields.get("readers", "")),
+        answered_by=int(item.fields["answer"]) if "answer" in item.fields else None,
         read_at=read_when(state.removeprefix("read "), year) if state.startswith("read ") else None,
     )
 
@@ -133,6 +140,8 @@ def messages(draw: st.DrawFn) -> Message:
         created_at=created,
         expires_at=created + draw(hostile.spans),
         read_at=draw(st.none() | hostile.moments),
+        read_by=tuple(draw(st.lists(hostile.agents, max_size=5, unique=True))),
+        answered_by=draw(st.none() | st.integers(1, 99)),
     )
 
 
@@ -179,9 +188,14 @@ def test_a_message_is_its_line_its_text_and_its_payload() -> None:
     ]
 
 
-def test_what_the_reader_sent_is_not_called_unread() -> None:
+def test_what_the_reader_sent_is_unread_by_others() -> None:
     text = messages_text(page_of(message(7, sender="planner", to="builder")))
-    assert "m7 info medium from me to builder sent kept 24 h" in text
+    assert "m7 info medium from me to builder sent kept 24 h unread" in text
+
+
+def test_who_read_what_the_reader_sent_and_what_answers_it() -> None:
+    one = message(7, sender="planner", to=None, read_by=tuple("abcdef"), answered_by=9)
+    assert " answered:m9 readers:6 read-by:a b c d e 01-01" in messages_text(page_of(one))
 
 
 def test_a_reply_to_the_first_message_of_a_thread_does_not_name_it_twice() -> None:

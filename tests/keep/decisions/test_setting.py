@@ -260,7 +260,7 @@ class TestExpectedRevision:
         decisions.set("cache", "memcached", agent="Bob")
         before = dump()
         problem = (
-            rf"cache has revision 2, not {expected}: Bob set it to 'memcached' at 2026-11-18 11:06 UTC. "
+            rf"cache has revision 2, not {expected}: Bob set it to 'memcached' at 11-18 11:06 UTC. "
             "Read it again, then set it with expected_revision=2"
         )
         with pytest.raises(Conflict, match=problem):

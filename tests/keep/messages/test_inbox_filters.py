@@ -44,7 +44,7 @@ CHOSEN: list[tuple[dict[str, Any], list[str]]] = [
     ({"priority": "high"}, ["five", "three cat cat", "two"]),
     ({"priority": "critical"}, ["five", "two"]),
     ({"sender": "bob"}, ["five", "three cat cat", "one cat"]),
-    ({"sender": "Ann"}, ["six"]),
+    ({"sender": "Ann"}, ["own cat", "six"]),
     ({"since": "4h"}, ["six", "five", "four", "three cat cat"]),
     ({"order": "asc"}, ["one cat", "two", "three cat cat", "four", "five", "six"]),
     ({"order": "desc"}, ["six", "five", "four", "three cat cat", "two", "one cat"]),

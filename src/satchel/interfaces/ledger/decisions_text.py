@@ -52,7 +52,11 @@ def set_text(decisions: Sequence[Decision]) -> str:
     for decision in decisions:
         line = f"set {decision.ref} {value_text(decision.key)}"
         line += f", revision {decision.revision}" if decision.revision > 1 else " (new)"
-        line += ", a draft: it binds once its status is active" if decision.status == "draft" else ""
+        line += (
+            ", a draft: briefed as proposed; it binds once you or another sets it with status=active"
+            if decision.status == "draft"
+            else ""
+        )
         below: Sequence[str] = ()
         if decision.replaced is not None:
             before = _told(decision.replaced, decision, value=shown_value, who=True)

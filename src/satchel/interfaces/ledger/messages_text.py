@@ -3,20 +3,23 @@
 A message's line is its id, then what differs from what the head or the heading says: type, priority, ``from`` and
 ``to`` an agent (``me`` is the reader, ``all`` everyone), whether it is ``new``, ``read`` and when, or ``sent`` by
 the reader itself, and how long it is ``kept``; then ``re:`` the message it answers, ``thread:`` where that began with
-another one, and when it was sent. Its text stands below; where the line says ``payload`` the last line below is that,
-as JSON.
+another one, ``answered:`` the last message that answers it, of one that the reader sent ``unread`` or ``read-by:``
+whom, and when it was sent. Its text stands below; where the line says ``payload`` the last line below is that, as JSON.
 """
 
 from __future__ import annotations
 
 from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.find.kind import Kind
-from satchel.interfaces.ledger.compact_lines import Line, list_text, note_lines
+from satchel.interfaces.ledger.compact_lines import Line, list_text, names_text, note_lines
 from satchel.interfaces.text_parts import NONE, content_lines, json_line, quoted, value_text
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 
 _BLANKS = (None, None, None, None, None, None)
 _ME, _ALL = "me", "all"
+
+_MAX_READERS = 5
+"""So many of those who read a message are named."""
 
 
 def messages_text(page: MessagePage) -> str:
@@ -63,7 +66,7 @@ def message_line(message: Message, reader: str | None, year: str) -> Line:
             state,
             f"kept {_kept(message)}",
         ),
-        own=(*_place(message), *(("payload",) if has_payload else ())),
+        own=(*_place(message), *(("payload",) if has_payload else ()), *_fate(message, reader)),
         moment=message.created_at,
         below=(*content_lines(message.message), *((f" {json_line(message.payload)}",) if has_payload else ())),
     )
@@ -71,6 +74,17 @@ def message_line(message: Message, reader: str | None, year: str) -> Line:
 
 def _kept(message: Message) -> str:
     return span_in_words(message.expires_at - message.created_at)
+
+
+def _fate(message: Message, reader: str | None) -> tuple[str, ...]:
+    """Say what answers a message, and of one that the reader sent who read it."""
+    answer = message.answered_by
+    return (
+        *(() if answer is None else (f"answered:{Kind.MESSAGE.ref(answer)}",)),
+        *(("unread",) if message.sender == reader is not None and not message.read_by else ()),
+        *((f"readers:{len(message.read_by)}",) if len(message.read_by) > _MAX_READERS else ()),
+        *names_text("read-by:", message.read_by[:_MAX_READERS]),
+    )
 
 
 def _place(message: Message) -> tuple[str, ...]:

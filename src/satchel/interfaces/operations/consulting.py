@@ -214,7 +214,7 @@ OPERATIONS = (
                 for_people=True,
             ),
             Parameter("decide", help="Keep the answer as the decision of this key.", metavar="KEY", for_people=True),
-            RUN.but(unlisted=True),
+            RUN,
             AGENT_UNLISTED,
         ),
         run="consulting.consult",

@@ -134,7 +134,7 @@ OPERATIONS = (
         ),
         parameters=(
             *_DECISION,
-            Parameter("decisions", list[Object], about="Several, each with key, value, ...", option=None),
+            Parameter("decisions", list[Object], about="Several: [{key, value, tags, ...}, ...]", option=None),
             Parameter(
                 "is_text", bool, help="Take VALUE as text even if it is a number.", option="--text", for_people=True
             ),

@@ -76,7 +76,7 @@ OPERATIONS = (
         examples=('write discovery "Sessions live in src/auth.py" --file src/auth.py --agent planner',),
         parameters=(
             *_NOTE,
-            Parameter("entries", list[Object], about="Several notes, each with type, content, ...", option=None),
+            Parameter("entries", list[Object], about="Several: [{type, content, file, ...}, ...]", option=None),
             RUN,
             AGENT,
         ),

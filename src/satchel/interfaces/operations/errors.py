@@ -75,7 +75,7 @@ OPERATIONS = (
                 metavar="DAYS",
                 for_people=True,
             ),
-            RUN.but(unlisted=True),
+            RUN,
             AGENT,
         ),
         run="patterns.report",

@@ -57,7 +57,7 @@ def show_inbox(page: MessagePage) -> None:
 
     def read(one: Message) -> str:
         if one.sender == page.agent:
-            return "(own)"
+            return f"by {', '.join(one.read_by)}" if one.read_by else "not yet"
         return "new" if one.read_at is None else local_time(one.read_at)
 
     columns = Table(
@@ -92,7 +92,13 @@ _INBOX = (
     ),
     Parameter("types", list[str], help="May be repeated.", choices=_TYPES, unlisted=True),
     MIN_PRIORITY.but(unlisted=True),
-    Parameter("from", help="Only from this agent.", metavar="AGENT", passed_as="sender"),
+    Parameter(
+        "from",
+        about="Your own name: what you sent, and who read it",
+        help="Only from this agent; for an agent's own name what it sent, and who read that.",
+        metavar="AGENT",
+        passed_as="sender",
+    ),
     Parameter(
         "thread",
         about="The whole thread of this message, as m12",

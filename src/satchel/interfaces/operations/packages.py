@@ -188,7 +188,7 @@ OPERATIONS = (
                 help="The package that this one replaces.",
                 metavar="ID",
             ),
-            RUN.but(unlisted=True),
+            RUN,
             AGENT_UNLISTED,
         ),
         run="packages.save",
@@ -222,7 +222,7 @@ OPERATIONS = (
                 "status", about="superseded: replaced by newer ones", choices=vocabulary.LIVENESS, default="live"
             ),
             *CHANGES,
-            RUN_READ.but(unlisted=True),
+            RUN_READ,
         ),
         run="packages.find",
         items="packages",

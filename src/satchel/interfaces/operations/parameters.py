@@ -19,13 +19,10 @@ AGENT = Parameter(
 AGENT_UNLISTED = AGENT.but(unlisted=True)
 """Who acts, where few would say so: every tool takes it."""
 
-RUN = Parameter(
-    "run_id",
-    about="A named piece of work (start_run); default your session's",
-    help="The run. Default: main. [env: SATCHEL_RUN]",
-)
+RUN = Parameter("run_id", help="The run. Default: main. [env: SATCHEL_RUN]", unlisted=True)
+"""A named piece of work; few agents name one, since a run binds the session that started it."""
+
 RUN_READ = RUN.but(
-    about="Only this run, a named piece of work",
     help="Only this run, or * for all. Default: all. [env: SATCHEL_RUN]",
 )
 FORMAT = Parameter("format", choices=("text", "json"), option=None, unlisted=True)

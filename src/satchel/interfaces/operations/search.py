@@ -62,7 +62,7 @@ OPERATIONS = (
                 help="WORDS use AND, OR, NOT or -, prefix*, phrases and parentheses.",
                 for_people=True,
             ),
-            RUN_READ.but(unlisted=True, help="Only this run. Default: all of the project."),
+            RUN_READ.but(help="Only this run. Default: all of the project."),
             Parameter("kinds", list[str], help="Only this kind; may be repeated.", choices=_KINDS, metavar="KIND"),
             TYPES.but(about="Such as discovery"),
             AUTHOR,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from satchel.base.clock import moment_text
+from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import Conflict, InvalidInput
 from satchel.base.paging import check_whole
 from satchel.find import likeness
@@ -144,7 +144,7 @@ def upsert(
         InvalidInput: a new key without a value, or an unknown layer.
     """
     before = states.load(transaction, project_id, given.key)
-    _check_revision(given, before)
+    _check_revision(given, before, now)
     if before is None:
         return _create(transaction, workplace, project_id, agent, given, now)
     if before.state.status == ACTIVE and given.status == DRAFT:
@@ -181,7 +181,7 @@ def _create(
     return Done(decision(made, notes=given.notes, similar=similar), None)
 
 
-def _check_revision(given: Prepared, before: Current | None) -> None:
+def _check_revision(given: Prepared, before: Current | None, now: int) -> None:
     expected, found = given.expected_revision, 0 if before is None else before.revision
     if expected is None or expected == found:
         return
@@ -190,7 +190,7 @@ def _check_revision(given: Prepared, before: Current | None) -> None:
     who = before.agent[1] if before.agent else "somebody unnamed"
     raise Conflict(
         f"{given.key} has revision {found}, not {expected}: {who} set it to {_shown(before.state.value)} "
-        f"at {moment_text(before.updated_at)} UTC",
+        f"at {moment_text(before.updated_at, year_of(now))} UTC",
         f"Read it again, then set it with expected_revision={found} if your change still holds",
     )
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from satchel.base.errors import InvalidInput, nearest, unknown_name
+from satchel.base.text import fold
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep import filters
@@ -35,7 +37,7 @@ class MessageFilters(ListFilters, total=False):
         unread: only those that the reader has not marked as read.
         types: only these types; at least one.
         priority: only this one or a higher one.
-        sender: only messages of this agent.
+        sender: only messages of this agent; the reader's own name lists what it sent.
         thread: the id of any message of a thread: only that thread, and with what the reader sent in it.
     """
 
@@ -81,11 +83,15 @@ def _begin(view: View) -> None:
     view.begun = count(view.transaction, reader)
     view.fields["unread"] = view.begun.unread
     chosen = view.asked.chosen
-    if view.asked.query is not None or "thread" in chosen:
+    is_of_reader = "sender" in chosen and fold(chosen["sender"]) == fold(view.fields["agent"])
+    with_sent = not chosen.get("unread") and ("thread" in chosen or is_of_reader)
+    if view.asked.query is not None or with_sent or "thread" in chosen:
         # not by walking the inbox; in a thread what the reader sent itself belongs to it
         view.base = ALIVE
-        view.where(IS_MINE if "thread" not in chosen or chosen.get("unread") else IS_MINE_OR_SENT)
+        view.where(IS_MINE_OR_SENT if with_sent else IS_MINE)
         view.where(NOT_GONE)
+    if is_of_reader:
+        view.where("m.project_id = :project")
 
 
 def _in_thread(view: View, number: int) -> None:
@@ -107,7 +113,7 @@ def _arms(view: View) -> tuple[Sequence[int], int] | None:
     """Return a page of an inbox: its two parts are walked in order, each in an index of its own, and merged."""
     asked, counts = view.asked, view.begun
     assert isinstance(counts, Counts)
-    if "thread" in asked.chosen:
+    if view.base == ALIVE:
         return None
     unread = asked.chosen.get("unread", False)
     arms = [" AND ".join((arm, *view.conditions, ALIVE)) for arm in ARMS]
@@ -155,7 +161,7 @@ _SOURCE = """
 
 
 def load(transaction: Transaction, reader: Reader, number: int) -> Message:
-    """Return one message as its reader sees it."""
+    """Return one message as it was just sent."""
     row = transaction.one(f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE m.id = {number}", reader.values)
     assert row is not None
     return _message(row, None)
@@ -167,7 +173,9 @@ def load_alive(transaction: Transaction, reader: Reader, number: int) -> Message
         f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE m.id = {number} AND m.project_id = :project AND {ALIVE}",
         reader.values,
     )
-    return None if row is None else _message(row, None)
+    if row is None:
+        return None
+    return _with_fates(transaction, reader.project_id, reader.agent_id, reader.now, [_message(row, None)])[0]
 
 
 def _message(row: Row, score: float | None) -> Message:
@@ -185,12 +193,66 @@ def _message(row: Row, score: float | None) -> Message:
     return Message(number, uid.hex(), seq, sender, to, *names, text, payload, *rest)
 
 
+def _made(view: View, rows: Sequence[Row]) -> tuple[Message, ...]:
+    messages = [_message(row, view.scores.get(row[0])) for row in rows]
+    assert view.project_id is not None
+    return _with_fates(view.transaction, view.project_id, view.values["me"], view.asked.now, messages)
+
+
+def _with_fates(
+    transaction: Transaction, project_id: int, reader: int, now: int, messages: Sequence[Message]
+) -> tuple[Message, ...]:
+    """Return messages with what became of them: who read those that the reader sent, and what answers them.
+
+    Args:
+        reader: the number of the agent that reads.
+        now: milliseconds UTC.
+    """
+    if not messages:
+        return ()
+    numbers = ", ".join(str(one.id) for one in messages)
+    rows = transaction.all(
+        f"""
+        WITH sent AS (
+            SELECT id, to_agent_id FROM agent_messages WHERE id IN ({numbers}) AND from_agent_id = :me
+        ), known AS (
+            SELECT r.message_id AS id, r.agent_id FROM message_reads r JOIN sent ON sent.id = r.message_id
+            UNION
+            SELECT sent.id, w.agent_id FROM sent JOIN windows w ON w.project_id = :project AND w.agent_id = to_agent_id
+            JOIN deliveries d ON d.window_id = w.id AND d.kind = {Kind.MESSAGE.number} AND d.item_id = sent.id
+        )
+        SELECT known.id, a.name, NULL FROM known JOIN agents a ON a.id = known.agent_id
+        UNION ALL
+        SELECT reply_to, NULL, max(id) FROM agent_messages
+        WHERE reply_to IN ({numbers}) AND +expires_at > :now GROUP BY reply_to
+        """,
+        {"project": project_id, "me": reader, "now": now},
+    )
+    readers: dict[int, list[str]] = {}
+    answers: dict[int, int] = {}
+    for number, name, answer in rows:
+        if name is not None:
+            readers.setdefault(number, []).append(name)
+        else:
+            answers[number] = answer
+    return tuple(
+        replace(
+            one,
+            read_by=tuple(sorted(readers.get(one.id, ()))),
+            answered_by=answers.get(one.id),
+        )
+        if one.id in readers or one.id in answers
+        else one
+        for one in messages
+    )
+
+
 LISTING = Listing(
     kind=Kind.MESSAGE,
     table="agent_messages m",
     columns=_COLUMNS,
     source=_SOURCE,
-    make=lambda view, rows: tuple(_message(row, view.scores.get(row[0])) for row in rows),
+    make=_made,
     filters=(
         Filter("thread", lambda value, _: Kind.MESSAGE.number_of(value), _in_thread),
         filters.author("m.from_agent_id", "sender"),

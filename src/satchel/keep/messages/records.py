@@ -29,6 +29,8 @@ class Message:
         expires_at: when it is gone for everyone.
         read_at: when the agent it was read for had marked it read; None while unread.
         notes: what the sender should know; empty when read.
+        read_by: of one that the reader sent, the agents who read it or were briefed with it.
+        answered_by: the number of the last message that answers it, or None.
     """
 
     id: int
@@ -47,6 +49,8 @@ class Message:
     read_at: int | None = None
     score: float | None = None
     notes: tuple[str, ...] = ()
+    read_by: tuple[str, ...] = ()
+    answered_by: int | None = None
 
     @property
     def ref(self) -> str:

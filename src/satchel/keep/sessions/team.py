@@ -37,11 +37,12 @@ _COMMIT_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class TeamClaim:
-    """A live claim of a session; ``expires_at`` is in milliseconds UTC."""
+    """A live claim of a session; ``expires_at`` is in milliseconds UTC, and ``automatic`` is one that a hook made."""
 
     path: str
     exclusive: bool
     expires_at: int
+    automatic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,12 +275,12 @@ def _load_details(transaction: Transaction, sessions: Sequence[int], now: int, m
     rows = transaction.all(
         f"""
         WITH held AS (
-            SELECT session_id, path, exclusive, expires_at, count(*) OVER (PARTITION BY session_id) AS total,
+            SELECT session_id, path, exclusive, expires_at, automatic, count(*) OVER (PARTITION BY session_id) AS total,
                 row_number() OVER (PARTITION BY session_id ORDER BY created_at DESC, id) AS place
             FROM file_claims WHERE session_id IN ({listed}) AND expires_at > :now
         )
         SELECT s.id, a.name, s.version, s.worktree, s.branch, s.commit_id, r.run_id, p.uid, b.name,
-            h.path, h.exclusive, h.expires_at, h.total
+            h.path, h.exclusive, h.expires_at, h.automatic, h.total
         FROM sessions s
         LEFT JOIN agents a ON a.id = s.agent_id
         LEFT JOIN runs r ON r.id = s.run_id AND r.status = 1
@@ -291,9 +292,9 @@ def _load_details(transaction: Transaction, sessions: Sequence[int], now: int, m
         {"now": now, "most": most_claims},
     )
     found: dict[int, _Details] = {}
-    for number, *columns, path, exclusive, expires, total in rows:
+    for number, *columns, path, exclusive, expires, automatic, total in rows:
         claims = found[number].claims if number in found else ()
-        claims += () if path is None else (TeamClaim(path, bool(exclusive), expires),)
+        claims += () if path is None else (TeamClaim(path, bool(exclusive), expires, bool(automatic)),)
         found[number] = _Details._make((*columns, claims, total or 0))
     return found
 
