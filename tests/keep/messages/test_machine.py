@@ -49,8 +49,8 @@ class Kept:
     def is_for(self, agent: str) -> bool:
         return self.to == agent or (self.to is None and self.sender != agent)
 
-    def is_visible(self, agent: str, now: int, *, in_thread: bool = False) -> bool:
-        is_place = self.is_for(agent) or (in_thread and self.sender == agent)
+    def is_visible(self, agent: str, now: int, *, with_sent: bool = False) -> bool:
+        is_place = self.is_for(agent) or (with_sent and self.sender == agent)
         return is_place and self.is_alive(now) and not (agent in self.reads and self.gone_at(agent) <= now)
 
 
@@ -146,6 +146,9 @@ class Post(RuleBasedStateMachine):
         assert message.reply_to == (kept.reply_to if answered and answered.is_alive(self.now) else None)
         assert (message.thread, message.created_at, message.expires_at) == (kept.thread, kept.created, kept.expires)
         assert message.read_at == kept.reads.get(reader)
+        answers = [other.id for other in self.alive() if other.reply_to == kept.id]
+        assert message.answered_by == max(answers, default=None)
+        assert message.read_by == (tuple(sorted(kept.reads)) if reader == kept.sender else ())
 
     @rule(agent=AGENT, places=st.lists(st.integers(1, 12), min_size=1, max_size=5))
     def mark(self, agent: str, places: list[int]) -> None:
@@ -238,7 +241,7 @@ class Post(RuleBasedStateMachine):
         expected = [
             kept
             for kept in self.model.values()
-            if kept.is_visible(agent, self.now, in_thread=thread is not None and not unread)
+            if kept.is_visible(agent, self.now, with_sent=(thread is not None or sender == agent) and not unread)
             and (thread is None or kept.thread == named)
             and not (unread and agent in kept.reads)
             and (types is None or kept.type in types)
