@@ -6,18 +6,19 @@ import os
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import apsw
 
 from satchel.base.clock import Clock, iso, system_clock
-from satchel.base.errors import Busy, IoError, ReadOnly, SatchelError, StoreMissing, TimedOut
+from satchel.base.errors import Busy, IoError, ReadOnly, SatchelError, StoreMissing
 from satchel.base.paths import refuse_network_filesystem
 from satchel.store import forks, migrations, opening
 from satchel.store.failures import explain, unknown_outcome
 from satchel.store.opening import Access
+from satchel.store.running import Running, Tracked
 from satchel.store.transaction import Transaction
 from satchel.store.trust import Trust
 from satchel.store.turnstile import Turnstile
@@ -32,11 +33,6 @@ _OVERWRITE = """
     COMMIT
 """
 """A commit that changes nothing and still writes a page: an update to the same value would not."""
-DEADLINE_SECONDS = 30.0
-"""How long a statement may run, but for migrations, rebuilding, checks, backups, compacting and imports."""
-
-# about 2 ms of work between two looks; measured, searching and writing take as long as without
-_STEPS_BETWEEN_LOOKS = 100_000
 _SYNC_ERRORS = frozenset({apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC})
 
 
@@ -78,12 +74,10 @@ class SqliteEngine:
         self.commits = 0
         self._writer: apsw.Connection | None
         self._readers: list[apsw.Connection]
-        self._running: dict[int, Transaction]
-        self._left_out: dict[int, int]
-        self._unhurried: dict[int, int]
         self._identity: tuple[int, int] | None
         self._memo: dict[Hashable, Any]
         self._memo_version: int | None
+        self._running = Running(self.file)
         self._start_afresh()
         forks.register(self)
 
@@ -104,7 +98,7 @@ class SqliteEngine:
             connection, generation = self._borrow_reader()
             try:
                 connection.execute("BEGIN")
-                with _Tracked(self, Transaction(connection)) as transaction:
+                with Tracked(self._running, Transaction(connection)) as transaction:
                     yield transaction
                 if forked != forks.generation:
                     raise forks.refusal()
@@ -152,7 +146,7 @@ class SqliteEngine:
                 connection.execute("BEGIN IMMEDIATE")
                 try:
                     memo = self._memo_for(connection)
-                    with _Tracked(self, Transaction(connection, memo)) as transaction:
+                    with Tracked(self._running, Transaction(connection, memo)) as transaction:
                         yield transaction
                     if forked != forks.generation:
                         raise forks.refusal()
@@ -232,7 +226,7 @@ class SqliteEngine:
             return before != seen
 
         try:
-            with _Tracked(self, Transaction(connection)) as transaction:
+            with Tracked(self._running, Transaction(connection)) as transaction:
                 yield is_changed
         except apsw.Error as error:
             self._raise_explained(error, connection)
@@ -241,16 +235,15 @@ class SqliteEngine:
 
     def interrupter(self) -> Callable[[], None]:
         """Return a function that interrupts whatever transaction the calling thread has open when it is called."""
-        thread = threading.get_ident()
+        return self._running.interrupter()
 
-        def interrupt() -> None:
-            with self._tracking_lock:
-                transaction = self._running.get(thread)
-                if transaction is not None:
-                    transaction.interrupted = True
-                    transaction.connection.interrupt()
+    def without_deadline(self) -> AbstractContextManager[None]:
+        """Let the statements of the calling thread take as long as they need: for upkeep that reads or writes all."""
+        return self._running.without_deadline()
 
-        return interrupt
+    def take_note(self) -> str | None:
+        """Say how many rows were left out in this thread since it was last asked, or None."""
+        return self._running.take_note()
 
     def check_files(self) -> None:
         """Refuse the store's files and folder unless they are what this user made, without opening any of them."""
@@ -262,45 +255,6 @@ class SqliteEngine:
         self._seen_store = False
         if self.trust is not None:
             self.trust.new_wanted = True
-
-    @contextmanager
-    def without_deadline(self) -> Iterator[None]:
-        """Let the statements of the calling thread take as long as they need: for upkeep that reads or writes all."""
-        thread = threading.get_ident()
-        self._unhurried[thread] = self._unhurried.get(thread, 0) + 1
-        try:
-            yield
-        finally:
-            self._unhurried[thread] -= 1
-
-    def _is_overdue(self) -> bool:
-        """Called by SQLite now and then while a statement runs: whether to end it."""
-        thread = threading.get_ident()
-        transaction = self._running.get(thread)
-        if transaction is None or self._unhurried.get(thread):
-            return False
-        if transaction.is_out_of_time is not None and transaction.is_out_of_time():
-            return True
-        now = time.monotonic()
-        if not transaction.started:
-            transaction.started = now
-        transaction.is_overdue = now - transaction.started > DEADLINE_SECONDS
-        return transaction.is_overdue
-
-    def _watched(self, connection: apsw.Connection) -> apsw.Connection:
-        connection.set_progress_handler(self._is_overdue, _STEPS_BETWEEN_LOOKS)
-        return connection
-
-    def note_left_out(self, thread: int, rows: int) -> None:
-        """Remember that a transaction of a thread left rows out, since a text of theirs is none."""
-        self._left_out[thread] = self._left_out.get(thread, 0) + rows
-
-    def take_note(self) -> str | None:
-        """Say how many rows were left out in this thread since it was last asked, or None."""
-        rows = self._left_out.pop(threading.get_ident(), 0)
-        if not rows:
-            return None
-        return f"{rows} rows were left out: text of theirs is not UTF-8; `satchel doctor` names them"
 
     def check_again(self) -> None:
         """Look at the file again before the next transaction, as after it was replaced by another state."""
@@ -336,7 +290,7 @@ class SqliteEngine:
     def reset_after_fork(self) -> None:
         """In a forked child: give up what the parent opened; see :mod:`satchel.store.forks`."""
         is_writing = self._write_lock.locked()
-        running = [transaction.connection for transaction in self._running.values()]
+        running = self._running.connections()
         idle = [*self._readers]
         if self._writer is not None:
             (running if is_writing else idle).append(self._writer)
@@ -353,16 +307,13 @@ class SqliteEngine:
     def _start_afresh(self) -> None:
         self._writer = None
         self._readers = []
-        self._running = {}
-        self._left_out = {}
-        self._unhurried = {}
+        self._running.start_afresh()
         self._identity = None
         self._generation = 1
         self._memo = {}
         self._memo_version = None
         self._turnstile = Turnstile(self.file)
         self._write_lock = threading.Lock()
-        self._tracking_lock = threading.Lock()
 
     def _raise_explained(self, error: apsw.Error, connection: apsw.Connection | None = None) -> NoReturn:
         known = explain(error, self.file, connection)
@@ -392,7 +343,9 @@ class SqliteEngine:
         generation = self._generation  # before the reader: were the file replaced in between, it must not be kept
         with suppress(IndexError):
             return self._readers.pop(), generation
-        return self._watched(opening.open_reader(self.access, writable=opening.is_writable(self.file))), generation
+        return self._running.watched(
+            opening.open_reader(self.access, writable=opening.is_writable(self.file))
+        ), generation
 
     def _return_reader(self, connection: apsw.Connection, generation: int) -> None:
         if (
@@ -424,7 +377,7 @@ class SqliteEngine:
                 )
             self._make_ready(identity, locked=True)
             if self._writer is None:
-                self._writer = self._watched(opening.open_writable(self.access))
+                self._writer = self._running.watched(opening.open_writable(self.access))
         return self._writer
 
     def _make_ready(self, identity: tuple[int, int] | None, *, locked: bool = False) -> None:
@@ -455,7 +408,7 @@ class SqliteEngine:
         )
         self._identity = identity
         self._seen_store = True
-        self._return_reader(self._watched(reader), self._generation)
+        self._return_reader(self._running.watched(reader), self._generation)
         return None
 
     def _check_missing(self) -> None:
@@ -478,42 +431,6 @@ class SqliteEngine:
                 f"This is for a person to decide: `satchel restore` goes back to {newest}, `satchel init --new` begins "
                 "with an empty store. Keep what you wanted to write until then",
             )
-
-
-class _Tracked:
-    """Lets a thread's transaction be interrupted while it is open. A class, since this is on the path of every call."""
-
-    __slots__ = ("engine", "outer", "thread", "transaction")
-
-    def __init__(self, engine: SqliteEngine, transaction: Transaction) -> None:
-        self.engine = engine
-        self.transaction = transaction
-
-    def __enter__(self) -> Transaction:
-        running = self.engine._running  # noqa: SLF001 -- the engine's own part
-        self.thread = threading.get_ident()
-        self.outer = running.get(self.thread)
-        running[self.thread] = self.transaction
-        return self.transaction
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._leave()
-        if self.transaction.is_overdue and isinstance(error, apsw.InterruptError):
-            raise TimedOut(
-                f"a statement on {self.engine.file} ran for longer than {DEADLINE_SECONDS:g} seconds",
-                "Nothing was written; ask for less at once, or look at the store with `satchel doctor`",
-            ) from error
-
-    def _leave(self) -> None:
-        if self.transaction.left_out:
-            self.engine.note_left_out(self.thread, self.transaction.left_out)
-        with self.engine._tracking_lock:  # noqa: SLF001 -- the engine's own part
-            if self.outer is None:
-                self.engine._running.pop(self.thread, None)  # noqa: SLF001 -- gone already in a forked child
-            else:
-                # what came too late for this one is meant for the call as a whole
-                self.outer.interrupted = self.outer.interrupted or self.transaction.interrupted
-                self.engine._running[self.thread] = self.outer  # noqa: SLF001
 
 
 def _identity(file: Path, *, even_empty: bool = False) -> tuple[int, int] | None:
