@@ -9,6 +9,7 @@ from functools import cache
 from itertools import accumulate
 
 from benchmarks.big_stores import open_kept
+from benchmarks.content import open_store
 from benchmarks.harness import Bench, Figure, Samples, Section, interleave, timed
 from satchel.client import Satchel
 from satchel.find.index_sqlite import scope_tokens
@@ -26,6 +27,10 @@ _BATCH = 500
 _PER_LOOP = 25
 _TYPES = ("discovery", "error", "decision")
 _LIMIT = 20
+_SMALL_SIZES = (1_000, 5_000, 8_000)
+_COMMON_WORDS = 40
+_COMMON_ROUNDS = 11
+_OVER_PAGE_MS = 3
 _BARE_EVERY = 10
 _IN_RUN_MS, _IN_RUN_WORST_MS = 3, 8
 _PROJECT_MS, _PROJECT_WORST_MS = 15, 40
@@ -47,6 +52,7 @@ def run(bench: Bench) -> Section:
             measured, note = _measure(satchel, label, count, rounds)
             figures += measured
             notes.append(note)
+    figures += _common_words(bench)
     return Section(
         "Search in a million entries" if runs == 1_000 else f"Search in {runs * PER_RUN:,} entries",
         tuple(figures),
@@ -56,10 +62,33 @@ def run(bench: Bench) -> Section:
             "most frequent, which stand in up to nine of ten entries; a medium one in about one of 250; a rare one in "
             "about one of 10,000. The baseline asks the same index for the same words with FTS5's own bm25() and reads "
             "nothing but the numbers of the best. `read` is `entries.read`, `find` is `finding.search`, with snippets. "
-            "The first row of each kind pools all mixes. Stores are built once and kept; the file cache is warm.",
+            "The first row of each kind pools all mixes. Stores are built once and kept; the file cache is warm. Rows "
+            "of a few thousand entries search a project for each of the forty most common words: the slowest word's "
+            "median stands beside a page of the run.",
             *notes,
         ),
     )
+
+
+def _common_words(bench: Bench) -> list[Figure]:
+    """Search projects of a few thousand entries for one common word, beside an ordinary page."""
+    figures: list[Figure] = []
+    for size in _SMALL_SIZES:
+        bench.progress.say(f"searching {size:,} entries for common words")
+        with open_store(bench.folder / f"common-{size}.db") as satchel:
+            _fill_one_run(satchel, size, lambda _: None)
+            candidates = {word: _word_finder(satchel, word) for word in vocabulary()[:_COMMON_WORDS]}
+            candidates["a page"] = lambda _: satchel.entries.read(limit=_LIMIT, run_id=_run_id(0))
+            taken = interleave(candidates, _COMMON_ROUNDS, warm_up=2)
+        page = taken.pop("a page")
+        slowest = max(taken.values(), key=lambda samples: samples.median)
+        what = f"{size:,} entries: find the slowest of the {_COMMON_WORDS} most common words"
+        figures.append(timed(what, slowest, page, "an ordinary page", at_most=page.median + _OVER_PAGE_MS))
+    return figures
+
+
+def _word_finder(satchel: Satchel, word: str) -> Callable[[int], object]:
+    return lambda _: satchel.finding.search(word, limit=_LIMIT)
 
 
 @cache

@@ -33,7 +33,7 @@ _RUN = re.compile(
     r"^<!-- the tests run this block -->\n```(?P<language>sh|python)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 _TOOL_LIKE = re.compile(
-    r"(?:add|check|claim|clear|deactivate|find|get|list|mark|read|record|release|report|reset|save|search|send|set|write)"
+    r"(?:add|check|claim|clear|find|get|list|mark|read|record|release|report|reset|save|search|send|set|write)"
     r"_[a-z_]+"
 )
 

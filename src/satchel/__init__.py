@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         FileChangePage,
         FileCheck,
         FilesChecked,
+        Lately,
         Released,
         Wish,
     )
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from satchel.keep.messages.records import MarkedRead, Message, MessagePage
     from satchel.keep.names import Agent
     from satchel.keep.packages import Package, PackageContent, PackagePage
-    from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution
+    from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, SimilarError, Solution
     from satchel.keep.runs import Run
     from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSession
     from satchel.keep.strategies import Strategy, StrategyPage
@@ -105,6 +106,7 @@ _HOMES = {
         "FileChangePage",
         "FileCheck",
         "FilesChecked",
+        "Lately",
         "Released",
         "Wish",
     ),
@@ -112,7 +114,7 @@ _HOMES = {
     "satchel.keep.messages.records": ("MarkedRead", "Message", "MessagePage"),
     "satchel.keep.names": ("Agent",),
     "satchel.keep.packages": ("Package", "PackageContent", "PackagePage"),
-    "satchel.keep.patterns.records": ("ErrorPattern", "ErrorPatternPage", "Reported", "Solution"),
+    "satchel.keep.patterns.records": ("ErrorPattern", "ErrorPatternPage", "Reported", "SimilarError", "Solution"),
     "satchel.keep.runs": ("Run",),
     "satchel.keep.sessions.team": ("LastScratchpad", "Team", "TeamClaim", "TeamSession"),
     "satchel.keep.strategies": ("Strategy", "StrategyPage"),
@@ -151,6 +153,7 @@ __all__ = [
     "InvalidInput",
     "IoError",
     "LastScratchpad",
+    "Lately",
     "LeftOut",
     "MarkedRead",
     "Message",
@@ -171,6 +174,7 @@ __all__ = [
     "Satchel",
     "SatchelError",
     "Similar",
+    "SimilarError",
     "Solution",
     "StoreDamaged",
     "StoreForeign",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from satchel.brief.notices import Notices
     from satchel.consult.service import Consulting
     from satchel.keep.constraints import Constraints
+    from satchel.keep.corrections.service import Corrections
     from satchel.keep.decisions import Decisions
     from satchel.keep.entries import Entries
     from satchel.keep.files.service import Files
@@ -51,9 +52,9 @@ class Satchel:
     """One opened store, working for one project, with defaults for the run and the agent.
 
     Its services: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
-    ``patterns``, ``runs``, ``sessions``, ``agents``, ``finding``, ``briefings``, ``learning``, ``consulting``,
-    ``notices``, ``housekeeping``, ``importing``. Nothing is opened or made before it is used. Safe to share between
-    threads. Use it as a context manager, or call :meth:`close`.
+    ``patterns``, ``corrections``, ``runs``, ``sessions``, ``agents``, ``finding``, ``briefings``, ``learning``,
+    ``consulting``, ``notices``, ``housekeeping``, ``importing``. Nothing is opened or made before it is used. Safe to
+    share between threads. Use it as a context manager, or call :meth:`close`.
     """
 
     def __init__(
@@ -214,6 +215,13 @@ class Satchel:
         from satchel.keep.finding import Finding
 
         return Finding(self.workplace)
+
+    @cached_property
+    def corrections(self) -> Corrections:
+        """What is said of what is kept: that it is wrong, or right."""
+        from satchel.keep.corrections.service import Corrections
+
+        return Corrections(self.workplace)
 
     @cached_property
     def items(self) -> Items:

@@ -218,7 +218,7 @@ class TestWhatIsNotCompared:
         text = TOLD[:39]
         dev.entries.write("discovery", text, agent="Ann")
         deliver(dev, Kind.ENTRY, 2)
-        assert (repeat(dev, text).ref, repeat(dev, f"{text[:30]}…").ref) == ("e3", "e4")
+        assert (repeat(dev, text).ref, repeat(dev, f"{text[:30]}…").ref) == ("e2", "e3")
 
     def test_a_long_text(self, dev: Satchel) -> None:
         for number, size in ((2, 4_000), (3, 4_001)):
@@ -226,7 +226,7 @@ class TestWhatIsNotCompared:
             deliver(dev, Kind.ENTRY, number)
         texts = [entry.content for entry in dev.entries.read(order="asc", author="Ann")][1:]
         assert [len(text) for text in texts] == [4_000, 4_001]
-        assert [repeat(dev, text).ref for text in texts] == ["e2", "e4"]
+        assert [repeat(dev, text).ref for text in texts] == ["e2", "e3"]
 
     def test_a_text_as_long_as_what_is_read_of_a_longer_one(self, dev: Satchel) -> None:
         dev.entries.write("discovery", "x" * 4_500, agent="Ann")

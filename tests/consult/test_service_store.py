@@ -39,7 +39,8 @@ def test_a_briefing_takes_a_part_of_a_small_window(consulted: Consulted) -> None
     for number in range(200):
         consulted.satchel.entries.write("discovery", f"what was found in place {number}: " + f"word{number} " * 60)
     done = consulted.ask(briefing=True)
-    assert 0 < done.sent_tokens < (8_000 - 1_000) // 4 + 300
+    # the rest of a first turn takes 317, and what stands around the briefing 15
+    assert 0 < done.sent_tokens < (8_000 - 1_000) // 4 + 350
 
 
 def test_an_answer_is_kept_as_a_note_of_the_run(consulted: Consulted) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from find.likeness_fixture import DECISIONS, KEYS, VALUES
+from satchel.find import near
 from satchel.find.kind import Kind
 from satchel.find.likeness import (
     THRESHOLD,
@@ -113,7 +114,7 @@ def test_what_has_marks_finds_itself_under_any_text(text: str) -> None:
 def test_the_marks_of_a_very_long_key_and_text_are_few() -> None:
     words = [f"word{number}" for number in range(150)]
     assert len(key_bands(1, words).recorded) <= 9
-    assert len(text_bands(1, words).recorded) == 5
+    assert len(text_bands(1, words).recorded) == 6
 
 
 def test_marks_of_two_projects_have_nothing_in_common() -> None:
@@ -226,7 +227,7 @@ def test_a_value_that_says_the_same_under_another_key_is_pointed_out(
         found += [(similar.by, similar.likeness) for similar in made.similar if similar.key == meant]
     assert len(VALUES[kind]) == 10
     assert len(found) >= at_least
-    assert all(by == "value" and percent >= THRESHOLD for by, percent in found)
+    assert all(by == "value" and percent >= near.THRESHOLD for by, percent in found)
 
 
 def test_whichever_of_two_like_keys_comes_first_the_second_is_pointed_to_it(satchel: Satchel) -> None:

@@ -170,7 +170,7 @@ class Index(RuleBasedStateMachine):
         found = {}
         for number in range(1, self.words + 1):
             word = unique_word(number)
-            for one in self.satchel.finding.search(word, limit=500).results:
+            for one in self.satchel.finding.search(word, status="all", limit=500).results:
                 assert word not in found, "it is found once"
                 found[word] = (one.ref, one.run_id, one.status)
         assert found == there

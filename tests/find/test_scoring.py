@@ -100,3 +100,53 @@ def test_what_only_time_holds_together_has_no_segment() -> None:
         1: [8.0, 0.0],
         2: [8.0 * scoring.LOOSE_NEIGHBOUR_WEIGHTS[0], 0.0],
     }
+
+
+class TestHoldingMost:
+    @staticmethod
+    def kept(things: list[list[int]], *found: Matched, names: int = 0, share: float = 0.5) -> list[int]:
+        return [document for document, _ in scoring.holding_most(found, things, names, 100, share)]
+
+    def test_of_two_words_the_rarer_is_enough_where_something_holds_both(self) -> None:
+        common = [matched(number, 1, 0, 0, 0) for number in range(3, 9)]
+        found = (matched(1, 1, 0, 1, 0), matched(2, 0, 0, 1, 0), *common)
+        assert self.kept([[0], [1]], *found) == [1, 2]
+
+    def test_where_nothing_holds_more_each_word_is_enough(self) -> None:
+        assert self.kept([[0], [1]], matched(1, 1, 0, 0, 0), matched(2, 0, 0, 0, 1)) == [1, 2]
+
+    def test_ways_to_write_one_thing_are_worth_as_much_as_one(self) -> None:
+        found = matched(1, 1, 0, 0, 0, 1, 0), matched(2, 0, 0, 1, 0, 0, 0)
+        assert self.kept([[0, 1], [2]], *found, share=0.4) == [1, 2]
+        assert self.kept([[0], [1], [2]], *found, share=0.6) == [1]
+
+    def test_where_names_occur_one_of_them_is_needed(self) -> None:
+        found = matched(1, 1, 0, 0, 0), matched(2, 0, 0, 1, 0)
+        assert self.kept([[0], [1]], *found, names=1) == [1]
+        assert self.kept([[0], [1]], *found, names=2) == [1, 2]
+
+    def test_where_no_name_occurs_among_what_passes_the_filters_none_is_needed(self) -> None:
+        assert self.kept([[0], [1]], matched(1, 0, 0, 1, 0), names=1) == [1]
+
+
+class TestNearBest:
+    def test_what_is_far_below_the_best_is_left_out(self) -> None:
+        least = 10 * scoring.LEAST_OF_BEST
+        own = {1: [10.0], 2: [least], 3: [0.9 * least]}
+        totals = {document: sum(values) for document, values in own.items()}
+        assert scoring.near_best(totals, own, {}) == {1: 10.0, 2: least}
+
+    def test_a_share_of_the_best_of_its_own_terms_is_enough(self) -> None:
+        assert scoring.near_best({1: 10.0, 2: 1.0}, {1: [4.0], 2: [1.0]}, {}) == {1: 10.0, 2: 1.0}
+
+    def test_only_what_stands_next_to_the_best_is_brought_by_them(self) -> None:
+        near = 10 * scoring.NEIGHBOUR_WEIGHTS[0]
+        totals = {1: 10.0, 2: near, 3: near * 0.7}
+        evidence = {document: [1.0, 1.0] for document in totals}
+        assert scoring.near_best(totals, {1: [10.0]}, evidence).keys() == {1, 2}
+
+    def test_where_only_time_holds_them_together_less_is_enough(self) -> None:
+        near = 10 * scoring.LOOSE_NEIGHBOUR_WEIGHTS[0]
+        totals = {1: 10.0, 2: near, 3: near * 0.7}
+        evidence = {document: [1.0, 0.0] for document in totals}
+        assert scoring.near_best(totals, {1: [10.0]}, evidence).keys() == {1, 2}

@@ -29,7 +29,8 @@ TYPE = "|".join(ENTRY_TYPES)
 FIELDS = (
     rf"(?: (?P<type>{TYPE}))?(?: by (?P<agent>{VALUE}))?(?: run:(?P<run>{VALUE}))?"
     rf"(?: task:(?P<task>{VALUE}))?(?: loop:(?P<loop>{VALUE}))?"
-    rf"(?: file:(?P<file>{VALUE})(?P<line>:[0-9]+)?)?(?: superseded-by:e(?P<superseded>[0-9]+))?"
+    rf"(?: file:(?P<file>{VALUE})(?P<line>:[0-9]+)?)?"
+    r"(?: superseded-by:e(?P<superseded>[0-9]+)|(?P<retracted> retracted))?"
     r"(?: (?P<day>(?:[0-9]{4}-)?[0-9]{2}-[0-9]{2}))?"
 )
 ENTRY_LINE = re.compile(rf"e(?P<id>[0-9]+){FIELDS} (?P<time>[0-9]{{2}}:[0-9]{{2}})")
@@ -120,6 +121,10 @@ def read_page(text: str) -> ReadPage:
     )
 
 
+def heir_of(fields: dict[str, str]) -> str | None:
+    return fields["id"] if "retracted" in fields else fields.get("superseded")
+
+
 def read_entry(match: re.Match[str], content: Sequence[str], common: dict[str, str], year: str) -> Read:
     fields = common | {name: value for name, value in match.groupdict().items() if value is not None}
 
@@ -139,7 +144,7 @@ def read_entry(match: re.Match[str], content: Sequence[str], common: dict[str, s
         loop_id=value("loop"),
         file=value("file"),
         line=int(fields["line"][1:]) if "line" in fields else None,
-        superseded_by=int(fields["superseded"]) if "superseded" in fields else None,
+        superseded_by=None if (heir := heir_of(fields)) is None else int(heir),
         created_at=(moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1),
     )
 

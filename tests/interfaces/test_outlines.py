@@ -41,10 +41,10 @@ TITLES = [
     ("find_decisions", {}, ['d1 decision token_ttl="5 minutes"; reason: the service says so']),
     ("get_constraints", {}, ["c1 critical security never log a token"]),
     ("get_messages", {"agent": "ben"}, ["m1 info to ben the token moved"]),
-    ("get_file_changes", {}, ["f1 modified src/token.py: reads the token once"]),
+    ("get_file_changes", {}, ["f1 modified by ann src/token.py: reads the token once"]),
     ("get_packages", {}, ["p1 research why the token failed"]),
     ("get_runs", {}, ["main active", "night active At night only"]),
-    ("search", {"query": "once"}, ["f1 file_change modified src/token.py: reads the token once"]),
+    ("search", {"query": "once"}, ["f1 file_change modified by ann src/token.py: reads the token once"]),
 ]
 
 

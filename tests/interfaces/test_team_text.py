@@ -49,7 +49,10 @@ FULL = replace(
     commit="1a2b3c4d",
     run_id="night",
     task_id="T1",
-    claims=(TeamClaim("src/", True, NOW + 12 * MINUTE), TeamClaim("a b.py", False, NOW + 30_000, automatic=True)),
+    claims=(
+        TeamClaim("src/", True, NOW + 12 * MINUTE, reason='a "parser"'),
+        TeamClaim("a b.py", False, NOW + 30_000, automatic=True),
+    ),
     claims_total=5,
     scratchpad=PAD,
     predecessor="ab" * 16,
@@ -71,7 +74,7 @@ def test_all_that_is_known_of_a_session_is_told() -> None:
         "1 session",
         "ann client:claude worktree:/srv/fix branch:fix run:night task:T1 "
         'with:scout with:"a tester" after:ben seen 4 min ago',
-        ' claims src/ (12 min left) "a b.py" (shared, automatic, less than 1 min left) and 3 more',
+        ' claims src/ (12 min left, "a \\"parser\\"") "a b.py" (shared, automatic, less than 1 min left) and 3 more',
         ' last scratchpad e12, 5 min ago: not done, next: "allow leeway", blocked by: "no clock; no docs"',
     ]
 
@@ -228,6 +231,7 @@ def test_as_json_a_session_leaves_out_what_is_not_set() -> None:
         "exclusive": False,
         "expires_at": "2026-11-18T11:07:10.000Z",
         "automatic": True,
+        "reason": None,
     }
     assert plain == {
         "uid": "0f" * 16,

@@ -58,7 +58,7 @@ def test_items_of_every_kind_are_opened_in_the_order_asked(store: Satchel) -> No
 
 
 def test_each_is_what_its_own_service_returns(store: Satchel) -> None:
-    store.constraints.deactivate("c1", "over", agent="ben")
+    store.corrections.retract("c1", "over", agent="ben")
     assert opened(store, "e1") == store.entries.read().entries[0]
     assert opened(store, "d1") == store.decisions.get("d1").decision
     assert opened(store, "c1") == store.constraints.find(status="all").constraints[0]

@@ -83,13 +83,14 @@ def test_a_filter_acts_before_the_ranking_cuts_its_candidates(
 
 @pytest.mark.parametrize("kind", BY_AUTHOR)
 @pytest.mark.parametrize("query", [None, "needle"])
-def test_an_unknown_agent_is_said_with_the_nearest_name(kept: Satchel, kind: str, query: str | None) -> None:
+def test_of_an_unknown_author_it_is_said_who_has_written(kept: Satchel, kind: str, query: str | None) -> None:
     page = LISTS[kind](kept)(**{BY_AUTHOR[kind]: "anna"}, query=query)
-    said = "there is no agent 'anna' yet; did you mean 'ann'?"
+    said = "nobody here is called 'anna'; authors here: ann, old"
+    shown = "from" if kind == "messages" else "author"
     total = LISTS[kind](kept)(query=query, limit=0).total
     assert (page.total, page.notes) == (
         0,
-        (said, f"nothing passes {BY_AUTHOR[kind]}=anna; without it there are {total}"),
+        (said, f"nothing passes {shown}=anna; without it there are {total}"),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -163,6 +164,20 @@ def shortened(text: str, most: int = 200) -> str:
     """Return the beginning of a text, in one line, for a notice that quotes it."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def said_once(texts: Iterable[str | None], said: set[str] | None = None) -> list[str | None]:
+    """Return texts, None in the place of each that stood before: of what was done together the reason is the same.
+
+    Args:
+        said: those that stood before; takes the others.
+    """
+    said = set() if said is None else said
+    once: list[str | None] = []
+    for text in texts:
+        once.append(None if text in said else text)
+        said |= set() if text is None else {text}
+    return once
 
 
 def quoted_line(text: str) -> str:

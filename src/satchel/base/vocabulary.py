@@ -44,6 +44,9 @@ SECTIONS = ("attempts", "reviews", "packages", "rules", "errors", "messages", "e
 """The sections of a briefing, in the order in which it shows them: the loop's own scratchpads, open review issues,
 packages, constraints and decisions, error solutions and strategies, messages, and entries."""
 
+HUMAN = "human"
+"""The author of what a person writes; from the control room ``human:NAME``."""
+
 MAIN_RUN = "main"
 """The run that every project has, made on its first use; what is written without a choice of run goes there."""
 

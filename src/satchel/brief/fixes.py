@@ -28,7 +28,7 @@ from satchel.find.kind import Kind
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD, Prepared, Writer
 from satchel.keep.loop_scope import OF_LOOPS, LoopScope
-from satchel.keep.patterns import loops, preparing
+from satchel.keep.patterns import loops, meeting, preparing
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.loops import Waiting
 from satchel.keep.patterns.records import SOLUTION_LETTER
@@ -135,10 +135,10 @@ def _met(transaction: Transaction, loop: LoopScope, past: History, now: int, max
         new = error_of(noted.content, max_bytes)
         if new is not None and new.hash not in known:
             known.add(new.hash)
-            pattern, is_new = patterns.meet(transaction, loop.project_id, new, now)
-            if is_new:
-                patterns.index(transaction, loop.project_id, pattern, is_new=True)
-            loops.note(transaction, noted.place, pattern, noted.met_at)
+            met = meeting.meet(transaction, loop.project_id, new, now)
+            if met.is_new:
+                patterns.index(transaction, loop.project_id, met.number, is_new=True)
+            loops.note(transaction, noted.place, met.number, noted.met_at)
     return loops.waiting(transaction, loop, past.since, now)
 
 

@@ -11,7 +11,7 @@ from satchel.store.transaction import Transaction
 
 LIVE = 1
 SUPERSEDED = 2
-"""Anything but 1 ranks below what is live; a kind may tell more apart, as a decision its draft (3)."""
+"""What holds no more, and is found only when asked for. Any other number but 1, as of drafts (3), ranks below."""
 
 
 @dataclass(frozen=True, slots=True)

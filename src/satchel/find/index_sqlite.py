@@ -124,6 +124,22 @@ def matches(
     return rows
 
 
+def rows(transaction: Transaction, wanted: Match, condition: str, limit: int) -> list[int]:
+    """Return the numbers of documents that match, the newest first.
+
+    Args:
+        condition: SQL over ``documents d`` that a match must meet too, or empty.
+        limit: how many at most.
+    """
+    source = "documents_fts JOIN documents d ON d.id = documents_fts.rowid" if condition else "documents_fts"
+    found = transaction.all(
+        f"SELECT documents_fts.rowid FROM {source} WHERE documents_fts MATCH :match"
+        f"{f' AND {condition}' if condition else ''} ORDER BY documents_fts.rowid DESC LIMIT :most",
+        {"match": wanted.expression, "most": limit},
+    )
+    return [row[0] for row in found]
+
+
 def count(transaction: Transaction, wanted: Match, limit: int) -> int:
     """Return how many documents match, counting no further than the limit."""
     row = transaction.one(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from satchel.find import index_sqlite as index
-from satchel.find.query import Query, Term, word_counts
+from satchel.find.exact import Term
+from satchel.find.query import Query, word_counts
 from satchel.store.transaction import Transaction
 
 _TERMS = 12

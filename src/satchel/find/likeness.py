@@ -3,20 +3,21 @@
 Candidates share a band, so that one indexed statement finds them however much is kept; whether they are alike is then
 decided on the words themselves. A key has a band for all of its words and for all but each single one, which is what a
 key of one word less looks for; a word counts there by two letters that its misspellings and abbreviations have too. A
-text gets five bands, each of three minima of hashes over its words (locality-sensitive hashing by MinHash: Broder 1997,
-"On the resemblance and containment of documents"): texts alike to 80 % share one with a probability of 83 %, to 90 %
-with one of 98 %, to 20 % with one of 0.7 %.
+text gets six bands, each of two minima of hashes over its words (locality-sensitive hashing by MinHash: Broder 1997,
+"On the resemblance and containment of documents"): texts that share 60 % of all their words share a band with a
+probability of about 93 %, 80 % with one of 99.8 %, 5 % with one of 1.5 %. The minima are the first hashes from twelve
+places on, around the circle (Shrivastava and Li 2014, "Densifying One Permutation Hashing via Rotation"): one hash of a
+word instead of twelve makes a text's bands in a quarter of the time.
 """
 
 from __future__ import annotations
 
-import struct
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import cycle
-from operator import mul
 
 from satchel.find.kind import Kind
 from satchel.find.words import STOP_WORDS, WORD, identifier_parts, unspaced_parts, unspaced_runs
@@ -28,12 +29,16 @@ THRESHOLD = 80
 MIN_WORDS = 3
 """A text of fewer different words says too little to be called alike: many things are ``Redis``."""
 
-_BANDS = 5
-_ROWS = 3
+_BANDS = 6
+_ROWS = 2
+_CUT = "text of six"
+"""Part of what seeds the bands of texts: those that were cut otherwise are not found."""
+
 _MAX_WORDS = 200
 _SHORT = 500
 _HALF = 1 << 63
-_MIXERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
+_STARTS = tuple(place * 2 * _HALF // (_BANDS * _ROWS) for place in range(_BANDS * _ROWS))
+_MIXERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 """Odd numbers that keep the minima of a band apart, so that their order counts."""
 
 _MAX_KEY_WORDS = 8
@@ -133,12 +138,18 @@ def text_bands(project_id: int, words: Collection[str]) -> Bands:
     """Return the bands of a text; none for a text of few words."""
     if len(words) < MIN_WORDS:
         return NO_BANDS
-    least = [min(column) for column in zip(*map(_hashes, words), strict=True)]
-    bands = tuple(
-        _signed(sum(map(mul, least[_ROWS * band : _ROWS * (band + 1)], _MIXERS)) + _seed(f"text {band}", project_id))
-        for band in range(_BANDS)
-    )
+    hashes = sorted(map(_hash, words))
+    # beyond the last the circle begins again
+    hashes.append(hashes[0])
+    least = [hashes[bisect_left(hashes, start, hi=len(hashes) - 1)] for start in _STARTS]
+    seed, (one, other) = _seed(_CUT, project_id), _MIXERS
+    bands = tuple(_signed(least[band] * one + least[band + _BANDS] * other + seed + band) for band in range(_BANDS))
     return Bands(bands, bands)
+
+
+def mark(what: str, project_id: int) -> int:
+    """Return a number under which something else is recorded beside the bands of a project."""
+    return _signed(_seed(what, project_id))
 
 
 def remember(transaction: Transaction, kind: Kind, item: int, bands: Iterable[int]) -> None:
@@ -211,12 +222,6 @@ def _stem(word: str) -> str:
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return word[:-3] + "y" if word.endswith("ies") and len(word) > 4 else word[:-1]
     return word
-
-
-@lru_cache(maxsize=4_096)
-def _hashes(word: str) -> tuple[int, ...]:
-    many = _ROWS * _BANDS
-    return struct.unpack(f"{many}I", blake2b(word.encode("utf-8", "replace"), digest_size=4 * many).digest())
 
 
 @lru_cache(maxsize=4_096)

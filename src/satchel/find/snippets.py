@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from satchel.find import index_sqlite as index
-from satchel.find.query import Term
+from satchel.find.exact import Term
 from satchel.find.words import identifier_parts, unspaced_runs
 from satchel.store.transaction import Transaction
 

@@ -6,9 +6,9 @@ from satchel.base.clock import iso, moment_text, year_of
 from satchel.base.config import Config
 from satchel.base.config_keys import Value
 from satchel.base.redaction import redact
-from satchel.interfaces.text_parts import NONE, counted, json_line, value_text
+from satchel.interfaces.text_parts import NONE, counted, json_line, quoted, value_text
 from satchel.interfaces.to_json import fields_of
-from satchel.keep.housekeeping import Cleared, Forgotten, LayerSummary, Statistics
+from satchel.keep.housekeeping import Cleared, Forgotten, ItemUse, LayerSummary, MemoryUse, Statistics
 
 
 def summary_text(summary: LayerSummary) -> str:
@@ -33,6 +33,28 @@ def summary_fields(summary: LayerSummary) -> dict[str, object]:
 def statistics_text(statistics: Statistics) -> str:
     """Render what a project holds, a line for each field; counts of several names on one."""
     return "\n".join(f"{name}: {_shown(value)}" for name, value in fields_of(statistics).items())
+
+
+def memory_text(use: MemoryUse) -> str:
+    """Say what became of what was briefed, and list what was most and what was never useful."""
+    head = (
+        f"{counted(use.items, 'item')} briefed, {counted(use.deliveries, 'time')} in all: {use.confirmed} confirmed, "
+        f"{use.succeeded} followed by success, {use.corrected} corrected after"
+    )
+    lines = [head]
+    lines += ["most useful:", *map(_use_line, use.useful)] if use.useful else []
+    if use.unused:
+        lines.append(f"never useful: {use.unused_total}, each briefed 3 times or more")
+        lines += map(_use_line, use.unused)
+    return "\n".join(lines)
+
+
+def _use_line(one: ItemUse) -> str:
+    said = [f"briefed {counted(one.delivered, 'time')}"]
+    said += [f"confirmed {counted(one.confirmed, 'time')}"] if one.confirmed else []
+    said += [f"success after {one.succeeded}"] if one.succeeded else []
+    said += ["corrected"] if one.corrected else []
+    return f" {one.ref} {', '.join(said)}: {quoted(one.text)}"
 
 
 def cleared_text(cleared: Cleared) -> str:

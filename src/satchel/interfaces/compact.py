@@ -3,9 +3,9 @@
 A page is a head line, then for each entry a line that begins with its short id and lines of content that begin with a
 space. So no stored text can pass for a head or an entry. Fields of an entry line, each only where it differs from the
 head: type, ``by`` agent, ``run:`` where the head names none and it is another than ``main``, ``task:``, ``loop:``,
-``file:`` with ``:line``, ``superseded-by:``, then month and day (where they differ, before them the year where that
-differs) and the time, UTC. A value with a space or a quote, and a file that ends as with a line
-number, is written as a JSON string; ``-`` stands for none.
+``file:`` with ``:line`` or its lines, in parentheses what became of what is cited there, ``superseded-by:``, then month
+and day (where they differ, before them the year where that differs) and the time, UTC. A value with a space or a quote,
+and a file that ends as with a line number, is written as a JSON string; ``-`` stands for none.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from collections.abc import Sequence
 
 from satchel.base.clock import moment_text, year_of
 from satchel.base.vocabulary import MAIN_RUN
+from satchel.find.kind import Kind
 from satchel.interfaces.ledger.compact_lines import note_lines
 from satchel.interfaces.text_parts import (
+    citation_marks,
     content_lines,
+    ended_text,
     place_in_list,
     place_text,
     shared_value,
@@ -24,7 +27,6 @@ from satchel.interfaces.text_parts import (
     value_text,
 )
 from satchel.keep.entries import Entry, EntryPage
-from satchel.keep.entries.records import entry_ref
 
 _ORDERS = {"newest": "newest first", "oldest": "oldest first", "relevance": "best first", "seq": "in order of change"}
 
@@ -47,7 +49,7 @@ def page_text(page: EntryPage) -> str:
 def written_text(entries: Sequence[Entry]) -> str:
     """Say what was kept: ids, types, the run but for ``main``, and author, then what the writer should know."""
     first = entries[0]
-    kept = ", ".join(f"{entry.ref} {entry.type}" for entry in entries)
+    kept = ", ".join(f"{entry.ref} {entry.type}{_on(entry)}" for entry in entries)
     run = "" if first.run_id == MAIN_RUN else f" in run {value_text(first.run_id)}"
     author = f" by {value_text(first.agent)}" if first.agent else ", author unnamed"
     lines = [f"kept {kept}{run}{author}"]
@@ -58,6 +60,10 @@ def written_text(entries: Sequence[Entry]) -> str:
             if line not in lines:
                 lines.append(line)
     return "\n".join(lines)
+
+
+def _on(entry: Entry) -> str:
+    return "" if entry.file is None else f" {place_text(entry.file, entry.line, entry.last_line)}"
 
 
 def kept_text(entries: Sequence[Entry]) -> str:
@@ -130,9 +136,13 @@ def _entry_lines(entry: Entry, common: _Common) -> list[str]:
     if entry.loop_id != common.loop:
         fields.append(f"loop:{value_text(entry.loop_id)}")
     if entry.file != common.file or entry.line is not None:
-        fields.append(place_text(entry.file, entry.line))
+        fields.append(place_text(entry.file, entry.line, entry.last_line))
+    if entry.citation is not None:
+        fields += citation_marks(entry.citation)
+    if entry.seen is not None:
+        fields.append(entry.seen_text)
     if entry.superseded_by is not None:
-        fields.append(f"superseded-by:{entry_ref(entry.superseded_by)}")
+        fields.append(ended_text(Kind.ENTRY, entry.id, entry.superseded_by))
     day, time = moment_text(entry.created_at, common.year).split()
     fields += [time] if day == common.day else [day, time]
     return [" ".join(fields), *content_lines(entry.content)]

@@ -8,7 +8,7 @@ from satchel.base.clock import moment_text, year_of
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.snippets import Snippet
 from satchel.interfaces.ledger.compact_lines import note_lines
-from satchel.interfaces.text_parts import content_lines, place_in_list, place_text, shown_of, value_text
+from satchel.interfaces.text_parts import citation_marks, content_lines, place_in_list, place_text, shown_of, value_text
 from satchel.keep.finding import Explanation, Found, FoundPage
 from satchel.keep.kinds import KINDS
 
@@ -41,6 +41,8 @@ def result_line(result: Found, year: str) -> str:
             parts.append(f"{label}:{value_text(value)}")
     if result.file is not None:
         parts.append(place_text(result.file, None))
+    if result.citation is not None:
+        parts += citation_marks(result.citation)
     if result.status not in USUAL_STATES:
         parts.append(result.status)
     if result.by_surroundings:

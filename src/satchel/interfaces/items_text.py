@@ -72,7 +72,10 @@ def whole_text(opened: OpenedItems) -> str:
 
 def items_fields(opened: OpenedItems) -> dict[str, object]:
     """Return items as JSON fields, each whole with its id and kind."""
-    items = [{"id": item.ref, "kind": item.kind} | _fields(item) for item in opened.items]
+    items = [
+        {"id": item.ref, "kind": item.kind} | _fields(item) | ({"corrections": list(item.notes)} if item.notes else {})
+        for item in opened.items
+    ]
     return {"items": items} | ({"notes": list(opened.notes)} if opened.notes else {})
 
 
@@ -84,7 +87,9 @@ def _shown(opened: OpenedItems) -> list[Item]:
 
 def _blocks(opened: OpenedItems, shown: Sequence[Item]) -> list[str]:
     year = _year(shown)
-    return ["\n".join(_LINES[item.kind](item.record, opened.reader, year)) for item in shown]
+    return [
+        "\n".join([*_LINES[item.kind](item.record, opened.reader, year), *note_lines(item.notes)]) for item in shown
+    ]
 
 
 def _head(shown: Sequence[Item]) -> str:

@@ -102,12 +102,15 @@ def _title_line(one: Outline) -> str:
 def _title(one: Outline) -> str:
     """Return the first words of an item, as many as its title has room for."""
     start = f"{one.ref} {one.what} "
+    # who changed a file is what its changes are looked at for
+    who = f"by {value_text(one.agent)} " if one.kind == "file_change" and one.agent is not None else ""
+    start += who
     most = _TITLE_CHARS - len(start)
     words = _first_words(one.text, most)
     while estimate(start + words) > _TITLE_TOKENS and most > _LEAST_CHARS:
         most -= most // 8 + 1
         words = _first_words(one.text, most)
-    return words
+    return who + words
 
 
 def _first_words(text: str, most: int) -> str:

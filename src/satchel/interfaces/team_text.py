@@ -8,7 +8,7 @@ whose session it goes on from, and when it was last seen. Below stand its claims
 from __future__ import annotations
 
 from satchel.base.clock import span_in_words
-from satchel.base.text import shortened
+from satchel.base.text import said_once, shortened
 from satchel.interfaces.ledger.compact_lines import note_lines
 from satchel.interfaces.text_parts import quoted, value_text
 from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSession
@@ -111,9 +111,10 @@ def _is_silent(one: TeamSession, now: int) -> bool:
 
 def _claims(one: TeamSession, now: int) -> str:
     said = []
-    for claim in one.claims:
+    for claim, reason in zip(one.claims, said_once(claim.reason for claim in one.claims), strict=True):
+        why = "" if reason is None else f", {quoted(reason)}"
         how = f"{'' if claim.exclusive else 'shared, '}{'automatic, ' if claim.automatic else ''}"
-        said.append(f"{value_text(claim.path)} ({how}{span_in_words(claim.expires_at - now)} left)")
+        said.append(f"{value_text(claim.path)} ({how}{span_in_words(claim.expires_at - now)} left{why})")
     more = one.claims_total - len(one.claims)
     return " ".join([*said, *([f"and {more} more"] if more else [])])
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from satchel.find.kind import Kind
+
+if TYPE_CHECKING:
+    from satchel.keep.citations import Citation
 
 NONE = "-"
 """What stands for no value; a value that is a dash itself is quoted."""
 
 _PLAIN = re.compile(r"[^\s\"\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_LINE_AT_END = re.compile(r":[0-9]+\Z")
+_LINE_AT_END = re.compile(r":[0-9]+(?:-[0-9]+)?\Z")
 _RAW_IN_JSON = re.compile(r"[\x7f-\x9f\u2028\u2029]")
 
 
@@ -22,10 +27,21 @@ def value_text(value: str | None) -> str:
     return value if value != NONE and _PLAIN.fullmatch(value) else quoted(value)
 
 
-def place_text(file: str | None, line: int | None) -> str:
-    """Write a file, and the line in it if there is one, so that a colon in the name cannot be misread."""
+def place_text(file: str | None, line: int | None, last: int | None = None) -> str:
+    """Write a file, and the lines in it if there are any, so that a colon in the name cannot be misread."""
     name = quoted(file) if file is not None and _LINE_AT_END.search(file) else value_text(file)
-    return f"file:{name}" if line is None else f"file:{name}:{line}"
+    return f"file:{name}" if line is None else f"file:{name}:{lines_text(line, last)}"
+
+
+def lines_text(line: int, last: int | None) -> str:
+    """Write the lines that are cited, as in ``12`` and ``12-20``."""
+    return str(line) if last is None else f"{line}-{last}"
+
+
+def citation_marks(citation: Citation) -> list[str]:
+    """Say in parentheses what became of what an entry cites; nothing where it stands as it did."""
+    marks = ", ".join(citation.marks)
+    return [f"({marks})"] if marks else []
 
 
 def quoted(value: str) -> str:
@@ -58,6 +74,11 @@ def shared_value(values: Sequence[str | None]) -> str | None:
     # most_common(1) would load a module, after the write that this answers
     value, count = max(Counter(values).items(), key=lambda counted: counted[1])
     return value if count >= 2 and count * 2 > len(values) else None
+
+
+def ended_text(kind: Kind, number: int, heir: int) -> str:
+    """Say that an item holds no more: by which it was superseded, or that it was retracted, which is by itself."""
+    return "retracted" if heir == number else f"superseded-by:{kind.ref(heir)}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -20,11 +20,15 @@ _OWN_KIND = frozenset({"superseded_by", "reply_to", "thread"})
 """Fields that are the number of another item of the record's own kind."""
 
 _NAMES = {"sender": "from", "shares": "terms"}
-_KNOWN_BY_REF = frozenset({"Similar", "Found", "Briefed", "PackageContent", "LastScratchpad"})
+_KNOWN_BY_REF = frozenset(
+    {"Similar", "SimilarError", "Found", "Briefed", "PackageContent", "LastScratchpad", "ItemUse"}
+    | {"Retracted", "Confirmed", "Undone"}
+)
 """Records whose field ``ref`` is the id of an item."""
 
 _HIDDEN = {
     "Claim": {"id"},
+    "Retracted": {"record"},
     "Found": {"text"},
     "Solution": {"pattern_id"},
     "Consultation": {"kept"},
@@ -41,8 +45,8 @@ _ADDED = {
     "ListedFile": ("removed",),
 }
 _LEAN = frozenset(
-    {"DecisionState", "StrategyProposal", "Found", "Briefed", "Briefing", "FileCheck", "PackageContent"}
-    | {"Consultation", "ListedFile", "ProviderState"}
+    {"DecisionState", "StrategyProposal", "Found", "Briefed", "Briefing", "FileCheck", "Lately", "PackageContent"}
+    | {"Citation", "Consultation", "ListedFile", "ProviderState"}
 )
 """Records without a uid that leave out what is not set."""
 
@@ -50,6 +54,7 @@ _ALWAYS = {
     "Message": {"to"},
     "ErrorPattern": {"solutions"},
     "FileCheck": {"claims", "elsewhere", "own", "recent"},
+    "Lately": {"recent"},
     "Briefing": {"items", "left_out", "notes"},
     "Found": {"marks"},
     "Consultation": {"answer", "inline", "overflow", "attachments", "held_back", "queries", "cited", "notes"},

@@ -82,6 +82,15 @@ def delivered(transaction: Transaction, window: Window) -> dict[int, dict[int, i
     return found
 
 
+def first_delivery(transaction: Transaction, window: Window) -> int | None:
+    """Return when something was first delivered in a window, in milliseconds UTC; None where nothing was."""
+    row = transaction.one(
+        f"SELECT min(d.created_at) FROM windows w JOIN deliveries d ON d.window_id = w.id WHERE {_IS_WINDOW}",
+        window.key,
+    )
+    return None if row is None else row[0]
+
+
 def record(transaction: Transaction, window: Window, items: Iterable[tuple[int, int, int]], now: int) -> None:
     """Record that items were delivered.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import MATCHES
-from satchel.base.text import check_name
+from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LIVENESS, priority_number
 from satchel.find.kind import Kind
 from satchel.keep import names
@@ -15,6 +15,7 @@ from satchel.keep.listing import Filter, View
 from satchel.keep.projects import Workplace
 
 Check = Callable[[Any, Workplace], Any]
+Seen = Callable[[View, str, Sequence[object]], str]
 
 
 def name_check(field: str) -> Check:
@@ -73,19 +74,33 @@ def file(column: str) -> Filter:
     return Filter("file", check, apply)
 
 
-def author(column: str, field: str = "author") -> Filter:
-    """Return the filter by the agent who wrote something.
+def author(column: str, field: str = "author", said_as: str = "", seen: Seen | None = None) -> Filter:
+    """Return the filter by who wrote something: an agent, all those of a client, or the caller.
 
     Args:
         column: that holds the agent's number.
+        said_as: what agents call the filter, where that is not ``field``.
+        seen: the condition on what such agents wrote again, where a kind counts that.
     """
 
     def apply(view: View, name: str) -> None:
-        number = view.number("agents", "agent", name)
-        if number is not None:
-            view.where(f"{column} = {{}}", number, agent_id=number)
+        from satchel.keep.sessions.actors import ME, find_authors
 
-    return Filter(field, name_check(field), apply)
+        project = 0 if view.project_id is None else view.project_id
+        numbers = find_authors(view.transaction, view.workplace, project, name, me=view.me)
+        also = seen(view, "agent_id", numbers) if seen is not None and numbers else ""
+        if also:
+            view.where(f"({column} IN ({', '.join(map(str, numbers))}) OR {also})")
+        elif len(numbers) == 1:
+            view.where(f"{column} = {{}}", numbers[0], agent_id=numbers[0])
+        elif numbers:
+            view.where(f"{column} IN ({', '.join(map(str, numbers))})")
+        else:
+            view.is_empty = True
+            if fold(name) != ME:
+                view.notes.append(names.unknown_agent(view.transaction, view.project_id, name))
+
+    return Filter(field, name_check(said_as or field), apply, said_as=said_as)
 
 
 def named(field: str, table: str, column: str) -> Filter:
@@ -185,5 +200,5 @@ def several(field: str, of_item: str, link: str, *, may_need_all: bool = False) 
     return Filter(field, check, apply)
 
 
-MATCH = Filter("match", choice_check("match", MATCHES), None, "any")
+MATCH = Filter("match", choice_check("match", MATCHES), None, "any", hides=False)
 """Whether an item needs any or all of the tags; the filter by tags asks for it."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, NotFound, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, check_page, next_offset
-from satchel.base.text import check_name
+from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LIVENESS
 from satchel.find import rebuild as rebuilding
 from satchel.find import search
@@ -17,11 +17,14 @@ from satchel.find.like import query_like
 from satchel.find.query import SYNTAXES, Query, parse
 from satchel.find.search import Ranking, Scope
 from satchel.find.snippets import Snipper, Snippet
-from satchel.keep import names, projects, runs
-from satchel.keep.kinds import KIND_OF, KINDS, read_ref
+from satchel.keep import citations, names, projects, runs
+from satchel.keep.citations import Citation
+from satchel.keep.entries.sightings import seen_with
+from satchel.keep.kinds import KIND_OF, KINDS, read_ref, texts_of
 from satchel.keep.listing import hidden_note
-from satchel.keep.paths import check_place, inside, is_folder
+from satchel.keep.paths import check_place, inside, is_folder, meant_note
 from satchel.keep.projects import Service
+from satchel.keep.sessions.actors import ME, UNKNOWN, find_authors
 from satchel.store.transaction import Row, Transaction
 
 JOINT = " | "
@@ -48,7 +51,7 @@ class Explanation:
     Attributes:
         shares: one for each term.
         segment: what the best matches of the item's loop or task gave.
-        author: what naming the author gave.
+        author: what naming the author gave, or naming another took.
     """
 
     shares: tuple[TermShare, ...]
@@ -66,6 +69,7 @@ class Found:
         status: of its kind, as live or superseded for an entry.
         created_at: milliseconds UTC.
         text: all of what the snippet is a part of.
+        citation: of an entry how its file stands by what was cited of it, where that is known.
     """
 
     kind: str
@@ -83,6 +87,7 @@ class Found:
     created_at: int
     explanation: Explanation | None = None
     text: str = ""
+    citation: Citation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +127,7 @@ class Finding(Service):
         loop_id: str | None = None,
         file: str | None = None,
         since: str | int | None = None,
-        status: str = "all",
+        status: str = "live",
         limit: int = DEFAULT_LIMIT,
         offset: int = 0,
         explain: bool = False,
@@ -130,13 +135,15 @@ class Finding(Service):
         """Search everything the project keeps.
 
         Args:
-            text: words in any form; any text is valid. A complete "quoted phrase" counts more.
+            text: words in any form; any text is valid. What looks a thing up (a few words, an identifier, a path, a
+                version, a number, a flag, a "quoted phrase") finds what holds it whole; a question finds also what
+                holds some of its words, and what stands beside.
             like: the short id of an item, to find more like it, instead of text.
             syntax: natural, or operators for AND, OR, NOT or -, prefix*, phrases and parentheses.
             run_id: only this run; None searches all runs, and so does ``*``.
             kinds, types, author, task_id, loop_id, file: only items of these.
             since: only items from this time on: ISO 8601, an age such as ``90m``, or milliseconds UTC.
-            status: all (superseded items rank below live ones), live or superseded.
+            status: live, superseded (by another, or retracted), or all; superseded items rank below live ones then.
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
             explain: say how each score came about.
@@ -170,6 +177,7 @@ class Finding(Service):
             if run_id is not None:
                 choice = runs.choose(transaction, work, project.id if project else None, run_id)
                 run = choice.id if choice else None
+            chosen_run = run
             if project is None:
                 return FoundPage((), 0, offset, limit, (projects.NOTHING_YET,))
             itself: tuple[Kind, int] | None = None
@@ -180,28 +188,36 @@ class Finding(Service):
                 if itself is not None:
                     note = f"no other item holds a telling word of {(like or '').strip()}"
                 return FoundPage((), 0, offset, limit, (note,))
-            writer = names.find_agent(transaction, project.id, author)
+            writers = () if author is None else find_authors(transaction, work, project.id, author)
             folder, values = ("", {}) if file is None or not is_folder(file) else inside(file, "d.file")
+            where = [folder]
+            by = () if author is None else writers or (UNKNOWN,)
+            for column, one_of in (("agent_id", by), ("task_id", (task_id,)), ("loop_id", (loop_id,))):
+                if one_of and one_of[0] is not None:
+                    where.append(_written_with(transaction, project.id, column, one_of, values)[0])
+            if run is not None:
+                in_run, is_seen = _written_with(transaction, project.id, "run_id", (run,), values)
+                # the index knows the run in which an entry was written first, and is faster
+                where += [in_run] * is_seen
+                run = None if is_seen else run
             exact = None if folder else file
             scope = Scope(
                 project.id,
                 run,
                 chosen,
                 wanted,
-                writer,
-                task_id,
-                loop_id,
-                exact,
-                moment,
-                status,
-                work.clock(),
-                condition=folder,
+                file=exact,
+                since=moment,
+                status=status,
+                now=work.clock(),
+                condition=" AND ".join(filter(None, where)),
                 values=values,
             )
-            ranking = search.rank(transaction, query, scope)
-            found = _page(transaction, ranking, itself, offset, limit, explain=explain)
+            sinking = citations.Sinking(transaction, work.files_root)
+            ranking = search.rank(transaction, query, scope, sink=sinking, texts=texts_of)
+            found = _page(transaction, ranking, sinking.found, itself, offset, limit, explain=explain)
             filters = {
-                "run_id": run_id if run is not None else None,
+                "run_id": run_id if chosen_run is not None else None,
                 "kinds": kinds,
                 "types": types,
                 "author": author,
@@ -209,15 +225,18 @@ class Finding(Service):
                 "loop_id": loop_id,
                 "file": file,
                 "since": since,
-                "status": status if status != "all" else None,
+                "status": status if status == "superseded" else None,
             }
             narrowing = {name: value for name, value in filters.items() if value is not None}
-            if found.total or not narrowing:
+            if found.total:
                 return found
-            hidden = len(search.rank(transaction, query, Scope(project.id, now=work.clock())).hits)
-            notes = (
-                [names.unknown_agent(transaction, project.id, author)] if author is not None and writer == -1 else []
-            )
+            if not narrowing:
+                return replace(found, notes=(*found.notes, *_ended_note(transaction, query, scope)))
+            everywhere = Scope(project.id, now=work.clock())
+            hidden = len(search.rank(transaction, query, everywhere, texts=texts_of).hits)
+            is_unknown = author is not None and not writers and fold(author) != ME
+            notes = [names.unknown_agent(transaction, project.id, author or "")] if is_unknown else []
+            notes += meant_note(transaction, project.id, file) if file is not None else ()
             notes += [hidden_note(narrowing, hidden)] if hidden else []
             return replace(found, notes=(*found.notes, *notes))
 
@@ -232,6 +251,33 @@ class Finding(Service):
         """
         loaders = [(kind, thing.load) for kind, thing in KINDS.items()]
         return rebuilding.rebuild(self._workplace.engine, loaders, progress)
+
+
+def _written_with(
+    transaction: Transaction, project_id: int, column: str, one_of: Sequence[object], values: dict[str, object]
+) -> tuple[str, bool]:
+    """Return the condition on documents that were written with one of some values, written again included.
+
+    Args:
+        column: agent_id, run_id, task_id or loop_id.
+        values: takes the parameters.
+
+    Returns:
+        The condition, and whether any entry was written again so.
+    """
+    bound = {f"{column}{place}": value for place, value in enumerate(one_of)}
+    own = f"d.{column} IN ({', '.join(f':{name}' for name in bound)})"
+    seen, given = seen_with(transaction, project_id, column, one_of)
+    values |= bound | given | {"project": project_id}
+    return f"({own} OR (d.kind = {Kind.ENTRY.number} AND d.item_id IN ({seen})))" if seen else own, bool(seen)
+
+
+def _ended_note(transaction: Transaction, query: Query, scope: Scope) -> list[str]:
+    """Say how many match that were replaced or retracted, where nothing else does."""
+    if scope.status != "live":
+        return []
+    ended = len(search.rank(transaction, query, replace(scope, status="superseded")).hits)
+    return [f"{ended} that {'was' if ended == 1 else 'were'} replaced or retracted: status=superseded"] * (ended > 0)
 
 
 def _check_kinds(kinds: Sequence[str] | None) -> tuple[Kind, ...]:
@@ -282,6 +328,7 @@ def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -
 def _page(
     transaction: Transaction,
     ranking: Ranking,
+    cited: Mapping[int, Citation],
     itself: tuple[Kind, int] | None,
     offset: int,
     limit: int,
@@ -312,7 +359,10 @@ def _page(
     texts = _texts(transaction, rows)
     snipper = Snipper(transaction, ranking.terms, ranking.idf)
     results = tuple(
-        _found(by_document[hit.document], hit, texts[hit.document], snipper, ranking, explain=explain)
+        replace(
+            _found(by_document[hit.document], hit, texts[hit.document], snipper, ranking, explain=explain),
+            citation=cited.get(hit.document),
+        )
         for hit in page
         if hit.document in texts
     )

@@ -12,9 +12,11 @@ from satchel.base.paging import check_whole
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.constraints import updates as constraints
+from satchel.keep.corrections.log import told_of
 from satchel.keep.decisions import state as decision_states
 from satchel.keep.decisions import updates as decisions
 from satchel.keep.entries import queries as entries
+from satchel.keep.entries.records import Entry
 from satchel.keep.files import changes
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.messages import queries as messages
@@ -44,11 +46,13 @@ class Item:
         ref: its short id.
         kind: what it is, as search names kinds, or solution.
         record: its record; of a package what it holds.
+        notes: what became of it: who replaced, retracted or confirmed it.
     """
 
     ref: str
     kind: str
     record: object
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,7 @@ _LOADERS: Mapping[str, Callable[[_Snapshot, int], object]] = {
 """What loads an item of a kind, or None where there is none; packages, whose files are read, load by themselves."""
 
 _PACKAGE = KINDS[Kind.PACKAGE].name
+_CORRECTED = {KINDS[kind].name: kind for kind in (Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY)}
 
 
 class Items(Service):
@@ -158,6 +163,7 @@ class Items(Service):
         """Return what there is of the items, in their order, and the reader's name as it was first written."""
         work = self._workplace
         records: dict[_Wanted, object] = {}
+        told: dict[_Wanted, tuple[str, ...]] = {}
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
             if project is not None:
@@ -166,12 +172,20 @@ class Items(Service):
                     reader, name = find_reader(transaction, project.id, name, reader.now)
                 at = _Snapshot(transaction, project.id, reader)
                 records |= {one: _LOADERS[one.kind](at, one.number) for one in wanted if one.kind != _PACKAGE}
+                notes = {one: record for one, record in records.items() if isinstance(record, Entry)}
+                records |= zip(notes, entries.completed(transaction, work.files_root, notes.values()), strict=True)
+                told |= {
+                    one: told_of(transaction, kind, one.number)
+                    for one in wanted
+                    if (kind := _CORRECTED.get(one.kind)) is not None and records[one] is not None
+                }
         # files are read after the snapshot was let go: a slow disk holds up nobody
         packages = [one for one in wanted if one.kind == _PACKAGE]
         for content in Packages(work).read_many([one.number for one in packages]) if packages else ():
             one = next(one for one in packages if one.ref == content.ref)
             records[one] = None if content.package is None else content
-        return {one: Item(one.ref, one.kind, records[one]) for one in wanted if records.get(one) is not None}, name
+        found = [one for one in wanted if records.get(one) is not None]
+        return {one: Item(one.ref, one.kind, records[one], told.get(one, ())) for one in found}, name
 
 
 def _is_unread(record: object, reader: str) -> bool:

@@ -110,7 +110,7 @@ KINDS: dict[Kind, KindSpec] = {
     Kind.STRATEGY: KindSpec(
         "strategy",
         (),
-        ("live",),
+        ("live", "superseded"),
         strategy_writing.DOCUMENTS.texts,
         strategy_writing.DOCUMENTS.load,
         strategy_writing.delete,
@@ -133,3 +133,14 @@ def read_ref(ref: str) -> tuple[Kind, int]:
             f"{ref[:80]!r} is no item's id", f"Give an id such as {next(iter(letters))}812; results show them"
         )
     return kind, int(digits)
+
+
+def texts_of(transaction: Transaction, documents: Sequence[int]) -> dict[int, str]:
+    """Return what can be searched of documents, by their numbers; those that are gone are left out."""
+    rows = transaction.all(f"SELECT id, kind, item_id FROM documents WHERE id IN ({', '.join(map(str, documents))})")
+    texts: dict[int, str] = {}
+    for kind, thing in KINDS.items():
+        items = {item: document for document, number, item in rows if number == kind.number}
+        if items:
+            texts |= {items[item]: text for item, text in thing.texts(transaction, list(items)).items()}
+    return texts

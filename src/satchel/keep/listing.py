@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -39,6 +39,7 @@ class Filter:
         apply: adds the conditions; gets what ``check`` returned. None where other filters ask for it.
         default: what is chosen where nothing is given; None is no filter.
         hides: whether an empty list says what it leaves out.
+        said_as: what agents call it, where that is not its name.
         known: SQL that lists the values there are, so that a list without items can say that one is unknown.
     """
 
@@ -48,6 +49,7 @@ class Filter:
     default: object = None
     known: str | None = None
     hides: bool = True
+    said_as: str = ""
 
 
 class Order(NamedTuple):
@@ -66,6 +68,7 @@ class Listing(Generic[Item]):
         columns: what ``make`` reads, the number first.
         source: the table with what is joined to it.
         make: turns rows of ``columns`` into records, in their order.
+        texts: what can be searched of items, by their numbers.
         filters: those of the kind, in the order in which they are checked and applied.
         usual: the order without a search; None is the newest first.
         changed: the columns with the times at which an item was created or changed.
@@ -74,6 +77,7 @@ class Listing(Generic[Item]):
         begin: looks up what the conditions rest on, and may add conditions and fields of the page.
         plan: lists in a way of its own: returns the numbers of the page in order and the total, or None where the
             usual way serves.
+        sink: makes what says which results of a search are to sink.
         finish: adds fields to the page; gets the condition that the items of all pages meet.
         alias: of the kind's table.
         taken: the names of all filters.
@@ -84,6 +88,7 @@ class Listing(Generic[Item]):
     columns: str
     source: str
     make: Callable[[View, Sequence[Row]], tuple[Item, ...]]
+    texts: Callable[[Transaction, Sequence[int]], dict[int, str]]
     filters: tuple[Filter, ...]
     usual: Order | None = None
     changed: tuple[str, ...] = ("created_at",)
@@ -91,6 +96,7 @@ class Listing(Generic[Item]):
     in_run: bool = False
     begin: Callable[[View], None] | None = None
     plan: Callable[[View], tuple[Sequence[int], int] | None] | None = None
+    sink: Callable[[View], Callable[[Sequence[int]], Collection[int]]] | None = None
     finish: Callable[[View, str], None] | None = None
     alias: str = field(init=False)
     taken: frozenset[str] = field(init=False)
@@ -150,6 +156,7 @@ class View:
         notes: what the reader should know.
         numbers: of the names that filters compare, by filter.
         begun: what the kind's ``begin`` looked up.
+        me: the number of the agent that asks, where ``begin`` has settled that.
         is_empty: whether nothing can match.
         fields: further fields of the page.
         scores: of a search, by the items' numbers.
@@ -168,6 +175,7 @@ class View:
     notes: list[str] = field(default_factory=list)
     numbers: dict[str, tuple[int, ...]] = field(default_factory=dict)
     begun: Any = None
+    me: int | None = None
     is_empty: bool = False
     fields: dict[str, Any] = field(default_factory=dict)
     scores: Mapping[int, float] = field(default_factory=dict)

@@ -7,6 +7,7 @@ search's scope, the rest becomes a condition on the item behind each document.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from satchel.base.errors import InvalidInput, unknown_name
@@ -65,6 +66,10 @@ def find(
             for one in chosen if not total else ():
                 if one.known is not None:
                     view.note_unknown(one.name, asked.chosen[one.name], one.known)
+            if not total and "file" in asked.chosen:
+                from satchel.keep.paths import meant_note
+
+                view.notes += meant_note(transaction, project.id, asked.chosen["file"])
     if project is not None and not total:
         view.notes += _hidden(workplace, listing, page, given, asked, view, fields)
     order = listing.order(asked).name
@@ -84,7 +89,8 @@ def _hidden(
     """Say which filters have left nothing, and how many there are without them; nothing where none are hidden."""
     if asked.after_seq is not None:
         return []  # that nothing has changed is no surprise
-    names = {*(one.name for one in listing.filters if one.hides), *(one.name for one in COMMON)}
+    names = {one.name: one.said_as or one.name for one in listing.filters if one.hides}
+    names |= {one.name: one.name for one in COMMON}
     narrowing = {name: value for name, value in given.items() if name in names and value is not None}
     if view.fields.get("run_id") is not None:
         narrowing["run_id"] = view.fields["run_id"]
@@ -95,7 +101,7 @@ def _hidden(
     total = find(workplace, listing, page, without, **fields).total
     if not total:
         return []
-    return [hidden_note(narrowing, total)]
+    return [hidden_note({names.get(name, name): value for name, value in narrowing.items()}, total)]
 
 
 def _check(workplace: Workplace, listing: Listing[Any], given: Mapping[str, Any]) -> Asked:
@@ -168,6 +174,13 @@ def _list(view: View, listing: Listing[Item]) -> tuple[tuple[Item, ...], int]:
     return listing.make(view, rows), int(row[0])
 
 
+def _texts_of(listing: Listing[Item], transaction: Transaction, documents_of: Sequence[int]) -> dict[int, str]:
+    """Return what can be searched of documents of the kind that is listed, by their numbers."""
+    rows = transaction.all(f"SELECT item_id, id FROM documents WHERE id IN ({_numbers(documents_of)})")
+    numbers: dict[int, int] = dict(rows)
+    return {numbers[item]: text for item, text in listing.texts(transaction, list(numbers)).items()}
+
+
 def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, ...], int]:
     # a list without a search leaves it alone: the modules behind it take 4 ms to load
     from satchel.find import search
@@ -185,7 +198,11 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
     assert view.project_id is not None
     scope: dict[str, Any] = {"kinds": (listing.kind,), "status": "all", "now": asked.now} | view.scope
     ranking = search.rank(
-        transaction, query, search.Scope(view.project_id, condition=condition, values=view.values, **scope)
+        transaction,
+        query,
+        search.Scope(view.project_id, condition=condition, values=view.values, **scope),
+        sink=None if listing.sink is None else listing.sink(view),
+        texts=partial(_texts_of, listing),
     )
     view.notes += ranking.notes
     order = listing.order(asked).sql

@@ -15,6 +15,9 @@ from satchel.keep import projects
 from satchel.keep.projects import Service, Workplace
 from satchel.store.transaction import Row, Transaction
 
+_MAX_AUTHORS = 10
+"""So many of those who have written are named where a name is unknown."""
+
 
 @dataclass(frozen=True, slots=True)
 class Agent:
@@ -284,10 +287,19 @@ def unknown_note(what: str, name: str, known: Sequence[str]) -> str:
     return f"there is no {what} {name!r} yet" + (f"; did you mean {close!r}?" if close else "")
 
 
-def unknown_agent(transaction: Transaction, project_id: int, name: str) -> str:
-    """Return the sentence that says that no agent has a name, and whose name is the nearest."""
-    rows = transaction.all("SELECT name FROM agents WHERE project_id = :project", {"project": project_id})
-    return unknown_note("agent", name, [row[0] for row in rows])
+def unknown_agent(transaction: Transaction, project_id: int | None, name: str) -> str:
+    """Return the sentence that says that nobody has a name, and who there is: the nearest name, then the newest."""
+    rows = transaction.all(
+        "SELECT name FROM agents WHERE project_id = :project AND has_acted = 1 ORDER BY id DESC",
+        {"project": project_id},
+    )
+    known = [row[0] for row in rows]
+    if not known:
+        return f"nobody here is called {name!r}: nobody has written yet"
+    close = nearest(name, known)
+    known = list(dict.fromkeys([*([] if close is None else [close]), *known]))
+    more = f" and {len(known) - _MAX_AUTHORS} more" if len(known) > _MAX_AUTHORS else ""
+    return f"nobody here is called {name!r}; authors here: {', '.join(known[:_MAX_AUTHORS])}{more}"
 
 
 def ensure_file(transaction: Transaction, project_id: int, path: str, now: int) -> int:

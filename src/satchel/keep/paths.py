@@ -14,10 +14,14 @@ from pathlib import Path
 from satchel.base.errors import InvalidInput
 from satchel.base.text import check_name
 from satchel.keep.names import check_file
+from satchel.store.transaction import Transaction
+
+_MAX_MEANT = 3
+"""So many files that a path may mean are named."""
 
 EVERYTHING = "**"
 _IN_FOLDER = "/**"
-_PLACE = re.compile(r"(?P<file>.*?[^/:]):(?P<line>[1-9]\d{0,8})(?::\d+)?")
+_PLACE = re.compile(r"(?P<file>.*?[^/:]):(?P<line>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8})|:\d+)?")
 
 
 def check_path(value: object, root: str | None, field: str = "path") -> str:
@@ -106,8 +110,38 @@ def inside(folder: str, column: str, prefix: str = "folder") -> tuple[str, dict[
     return f"{column} >= :{prefix}_from AND {column} < :{prefix}_to", values
 
 
+def meant_note(transaction: Transaction, project_id: int, path: str) -> tuple[str, ...]:
+    """Return the sentence that says which files a path may mean that nothing is kept about: those that end in it.
+
+    Args:
+        path: canonical; of a folder nothing is said.
+    """
+    if is_folder(path):
+        return ()
+    rows = transaction.all(
+        """
+        SELECT DISTINCT file FROM documents
+        WHERE project_id = :project AND (file = :path OR (
+            length(file) > length(:path) AND substr(file, length(file) - length(:path)) = '/' || :path))
+        ORDER BY file LIMIT :most
+        """,
+        {"project": project_id, "path": path, "most": _MAX_MEANT},
+    )
+    found = [row[0] for row in rows]
+    return () if not found or path in found else (f"did you mean {' or '.join(found)}?",)
+
+
 def check_place(value: object, root: str | None, field: str = "file") -> tuple[str, int | None]:
-    """Return the canonical path of a file or folder, and the line where one is named behind it: ``src/app.py:12``.
+    """Return the canonical path of a file or folder, and the first line named behind it, as :func:`check_lines` does.
+
+    Raises:
+        InvalidInput: as :func:`check_path` does.
+    """
+    return check_lines(value, root, field)[:2]
+
+
+def check_lines(value: object, root: str | None, field: str = "file") -> tuple[str, int | None, int | None]:
+    """Return the canonical path of a file or folder, and the lines named behind it: ``app.py:12``, ``app.py:12-20``.
 
     A column behind the line is left out. A file whose own name ends so is meant itself.
 
@@ -116,10 +150,18 @@ def check_place(value: object, root: str | None, field: str = "file") -> tuple[s
         root: the folder that relative names start from, or None.
         field: the argument's name, for the error.
 
+    Returns:
+        The path, the first line, and the last of several; None for what is not named.
+
     Raises:
-        InvalidInput: as :func:`check_path` does.
+        InvalidInput: as :func:`check_path` does, or the last line stands before the first.
     """
     found = _PLACE.fullmatch(value) if isinstance(value, str) else None
     if found is None or (root is not None and os.path.lexists(Path(root, found[0]))):
-        return check_path(value, root, field), None
-    return check_path(found["file"], root, field), int(found["line"])
+        return check_path(value, root, field), None, None
+    line, last = int(found["line"]), int(found["last"] or found["line"])
+    if last < line:
+        raise InvalidInput(
+            f"{field} {found[0]!r} ends before it begins", f"Name the lines as {found['file']}:{last}-{line}"
+        )
+    return check_path(found["file"], root, field), line, last if last > line else None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from satchel.base.clock import Clock
 from satchel.base.errors import Conflict
@@ -18,6 +18,8 @@ from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.sessions.caller import Caller
+
+Looked = TypeVar("Looked")
 
 NOTHING_YET = "nothing was written for this project yet"
 """What a reader of a project without anything in it is told."""
@@ -100,6 +102,13 @@ def find(transaction: Transaction, workplace: Workplace) -> Project | None:
     if len(every) == 1 and (workplace.root is None or _may_have_moved(Project(*every[0]), workplace, workplace.root)):
         return Project(*every[0])
     return None
+
+
+def looked_up(workplace: Workplace, look: Callable[[Transaction, int], tuple[Looked, ...]]) -> tuple[Looked, ...]:
+    """Look for something in the workplace's project before it is written to; nothing where there is no project yet."""
+    with workplace.engine.read() as transaction:
+        project = find(transaction, workplace)
+        return () if project is None else look(transaction, project.id)
 
 
 def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:

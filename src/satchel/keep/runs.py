@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, nearest, unknown_name
 from satchel.base.paging import Page, check_page
-from satchel.base.redaction import redact
-from satchel.base.text import clean_content
 from satchel.base.vocabulary import ALL_RUNS, MAIN_RUN
 from satchel.keep import projects
 from satchel.keep.names import check_identifier
 from satchel.keep.projects import Service, Workplace
+from satchel.keep.texts import storable
 from satchel.store.transaction import Row, Transaction
 
 STATUSES = ("active", "completed", "failed")
@@ -387,7 +386,7 @@ def _check_spec_path(path: str, workplace: Workplace) -> str:
 
 
 def _check_title(title: str) -> str:
-    text = redact(clean_content(title).text.strip().replace("\n", " ")).text
+    text = storable(title).text.strip().replace("\n", " ")
     if not text or len(text) > MAX_TITLE_CHARS:
         raise InvalidInput(f"title has {len(text)} characters", f"Give 1 to {MAX_TITLE_CHARS}, or leave it out")
     return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
@@ -10,6 +11,10 @@ from typing import NoReturn
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.base.redaction import finds_secret, redact
 from satchel.base.text import clean_content
+
+_OPENS_PRIVATE = "<private>"
+_PRIVATE_LEFT_OUT = "what stood in <private> was left out"
+_PRIVATE = re.compile(r"<private>(?s:.*?)(?:</private>|\Z)", re.IGNORECASE)
 
 _MAX_DEPTH = 32
 _MAX_BITS = 4_096  # Python refuses to write numbers of more than 4,300 digits
@@ -30,12 +35,17 @@ def storable(text: str) -> Storable:
         The text, with one note for each kind of change.
     """
     cleaned = clean_content(text)
-    redacted = redact(cleaned.text)
-    if not redacted.found:
-        return Storable(redacted.text, cleaned.notes)
-    return Storable(
-        redacted.text, (*cleaned.notes, *dict.fromkeys(f"a secret was redacted ({kind})" for kind in redacted.found))
-    )
+    public = without_private(cleaned.text)
+    redacted = redact(public)
+    notes = list(cleaned.notes)
+    notes += [] if public == cleaned.text else [_PRIVATE_LEFT_OUT]
+    notes += dict.fromkeys(f"a secret was redacted ({kind})" for kind in redacted.found)
+    return Storable(redacted.text, tuple(notes))
+
+
+def without_private(text: str) -> str:
+    """Return a text without what stands between ``<private>`` and ``</private>``, or from there to the end."""
+    return _PRIVATE.sub("", text) if _OPENS_PRIVATE in text.lower() else text
 
 
 def named_secret(name: str, text: str) -> str | None:
@@ -60,7 +70,8 @@ def check_content(text: object, field: str, limit: int) -> Storable:
     check_size(text, limit, field)
     result = storable(text)
     if not result.text.strip():
-        raise InvalidInput(f"{field} is empty", f"Say something in {field}")
+        without = " without what stood in <private>" if _PRIVATE_LEFT_OUT in result.notes else ""
+        raise InvalidInput(f"{field} is empty{without}", f"Say something in {field}")
     check_size(result.text, limit, field)
     return result
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from satchel.store.schema_brief import PACK
+from satchel.store.schema_citations import CITATIONS
 from satchel.store.schema_claims import CLAIMS
 from satchel.store.schema_clients import CLIENT_SESSIONS
 from satchel.store.schema_consult import CONSULT
+from satchel.store.schema_corrections import CORRECTIONS
 from satchel.store.schema_learning import LEARNING
 from satchel.store.schema_ledger import LEDGER
 from satchel.store.schema_loops import LOOPS
 from satchel.store.schema_sessions import SESSIONS
+from satchel.store.schema_sightings import SIGHTINGS
+from satchel.store.schema_signatures import SIGNATURES
 
 APPLICATION_ID = 0x5A7C4E1
 """Marks a SQLite file as a Satchel store (``PRAGMA application_id``)."""
@@ -171,6 +175,10 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("the attempts of an author are found without reading the run", _LOOPS_BY_AUTHOR, 3, 8),
     Migration("sessions of clients, their windows and claims, and events", CLIENT_SESSIONS, 10, 10),
     Migration("claims of keys, waiting for a claim, and refusals that are told", CLAIMS, 10, 11),
+    Migration("what was corrected: items that were replaced, retracted or confirmed", CORRECTIONS, 12, 12),
+    Migration("what files held where entries cite them", CITATIONS, 12, 13),
+    Migration("signatures of errors have a version", SIGNATURES, 12, 13),
+    Migration("notes that say the same are one, and who wrote it again is counted", SIGHTINGS, 12, 15),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from satchel.base.file_checks import SHARED_FOLDER
+from satchel.base.git_asking import ask_git
 
 _SECONDS = 10
 
@@ -21,23 +22,8 @@ def tracked_below(folder: Path) -> tuple[str, ...]:
     """
     if not _may_be_tracked(folder):
         return ()
-    import subprocess
-
-    # a clone's own configuration can name programs that git runs, and the environment another repository
-    command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", str(folder)]
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    try:
-        done = subprocess.run(
-            [*command, "ls-files", "-z", "--", "."],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            env=environ | {"GIT_OPTIONAL_LOCKS": "0"},
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ()
-    names = (os.fsdecode(name) for name in done.stdout.split(b"\0") if name)
+    answer = ask_git(str(folder), ("ls-files", "-z", "--", "."), _SECONDS) or b""
+    names = (os.fsdecode(name) for name in answer.split(b"\0") if name)
     return tuple(name for name in names if not name.startswith(f"{SHARED_FOLDER}/"))
 
 

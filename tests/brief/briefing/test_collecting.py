@@ -223,6 +223,15 @@ class TestAQuery:
             "1 entry (search)",
         ]
 
+    def test_ranks_notes_by_how_rare_its_words_are_among_notes(self, store: Satchel) -> None:
+        notes = [*("the usual beta stands here too" for _ in range(9)), "the rare alpha stands here once"]
+        for number, note in enumerate(notes):
+            store.entries.write("discovery", f"{note}, {number}")
+        for number in range(60):
+            store.decisions.set(f"key-{number}", f"alpha {number} of sixty")
+        found = [item.ref for item in store.brief(query="alpha beta", budget=20_000).items if item.ref[0] == "e"]
+        assert (found[0], len(found)) == ("e10", 10)
+
     def test_finds_scratchpads_and_reviews_of_others_among_the_entries(self, filled: Satchel) -> None:
         assert refs(filled, loop_id=None, task_id=None, query="kafka") == ["c1", "e1", "e2", "e3"]
         assert refs(filled, loop_id=None, task_id=None) == ["c1", "e3"]

@@ -187,13 +187,23 @@ class TestGivingWay:
 class TestWholeItems:
     FACTS = " ".join(f"Fact {number} of the matter." for number in range(10, 99))
 
-    def test_from_a_thousand_tokens_on_only_an_item_above_a_third_of_the_budget_is_shortened(self) -> None:
-        facts = [candidate(n, text=" ".join([f"Fact {n}."] * 150), priority=2) for n in range(1, 6)]
+    def test_from_a_thousand_tokens_on_of_what_is_first_only_an_item_above_a_third_of_the_budget_is_shortened(
+        self,
+    ) -> None:
+        facts = [candidate(n, "rules", text=" ".join([f"Fact {n}."] * 150), priority=2) for n in range(1, 6)]
         large = candidate(9, text=f"Much more. {' '.join(['More of it.'] * 200)}", priority=3)
         one = composed(collected([*facts, large]), 1_000)
         assert {shown.candidate.ref for shown in one.shown if shown.is_shortened} == {"e9"}
         assert '… shortened: get_items(["e9"]) opens it' in one.text.splitlines()
         assert len(one.shown) == 3
+
+    def test_the_last_notes_of_a_page_are_lines_that_are_opened_by_their_ids(self) -> None:
+        facts = [candidate(n, text=" ".join([f"Fact {n}."] * 50), relevance=1 - n / 100) for n in range(1, 60)]
+        one = composed(collected(facts, words=("fact",)), 1_000)
+        shown = [shown.is_shortened for shown in one.shown]
+        assert shown == sorted(shown)
+        assert (shown.count(False), shown.count(True) > 20) == (7, True)
+        assert '… shortened: get_items(["e8", ...]) opens them by their ids' in one.text.splitlines()
 
     def test_below_that_what_does_not_fit_whole_is_shortened(self) -> None:
         facts = [candidate(n, text=" ".join([f"Fact {n}."] * 40)) for n in (1, 2, 3, 4)]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from briefing_parts import NOW, candidate
 from satchel.brief.briefing.page import ranked
 from satchel.brief.briefing.ranking import base_score_sql, is_wanted, score
+from satchel.keep.citations import Citation
 
 DAY = 86_400_000
 
@@ -31,6 +32,9 @@ DAY = 86_400_000
         ({"changed_at": NOW + 5 * DAY}, 8 + 1),
         ({"relevance": 1.0}, 8 + 1 + 8),
         ({"relevance": 0.5}, 8 + 1 + 8 * 0.5),
+        ({"relevance": 1.0, "citation": Citation("changed", None, None, None, None)}, 8 + 1 + 8 - 4),
+        ({"citation": Citation("gone", None, None, None, None)}, 8 + 1 - 4),
+        ({"citation": Citation("moved", 3, None, None, None)}, 8 + 1),
         ({"priority": 3, "is_of_task": True, "is_for_role": True, "changed_at": NOW - DAY}, 12 + 2 + 1.5 + 0.5),
     ],
 )

@@ -236,8 +236,8 @@ class TestRules:
         for priority in ("low", "critical", "medium", "high"):
             store.constraints.add(f"a {priority} rule about {priority} things", priority=priority)
         assert refs() == ["c2", "c4", "c3", "c1"]
-        store.constraints.deactivate("c2", "over")
-        assert (refs(), refs(query="critical things")[0]) == (["c4", "c3", "c1"], "c4")
+        store.corrections.retract("c4", "over")
+        assert (refs(), refs(query="high things")[0]) == (["c2", "c3", "c1"], "c2")
 
     def test_active_decisions_and_drafts_are_briefed_with_value_and_rationale(self, store: Satchel, refs: Refs) -> None:
         store.decisions.set("session_ttl", 300, rationale="matches the gateway", agent="ann")
@@ -335,11 +335,9 @@ class TestTheRun:
         self.pad(store, 2, test_status="12 failed")
         self.pad(store, 1, "x", loop_id="M")
         assert refs(loop_id="L") == ["e2"]
-        assert line(store, "e2", loop_id="L") == (
-            "e2 iteration 2, tests 12 failed: nothing was noted; tried before: clear the cache"
-        )
+        assert line(store, "e2", loop_id="L") == ("e2 iteration 2, tests 12 failed: tried before: clear the cache")
         self.pad(store, 4, done=True)
-        assert line(store, "e4", loop_id="L") == "e4 iteration 4, done: nothing was noted"
+        assert line(store, "e4", loop_id="L") == "e4 iteration 4, done"
         assert refs(loop_id="L") == ["e4"]
         assert line(store, "e3", loop_id="M") == "e3 iteration 1: tried: x"
 

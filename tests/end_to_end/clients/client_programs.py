@@ -27,7 +27,7 @@ FROM_THE_SHELL = "Tokens live in src/tokens.py"
 SHELL_COMMAND = f"satchel write discovery '{FROM_THE_SHELL}' && satchel who --json"
 
 WRITE = Call("write_context", {"type": "discovery", "content": NOTE})
-BRIEFING = Call("get_briefing", {"role": "developer", "query": "when sessions expire"})
+BRIEFING = Call("get_briefing", {"again": True, "role": "developer", "query": "when sessions expire"})
 SEARCH = Call("search", {"query": "sessions expire"})
 CLAIM = Call("claim_files", {"paths": ["src/auth.py"]})
 MESSAGE = Call("send_message", {"to": "ann", "message": "I mend src/auth.py"})

@@ -107,10 +107,10 @@ def test_a_decision_is_set_changed_and_found(session: Callable[..., None]) -> No
 
 def test_a_constraint_is_added_found_and_ended(session: Callable[..., None]) -> None:
     async def conversation(client: Client) -> None:
-        rule = {"text": "no call leaves the network", "priority": "critical", "tags": ["security"], "agent": "ann"}
+        rule = {"text": "no call leaves the network", "priority": "high", "tags": ["security"], "agent": "ann"}
         assert (await call(client, "add_constraint", rule)).startswith("added c1")
         assert "no call leaves the network" in await call(client, "get_constraints", {"priority": "high"})
-        await call(client, "deactivate_constraint", {"id": "c1", "reason": "moved", "agent": "ben"})
+        await call(client, "retract", {"id": "c1", "reason": "moved", "agent": "ben"})
         assert (await call(client, "get_constraints", {})).startswith("0 constraints")
 
     session(conversation)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from satchel.interfaces.briefing.strategies_text import judged_text, saved_text
 from satchel.keep.strategies import Strategy
 
-STRATEGY = Strategy(3, "ab", 3, "token-refresh", "refresh early", None, None, 0, 0, None, 1, 1)
+STRATEGY = Strategy(3, "ab", 3, "token-refresh", "refresh early", None, None, 0, 0, None, None, 1, 1)
 
 
 def test_the_answer_to_saving_names_the_strategy_and_what_it_is_for() -> None:

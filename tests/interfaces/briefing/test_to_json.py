@@ -11,7 +11,7 @@ from satchel.brief.extraction import StrategyProposal
 from satchel.interfaces.briefing.packages_text import contents_fields
 from satchel.interfaces.to_json import fields_of
 from satchel.keep.packages import Package, PackageContent, PackagePage
-from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, Solution
+from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, SimilarError, Solution
 from satchel.keep.strategies import Strategy, StrategyPage
 
 AT = 1_767_225_600_000
@@ -69,7 +69,10 @@ PATTERN_FIELDS = {
     "score": 1.5,
     "solutions": [SOLUTION_FIELDS],
 }
-STRATEGY = Strategy(3, "ab", 3, "token-refresh", "early", "go", "gin", 2, 1, "ann", AT + 1_500, AT, 1.5, ("a note",))
+NOTES = ("a note",)
+STRATEGY = Strategy(
+    3, "ab", 3, "token-refresh", "early", "go", "gin", 2, 1, "ann", None, AT + 1_500, AT, 1.5, ("a note",)
+)
 STRATEGY_FIELDS = {
     "id": "s3",
     "uid": "ab",
@@ -139,12 +142,20 @@ def test_an_error_without_a_solution_says_so() -> None:
     assert fields_of(replace(PATTERN, solutions=()))["solutions"] == []
 
 
+def test_a_similar_error_has_its_id_and_its_likeness() -> None:
+    told = Reported(PATTERN, True, similar=(SimilarError("x3", "KeyError", "'a'", 62, None),))
+    assert fields_of(told)["similar"] == [
+        {"id": "x3", "error_type": "KeyError", "message": "'a'", "likeness": 62, "solution": None}
+    ]
+
+
 def test_a_report_has_all_its_fields() -> None:
     assert fields_of(Reported(PATTERN, False, SOLUTION, ("n",))) == {
         "pattern": PATTERN_FIELDS,
         "is_new": False,
         "recorded": SOLUTION_FIELDS,
         "notes": ["n"],
+        "similar": [],
     }
     assert fields_of(Reported(PATTERN, True))["recorded"] is None
 

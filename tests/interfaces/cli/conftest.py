@@ -52,7 +52,7 @@ def ledger(folder: Path) -> None:
         decide("gamma", 20, status="deprecated", version="2.0.0", agent="planner")
         constrain("zebras cross first", category="security", priority="low", layer="data", tags=["a"], agent="planner")
         constrain("be quick", category="performance", priority="high", tags=["a", "b"], agent="builder")
-        satchel.constraints.deactivate(constrain("be late", agent="planner").ref, "never", agent="builder")
+        satchel.corrections.retract(constrain("be late", agent="planner").ref, "never", agent="builder")
         send = satchel.messages.send
         send("look at the zebra", to="builder", type="request", priority="high", payload={"n": [1]}, agent="planner")
         send("lunch", agent="reviewer")

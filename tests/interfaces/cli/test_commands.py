@@ -39,7 +39,8 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "decisions": (("ttl",), "d1   ttl   300", {"decisions", "total", "next_offset", "seq", "notes"}),
     "constraint add": (("Be quick",), "added c2 (architecture, medium)", {"id", "text", "category", "active"}),
     "constraint list": ((), "Be kind", {"constraints", "total", "next_offset", "seq", "notes"}),
-    "constraint deactivate": (("c1",), "c1 is inactive since ", {"id", "active", "deactivated_at"}),
+    "retract": (("c1",), "retracted c1; lists and searches leave it out", {"id", "kind", "done", "text"}),
+    "confirm": (("c1", "--agent", "mia"), "c1: 1 agent confirmed it: mia", {"id", "kind", "by", "text"}),
     "message send": (("hi", "--agent", "planner"), "sent m2 to everyone (info, medium)", {"id", "from", "thread"}),
     "message list": (("--agent", "builder"), "pull first", {"agent", "unread", "messages", "total", "seq"}),
     "message read": (("m1", "--agent", "builder"), "1 marked read: m1", {"marked", "already", "unknown", "foreign"}),
@@ -53,7 +54,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "learn errors": ((), "y1 tentative 5/10", {"patterns", "total", "next_offset", "seq", "notes"}),
     "learn outcome": (
         ("y1",),
-        "y1 for x1: tentative, confidence 6 of 10 (treated as known from 7)",
+        "y1 for x1: tentative, confidence 5 of 10 (treated as known from 7)",
         {"id", "pattern", "confidence"},
     ),
     "learn strategy": (("imports", "Look first"), "saved s2 imports by human", {"id", "topic", "insight", "helped"}),
@@ -87,8 +88,8 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "compact": ((), " before, ", {"before", "after", "wal_emptied"}),
     "config": ((), "store.durability = full  (default)", {"file", "warnings", "settings"}),
 }
-ELSEWHERE = {"doctor", "import", "mcp", "tour"}
-"""doctor answers with a list; mcp serves; the others have tests of their own."""
+ELSEWHERE = {"doctor", "import", "mcp", "tour", "undo"}
+"""doctor answers with a list; mcp serves; undo needs what can be undone; the others have tests of their own."""
 
 
 def all_commands() -> list[str]:

@@ -20,7 +20,7 @@ LISTS = {
     ("decisions",): 'd1 decision token_ttl="5 minutes"',
     ("constraint", "list"): "c1 medium architecture never log a token",
     ("message", "list", "--agent", "ann"): "m1 info to all the token moved",
-    ("file", "list"): "f1 modified src/token.py",
+    ("file", "list"): "f1 modified by ",
     ("file", "claims"): "docs/** exclusive",
     ("package", "list"): "p1 research why it failed",
     ("learn", "errors"): "x1 error KeyError: no token; fix: give a default",

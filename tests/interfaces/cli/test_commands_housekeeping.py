@@ -22,7 +22,7 @@ def store(folder: Path) -> None:
         satchel.decisions.set("alpha", "first", tags=["api"], scopes=["gateway"])
         satchel.decisions.set("omega", 2, status="draft")
         satchel.constraints.add("never say alpha")
-        satchel.constraints.deactivate(satchel.constraints.add("old").ref)
+        satchel.corrections.retract(satchel.constraints.add("old").ref)
         satchel.messages.send("hello", to="bob")
         satchel.files.record("src/a.py", "modified")
         satchel.files.claim(["src/a.py"])

@@ -92,6 +92,8 @@ ALONE = {
     ("learn strategy", "TOPIC"),
     ("learn strategy", "INSIGHT"),
     ("learn strategies", "--from-run"),
+    ("learn strategies", "--status"),
+    ("learn strategy", "--supersedes"),
     ("package save", "SUMMARY"),
     ("package save", "--supersedes"),
     ("package save", "--run"),
@@ -171,6 +173,13 @@ def everything(folder: Path) -> list[str]:
                 satchel.packages.find(status="all", run_id="main"),
             )
         ]
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_strategy_replaces_another_which_is_listed_when_asked_for(cli: Cli) -> None:
+    asked(cli, STRATEGY, "--supersedes", "s2", "--agent", "builder")
+    assert found(asked(cli, STRATEGIES, "--status", "superseded")) == ["s2"]
+    assert "s2" not in found(asked(cli, STRATEGIES))
 
 
 def test_every_option_has_a_test() -> None:

@@ -111,7 +111,7 @@ def test_clear_empties_one_field_and_leaves_the_others(cli: Cli, field: str, cle
         (("decisions", "--since", "soon"), "since 'soon' is not a time"),
         (("constraint", "add", " "), "text is empty"),
         (("constraint", "add", "x", "--priority", "urgent"), "'urgent' is not one of 'low', 'medium'"),
-        (("constraint", "deactivate", "d1"), "'d1'"),
+        (("retract", "d1"), "d1 is a decision, which is not retracted"),
         (("message", "send", "x", "--agent", "a", "--payload", "{"), "--payload is no JSON"),
         (("message", "send", "x", "--agent", "a", "--reply-to", "x1"), "'x1'"),
         (("message", "read", "--agent", "a"), "or give --all"),
@@ -140,7 +140,7 @@ def test_what_is_wrong_is_refused_in_one_line_and_nothing_is_written(
     ("arguments", "problem"),
     [
         (("decisions", "--key", "sesion_ttl"), "Did you mean 'session_ttl'?"),
-        (("constraint", "deactivate", "c9"), "c9"),
+        (("retract", "c9"), "c9"),
         (("message", "send", "x", "--agent", "a", "--reply-to", "m9"), "m9"),
     ],
 )
@@ -285,11 +285,9 @@ def test_who_shares_a_path_is_named(cli: Cli) -> None:
 
 def test_a_constraint_that_ended_says_so_with_its_reason(cli: Cli) -> None:
     cli("constraint", "add", "Be\nkind")
-    out = cli("constraint", "deactivate", "c1", "--reason", "tired", "--agent", "planner")[1]
-    assert out.startswith("c1 is inactive since 2")
-    assert out.endswith(" (by planner): tired\n  Be\n  kind\n")
-    status, _, err = cli("constraint", "deactivate", "c1", "--reason", "again")
-    assert (status, "already" in err) == (0, True)
+    cli("retract", "c1", "--reason", "tired")
+    row = cli("constraint", "list", "--status", "inactive")[1].splitlines()[2]
+    assert row.split()[-2:] == ["human", "tired"]
 
 
 def test_two_agents_have_two_inboxes(cli: Cli) -> None:

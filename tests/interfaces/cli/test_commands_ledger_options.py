@@ -67,7 +67,6 @@ READS = [("decisions",), ("constraint list",), INBOX, ("file list",), ("file cla
 CHANGES = [
     ("decide", "alpha", "11"),
     ("constraint add", "new rule"),
-    ("constraint deactivate", "c1"),
     ("message send", "hi", "--agent", "planner"),
     ("message read", "m1", "--agent", "builder"),
     ("file record", "new.py", "created"),

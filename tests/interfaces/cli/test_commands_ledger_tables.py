@@ -255,3 +255,16 @@ def test_very_many_rows_are_a_line_each(capsys: pytest.CaptureFixture[str]) -> N
     assert lines[1_002].split() == ["1000", "as", "long", "x" * 1_000, "live"]
     assert lines[2].index("live") == lines[1_002].index("live")
     assert lines[-1] == "7      wide 漢字"
+
+
+def test_what_became_of_what_was_briefed_is_told(cli: Cli) -> None:
+    cli("write", "discovery", "the parser reads twice", "--agent", "planner")
+    for agent in ("a", "b", "c"):
+        cli("brief", "--agent", agent)
+    status, out, _ = cli("stats", "--memory")
+    head, *lines = out.splitlines()
+    assert (status, head.endswith(": 0 confirmed, 0 followed by success, 0 corrected after")) == (0, True)
+    assert ' e1 briefed 3 times: "the parser reads twice"' in lines
+    cli("confirm", "e1", "--agent", "a")
+    told = json.loads(cli("stats", "--memory", "--json")[1])
+    assert [one["id"] for one in told["useful"]] == ["e1"]

@@ -19,7 +19,11 @@ READING: dict[str, dict[str, Calls]] = {
         "get_messages": [{"agent": "planner"}, {"agent": "builder"}, {"agent": "planner", "types": ["info"]}],
         "get_team": [{}, {"all": True}],
         "get_file_changes": [{}],
-        "check_files": [{"files": ["src/auth.py", "issue:311"]}, {"agent": "planner"}],
+        "check_files": [
+            {"files": ["src/auth.py", "issue:311"]},
+            {"files": ["src/"], "agent": "planner"},
+            {"agent": "planner"},
+        ],
         "list_conversations": [{}],
         "get_runs": [{}, {"status": "active"}],
         "get_layer_summary": [{}],
@@ -82,10 +86,12 @@ WRITING: dict[str, Calls] = {
         {"key": "session_ttl_s", "value": "900 seconds", "agent": "planner"},
     ],
     "add_constraint": [{"text": "Tokens are never logged.", "priority": "high", "agent": "planner"}],
-    "deactivate_constraint": [
+    "retract": [
         {"id": "c2", "reason": "the gateway does it now", "agent": "planner"},
         {"id": "c2", "agent": "planner"},
+        {"id": "e1", "agent": "builder"},
     ],
+    "confirm": [{"id": "e2", "agent": "tester"}],
     "report_error": [
         {"error_type": "KeyError", "message": "'token'", "agent": "planner"},
         {
@@ -109,7 +115,10 @@ WRITING: dict[str, Calls] = {
         {"message": "Yes, go ahead.", "reply_to": "m1", "agent": "planner"},
         {"message": "I have no name", "agent": "builder", "to": "nobody-yet"},
     ],
-    "record_file_change": [{"file": "src/auth.py", "change": "modified", "agent": "planner"}],
+    "record_file_change": [
+        {"file": "src/auth.py", "change": "modified", "agent": "planner"},
+        {"file": "src/mail.py", "change": "modified", "description": "a new template", "agent": "builder"},
+    ],
     "claim_files": [
         {"paths": ["src/mail.py", "issue:311"], "reason": "moving the templates", "agent": "planner"},
         {"paths": ["src/mail.py"], "agent": "reviewer"},

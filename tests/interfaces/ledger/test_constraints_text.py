@@ -24,7 +24,7 @@ from interfaces.ledger.reading import (
     read_when,
 )
 from satchel.base.vocabulary import CATEGORIES, PRIORITIES
-from satchel.interfaces.ledger.constraints_text import added_text, constraints_text, deactivated_text
+from satchel.interfaces.ledger.constraints_text import added_text, constraints_text
 from satchel.keep.constraints import Constraint, ConstraintPage
 
 FORMAT = Format(
@@ -175,8 +175,3 @@ def test_one_that_does_not_hold_says_by_whom_when_and_why() -> None:
 def test_the_answer_to_adding_names_it() -> None:
     one = constraint(7, "a", agent="planner", tags=("api",), notes=("category ux is new",), category="ux")
     assert added_text(one) == "added c7 category:ux medium by planner #api\nnote: category ux is new"
-
-
-def test_the_answer_to_deactivating_says_what_does_not_hold_any_more() -> None:
-    one = replace(ended(constraint(7, "a"), None, NEW_YEAR, "done"), notes=("it was inactive already",))
-    assert deactivated_text(one) == ('c7 inactive since 01-01 00:00 because "done"\n a\nnote: it was inactive already')

@@ -38,6 +38,7 @@ from satchel.keep.files.records import (
     FileChangePage,
     FileCheck,
     FilesChecked,
+    Lately,
     Released,
     Wish,
 )
@@ -229,6 +230,33 @@ def test_the_answer_to_claiming_says_what_was_renewed_and_who_shares_it() -> Non
     ]
 
 
+def test_the_answer_to_claiming_says_who_changed_a_file_lately_and_to_read_it_again() -> None:
+    mine = (claim("src/a.py"), claim("src/b.py"), claim("src/c.py"))
+    lately = (
+        Lately("src/a.py", None, (change(1, created_at=ago(120)), change(2, created_at=ago(180)))),
+        Lately("src/b.py", None, (), ago(5)),
+    )
+    claimed = Claimed("planner", mine, (), (), (), (), NEW_YEAR, lately)
+    assert claimed_text(claimed).split("\n") == [
+        f"claimed src/a.py {UNTIL}",
+        " hint: changed 2 min ago by builder (f1)",
+        " hint: changed 3 min ago by builder (f2); read it again before you write",
+        f"claimed src/b.py {UNTIL}",
+        " hint: changed on disk 5 s ago, and that change is not recorded; read it again before you write",
+        f"claimed src/c.py {UNTIL}",
+    ]
+
+
+def test_the_answer_to_a_claim_that_waited_says_how_long_and_once_to_read_again() -> None:
+    lately = (Lately("src/a.py", None, (change(1, created_at=ago(1)),)),)
+    claimed = Claimed("planner", (claim(),), (), (), (), (), NEW_YEAR, lately, 12_345)
+    assert claimed_text(claimed).split("\n") == [
+        "waited 12 s for others; read it again before you write",
+        f"claimed src/a.py {UNTIL}",
+        " hint: changed 1 s ago by builder (f1)",
+    ]
+
+
 def test_the_answer_to_releasing_says_what_was_not_held_recorded_and_wished() -> None:
     wished = (Wish("ann", "src/a.py", True, NEW_YEAR), Wish("b c", "src/**", False, NEW_YEAR))
     released = Released("builder", ("src/a.py", "a b"), ("x.py",), wished, (change(7),), ("a secret was redacted",))
@@ -275,6 +303,27 @@ def test_each_file_is_free_or_yours_or_anothers() -> None:
     ]
 
 
+def test_of_a_folder_what_is_claimed_in_it_is_told_and_that_the_rest_is_free() -> None:
+    part = claim("src/a.py", reason="a typo")
+    own = claim("src/b.py", "planner")
+    assert checked(file_check("src/**", "held", claims=(part,))) == [
+        f'in src/: builder holds src/a.py {UNTIL}: "a typo"; the rest is free'
+    ]
+    assert checked(file_check("src/**", "held", claims=(part,), own=(own,))) == [
+        f'in src/: builder holds src/a.py {UNTIL}: "a typo", you hold src/b.py; the rest is free'
+    ]
+    assert checked(file_check("src/**", own=(own,))) == [f"in src/: you hold src/b.py {UNTIL}; the rest is free"]
+    assert checked(file_check("**", own=(own,))) == [f"in ./: you hold src/b.py {UNTIL}; the rest is free"]
+
+
+def test_a_folder_that_another_holds_whole_is_held() -> None:
+    claims = (claim("src/**"), claim("src/x/a.py", "reviewer"))
+    assert checked(file_check("src/x/**", "held", claims=claims)) == [
+        f"src/x/** is held by builder as src/** {UNTIL}",
+        f"src/x/** is held by reviewer as src/x/a.py {UNTIL}",
+    ]
+
+
 def test_every_claim_on_a_folder_is_told() -> None:
     claims = (
         claim("src/a.py"),
@@ -283,8 +332,7 @@ def test_every_claim_on_a_folder_is_told() -> None:
     )
     elsewhere = (claim(agent="x", worktree="/w"), claim("src/**", agent="y"))
     assert checked(file_check("src/**", "held", claims=claims, elsewhere=elsewhere, worktree="/v")) == [
-        f"src/** in worktree:/v is held by builder as src/a.py {UNTIL}",
-        f"src/** in worktree:/v is held by reviewer as src/b.py {UNTIL}",
+        f"in src/ in worktree:/v: builder holds src/a.py {UNTIL}, reviewer holds src/b.py {UNTIL}; the rest is free",
         f' shared by reviewer as src/c.py {UNTIL}: "reading"',
         f" in worktree:/w held by x as src/a.py {UNTIL}",
         f" in the main worktree held by y {UNTIL}",

@@ -13,6 +13,7 @@ from interfaces.ledger.hostile import DAY, MINUTE, NEW_YEAR
 from interfaces.ledger.reading import (
     NAMES,
     SPAN,
+    TIME,
     VALUE,
     WHEN,
     Format,
@@ -21,9 +22,9 @@ from interfaces.ledger.reading import (
     read_content,
     read_list,
     read_names,
-    read_span,
     read_when,
 )
+from satchel.base.clock import moment_text
 from satchel.base.vocabulary import PRIORITIES
 from satchel.interfaces.ledger.messages_text import marked_text, messages_text, sent_text
 from satchel.keep.messages.records import MESSAGE_TYPES, MarkedRead, Message, MessagePage
@@ -37,18 +38,18 @@ FORMAT = Format(
         "priority": "|".join(PRIORITIES),
         "sender": rf"from {VALUE}",
         "to": rf"to {VALUE}",
-        "state": rf"(?:new|sent|read {WHEN})",
-        "kept": rf"kept {SPAN}",
     },
     own=(
-        "(?: re:m(?P<reply>[0-9]+))?(?: thread:m(?P<thread>[0-9]+))?(?P<payload> payload)?"
-        rf"(?: answered:m(?P<answer>[0-9]+))?(?: unread)?(?: read-by:(?P<readers>{NAMES}))?"
+        "(?: re:m(?P<reply>[0-9]+))?(?: thread:m(?P<thread>[0-9]+))?(?P<payload> payload)?(?: new)?"
+        rf"(?: gone in {SPAN})?(?: answered:m(?P<answer>[0-9]+))?(?: unread)?(?: read-by:(?P<readers>{NAMES}))?"
+        "(?: sent)?"
     ),
+    after=rf"(?: read (?P<read>{WHEN}|{TIME}))?",
 )
 
 
 def kept(message: Message) -> Message:
-    return replace(message, uid="", seq=0, score=None)
+    return replace(message, uid="", seq=0, score=None, expires_at=0)
 
 
 def read_message(item: Item, year: str, reader: str) -> Message:
@@ -60,24 +61,28 @@ def read_message(item: Item, year: str, reader: str) -> Message:
     reply = int(item.fields["reply"]) if "reply" in item.fields else None
     below = list(item.below)
     payload: object = json.loads(below.pop()) if "payload" in item.fields else None
-    state = item.fields["state"]
+    read, readers = item.fields.get("read"), item.fields.get("readers", "")
+    if read is not None:
+        readers = readers.removesuffix(" sent")  # which stands before the time of what was read
+    if read is not None and " " not in read:
+        read = f"{moment_text(item.moment, '')} ".split()[0] + f" {read}"
     return Message(
         id=number,
         uid="",
         seq=0,
         sender=agent("sender", "from "),
         to=agent("to", "to "),
-        type=item.said("type"),
-        priority=item.said("priority"),
+        type=item.fields.get("type", "info"),
+        priority=item.fields.get("priority", "medium"),
         message=read_content(below),
         payload=payload,
         reply_to=reply,
         thread=int(item.fields["thread"]) if "thread" in item.fields else reply or number,
         created_at=item.moment,
-        expires_at=item.moment + read_span(item.fields["kept"].removeprefix("kept ")),
-        read_by=read_names(item.fields.get("readers", "")),
+        expires_at=0,
+        read_by=read_names(readers),
         answered_by=int(item.fields["answer"]) if "answer" in item.fields else None,
-        read_at=read_when(state.removeprefix("read "), year) if state.startswith("read ") else None,
+        read_at=None if read is None else read_when(read, year),
     )
 
 
@@ -153,7 +158,9 @@ def pages(draw: st.DrawFn) -> MessagePage:
         items.sort(key=lambda item: (item.created_at, item.id), reverse=order == "newest")
     reader = draw(hostile.agents)
     unread = draw(st.integers(0, 9))
-    return MessagePage(tuple(items), len(items), 0, 20, 9, order, draw(hostile.notes), agent=reader, unread=unread)
+    asked_at = max((item.expires_at for item in items), default=0) - draw(st.sampled_from([0, MINUTE, DAY]))
+    notes = draw(hostile.notes)
+    return MessagePage(tuple(items), len(items), 0, 20, 9, order, notes, agent=reader, unread=unread, asked_at=asked_at)
 
 
 @given(pages())
@@ -181,7 +188,7 @@ def test_a_message_is_its_line_its_text_and_its_payload() -> None:
     one = message(7, "a\nb", payload={"x": [1, None]}, reply_to=3, thread=1, to=None, read_at=NEW_YEAR + MINUTE)
     assert messages_text(page_of(one)).split("\n") == [
         "1 message for planner, 5 unread left, newest first, 2026 UTC",
-        "m7 info medium from builder to all read 01-01 00:01 kept 24 h re:m3 thread:m1 payload 01-01 00:00",
+        "m7 from builder to all re:m3 thread:m1 payload sent 01-01 00:00 read 00:01",
         " a",
         " b",
         ' {"x":[1,null]}',
@@ -190,7 +197,27 @@ def test_a_message_is_its_line_its_text_and_its_payload() -> None:
 
 def test_what_the_reader_sent_is_unread_by_others() -> None:
     text = messages_text(page_of(message(7, sender="planner", to="builder")))
-    assert "m7 info medium from me to builder sent kept 24 h unread" in text
+    assert "m7 from me to builder unread 01-01 00:00" in text
+
+
+def test_what_is_not_the_usual_is_said_and_the_day_of_reading_where_it_is_another() -> None:
+    one = message(7, type="request", priority="high", read_at=NEW_YEAR + DAY)
+    assert "m7 request high from builder to me sent 01-01 00:00 read 01-02 00:00" in messages_text(page_of(one))
+    assert "m7 from builder to me new 01-01 00:00" in messages_text(page_of(message(7)))
+
+
+def test_where_the_usual_is_another_for_most_it_is_said() -> None:
+    asked = [message(number, type="request", priority="critical") for number in (9, 8, 7, 6)]
+    head, *lines = messages_text(page_of(*asked, message(5))).split("\n")
+    assert "; all request critical from builder to me unless noted" in head
+    assert "m5 info medium new 00:00" in lines
+
+
+def test_what_is_gone_within_an_hour_says_so() -> None:
+    page = page_of(message(7))
+    for left, told in ((60 * MINUTE, False), (60 * MINUTE - 1, True)):
+        text = messages_text(replace(page, asked_at=NEW_YEAR + DAY - left))
+        assert (" new gone in 59 min 01-01 " in text) == told
 
 
 def test_who_read_what_the_reader_sent_and_what_answers_it() -> None:
@@ -199,19 +226,18 @@ def test_who_read_what_the_reader_sent_and_what_answers_it() -> None:
 
 
 def test_a_reply_to_the_first_message_of_a_thread_does_not_name_it_twice() -> None:
-    assert " re:m3 01-01" in messages_text(page_of(message(7, reply_to=3, thread=3)))
+    assert " re:m3 new 01-01" in messages_text(page_of(message(7, reply_to=3, thread=3)))
 
 
-def test_the_answer_to_sending_names_the_reader_the_thread_and_how_long_it_is_kept() -> None:
-    one = message(7, priority="high", reply_to=3, thread=1, notes=("no agent planner has acted yet",))
-    assert sent_text(one) == (
-        "sent m7 to planner, info high, re:m3, thread:m1, kept 24 h\nnote: no agent planner has acted yet"
-    )
+def test_the_answer_to_sending_names_the_reader_the_thread_and_what_is_not_the_usual() -> None:
+    one = message(7, priority="high", reply_to=3, thread=1, notes=("nobody of that name is here yet",))
+    assert sent_text(one) == "sent m7 to planner, high, re:m3, thread:m1\nnote: nobody of that name is here yet"
+    assert sent_text(message(8, type="request")) == "sent m8 to planner, request"
 
 
 def test_the_answer_to_sending_to_everyone_cannot_be_an_agent_of_that_name() -> None:
-    assert sent_text(message(to=None)).startswith("sent m1 to all, ")
-    assert sent_text(message(to="all")).startswith('sent m1 to "all", ')
+    assert sent_text(message(to=None)).startswith("sent m1 to all")
+    assert sent_text(message(to="all")).startswith('sent m1 to "all"')
 
 
 def test_marking_says_what_became_of_every_id() -> None:

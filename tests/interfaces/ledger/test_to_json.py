@@ -18,6 +18,7 @@ from satchel.keep.files.records import (
     FileChangePage,
     FileCheck,
     FilesChecked,
+    Lately,
     Released,
     Wish,
 )
@@ -309,7 +310,12 @@ def test_answers_to_writes_have_all_their_fields() -> None:
         "shared": [CLAIM_FIELDS],
         "notes": ["n"],
         "claimed_at": ISO,
+        "lately": [],
+        "waited_ms": 0,
     }
+    assert fields_of(Lately("a.py", None)) == {"file": "a.py", "recent": []}
+    lately = Lately("a.py", "/w", (CHANGE,), AT)
+    assert fields_of(lately) == {"file": "a.py", "worktree": "/w", "recent": [fields_of(CHANGE)], "unrecorded_at": ISO}
     wish = Wish("ann", "a", True, AT)
     assert fields_of(Released("planner", ("a",), ("b",), (wish,), (CHANGE,), ("n",))) == {
         "agent": "planner",

@@ -25,7 +25,7 @@ GIVEN: dict[str, list[dict[str, Any]]] = {
     "set_decision": [{"key": "k", "value": "v"}, {"decisions": [{"key": "k", "value": "v"}]}],
     "get_decision": [{"key": "alpha"}],
     "add_constraint": [{"text": "x"}],
-    "deactivate_constraint": [{"id": "c1"}],
+    "retract": [{"id": "c1"}],
     "report_error": [{"error_type": "E", "message": "m"}],
     "report_outcome": [{"solution": "s1", "helped": True}, {"solution": "x", "error": "p1"}],
     "save_package": [{"summary": "x", "content": "y"}, {"summary": "x", "path": "a.md"}, {"package": "k1"}],

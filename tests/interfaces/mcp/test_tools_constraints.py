@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tool_asking import Asker, Case, check_case, check_format, field, fields, ids, named, untested
+from tool_asking import Asker, Case, check_case, check_format, field, ids, named, untested
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -33,9 +33,7 @@ def found(parameter: str, value: object, *expected: str, **others: object) -> Ca
 
 CASES = [
     *(added(name, value) for name, value in FULL.items()),
-    Case("deactivate_constraint", "id", {"id": "c2"}, fields("text", "active"), ("pages in a second", False)),
-    Case("deactivate_constraint", "reason", {"id": "c2", "reason": "moved"}, field("reason"), "moved"),
-    Case("deactivate_constraint", "agent", {"id": "c2", "agent": "ben"}, field("deactivated_by"), "ben"),
+    added("supersedes", "c9")._replace(look=field("error"), expected="not_found"),
     found("query", "what about passwords?", "c3"),
     found("category", "performance", "c2"),
     found("priority", "high", "c2"),
@@ -67,7 +65,7 @@ def world(new_asker: Callable[[], Asker], clock: ManualClock) -> Callable[[], As
         for rule in rules:
             ask.text("add_constraint", **rule)
             clock.advance(MINUTE)
-        ask.text("deactivate_constraint", id="c4")
+        ask.text("retract", id="c4")
         return ask
 
     return make
@@ -82,12 +80,8 @@ def test_no_parameter_is_left_out_of_the_table() -> None:
     assert untested("constraints", CASES) == set()
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [("get_constraints", {}), ("deactivate_constraint", {"id": "c4"})],
-)
-def test_the_format_is_chosen(world: Callable[[], Asker], tool: str, arguments: dict[str, Any]) -> None:
-    check_format(world(), tool, arguments)
+def test_the_format_is_chosen(world: Callable[[], Asker]) -> None:
+    check_format(world(), "get_constraints", {})
 
 
 def test_the_format_of_an_addition_is_chosen(empty: Asker) -> None:
@@ -104,18 +98,10 @@ def test_every_field_comes_back(empty: Asker) -> None:
 
 def test_what_ended_a_rule_comes_back(empty: Asker) -> None:
     empty.text("add_constraint", **FULL)
-    ended = empty.fields("deactivate_constraint", id="c1", reason="moved", agent="ben")
+    empty.text("retract", id="c1", reason="moved", agent="ben")
     expected = FULL | {"active": False, "reason": "moved", "deactivated_by": "ben"}
+    (ended,) = empty.fields("get_constraints", status="inactive")["constraints"]
     assert expected.items() <= ended.items()
-    assert empty.fields("get_constraints", status="inactive")["constraints"] == [ended]
-
-
-def test_a_rule_that_ended_before_keeps_its_reason(empty: Asker) -> None:
-    empty.text("add_constraint", text="a rule")
-    empty.text("deactivate_constraint", id="c1", reason="first")
-    again = empty.fields("deactivate_constraint", id="c1", reason="second")
-    assert again["reason"] == "first"
-    assert "inactive already" in again["notes"][0]
 
 
 @pytest.mark.parametrize("tags", [["api", "security"], '["api", "security"]'])
@@ -153,8 +139,6 @@ def test_what_is_wrong_is_refused_and_nothing_is_written(empty: Asker, arguments
         ("get_constraints", {"priority": "urgent"}, "Valid: low, medium, high, critical"),
         ("get_constraints", {"limit": 501}, "limit 501 is out of range"),
         ("get_constraints", {"tags": []}, "tags"),
-        ("deactivate_constraint", {"id": "c99"}, "error [not_found]: there is no constraint c99"),
-        ("deactivate_constraint", {"id": "d1"}, "no id of a constraint"),
     ],
 )
 def test_a_faulty_call_is_refused(world: Callable[[], Asker], tool: str, arguments: dict[str, Any], told: str) -> None:

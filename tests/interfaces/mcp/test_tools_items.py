@@ -25,7 +25,7 @@ def ask(satchel: Satchel) -> Asker:
         "discovery", "sessions live\nin src/auth.py", task_id="T1", file="src/auth.py", agent="ann", run_id="night"
     )
     satchel.decisions.set("session_ttl", 300, rationale="matches the gateway", tags=["auth"], agent="ann")
-    satchel.constraints.add("never log a token", category="security", priority="critical", agent="ann")
+    satchel.constraints.add("never log a token", category="security", priority="high", agent="ann")
     satchel.messages.send("rebase first", to="ben", payload={"branch": "main"}, agent="ann")
     satchel.files.record("src/auth.py", "modified", description="reads the key once", agent="ann")
     satchel.packages.save("why it failed", content="all of it", agent="ann", run_id="night")
@@ -36,7 +36,7 @@ def ask(satchel: Satchel) -> Asker:
 
 def test_every_kind_is_shown_with_all_that_it_has(ask: Asker) -> None:
     ask.satchel.decisions.set("session_ttl", 600)
-    ask.satchel.constraints.deactivate("c1", "the log is off", agent="ben")
+    ask.satchel.corrections.retract("c1", "the log is off", agent="ben")
     text = re.sub(r"\d\d-\d\d \d\d:\d\d", "WHEN", ask.text("get_items", ids=EVERY, agent="ben"))
     assert text.splitlines() == [
         "8 items, 2026 UTC",
@@ -45,9 +45,9 @@ def test_every_kind_is_shown_with_all_that_it_has(ask: Asker) -> None:
         " in src/auth.py",
         "d1 session_ttl=600 revision 2 #auth WHEN",
         " matches the gateway",
-        'c1 security critical by ann WHEN inactive since WHEN by ben because "the log is off"',
+        'c1 security high by ann WHEN inactive since WHEN by ben because "the log is off"',
         " never log a token",
-        "m1 info medium from ann to me new kept 7 days payload WHEN",
+        "m1 from ann to me payload new WHEN",
         " rebase first",
         ' {"branch":"main"}',
         "f1 src/auth.py modified by ann kept 7 days WHEN",
@@ -94,7 +94,7 @@ def test_what_is_unknown_is_named_and_an_error_only_if_it_is_all(ask: Asker) -> 
 
 
 def test_a_message_to_another_is_opened_and_stays_unread(ask: Asker) -> None:
-    assert "m1 info medium from ann to ben new" in ask.text("get_items", ids=["m1"], agent="eve")
+    assert "m1 from ann to ben payload new" in ask.text("get_items", ids=["m1"], agent="eve")
     assert ask.satchel.messages.inbox(agent="ben").unread == 1
 
 

@@ -83,6 +83,7 @@ CASES = [
     read("packages", {"packages": ["p2", "p1"]}, "the parser is wrong", "research on tokens"),
     read("max_bytes", {"packages": ["p1", "p2"], "max_bytes": 18}, "research on tokens", None),
     *(Case("save_strategy", name, STRATEGY, field(name), value) for name, value in STRATEGY.items()),
+    Case("save_strategy", "supersedes", STRATEGY | {"supersedes": "s9"}, field("error"), "not_found"),
 ]
 
 

@@ -42,7 +42,7 @@ def grid(satchel: Satchel) -> Satchel:
     for word, category, priority, layer, tags, active, agent in itertools.product(
         ("a needle", "hay"),
         ("security", "house rules"),
-        ("critical", "medium"),
+        ("high", "medium"),
         ("data", None),
         (("api", "api-gateway"), ("api-gateway",)),
         (True, False),
@@ -50,7 +50,7 @@ def grid(satchel: Satchel) -> Satchel:
     ):
         added = satchel.constraints.add(word, category=category, priority=priority, layer=layer, tags=tags, agent=agent)
         if not active:
-            satchel.constraints.deactivate(added.ref, "old")
+            satchel.corrections.retract(added.ref, "old")
     return satchel
 
 
@@ -58,7 +58,7 @@ def passes(constraint: Constraint, chosen: set[str]) -> bool:
     tests = {
         "query": "needle" in constraint.text,
         "category": constraint.category == "security",
-        "priority": constraint.priority == "critical",
+        "priority": constraint.priority == "high",
         "layer": constraint.layer == "data",
         "tags": "api" in constraint.tags,
         "status": not constraint.active,
@@ -201,8 +201,8 @@ def test_tags_match_any_where_nothing_is_said(tagged: Satchel) -> None:
     [
         ({"tags": ["securty"]}, "there is no tag 'securty' yet; did you mean 'security'?"),
         ({"category": "nothing"}, "there is no category 'nothing' yet"),
-        ({"author": "nobody"}, "there is no agent 'nobody' yet"),
-        ({"author": "nobody", "query": "x"}, "there is no agent 'nobody' yet"),
+        ({"author": "nobody"}, "nobody here is called 'nobody'; authors here: ann"),
+        ({"author": "nobody", "query": "x"}, "nobody here is called 'nobody'; authors here: ann"),
     ],
 )
 def test_a_name_that_nothing_has_makes_the_page_empty_and_is_said(
@@ -221,7 +221,7 @@ def test_since_shows_what_was_added_or_deactivated_from_then_on(
     satchel.constraints.add("a rule")
     ended = satchel.constraints.add("b rule")
     moment = clock.advance(1_000)
-    satchel.constraints.deactivate(ended.ref)
+    satchel.corrections.retract(ended.ref)
     satchel.constraints.add("c rule")
     clock.advance(1_000)
     satchel.constraints.add("d rule")
@@ -244,7 +244,7 @@ def test_changes_after_a_cursor_come_in_their_order_without_a_gap(satchel: Satch
     clock.advance(-10_000)  # a clock that went back changes nothing
     satchel.constraints.add("b", priority="critical")
     satchel.constraints.add("c", priority="low")
-    satchel.constraints.deactivate(first.ref)
+    satchel.corrections.retract(first.ref)
     page = satchel.constraints.find(after_seq=cursor, status="all", limit=2)
     assert (texts(page), page.order, page.total, page.after_seq) == (["b", "c"], "seq", 3, cursor)
     rest = satchel.constraints.find(after_seq=page.cursor, status="all", limit=2)
@@ -341,7 +341,7 @@ def test_an_index_that_names_what_is_gone_is_reported(satchel: Satchel) -> None:
 def test_the_index_made_anew_knows_what_it_knew(satchel: Satchel) -> None:
     kept = satchel.constraints.add("needle", tags=["zeta"], layer="data", category="odd", agent="ann")
     ended = satchel.constraints.add("needle too")
-    satchel.constraints.deactivate(ended.ref)
+    satchel.corrections.retract(ended.ref)
     with satchel.workplace.engine.write() as transaction:
         transaction.execute("DELETE FROM documents")
     satchel.finding.rebuild(say_nothing)

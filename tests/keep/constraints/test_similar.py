@@ -20,7 +20,7 @@ def test_one_that_says_something_else_is_not(satchel: Satchel) -> None:
 
 
 def test_one_that_does_not_hold_any_more_is_not_pointed_out(satchel: Satchel) -> None:
-    satchel.constraints.deactivate(satchel.constraints.add(RULE).ref)
+    satchel.corrections.retract(satchel.constraints.add(RULE).ref)
     assert satchel.constraints.add(RULE).notes == ()
 
 

@@ -235,8 +235,8 @@ def test_an_age_is_counted_from_now(decisions: Decisions, clock: ManualClock) ->
     [
         ({"tags": ["securty"]}, "there is no tag 'securty'"),
         ({"scopes": ["nothing"]}, "there is no scope 'nothing'"),
-        ({"author": "nobody"}, "there is no agent 'nobody'"),
-        ({"author": "nobody", "query": "cache"}, "there is no agent 'nobody'"),
+        ({"author": "nobody"}, "nobody here is called 'nobody'; authors here: ann"),
+        ({"author": "nobody", "query": "cache"}, "nobody here is called 'nobody'; authors here: ann"),
         ({"tags": ["api", "nothing"], "match": "all"}, "there is no tag 'nothing'"),
     ],
 )
@@ -306,3 +306,22 @@ def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(decis
     assert (page.decisions, page.total, page.seq) == ((), 0, 0)
     assert page.notes == ("nothing was written for this project yet",)
     assert not (project / ".satchel").exists()
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_pages_by_two_tags_that_must_both_be_there_put_together_are_the_whole_list(
+    decisions: Decisions, order: str
+) -> None:
+    for number in range(30):
+        tags = [name for name, every in (("two", 2), ("three", 3), ("five", 5)) if number % every == 0]
+        decisions.set(f"n {number}", number, tags=tags, status="draft" if number % 4 == 0 else "active")
+    expected = sorted((number for number in range(30) if number % 6 == 0), reverse=order == "desc")
+    pages = [
+        decisions.find(tags=["two", "three"], match="all", order=order, limit=2, offset=offset)
+        for offset in range(0, 6, 2)
+    ]
+    assert [one.value for page in pages for one in page] == expected
+    assert {page.total for page in pages} == {5}
+    drafts = decisions.find(tags=["two", "three"], match="all", status="draft")
+    assert ({one.value for one in drafts}, drafts.total) == ({0, 12, 24}, 3)
+    assert [one.value for one in decisions.find(tags=["two", "three", "five"], match="all")] == [0]

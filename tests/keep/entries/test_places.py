@@ -22,6 +22,23 @@ def test_a_line_behind_the_file_is_kept_as_the_line(noted: Satchel) -> None:
     assert (entry.file, entry.line) == ("src/auth/token.py", 12)
 
 
+def test_lines_behind_the_file_are_kept_from_the_first_to_the_last(satchel: Satchel) -> None:
+    entry = satchel.entries.write("discovery", "x", file="a.py:12-20")
+    assert (entry.file, entry.line, entry.last_line) == ("a.py", 12, 20)
+    assert (satchel.entries.read(file="a.py:12-20").total, satchel.entries.read(file="a.py").total) == (1, 1)
+
+
+@pytest.mark.parametrize(("file", "last"), [("a.py:12-12", None), ("a.py:12:3", None)])
+def test_one_line_has_no_last(satchel: Satchel, file: str, last: int | None) -> None:
+    entry = satchel.entries.write("discovery", "x", file=file)
+    assert (entry.line, entry.last_line) == (12, last)
+
+
+def test_lines_that_end_before_they_begin_are_refused(satchel: Satchel) -> None:
+    with pytest.raises(InvalidInput, match=r"ends before it begins.*a\.py:12-20"):
+        satchel.entries.write("discovery", "x", file="a.py:20-12")
+
+
 def test_a_line_given_beside_it_wins(satchel: Satchel) -> None:
     entry = satchel.entries.write("discovery", "x", file="a.py:12", line=7)
     assert (entry.file, entry.line) == ("a.py", 7)

@@ -36,7 +36,7 @@ def plans(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Callable[..., li
         original: Callable[..., Any] = getattr(Transaction, name)
 
         def run(transaction: Transaction, sql: str, parameters: Parameters | None = None) -> Any:
-            if "context" in sql:
+            if "FROM context " in sql:
                 statements.append((sql, parameters))
             return original(transaction, sql, parameters)
 

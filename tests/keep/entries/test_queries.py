@@ -173,7 +173,9 @@ def test_time_counts_before_the_id(satchel: Satchel, clock: ManualClock) -> None
 @pytest.mark.parametrize("options", [{}, {"order": "asc"}, {"query": "word"}, {"after_seq": 0}, {"status": "all"}])
 @pytest.mark.parametrize("limit", [1, 3, 7, 11])
 def test_paging_covers_everything_exactly_once(satchel: Satchel, options: dict[str, Any], limit: int) -> None:
-    satchel.entries.write_many([NewEntry("discovery", "word " * (1 + number % 3)) for number in range(7)])
+    satchel.entries.write_many(
+        [NewEntry("discovery", "word " * (1 + number % 3) + f"of{number}") for number in range(7)]
+    )
     seen: list[int] = []
     offset: int | None = 0
     while offset is not None:

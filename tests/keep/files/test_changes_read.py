@@ -207,7 +207,7 @@ def test_a_filter_that_is_not_acceptable_is_refused(
 def test_an_agent_that_nobody_is_makes_the_page_empty_and_is_said(satchel: Satchel) -> None:
     satchel.files.record("a.py", "created", agent="ann")
     page = satchel.files.changes(author="anna")
-    assert (page.total, page.notes[0]) == (0, "there is no agent 'anna' yet; did you mean 'ann'?")
+    assert (page.total, page.notes[0]) == (0, "nobody here is called 'anna'; authors here: ann")
 
 
 def test_reading_before_the_first_write_makes_nothing(satchel: Satchel, project: Path) -> None:

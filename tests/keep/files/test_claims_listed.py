@@ -43,7 +43,7 @@ def test_claims_can_be_limited_to_an_agent_and_to_what_covers_a_path(satchel: Sa
 def test_claims_of_an_agent_that_nobody_is_are_none_and_it_is_said(satchel: Satchel) -> None:
     satchel.files.claim(["a"], agent="ann")
     page = satchel.files.claims(author="bob")
-    assert (page.total, page.notes) == (0, ("there is no agent 'bob' yet",))
+    assert (page.total, page.notes) == (0, ("nobody here is called 'bob'; authors here: ann",))
 
 
 @pytest.mark.parametrize(

@@ -39,15 +39,18 @@ def test_an_offset_beyond_the_end_gives_an_empty_page_with_the_total(story: Stor
 
 
 def test_an_explanation_adds_up_to_the_score(story: Story) -> None:
-    page = story.page("what did Ben say about login sessions and thumbnails", limit=500, explain=True)
-    assert page.total > 5
+    page = story.page("what did Ben say about thumbnails of the image worker", limit=500, explain=True)
+    assert page.total >= 2
     for one in page.results:
         assert one.explanation is not None
         parts = [share.own + share.around for share in one.explanation.shares]
         total = sum(parts) + one.explanation.segment + one.explanation.author
         assert total == pytest.approx(one.score, abs=0.001 * (len(parts) + 2))
-    assert {one.explanation.author for one in page.results if one.explanation and one.agent == "Ben"} == {1.5}
-    assert {one.explanation.author for one in page.results if one.explanation and one.agent != "Ben"} == {0.0}
+    theirs = [one.agent == "Ben" for one in page.results]
+    given = [one.explanation.author for one in page.results if one.explanation]
+    assert {author for author, is_theirs in zip(given, theirs, strict=True) if is_theirs} == {3.0}
+    assert all(author < 0 for author, is_theirs in zip(given, theirs, strict=True) if not is_theirs)
+    assert 0 < sum(theirs) < len(theirs)
 
 
 def test_an_explanation_has_no_share_for_what_is_excluded(story: Story) -> None:

@@ -109,7 +109,7 @@ def test_a_text_of_more_than_64_kib_is_refused(story: Story) -> None:
     ("text", "keys"),
     [
         ("scope: p1", set()),
-        ("p1 r1 k1", {"k8s"}),
+        ("p1 r1 k1", set()),
         ("text:", set()),
         ("parts: login", {"clock-skew", "expiry-asked"}),
         ("{text parts}: login", {"clock-skew", "expiry-asked"}),

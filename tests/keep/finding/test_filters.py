@@ -86,7 +86,7 @@ def test_another_project_never_shows(
         theirs.entries.write("discovery", f"gamma delta epsilon of theirs {number}")
     mine.entries.write("discovery", "gamma of mine")
     for number in range(others):
-        theirs.entries.write("discovery", f"gamma delta epsilon of theirs {number}")
+        theirs.entries.write("discovery", f"gamma delta epsilon of theirs too {number}")
     syntax = "operators" if question.endswith("*") else "natural"
     found = mine.finding.search(question, syntax=syntax, limit=500)
     assert [one.snippet.text for one in found.results] == ["gamma of mine"]

@@ -28,7 +28,7 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def crowded(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Satchel:
     """200 entries that hold a common word, 5 of them a rare one, in a store that counts as large."""
     satchel.entries.write_many(
-        [NewEntry("discovery", f"common {'rare' if number % 40 == 0 else 'usual'} text") for number in range(200)]
+        [NewEntry("discovery", f"common {'rare' if number % 40 == 0 else 'usual'}") for number in range(200)]
     )
     monkeypatch.setattr(search, "SMALL", 50)
     monkeypatch.setattr(search, "CANDIDATES", 20)
@@ -87,3 +87,14 @@ def test_a_small_run_in_a_large_store_is_searched_whole(crowded: Satchel) -> Non
 def test_reading_by_search_says_when_words_were_left_out_too(crowded: Satchel) -> None:
     page = crowded.entries.read(query="common rare", limit=500)
     assert (page.total, page.notes) == (5, (search.INCOMPLETE,))
+
+
+def test_of_what_holds_the_only_word_the_newest_are_scored(
+    satchel: Satchel, scored: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "OF_ONE_TERM", 20)
+    satchel.entries.write_many([NewEntry("discovery", "common text")] * 30)
+    page = satchel.finding.search("common")
+    assert (page.total, page.notes, scored) == (20, (search.INCOMPLETE,), [20])
+    assert {one.ref for one in page.results} == {f"e{number}" for number in range(11, 31)}
+    assert satchel.finding.search("common text").total == 30

@@ -47,7 +47,7 @@ def test_only_what_is_active_counts(satchel: Satchel) -> None:
     satchel.decisions.set("alpha", 1, layer="data", status="draft")
     satchel.decisions.set("beta", 1, layer="data")
     satchel.decisions.set("beta", status="deprecated")
-    satchel.constraints.deactivate(satchel.constraints.add("x", layer="data").ref)
+    satchel.corrections.retract(satchel.constraints.add("x", layer="data").ref)
     assert counts(satchel)["data"] == (0, 0, 0)
     satchel.decisions.set("alpha", status="active")
     assert counts(satchel)["data"] == (1, 0, 0)

@@ -18,7 +18,7 @@ def test_decisions_and_constraints_are_counted_by_status(satchel: Satchel) -> No
         satchel.decisions.set(f"alpha{number}", number, status=status)
     for number in range(3):
         added = satchel.constraints.add(str(number))
-    satchel.constraints.deactivate(added.ref)
+    satchel.corrections.retract(added.ref)
     counted = satchel.housekeeping.statistics()
     assert counted.decisions == (("active", 3), ("deprecated", 2), ("draft", 1))
     assert counted.constraints == (("active", 2), ("inactive", 1))

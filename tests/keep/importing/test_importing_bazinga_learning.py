@@ -138,3 +138,16 @@ def test_a_strategy_that_was_saved_here_too_is_not_doubled(satchel: Satchel, bri
     database.strategy("t2")
     assert counts(bring(database))["strategies"] == (0, 0, 2, 0, 0)
     assert satchel.strategies.find().total == 1
+
+
+def test_an_error_that_lost_its_names_is_recognised_when_it_comes_back(
+    satchel: Satchel, bring: Take, bazinga: Made
+) -> None:
+    database = bazinga()
+    database.pattern(message="No module named '...' in .../main.py, line N")
+    bring(database)
+    told = satchel.patterns.report("ConnectionError", "No module named 'redis' in /srv/shop/main.py, line 12")
+    assert (told.is_new, told.pattern.id) == (False, the_pattern(satchel).id)
+    assert told.notes == ("it was imported without the names in its message: it may be of another name",)
+    assert told.solutions[0].text == "start redis first"
+    assert satchel.patterns.report("TypeError", "No module named 'redis' in /srv/shop/main.py, line 12").is_new

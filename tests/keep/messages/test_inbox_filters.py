@@ -165,7 +165,7 @@ def test_a_sender_that_nobody_is_gives_an_empty_page_and_says_so(filled: Satchel
     for options in ways:
         page = filled.messages.inbox(agent="Ann", sender="Bobb", **options)
         assert (page.messages, page.total, page.unread) == ((), 0, 3)
-        assert page.notes[0] == "there is no agent 'Bobb' yet; did you mean 'Bob'?"
+        assert page.notes[0] == "nobody here is called 'Bobb'; authors here: Bob, Cid, Ann"
 
 
 class TestFollowing:
@@ -209,7 +209,7 @@ class TestFollowing:
         ({"types": ["warnin"]}, "unknown message type 'warnin'. Did you mean 'warning'"),
         ({"priority": "urgent"}, "unknown priority 'urgent'. Valid: low, medium, high, critical"),
         ({"priority": ""}, "unknown priority ''"),
-        ({"sender": " "}, "sender is empty"),
+        ({"sender": " "}, "from is empty"),
         ({"agent": ""}, "agent is empty"),
         ({"thread": "x"}, "'x' is no id of a message"),
         ({"query": " "}, "query is empty"),

@@ -47,8 +47,17 @@ def test_what_was_read_is_waited_out(satchel: Satchel, sleeps: Sleeps) -> None:
     sent = satchel.messages.send("old", to="ben", agent="ann")
     satchel.messages.mark_read([sent.ref], agent="ben")
     began = sleeps.now
-    assert texts(satchel, 3) == ["old"]
-    assert sleeps.now - began == pytest.approx(3)
+    page = satchel.messages.inbox(agent="ben", wait_seconds=3)
+    assert (texts(satchel, 3), page.total, page.notes) == ([], 0, ("nothing came in 3 s; ask again to wait longer",))
+    assert sleeps.now - began == pytest.approx(6)
+
+
+def test_beside_what_came_nothing_is_shown_that_was_read(satchel: Satchel, other: Satchel, sleeps: Sleeps) -> None:
+    sent = satchel.messages.send("old", to="ben", agent="ann")
+    satchel.messages.mark_read([sent.ref], agent="ben")
+    sleeps.actions = [lambda: other.messages.send("new", to="ben", agent="ann")]
+    assert texts(satchel, 45) == ["new"]
+    assert texts(satchel, 0) == ["new", "old"]
 
 
 def test_before_anything_is_written_it_is_waited_too(satchel: Satchel, other: Satchel, sleeps: Sleeps) -> None:

@@ -107,11 +107,11 @@ def test_what_is_for_a_role_is_meant_for_it_or_for_any(satchel: Satchel) -> None
         ("qa", ["qa_expert"]),
         ("both", ["developer", "qa_expert"]),
         ("dev", ["developer"]),
-        ("any", []),
+        ("everybody", []),
     ):
         save(satchel, name, consumers=roles)
-    for search in (None, "qa both dev any"):
-        assert set(summaries(satchel.packages.find(role=" QA_Expert", query=search))) == {"qa", "both", "any"}
+    for search in (None, "qa both dev everybody"):
+        assert set(summaries(satchel.packages.find(role=" QA_Expert", query=search))) == {"qa", "both", "everybody"}
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_a_search_without_a_usable_word_says_so(satchel: Satchel) -> None:
 def test_an_agent_that_nobody_is_makes_the_page_empty_and_is_said(satchel: Satchel) -> None:
     save(satchel, agent="ann")
     page = satchel.packages.find(author="nobody")
-    assert (page.total, page.packages, page.notes[0]) == (0, (), "there is no agent 'nobody' yet")
+    assert (page.total, page.packages, page.notes[0]) == (0, (), "nobody here is called 'nobody'; authors here: ann")
 
 
 @pytest.mark.parametrize("as_text", [True, False])

@@ -211,7 +211,7 @@ class Shelf(RuleBasedStateMachine):
     def the_index_and_the_spine_agree_with_them(self) -> None:
         if not hasattr(self, "satchel"):
             return
-        found = self.satchel.finding.search("word", limit=500).results
+        found = self.satchel.finding.search("word", status="all", limit=500).results
         assert {one.ref: one.status for one in found} == {
             f"p{one.id}": "live" if one.heir is None else "superseded" for one in self.model.values()
         }

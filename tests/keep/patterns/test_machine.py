@@ -69,6 +69,8 @@ class Met:
     seen: int
     occurrences: int = 1
     fixes: list[Fix] = field(default_factory=list)
+    waiting: set[str | None] = field(default_factory=set)
+    """Who has met it and not said since what fixed it."""
 
     @property
     def expires(self) -> int:
@@ -132,10 +134,11 @@ class Lessons(RuleBasedStateMachine):
             self.model[place].append(met)
         else:
             assert told.pattern.seq > met.seq
-            met.occurrences += 1
+            met.occurrences += fix is None or agent is None or agent not in met.waiting
             met.seen, met.seq = self.now, told.pattern.seq
             met.days = days or met.days
             met.lang = met.lang if lang in {None, met.lang} else None
+        met.waiting.add(agent)
         if fix is not None:
             assert told.recorded is not None
             self.given(met, told.recorded, fix, agent)
@@ -155,6 +158,7 @@ class Lessons(RuleBasedStateMachine):
             self.given(met, patterns.solve(met.id, f" {fix.upper()}", agent=agent), fix, agent)
 
     def given(self, met: Met, told: Solution, text: str, agent: str | None) -> None:
+        met.waiting.discard(agent)
         fix = next((fix for fix in met.fixes if fix.text == text), None)
         if fix is None:
             fix = Fix(told.id, told.seq, met.id, text, agent, self.now, self.now)
@@ -175,7 +179,9 @@ class Lessons(RuleBasedStateMachine):
             with pytest.raises(NotFound):
                 patterns.outcome(fix.id, helped, agent=agent)
             return
-        is_news = (agent, helped) not in fix.heard
+        is_news = (agent, helped) not in fix.heard and not (helped and agent is not None and agent == fix.agent)
+        if helped:
+            met.waiting.discard(agent)
         told = patterns.outcome(fix.id, helped, agent=agent)
         assert (bool(told.notes), told.seq > met.seq) == (not is_news, is_news)
         if is_news:

@@ -41,6 +41,13 @@ def test_the_same_error_is_counted_and_lives_longer(satchel: Satchel, clock: Man
     assert again.seq > first.seq
 
 
+def test_a_fix_that_its_finder_brings_is_no_second_meeting(satchel: Satchel) -> None:
+    satchel.patterns.report(*MISSING, agent="Ann")
+    assert satchel.patterns.report(*MISSING, solution="pip install foo", agent="Ann").pattern.occurrences == 1
+    assert satchel.patterns.report(*MISSING, solution="pip install foo", agent="Ann").pattern.occurrences == 2
+    assert satchel.patterns.report(*MISSING, solution="pip install foo", agent="Bob").pattern.occurrences == 3
+
+
 def test_known_errors_use_up_no_numbers(satchel: Satchel) -> None:
     for _ in range(3):
         satchel.patterns.report(*MISSING)

@@ -248,7 +248,7 @@ class TestOutcome:
         met.patterns.outcome("y1", helped=True, agent="Judge")
         assert [(agent.name, agent.has_acted) for agent in met.agents.list()] == [("Judge", True)]
 
-    @pytest.mark.parametrize("agent", ["Ann", None])
+    @pytest.mark.parametrize("agent", ["Bob", None])
     def test_each_agent_confirms_and_refutes_once_and_those_without_a_name_are_one(
         self, met: Satchel, agent: str | None
     ) -> None:
@@ -258,7 +258,14 @@ class TestOutcome:
         who = "an agent without a name" if agent is None else agent
         assert [bool(one.notes) for one in told] == [False, True, False, True, True]
         assert told[-1].notes == (f"{who} has said before that y1 did not help: that counts once",)
-        assert met.patterns.outcome("y1", helped=True, agent="Bob").confirmed == 2
+        assert met.patterns.outcome("y1", helped=True, agent="Cid").confirmed == 2
+
+    def test_its_author_does_not_confirm_it_but_can_refute_it(self, met: Satchel) -> None:
+        met.patterns.solve("x1", "fix", agent="Ann")
+        told = met.patterns.outcome("y1", helped=True, agent="ann")
+        assert (told.confirmed, told.confidence) == (0, 5)
+        assert told.notes == ("Ann gave y1: only another agent's word confirms it",)
+        assert met.patterns.outcome("y1", helped=False, agent="Ann").failed == 1
 
     def test_of_an_error_it_is_about_its_only_solution(self, met: Satchel) -> None:
         met.patterns.solve("x1", "fix")

@@ -53,7 +53,7 @@ def test_a_name_that_is_taken_is_made_longer(serve: Open) -> None:
 
 def test_those_who_name_nobody_get_everything_repeated_and_those_who_do_not(serve: Open) -> None:
     satchel = serve()
-    satchel.constraints.add("Passwords are never logged", category="security")
+    satchel.constraints.add("Passwords are never logged", category="security", agent="planner")
     for agent, repeated in ((None, True), ("builder", False)):
         assert "Passwords" in satchel.brief(agent=agent).text
         assert ("Passwords" in satchel.brief(agent=agent).text) is repeated

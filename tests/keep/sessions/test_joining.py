@@ -230,7 +230,7 @@ def test_after_its_client_came_back_a_session_of_commands_knows_its_process(comm
 def test_a_read_only_store_records_nothing_and_finds_its_session(serve: Open, open_in: Open, folder: Path) -> None:
     satchel = serve("qwen", agent="builder")
     first = write(satchel, "first")
-    satchel.constraints.add("Passwords are never logged", category="security")
+    satchel.constraints.add("Passwords are never logged", category="security", agent="planner")
     assert "Passwords" in satchel.brief(agent="builder").text
     before = kept(satchel)
     reader = serve("qwen", read_only=True)

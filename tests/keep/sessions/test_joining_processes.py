@@ -150,7 +150,7 @@ def test_one_id_under_two_live_clients_is_two_sessions_and_that_is_said(client: 
 def test_one_id_under_a_later_client_is_the_session_resumed(client: Start, look: Look) -> None:
     first = client("claude", **{ID: "id-1"}, **IN_CLAUDE)
     first.serve(options=["--agent", "builder"])
-    first.call("add_constraint", text="Passwords are never logged", category="security")
+    first.call("add_constraint", text="Passwords are never logged", category="security", agent="planner")
     assert "Passwords" in first.call("get_briefing")
     first.leave()
     before = look()

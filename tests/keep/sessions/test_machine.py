@@ -74,6 +74,8 @@ class Sessions(RuleBasedStateMachine):
         self.history = History()
         self.runs: dict[str, bool] = {MAIN: True}
         self.notes: set[str] = set()
+        self.own: dict[tuple[object, ...], list[tuple[str, int]]] = {}
+        self.first: dict[tuple[object, ...], int] = {}
         self.critical: set[str] = set()
         self.errors: dict[str, str] = {}
         self.solved: set[str] = set()
@@ -257,6 +259,8 @@ class Sessions(RuleBasedStateMachine):
             desk.session.run = None
         self.check_author(desk, name, entry.agent)
         session = None if desk.session is None else desk.session.number
+        if session is not None:
+            self.own.setdefault((session, name), []).append((entry.ref, self.now))
         return entry.ref, Place(entry.agent, session, expected, task, loop), entry.notes
 
     def check_author(self, desk: Desk, name: str | None, author: str | None) -> None:
@@ -376,6 +380,11 @@ class Sessions(RuleBasedStateMachine):
         else:
             key = (session.number, session.window, name, iteration)
         got = self.delivered.get(key, set()) if name is not None and not again else set()
+        if session is not None and not again:
+            # what it wrote in its window it knows: all of its session in the first, later since it was first told
+            since = 0 if session.window == 1 and not iteration else self.first.get(key)
+            own = self.own.get((session.number, name), [])
+            got = got | {ref for ref, moment in own if since is not None and moment >= since}
         shown = refs_of(briefing)
         assert shown & got == self.critical & got, "nothing twice, but for critical rules"
         assert refs_of(briefing, "rules", "entries") == self.notes - (got - self.critical)
@@ -384,6 +393,7 @@ class Sessions(RuleBasedStateMachine):
         if shown and (session is not None or name is not None):
             assert briefing.is_recorded
             self.delivered.setdefault(key, set()).update(shown)
+            self.first.setdefault(key, self.now)
         self.saw(desk)
 
     def check_everybody(self, task: str | None, loop: str | None) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from keep.sessions.table import Table
 from satchel import Conflict, Satchel
+from satchel.keep.sessions.actors import be_seen
 
 Serve = Callable[..., Satchel]
 
@@ -52,6 +53,26 @@ def test_what_was_sent_before_a_client_came_reaches_its_first_session(ann: Satch
     name_of(second)
     assert [one.message for one in first.messages.inbox()] == ["welcome"]
     assert second.messages.inbox().total == 0
+
+
+@pytest.mark.parametrize(
+    ("sessions", "told"),
+    [
+        (1, "client codex is connected; its session gets it"),
+        (2, "client codex is connected; the first of its 2 sessions to act gets it"),
+    ],
+)
+def test_of_a_client_that_is_connected_and_wrote_nothing_it_is_said_so(
+    ann: Satchel, serve: Serve, sessions: int, told: str
+) -> None:
+    connected = [serve("codex-mcp-client", below=below) for below in (200, 300)[:sessions]]
+    for one in connected:
+        be_seen(one.workplace)
+    assert ann.messages.send("may I?", to="codex", agent="ann").notes == (told,)
+    assert [one.message for one in connected[0].messages.inbox()] == ["may I?"]
+    assert ann.messages.send("and I?", to="cid", agent="ann").notes == (
+        "nobody of that name is here yet; it waits for them",
+    )
 
 
 def test_an_agent_that_calls_itself_as_a_client_keeps_its_mail(ann: Satchel, serve: Serve) -> None:

@@ -60,7 +60,8 @@ def test_an_end_needs_no_reason_and_refuses_one_that_is_none(hook: Satchel) -> N
 
 
 def test_in_a_new_window_what_was_delivered_comes_again(server: Satchel, hook: Satchel) -> None:
-    note = "the gateway's clock is ahead"
+    note = "the cache is cold"
+    server.entries.write("discovery", note, agent="sub")
     assert note in server.brief().text
     assert note not in server.brief().text
     assert hook.sessions.open_window() == 2

@@ -11,7 +11,15 @@ import pytest
 
 from satchel import Satchel, Team, TeamSession
 from satchel.keep.sessions.caller import SERVER
-from satchel.keep.sessions.team import LISTED_DAYS, MAIN_WORKTREE, MOST, RECENT_MS, OtherAtWork, others_at_work
+from satchel.keep.sessions.team import (
+    LISTED_DAYS,
+    MAIN_WORKTREE,
+    MOST,
+    RECENT_MS,
+    OtherAtWork,
+    TeamClaim,
+    others_at_work,
+)
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -294,7 +302,7 @@ def test_the_team_takes_as_many_statements_however_many_there_are(
     assert len(run) == 4
     run.clear()
     assert len(others(ann, number_of(ann))) == 3
-    assert len(run) == 2
+    assert len(run) == 3
 
 
 def others(satchel: Satchel, own_session: int | None, most: int = 5) -> list[OtherAtWork]:
@@ -307,9 +315,10 @@ def test_others_at_work_are_the_live_ones_those_seen_last_first(start: Start, cl
     let_die(dan)
     clock.advance(5 * MINUTE)
     ben.entries.write("discovery", "x", task_id="T2")
-    ben.files.claim(["a.py", "b.py", "c.py"])
+    claims = ben.files.claim(["a.py", "b.py", "c.py"], reason="a parser").claims
+    shown = tuple(TeamClaim(one.path, True, one.expires_at, reason="a parser") for one in claims[:2])
     assert others(ann, number_of(ann)) == [
-        OtherAtWork("ben", "codex", "T2", None, None, ("a.py", "b.py"), 3, clock.now),
+        OtherAtWork("ben", "codex", "T2", None, None, shown, 3, clock.now),
         OtherAtWork("cat", "claude", None, None, None, (), 0, clock.now - 5 * MINUTE),
     ]
     assert [one.agent for one in others(ann, number_of(ann), most=1)] == ["ben"]

@@ -127,7 +127,7 @@ def test_a_search_without_a_usable_word_says_so(satchel: Satchel) -> None:
     [
         ({"topic": "Cachin"}, "there is no topic 'cachin' yet; did you mean 'caching'?"),
         ({"topic": "quite other"}, "there is no topic 'quite-other' yet"),
-        ({"author": "nobody"}, "there is no agent 'nobody' yet"),
+        ({"author": "nobody"}, "nobody here is called 'nobody'; authors here: ann"),
     ],
 )
 def test_a_name_that_nothing_has_makes_the_page_empty_and_is_said(

@@ -8,14 +8,14 @@ from time import monotonic, thread_time
 
 from satchel.base.errors import Interrupted
 from satchel.brief import attempts, loop_history
-from satchel.brief.briefing import left_off, packages, rules, run
+from satchel.brief.briefing import left_off, own, packages, rules, run
 from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, gather_found, listed
 from satchel.brief.loop_history import Attempt
 from satchel.find import search
 from satchel.find.kind import Kind
 from satchel.find.query import Query, parse
 from satchel.find.search import SMALL, Scope
-from satchel.keep import deliveries, projects, runs
+from satchel.keep import citations, deliveries, projects, runs
 from satchel.keep.deliveries import window_of
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.loop_scope import LoopScope
@@ -53,6 +53,9 @@ _SMALL_IN_HASTE = 200
 
 _MOST_OTHERS = 3
 """So many others at work are named."""
+
+_MOST_COUNTED = 20_000
+"""So many entries are counted, in 0.5 ms: how rare a word is hardly differs beyond."""
 
 _SMALL, _CANDIDATES = 2_000, 1_000
 """Up to so many documents are scored whole, and so many of a larger scope: a briefing shows no pages of results."""
@@ -92,6 +95,8 @@ class Collected:
         is_complete: whether everything was looked at in time.
         claims: the paths that the agent's session claims, the newest first.
         others: who else is at work.
+        unanswered: the agent's questions that nobody has answered, each with whom it went to.
+        is_bare: whether no rule, decision or note is kept.
     """
 
     project_id: int | None = None
@@ -104,6 +109,8 @@ class Collected:
     is_complete: bool = True
     claims: list[str] = field(default_factory=list)
     others: list[OtherAtWork] = field(default_factory=list)
+    unanswered: list[str] = field(default_factory=list)
+    is_bare: bool = False
 
 
 class Deadline:
@@ -158,18 +165,23 @@ def _collect(
     project = projects.find(transaction, workplace)
     chosen = runs.choose(transaction, workplace, project.id if project else None, request.run_id)
     if project is None:
-        collected.notes.append(projects.NOTHING_YET)
+        collected.is_bare = True
         return
     actor = reading(transaction, workplace, project.id, request.agent)
     agent = actor.number
     run_of_loop = chosen or runs.find_main(transaction, project.id)
     collected.project_id = project.id
     collected.run, collected.is_run_chosen = run_of_loop, chosen is not None
-    got: Mapping[int, Mapping[int, int]] = {}
+    window = window_of(project.id, actor, run_of_loop.id, request.task_id, request.role, request.iteration)
+    written = own.find(transaction, project.id, actor, window)
+    got: dict[int, dict[int, int]] = {}
     if actor.is_named and not request.again:
         # those who give no name may be several, and each needs all of it
-        window = window_of(project.id, actor, run_of_loop.id, request.task_id, request.role, request.iteration)
         got = deliveries.delivered(transaction, window)
+    elif actor.session is not None and not request.again and deliveries.delivered(transaction, window):
+        collected.notes.append("you gave no name, so all of it comes again: with agent=NAME only what is new does")
+    for kind, items in () if request.again else written.known.items():
+        got[kind] = {**got.get(kind, {}), **items}
     query = None if request.query is None else parse(request.query)
     asked = Asked(
         transaction=transaction,
@@ -207,9 +219,38 @@ def _collect(
         source = make(asked)
         gathered = gather(asked, source, collected.notes)
         gather_found(asked, gathered, relevance.get(source.kind.number, {}), collected.notes)
+        gathered.candidates = {number: written.marked(one) for number, one in gathered.candidates.items()}
         collected.gathered.append(gathered)
+    collected.is_bare = not own.is_anything_kept(transaction, project.id)
+    collected.unanswered = own.unanswered(transaction, project.id, actor, asked.now)
     collected.claims = claimed_paths(transaction, actor.session, asked.now)
     collected.others = others_at_work(transaction, project.id, actor.session, asked.now, _MOST_OTHERS)
+    _compare_citations(asked, collected, deadline)
+
+
+def _compare_citations(asked: Asked, collected: Collected, deadline: Deadline) -> None:
+    """Mark the entries whose file stands otherwise than when they were written, and count those that hold no more."""
+    on_files = [
+        (gathered.candidates, candidate)
+        for gathered in collected.gathered
+        if gathered.source.kind is Kind.ENTRY
+        for candidate in gathered.candidates.values()
+        if candidate.file is not None
+    ]
+    if not on_files:
+        return
+    on_files.sort(key=lambda one: (-one[1].relevance, -one[1].changed_at))
+    places = citations.load(asked.transaction, [candidate.number for _, candidate in on_files])
+    found = citations.Comparing(asked.workplace.files_root, deadline.has_passed).compare(places)
+    for candidates, candidate in on_files:
+        citation = found.get(candidate.number)
+        if citation is not None:
+            marks = ", ".join(citation.marks)
+            head = packages.joined(candidate.head, f"({marks})" if marks else None)
+            candidates[candidate.number] = replace(candidate, head=head, citation=citation)
+    stale = sum(one.is_stale for one in found.values())
+    if stale:
+        collected.notes.append(f"{stale} notes cite changed files" if stale > 1 else "1 note cites a changed file")
 
 
 def _standing(asked: Asked, notes: list[str]) -> tuple[Asked, attempts.Standing | None]:
@@ -262,10 +303,15 @@ def _find_in_time(asked: Asked, notes: list[str], query: Query, deadline: Deadli
 
 
 def _find(asked: Asked, query: Query, small: int, candidates: int) -> Relevance:
-    """Search the project: the entries of all runs compete on equal terms."""
-    scope = Scope(asked.project_id, now=asked.now)
-    ranking = search.rank(asked.transaction, query, scope, small=small, candidates=candidates)
+    """Search the project: the entries of all runs compete on equal terms.
+
+    Entries are ranked among themselves, since a word that is rare among them may be usual elsewhere: with 5,600 other
+    items beside 600 turns of LoCoMo a briefing of 1,000 tokens shows .822 of the evidence so, and .795 otherwise.
+    """
+    transaction, scope = asked.transaction, Scope(asked.project_id, now=asked.now)
+    ranking = search.rank(transaction, query, scope, small=small, candidates=candidates, near_best=False)
     scores = {hit.document: hit.score for hit in ranking.hits}
+    scores |= _among_entries(transaction, query, scope, scores, small, candidates)
     best = max(scores.values(), default=0.0)
     relevance: dict[int, dict[int, float]] = {}
     if best <= 0:
@@ -274,7 +320,7 @@ def _find(asked: Asked, query: Query, small: int, candidates: int) -> Relevance:
     documents = sorted(scores, key=lambda document: (-scores[document], -document))[:SMALL]
     items = {
         document: (kind, item)
-        for document, kind, item in asked.transaction.all(
+        for document, kind, item in transaction.all(
             f"SELECT id, kind, item_id FROM documents WHERE id IN ({listed(documents)})"
         )
     }
@@ -285,3 +331,30 @@ def _find(asked: Asked, query: Query, small: int, candidates: int) -> Relevance:
     for number, newest in run.newest_scratchpads(asked, entries).items() if entries else ():
         entries[newest] = max(entries.get(newest, 0.0), entries[number])
     return relevance
+
+
+def _among_entries(
+    transaction: Transaction, query: Query, scope: Scope, scores: Mapping[int, float], small: int, candidates: int
+) -> dict[int, float]:
+    """Return the scores of entries among entries, the best of them as high as it is among everything.
+
+    Args:
+        scores: of everything, by document.
+    """
+    counted = transaction.one(
+        "SELECT count(*) FROM (SELECT 1 FROM context WHERE project_id = :project LIMIT :most) AS counted",
+        {"project": scope.project_id, "most": _MOST_COUNTED},
+    )
+    ranking = search.rank(
+        transaction,
+        query,
+        replace(scope, kinds=(Kind.ENTRY,)),
+        small=small,
+        candidates=candidates,
+        population=counted[0] if counted else 0,
+        near_best=False,
+    )
+    own = {hit.document: hit.score for hit in ranking.hits}
+    highest = max((scores[document] for document in own if document in scores), default=0.0)
+    best = max(own.values(), default=0.0)
+    return {document: score * highest / best for document, score in own.items()} if best > 0 and highest > 0 else {}

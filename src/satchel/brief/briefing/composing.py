@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from satchel.base.clock import span_in_words
+from satchel.base.text import quoted_line, said_once
 from satchel.brief.attempts import Standing
 from satchel.brief.briefing.collecting import Collected
 from satchel.brief.briefing.merging import newest_of_series, without_twins
@@ -72,7 +73,7 @@ def compose(
     if all(one.is_repeated for one in every) and not any(one.total for one in collected.gathered):
         notes += _nothing(collected)
     frame = _Frame(
-        [HEADER] if budget >= _LEAST_FOR_HEADER else [],
+        [HEADER] if budget >= _LEAST_FOR_HEADER and not all(one.is_yours for one in every) else [],
         [*_alerts(collected.standing, budget), *([zone.advice] if zone.advice else ())],
         [f"note: {note}" for note in notes[:_MAX_NOTES]],
         _at_work(collected, now) if budget >= _LEAST_FOR_HEADER else [],
@@ -154,22 +155,30 @@ def _alerts(standing: Standing | None, budget: int) -> list[str]:
 
 
 def _at_work(collected: Collected, now: int) -> list[str]:
-    """Say what the agent's session claims, and who else is at work."""
+    """Say what the agent's session claims, what it asked without an answer, and who else is at work."""
     more = len(collected.claims) - _MAX_CLAIMS
     claims = ", ".join(collected.claims[:_MAX_CLAIMS]) + (f" and {more} more" if more > 0 else "")
-    return [*([f"you claim {claims}"] if claims else []), *(_other_line(one, now) for one in collected.others)]
+    return [
+        *([f"you claim {claims}"] if claims else []),
+        *(f"{asked}: not answered yet" for asked in collected.unanswered),
+        *(_other_line(one, now) for one in collected.others),
+    ]
 
 
 def _other_line(one: OtherAtWork, now: int) -> str:
     """Say in a line who else is at work, at what, and what it claims."""
-    who = " ".join(part for part in (one.agent or UNNAMED, f"({one.client})" if one.client else "") if part)
+    who = " ".join(part for part in (one.agent or UNNAMED, f"(client {one.client})" if one.client else "") if part)
     more = one.claims_total - len(one.claims)
-    claims = ", ".join(one.claims) + (f" and {more} more" if more else "")
+    reasons = said_once(claim.reason for claim in one.claims)
+    whys = ("" if reason is None else f" {quoted_line(reason)}" for reason in reasons)
+    held = ", ".join(f"{claim.path}{why}" for claim, why in zip(one.claims, whys, strict=True))
+    pad = one.scratchpad
     parts = (
+        f"holds {held}{f' and {more} more' if more else ''}" if held else "",
         f"task {one.task_id}" if one.task_id else "",
         f"in {one.worktree}" if one.worktree else "",
         f"on branch {one.branch}" if one.branch else "",
-        f"claims {claims}" if claims else "",
+        "" if pad is None or pad.done is None else f"its last scratchpad: {'done' if pad.done else 'not done'}",
         f"seen {span_in_words(now - one.seen_at)} ago",
     )
     return f"also at work: {who}, {', '.join(part for part in parts if part)}"
@@ -237,4 +246,6 @@ def _nothing(collected: Collected) -> list[str]:
     repeated = sum(one.repeated for one in collected.gathered)
     if repeated:
         return [f"nothing new since your last briefing; again=true repeats {repeated} item{'s' * (repeated > 1)}"]
+    if collected.is_bare:
+        return ["no rules, no decisions, no notes are kept here yet"]
     return [] if collected.project_id is None or not collected.is_complete else ["nothing is kept that helps here yet"]

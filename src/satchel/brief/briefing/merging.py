@@ -30,7 +30,7 @@ def _with_tried(newest: Candidate, older: Sequence[Candidate]) -> Candidate:
         tried.setdefault(_normalised(text), text)
     own = {_normalised(text) for text in newest.tried}
     before = [text for normalised, text in tried.items() if normalised not in own]
-    said = newest.text + (f"; tried before: {'; '.join(before)}" if before else "")
+    said = "; ".join(part for part in (newest.text, f"tried before: {'; '.join(before)}" if before else "") if part)
     relevance = max(one.relevance for one in (*older, newest))
     return replace(newest, text=said, relevance=relevance, stands_for=tuple(older))
 

@@ -136,7 +136,7 @@ def _load_patterns(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
             number=number,
             seq=seq,
             label="error",
-            group="errors that were solved",
+            group="errors, each with a fix that was reported",
             head=joined(lang, f"{error_type}: {shortened(message, _MAX_ERROR_CHARS)}")
             + f" -> {best.ref} {best.standing}, confidence {best.confidence} of 10",
             text=best.text,
@@ -157,7 +157,7 @@ def strategies(_asked: Asked) -> Source:
         kind=Kind.STRATEGY,
         tool="search",
         table="strategies c",
-        where="c.project_id = :project AND c.helped - c.not_helped >= 0",
+        where="c.project_id = :project AND c.superseded_by IS NULL AND c.helped - c.not_helped >= 0",
         orders=(("c.helped - c.not_helped DESC, c.last_seen DESC, c.id DESC", ""),),
         priority=str(MEDIUM),
         may_be_critical=False,

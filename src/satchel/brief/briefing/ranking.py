@@ -12,6 +12,9 @@ PRIORITY, SAME_TASK, FOR_ROLE = 4.0, 2.0, 1.5
 RELEVANCE = 8.0
 """What the best match of the query counts; others count by their share of its score."""
 
+STALE = 4.0
+"""What is taken from a note whose file has changed or is gone: half of what the best match counts."""
+
 RELEVANT = 0.5
 """From this share of the best match on, an item that is no entry counts as an answer to the query."""
 
@@ -22,7 +25,7 @@ def score(candidate: Candidate, now: int) -> float:
     """Return how much an agent needs an item: the higher, the more.
 
     ``4 x priority (1-4) + 2 x same task + 1.5 x meant for this role + 1 / (days + 1)``, as the design has it, and
-    :data:`RELEVANCE` times the relevance to the query.
+    :data:`RELEVANCE` times the relevance to the query, less :data:`STALE` where what is cited is not there any more.
 
     Args:
         now: milliseconds UTC.
@@ -33,6 +36,7 @@ def score(candidate: Candidate, now: int) -> float:
         + FOR_ROLE * candidate.is_for_role
         + 1 / (max(0, now - candidate.changed_at) // DAY_MS + 1)
         + RELEVANCE * candidate.relevance
+        - STALE * candidate.is_stale
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find.kind import Kind
+from satchel.keep.citations import Citation
 
 CRITICAL = len(PRIORITIES)
 """The number of the priority that is never dropped silently."""
@@ -23,6 +24,7 @@ class Briefed:
         is_shortened: whether only part of its text is shown.
         file: the file it is about, if it is about one.
         stands_for: the short ids of other items whose text it says.
+        citation: how that file stands by what was cited of it, where that is known.
     """
 
     ref: str
@@ -32,6 +34,7 @@ class Briefed:
     is_shortened: bool
     file: str | None = None
     stands_for: tuple[str, ...] = ()
+    citation: Citation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,9 @@ class Candidate:
         tried: of a scratchpad what was attempted.
         leads: whether it stands before everything but what is critical.
         is_repeated: whether the receiver has got it before, and is only reminded of it.
+        is_yours: whether the receiver wrote it in this session.
         stands_for: other items whose text it says, so that they need no line of their own.
+        citation: how its file stands by what was cited of it, where that is known.
     """
 
     section: str
@@ -147,6 +152,8 @@ class Candidate:
     stands_for: tuple[Candidate, ...] = ()
     leads: bool = False
     is_repeated: bool = False
+    citation: Citation | None = None
+    is_yours: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what another tool may have written: columns have types only as far as those who write keep to them."""
@@ -164,6 +171,11 @@ class Candidate:
     def key(self) -> tuple[int, int]:
         """What tells it from every other item."""
         return self.kind.number, self.number
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether what it cites is not there any more."""
+        return self.citation is not None and self.citation.is_stale
 
     @property
     def is_critical(self) -> bool:

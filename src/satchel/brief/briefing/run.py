@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from satchel.base.clock import span_in_words
@@ -59,15 +59,18 @@ def entries(asked: Asked) -> Source:
         tokens=8,
         found_where=f"{_LIVE}{found}",
         counts_found=True,
+        narrows=_without_older,
     )
 
 
-_COLUMNS = "c.type, c.content, c.task_id, c.loop_id, c.file, c.line, c.run_id, r.run_id, a.name, c.created_at"
+_COLUMNS = (
+    "c.type, c.content, c.task_id, c.loop_id, c.file, c.line, c.last_line, c.run_id, r.run_id, a.name, c.created_at"
+)
 _SOURCE = "context c JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id = c.agent_id"
 
 
 def _entry(asked: Asked, row: Row) -> Candidate:
-    number, seq, kind, content, task, loop, file, line, run, run_id, agent, created = row
+    number, seq, kind, content, task, loop, file, line, last, run, run_id, agent, created = row
     name = ENTRY_TYPES[kind - 1]
     text = labels.labelled(name, content) if name in STRUCTURED_TYPES else content
     return Candidate(
@@ -78,13 +81,13 @@ def _entry(asked: Asked, row: Row) -> Candidate:
         label=name,
         # measured with a query: who wrote in which run took a fifth of 300 tokens, in headings
         group=name if asked.has_query else joined(name, by(agent), other_run(asked, run_id)),
-        head=joined(other_task(asked, task), place(file, line)),
+        head=joined(other_task(asked, task), place(file, line, last)),
         text=text,
         priority=MEDIUM,
         changed_at=created,
         is_of_task=is_task(asked, task, run_id) or (loop is not None and loop == asked.loop_id and run == asked.run.id),
         file=file,
-        subject=joined(place(file, line)),
+        subject=joined(place(file, line, last)),
         **(_as_pad(content, run, agent, task, loop) if kind == SCRATCHPAD else {}),
     )
 
@@ -108,6 +111,15 @@ def newest_scratchpads(asked: Asked, found: Collection[int]) -> dict[int, int]:
         """
     )
     return {number: last for number, last in rows if last is not None}
+
+
+def _without_older(asked: Asked, found: Sequence[int]) -> list[int]:
+    """Leave out scratchpads whose author's newest of the task and loop is not among what was found.
+
+    It was delivered, or stands among the attempts; how far the work was before says nothing more.
+    """
+    last, there = newest_scratchpads(asked, found), set(found)
+    return [number for number in found if last.get(number, number) in there]
 
 
 def reviews(asked: Asked) -> Source:
@@ -136,14 +148,14 @@ def reviews(asked: Asked) -> Source:
 
 
 def _review(asked: Asked, row: Row) -> Candidate:
-    number, seq, kind, content, _task, _loop, file, line, _run, _run_id, agent, created = row
+    number, seq, kind, content, _task, _loop, file, line, last, _run, _run_id, agent, created = row
     name = ENTRY_TYPES[kind - 1]
     fields = structured.parse_object(name, content)
     state, text = labels.state_of(name, fields), labels.text_of(fields)
     if kind == REVIEW_VERDICT:
         head = joined(f"review {state}", by(agent))
     else:
-        head = joined(state, by(agent), place(file, line))
+        head = joined(state, by(agent), place(file, line, last))
     return Candidate(
         section="reviews",
         kind=Kind.ENTRY,
@@ -158,7 +170,7 @@ def _review(asked: Asked, row: Row) -> Candidate:
         is_of_task=True,
         is_own=True,
         file=file,
-        subject=joined(place(file, line)),
+        subject=joined(place(file, line, last)),
     )
 
 
@@ -190,7 +202,8 @@ def attempts(asked: Asked) -> Source:
 
 
 def _attempt(asked: Asked, row: Row) -> Candidate:
-    number, seq, _kind, content, task, _loop, _file, _line, _run, _run_id, agent, created, is_own, session = row
+    number, seq, _kind, content, task, _loop, _file, _line, _last, _run, _run_id, agent, created, *scope = row
+    is_own, session = scope
     fields = structured.parse_object("scratchpad", content)
     leads = asked.left_off == number
     is_before = session in asked.loop.before
@@ -207,7 +220,7 @@ def _attempt(asked: Asked, row: Row) -> Candidate:
         group=group,
         leads=leads,
         head=joined(labels.state_of("scratchpad", fields), None if is_own else by(agent or UNNAMED)),
-        text=labels.text_of(fields) or "nothing was noted",
+        text=labels.text_of(fields),
         priority=HIGH,
         changed_at=created,
         is_of_task=True,
@@ -227,6 +240,8 @@ def _as_pad(content: str, run: int, agent: str | None, task: str | None, loop: s
     return {"series": (run, agent, task, loop) if task or loop else (), "tried": tried}
 
 
-def place(file: str | None, line: int | None) -> str | None:
+def place(file: str | None, line: int | None, last: int | None) -> str | None:
     """Return how the place of a note is shown."""
-    return file if line is None else f"{file}:{line}"
+    if file is None or line is None:
+        return file
+    return f"{file}:{line}" if last is None else f"{file}:{line}-{last}"

@@ -198,6 +198,7 @@ def _briefed(shown: Shown) -> Briefed:
         is_shortened=shown.is_shortened,
         file=candidate.file,
         stands_for=tuple(one.ref for one in candidate.stands_for),
+        citation=candidate.citation,
     )
 
 

@@ -98,6 +98,7 @@ class Source:
         tokens: what a short one takes; decides how many candidates there is use for.
         seq: the number of their last change, in SQL.
         counts_found: whether what is eligible is what the query found, where there is a query.
+        narrows: returns which of the items that the query found count, where that is not all.
         reminds: whether critical ones stay in a line after they were delivered.
     """
 
@@ -116,6 +117,7 @@ class Source:
     seq: str = "c.seq"
     counts_found: bool = False
     reminds: bool = False
+    narrows: Callable[[Asked, Sequence[int]], list[int]] | None = None
 
     def most(self, budget: int) -> int:
         """Return how many candidates there is use for in so many tokens."""
@@ -207,9 +209,11 @@ def gather_found(asked: Asked, gathered: Gathered, relevance: Mapping[int, float
     eligible = {row[0] for row in rows}
     known = _unchanged(asked, source, where)
     fresh = [number for number in relevance if number in eligible and number not in known]
+    repeated = len(eligible) - len(fresh)
+    fresh = fresh if source.narrows is None else source.narrows(asked, fresh)
     if source.counts_found and eligible:
         gathered.total, gathered.critical, gathered.only_found = len(fresh), 0, True
-        gathered.repeated = len(eligible) - len(fresh)
+        gathered.repeated = repeated
     _add(
         asked,
         gathered,

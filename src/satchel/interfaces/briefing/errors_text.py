@@ -7,6 +7,8 @@ A solution's line is its id, its standing, its confidence in tenths, its state u
 where it differs from what the head says, how often it ``helped`` or ``failed``, when it was given, when it ``changed``;
 its text stands below. The head of the list says from how many tenths on a solution is known.
 
+Below stand the errors that are like a new one, each with its likeness and its best solution; they are not the same.
+
 The answer to an outcome: ``y7 for x4: tentative, confidence 6 of 10 (treated as known from 7), helped 1 time``.
 """
 
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 from satchel.base.clock import DAY_MS, moment_text, span_in_words, year_of
 from satchel.base.paging import Page
+from satchel.base.text import shortened
 from satchel.interfaces.ledger.compact_lines import (
     NO_AGENT,
     Line,
@@ -23,13 +26,16 @@ from satchel.interfaces.ledger.compact_lines import (
     single_lines,
 )
 from satchel.interfaces.text_parts import content_lines, counted, value_text
-from satchel.keep.patterns.records import ACTIVE, KNOWN, MOST, STATES, ErrorPattern, Reported, Solution
+from satchel.keep.patterns.records import ACTIVE, KNOWN, MOST, STATES, ErrorPattern, Reported, SimilarError, Solution
 
 _FROM = f"treated as known from {KNOWN}"
 _UNTRIED = STATES[ACTIVE - 1]
 
 _MAX_SHOWN = 10
 """So many solutions come with a report."""
+
+_SHOWN_CHARS = 120
+"""So much is shown of what a similar error says."""
 
 
 def reported_text(reported: Reported) -> str:
@@ -53,7 +59,18 @@ def reported_text(reported: Reported) -> str:
         lines += note_lines([f'{more} more: get_items(["{reported.pattern.ref}"]) shows all'] if more else [])
     else:
         lines.append("no solution is known yet")
+    if reported.similar:
+        lines.append("similar, not the same:")
+        lines += (line for one in reported.similar for line in _similar_lines(one))
     return "\n".join([*lines, *note_lines(reported.notes)])
+
+
+def _similar_lines(one: SimilarError) -> list[str]:
+    said = content_lines(shortened(one.message, _SHOWN_CHARS))
+    line = f"{one.ref} {one.likeness} % alike, {value_text(one.error_type)}"
+    if one.solution is None:
+        return [f"{line}, no solution is known", *said]
+    return [f"{line}, fixed by {_standing(one.solution)}", *said, *content_lines(shortened(one.solution.text))]
 
 
 def pattern_lines(pattern: ErrorPattern, year: str) -> list[str]:

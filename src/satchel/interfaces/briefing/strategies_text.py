@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from satchel.find.kind import Kind
 from satchel.interfaces.briefing.errors_text import outcome_counts
 from satchel.interfaces.ledger.compact_lines import NO_AGENT, Line, agent_cell, note_lines
-from satchel.interfaces.text_parts import content_lines, value_text
+from satchel.interfaces.text_parts import content_lines, ended_text, value_text
 from satchel.keep.strategies import Strategy
 
 
@@ -21,10 +22,14 @@ def judged_text(strategy: Strategy) -> str:
 
 def strategy_line(strategy: Strategy) -> Line:
     """Return the line of a strategy, with what was done below."""
+    heir = strategy.superseded_by
     return Line(
         start=_named(strategy),
         cells=(agent_cell(strategy.agent),),
-        own=outcome_counts(strategy.helped, strategy.not_helped),
+        own=(
+            *outcome_counts(strategy.helped, strategy.not_helped),
+            *([] if heir is None else [ended_text(Kind.STRATEGY, strategy.id, heir)]),
+        ),
         moment=strategy.created_at,
         below=tuple(content_lines(strategy.insight)),
     )

@@ -70,14 +70,6 @@ def constraint_added(constraint: Constraint) -> str:
     return f"added {constraint.ref} ({constraint.category}, {constraint.priority})"
 
 
-def deactivated(constraint: Constraint) -> str:
-    """Say since when, by whom and why a rule does not hold, and what it was."""
-    since = "" if constraint.deactivated_at is None else f" since {local_time(constraint.deactivated_at)}"
-    who = "" if constraint.deactivated_by is None else f" (by {constraint.deactivated_by})"
-    why = "" if constraint.reason is None else f": {constraint.reason}"
-    return f"{constraint.ref} is inactive{since}{who}{why}\n{_indented(constraint.text)}"
-
-
 def sent(message: Message) -> str:
     """Say to whom a message went, what it answers, and how long it is kept."""
     answers = "" if message.reply_to is None else f", in answer to {Kind.MESSAGE.ref(message.reply_to)}"

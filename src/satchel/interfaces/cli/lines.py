@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from satchel.base.vocabulary import MAIN_RUN
+from satchel.find.kind import Kind
 from satchel.interfaces.cli.tables import local_time, rest_text
-from satchel.interfaces.text_parts import content_lines
-from satchel.keep.entries.records import STRUCTURED_TYPES, entry_ref
+from satchel.interfaces.text_parts import content_lines, ended_text, lines_text
+from satchel.keep.entries.records import STRUCTURED_TYPES
 
 if TYPE_CHECKING:
     from satchel.find.snippets import Snippet
@@ -22,9 +23,11 @@ def show_entries(page: EntryPage) -> None:
     run = "" if page.run_id is None else f" of run {page.run_id}"
     click.echo(rest_text(len(page.entries), page.total, f"entries{run}", page.next_offset))
     for entry in page.entries:
-        at_line = "" if entry.line is None else f":{entry.line}"
+        at_line = "" if entry.line is None else f":{lines_text(entry.line, entry.last_line)}"
         after = [] if entry.run_id in {page.run_id, MAIN_RUN} else [f"run {entry.run_id}"]
-        after += [] if entry.superseded_by is None else [f"superseded by {entry_ref(entry.superseded_by)}"]
+        after += [] if entry.citation is None else entry.citation.marks
+        after += [] if entry.seen is None else [entry.seen_text]
+        after += [] if entry.superseded_by is None else [ended_text(Kind.ENTRY, entry.id, entry.superseded_by)]
         _show_head(entry, entry.type, f"{entry.file}{at_line}", *after)
         _show_text(_told(_content(entry)))
 
@@ -45,6 +48,7 @@ def show_found(page: FoundPage) -> None:
     click.echo(rest_text(len(page.results), page.total, "results", page.next_offset))
     for result in page.results:
         state = [result.status] if result.status not in USUAL_STATES else []
+        state += [] if result.citation is None else result.citation.marks
         run = [f"run {result.run_id}"] if result.run_id not in {None, MAIN_RUN} else []
         _show_head(result, " ".join(kind_and_type(result)), str(result.file), *run, *state)
         _show_text(_marked(result.snippet))

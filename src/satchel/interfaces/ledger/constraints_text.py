@@ -68,13 +68,6 @@ def added_text(constraint: Constraint) -> str:
     return "\n".join([line, *note_lines(constraint.notes)])
 
 
-def deactivated_text(constraint: Constraint) -> str:
-    """Say since when, by whom and why a constraint does not hold, and what it was."""
-    year = "" if constraint.deactivated_at is None else year_of(constraint.deactivated_at)
-    lines = [f"{constraint.ref} {_inactive(constraint, year)}", *content_lines(constraint.text)]
-    return "\n".join([*lines, *note_lines(constraint.notes)])
-
-
 def _category(category: str) -> str:
     return category if category in CATEGORIES else f"category:{value_text(category)}"
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from satchel.base.clock import moment_text, span_in_words, year_of
-from satchel.base.text import quoted_line
+from satchel.base.text import quoted_line, said_once
 from satchel.base.vocabulary import LAYERS
 from satchel.interfaces.ledger.compact_lines import (
     NO_AGENT,
@@ -33,13 +34,17 @@ from satchel.keep.files.records import (
     FileChangePage,
     FileCheck,
     FilesChecked,
+    Lately,
     Released,
 )
+from satchel.keep.paths import covers, is_folder
 
 When = Callable[[int], str]
 """How a time is said."""
 
 _CHANGED = {"created": "created", "modified": "changed", "deleted": "deleted"}
+
+_READ_AGAIN = "read it again before you write"
 
 _NO_WORKTREE = "worktree:-"
 _CHANGE_BLANKS = (None, None, NO_AGENT, _NO_WORKTREE, NO_LAYER, None)
@@ -78,17 +83,27 @@ def recorded_text(change: FileChange) -> str:
 
 
 def claimed_text(claimed: Claimed) -> str:
-    """Say what was claimed until when, what of it was renewed, who shares it; the notes say who claims it elsewhere."""
+    """Say what was claimed until when, what of it was renewed, what happened to it before, and who shares it.
+
+    The notes say who claims it elsewhere.
+    """
     return "\n".join([*claimed_lines(claimed, _utc(claimed.claimed_at)), *note_lines(claimed.notes)])
 
 
 def claimed_lines(claimed: Claimed, when: When) -> list[str]:
     """Return what :func:`claimed_text` says before the notes."""
     now = claimed.claimed_at
+    lately = {(one.file, one.worktree): one for one in claimed.lately}
     lines = []
+    if claimed.waited_ms:
+        lines.append(f"waited {_seconds(claimed.waited_ms)} for others; {_READ_AGAIN}")
     for claim in claimed.claims:
         verb = "renewed" if claim.path in claimed.renewed else "claimed"
         lines.append(f"{verb} {_file(claim.path)}{_where(claim)} {_until(claim, now, when)}{_how(claim)}")
+        hints = _hints(lately[claim.path, claim.worktree], now) if (claim.path, claim.worktree) in lately else []
+        if hints and not claimed.waited_ms:
+            hints[-1] += f"; {_READ_AGAIN}"
+        lines += hints
     return [*lines, *(f"shared with {_holder(claim, '', now, when)}" for claim in claimed.shared)]
 
 
@@ -122,7 +137,24 @@ def checked_text(checked: FilesChecked) -> str:
 
 def checked_lines(checked: FilesChecked, when: When) -> list[str]:
     """Return what :func:`checked_text` says before the notes: of each file a line, and its hints behind a space."""
-    return [line for file in checked.files for line in _checked(file, checked, when)]
+    said: set[str] = set()
+    return [line for file in checked.files for line in _checked(_once(file, said), checked, when)]
+
+
+def _once(file: FileCheck, said: set[str]) -> FileCheck:
+    """Return what is told of a file without the reasons and descriptions that were told above.
+
+    Args:
+        said: takes what is told here.
+    """
+
+    def fresh(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+        reasons = said_once((claim.reason for claim in claims), said)
+        return tuple(replace(claim, reason=reason) for claim, reason in zip(claims, reasons, strict=True))
+
+    done = said_once((change.description for change in file.recent), said)
+    recent = tuple(replace(change, description=text) for change, text in zip(file.recent, done, strict=True))
+    return replace(file, claims=fresh(file.claims), elsewhere=fresh(file.elsewhere), recent=recent)
 
 
 def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
@@ -132,14 +164,19 @@ def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
     name = _file(file.file)
     if file.worktree != checked.worktree:
         name += f" in {_worktree(file.worktree) or 'the main worktree'}"
-    if file.state == "held":
+    parts = [claim for claim in against if is_folder(file.file) and not covers(claim.path, file.file)]
+    if file.state == "held" and len(parts) == len(against):
+        held = ", ".join(f"{value_text(claim.agent)} holds {_part(claim, now, when)}" for claim in parts)
+        lines = [f"in {_folder(name)}: {held}{_own_parts(file)}; the rest is free"]
+    elif file.state == "held":
         lines = [f"{name} is held by {_holder(claim, file.file, now, when)}" for claim in against]
     elif file.state == "yours":
         # the last of them to end
         own = max(file.own, key=lambda claim: claim.expires_at)
         lines = [f"{name} is yours{_wider(own, file.file)} {_until(own, now, when)}{_how(own)}"]
     elif file.own:
-        lines = [f"{name}: you hold {', '.join(_file(claim.path) for claim in file.own)} in it, the rest is free"]
+        held = ", ".join(_part(claim, now, when) for claim in file.own)
+        lines = [f"in {_folder(name)}: you hold {held}; the rest is free"]
     else:
         lines = [f"{name} is free"]
     lines += [f" shared by {_holder(claim, file.file, now, when)}" for claim in others]
@@ -147,6 +184,12 @@ def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
         lines.append(
             f" in {_worktree(claim.worktree) or 'the main worktree'} held by {_holder(claim, file.file, now, when)}"
         )
+    return [*lines, *_hints(file, now)]
+
+
+def _hints(file: FileCheck | Lately, now: int) -> list[str]:
+    """Say what happened to a file lately, or in a folder, each behind a space."""
+    lines = []
     for change in file.recent:
         where = "" if change.worktree == file.worktree else f" in {_worktree(change.worktree) or 'the main worktree'}"
         which = "" if change.file == file.file else f" {_file(change.file)}"
@@ -157,6 +200,21 @@ def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
     if file.unrecorded_at is not None:
         lines.append(f" hint: changed on disk {_ago(now - file.unrecorded_at)}, and that change is not recorded")
     return lines
+
+
+def _part(claim: Claim, now: int, when: When) -> str:
+    """Say what is claimed in a folder, until when and why."""
+    why = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
+    return f"{_file(claim.path)} {_until(claim, now, when)}{_how(claim)}{why}"
+
+
+def _own_parts(file: FileCheck) -> str:
+    return f", you hold {', '.join(_file(claim.path) for claim in file.own)}" if file.own else ""
+
+
+def _folder(name: str) -> str:
+    """Return a folder as it is written in a sentence: ``src/`` for ``src/**``."""
+    return name.replace("/**", "/", 1) if "/**" in name else name.replace("**", "./", 1)
 
 
 def _holder(claim: Claim, path: str, now: int, when: When) -> str:
@@ -171,9 +229,14 @@ def _until(claim: Claim, now: int, when: When) -> str:
 
 
 def _ago(milliseconds: int) -> str:
-    """Return an age in words; what happened a moment ago, or by another clock later, in seconds."""
+    """Return an age in words."""
+    return f"{_seconds(milliseconds)} ago"
+
+
+def _seconds(milliseconds: int) -> str:
+    """Return a time in words; below two minutes, or by another clock negative, in seconds."""
     seconds = max(0, milliseconds) // 1_000
-    return f"{seconds} s ago" if seconds < 120 else f"{span_in_words(milliseconds)} ago"
+    return f"{seconds} s" if seconds < 120 else span_in_words(milliseconds)
 
 
 def _utc(now: int) -> When:

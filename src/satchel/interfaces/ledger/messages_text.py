@@ -1,22 +1,30 @@
 """Messages as compact text, as the agent that reads them sees them.
 
-A message's line is its id, then what differs from what the head or the heading says: type, priority, ``from`` and
-``to`` an agent (``me`` is the reader, ``all`` everyone), whether it is ``new``, ``read`` and when, or ``sent`` by
-the reader itself, and how long it is ``kept``; then ``re:`` the message it answers, ``thread:`` where that began with
-another one, ``answered:`` the last message that answers it, of one that the reader sent ``unread`` or ``read-by:``
-whom, and when it was sent. Its text stands below; where the line says ``payload`` the last line below is that, as JSON.
+A message's line is its id, then what differs from what the head or the heading says: type unless it is info, priority
+unless it is medium, ``from`` and ``to`` an agent (``me`` is the reader, ``all`` everyone); then ``re:`` the message it
+answers, ``thread:`` where that began with another one, whether it is ``new``, and ``gone in`` how long where that is
+less than an hour, ``answered:`` the last message that answers it, of one that the reader sent ``unread`` or
+``read-by:`` whom, and when it was sent; once the reader has ``read`` it that time too, without the day where that is
+the same, with ``sent`` before the other. Its text stands below; where the line says ``payload`` the last line below is
+that, as JSON.
 """
 
 from __future__ import annotations
 
-from satchel.base.clock import moment_text, span_in_words, year_of
+from satchel.base.clock import DAY_MS, moment_text, span_in_words, year_of
 from satchel.find.kind import Kind
 from satchel.interfaces.ledger.compact_lines import Line, list_text, names_text, note_lines
 from satchel.interfaces.text_parts import NONE, content_lines, json_line, quoted, value_text
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 
-_BLANKS = (None, None, None, None, None, None)
+_TYPE, _PRIORITY = "info", "medium"
+"""What a message is where nothing is said."""
+
+_BLANKS = (_TYPE, _PRIORITY, None, None)
 _ME, _ALL = "me", "all"
+
+_SOON_MS = 3_600_000
+"""What is gone in less than so long says so."""
 
 _MAX_READERS = 5
 """So many of those who read a message are named."""
@@ -25,16 +33,15 @@ _MAX_READERS = 5
 def messages_text(page: MessagePage) -> str:
     """Render a page of an agent's messages; all is there but uid, own seq and score."""
     year = year_of(page.messages[0].created_at) if page.messages else ""
-    lines = [message_line(message, page.agent, year) for message in page.messages]
+    lines = [message_line(message, page.agent, year, page.asked_at) for message in page.messages]
     return list_text("message", page, lines, _BLANKS, more=f" for {value_text(page.agent)}, {page.unread} unread left")
 
 
 def sent_text(message: Message) -> str:
-    """Say that a message was sent, to whom, in which thread and for how long it is kept."""
+    """Say that a message was sent, to whom, in which thread, and what it is where that is not the usual."""
+    said = (*filter(None, _kind(message)), *_place(message))
     line = f"sent {message.ref} to {_name(message.to or _ALL, message.to is None)}"
-    line += f", {message.type} {message.priority}"
-    line += "".join(f", {part}" for part in _place(message))
-    return "\n".join([f"{line}, kept {_kept(message)}", *note_lines(message.notes)])
+    return "\n".join([", ".join([line, *said]), *note_lines(message.notes)])
 
 
 def marked_text(marked: MarkedRead) -> str:
@@ -49,31 +56,48 @@ def marked_text(marked: MarkedRead) -> str:
     return "\n".join([*lines, f"{marked.unread} unread left for {value_text(marked.agent)}"])
 
 
-def message_line(message: Message, reader: str | None, year: str) -> Line:
-    """Return the line of a message as its reader sees it, with its text and payload below."""
+def message_line(message: Message, reader: str | None, year: str, now: int | None = None) -> Line:
+    """Return the line of a message as its reader sees it, with its text and payload below.
+
+    Args:
+        now: milliseconds UTC; None says nothing of what is gone soon.
+    """
     has_payload = message.payload is not None
-    if message.read_at is not None:
-        state = f"read {moment_text(message.read_at, year)}"
-    else:
-        state = "sent" if reader is not None and message.sender == reader else "new"
+    is_new = message.read_at is None and (reader is None or message.sender != reader)
+    left = _SOON_MS if now is None else message.expires_at - now
     return Line(
         start=message.ref,
         cells=(
-            message.type,
-            message.priority,
+            *_kind(message),
             f"from {NONE if message.sender is None else _name(message.sender, False, reader)}",
             f"to {_name(message.to or _ALL, message.to is None, reader)}",
-            state,
-            f"kept {_kept(message)}",
         ),
-        own=(*_place(message), *(("payload",) if has_payload else ()), *_fate(message, reader)),
+        own=(
+            *_place(message),
+            *(("payload",) if has_payload else ()),
+            *(("new",) if is_new else ()),
+            *((f"gone in {span_in_words(left)}",) if left < _SOON_MS else ()),
+            *_fate(message, reader),
+            *(() if message.read_at is None else ("sent",)),
+        ),
         moment=message.created_at,
+        after=() if message.read_at is None else (f"read {_read(message.read_at, message.created_at, year)}",),
         below=(*content_lines(message.message), *((f" {json_line(message.payload)}",) if has_payload else ())),
     )
 
 
-def _kept(message: Message) -> str:
-    return span_in_words(message.expires_at - message.created_at)
+def _kind(message: Message) -> tuple[str | None, str | None]:
+    """Return type and priority where they are not the usual."""
+    return (
+        None if message.type == _TYPE else message.type,
+        None if message.priority == _PRIORITY else message.priority,
+    )
+
+
+def _read(read_at: int, sent_at: int, year: str) -> str:
+    """Return when a message was read, without the day on which it was sent."""
+    told = moment_text(read_at, year)
+    return told.split()[-1] if read_at // DAY_MS == sent_at // DAY_MS else told
 
 
 def _fate(message: Message, reader: str | None) -> tuple[str, ...]:

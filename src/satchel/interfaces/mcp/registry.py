@@ -178,6 +178,8 @@ class Registry(Generic[ServiceT]):
             call.check()
             taken = tool.parameters["properties"]
             given = {name: value for name, value in arguments.items() if name != _EVERYWHERE or name in taken}
+            if given.get(_AUTHOR) == _ME and _EVERYWHERE not in taken:
+                given[_AUTHOR] = arguments.get(_EVERYWHERE, _ME)
             checked = check_arguments(tool.parameters, given, tool.name)
             text = tool.handler(call, **checked)
             if not isinstance(text, str):
@@ -210,6 +212,9 @@ def _words(text: str) -> set[str]:
 
 _EVERYWHERE = "agent"
 """What every tool accepts, since subagents are told to say who they are, and leaves out where it needs none."""
+
+_AUTHOR, _ME = "author", "me"
+"""The one filter whose value may be meant by it even then."""
 
 
 def _listed(schema: Schema) -> Schema:

@@ -49,6 +49,12 @@ _SUMMARY = Operation(
     shown="cli.housekeeping_text:show_layers",
 )
 
+_MEMORY = Operation(
+    run="housekeeping.memory_use",
+    text="admin_text:memory_text",
+    names_files=False,
+)
+
 OPERATIONS = (
     _SUMMARY,
     Operation(
@@ -59,17 +65,23 @@ OPERATIONS = (
         found_by="statistics size counts store",
         command=("stats",),
         help="Count what the project keeps, and what that costs on disk.",
-        examples=("stats", "stats --layers"),
+        examples=("stats", "stats --layers", "stats --memory"),
         parameters=(
             Parameter(
                 "layers", bool, help="Count, layer by layer, what holds and what was just changed.", for_people=True
+            ),
+            Parameter(
+                "memory",
+                bool,
+                help="Count what became of what was briefed, and show what was never useful.",
+                for_people=True,
             ),
         ),
         run="housekeeping.statistics",
         text="admin_text:statistics_text",
         shown="cli.housekeeping_text:statistics_lines",
         names_files=False,
-        instead={"layers": _SUMMARY},
+        instead={"layers": _SUMMARY, "memory": _MEMORY},
     ),
     Operation(
         tool="clear_old_data",

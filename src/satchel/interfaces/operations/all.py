@@ -7,6 +7,7 @@ from satchel.interfaces.operations import (
     briefing,
     constraints,
     consulting,
+    corrections,
     decisions,
     entries,
     errors,
@@ -24,6 +25,7 @@ from satchel.interfaces.operations.declaration import Operation
 OPERATIONS: tuple[Operation, ...] = (
     *entries.OPERATIONS,
     *items.OPERATIONS,
+    *corrections.OPERATIONS,
     *search.OPERATIONS,
     *decisions.OPERATIONS,
     *constraints.OPERATIONS,

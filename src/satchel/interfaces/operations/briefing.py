@@ -38,7 +38,7 @@ def answer_agent(
     if not is_text:
         return json_answer(fields_of(briefing), notice)
     text = briefing_text(briefing, count)
-    answers = (text_answer(text, line) for line in (notice, waiting) if line is not None)
+    answers = (text_answer(text, line) for line in (notice, waiting) if notice is not None and line is not None)
     return next((whole for whole in answers if count(whole) <= allowed), text)
 
 
@@ -113,7 +113,7 @@ OPERATIONS = (
             ),
             Parameter("dry_run", bool, help="Record nothing as delivered.", option="--dry-run", unlisted=True),
             RUN.but(help="The run of the loop. Default: main. [env: SATCHEL_RUN]"),
-            AGENT,
+            AGENT.but(about="Your name; then only what is new comes"),
         ),
         run="brief",
         writes=True,

@@ -1,4 +1,4 @@
-"""Constraints: add, list, deactivate."""
+"""Constraints: add, list."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from satchel.interfaces.operations.parameters import (
     NEW_TAGS,
     PRIORITY,
     QUERY,
+    SUPERSEDES,
     TAGS,
 )
 
 GROUP = Group(
-    "Add, list and deactivate constraints: rules that the project must respect.",
+    "Add and list constraints: rules that the project must respect.",
     ('constraint add "No request takes longer than 200 ms" --category performance --priority high',),
 )
 
@@ -41,8 +42,9 @@ OPERATIONS = (
                 default="architecture",
             ),
             PRIORITY,
-            NEW_LAYER,
+            NEW_LAYER.but(unlisted=True),
             NEW_TAGS,
+            SUPERSEDES,
             AGENT_UNLISTED,
         ),
         run="constraints.add",
@@ -68,11 +70,11 @@ OPERATIONS = (
             MATCH,
             Parameter(
                 "status",
-                about="inactive: those that no longer hold",
+                about="inactive: ended",
                 choices=("active", "inactive", "all"),
                 default="active",
             ),
-            AUTHOR,
+            AUTHOR.but(unlisted=True),
             *CHANGES,
         ),
         run="constraints.find",
@@ -95,25 +97,5 @@ OPERATIONS = (
             },
             usual={"status": "active"},
         ),
-    ),
-    Operation(
-        tool="deactivate_constraint",
-        toolset="constraints",
-        title="End a rule",
-        about="Say that a rule no longer holds; it stays findable.",
-        found_by="remove rule constraint no longer holds",
-        idempotent=True,
-        command=("constraint", "deactivate"),
-        help="Say that a rule does not hold any more; it stays findable.",
-        examples=('constraint deactivate c7 --reason "the gateway does it now"',),
-        parameters=(
-            Parameter("id", about="Such as c7", required=True, option="ID", passed_as="ref"),
-            Parameter("reason", about="Why", help="Why it does not hold any more.", metavar="TEXT"),
-            AGENT_UNLISTED,
-        ),
-        run="constraints.deactivate",
-        writes=True,
-        text="ledger.constraints_text:deactivated_text",
-        shown="cli.confirmations:deactivated",
     ),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from satchel.base.vocabulary import LIVENESS
 from satchel.client import Satchel
 from satchel.interfaces.operations.declaration import Object, Operation, Parameter
 from satchel.interfaces.operations.parameters import (
@@ -18,6 +17,8 @@ from satchel.interfaces.operations.parameters import (
     QUERY,
     RUN,
     RUN_READ,
+    STATUS,
+    SUPERSEDES,
     TASK,
     TYPES,
 )
@@ -41,8 +42,9 @@ _NOTE = (
     ),
     NEW_TASK,
     NEW_LOOP,
-    Parameter("file", about="Also as a.py:12", help="The file it is about, also as FILE:LINE."),
+    Parameter("file", about="Also as a.py:12-20", help="The file it is about, also as FILE:LINE or FILE:LINE-LINE."),
     Parameter("line", int, help="The line in that file.", unlisted=True),
+    SUPERSEDES,
 )
 
 
@@ -103,7 +105,7 @@ OPERATIONS = (
             TASK,
             LOOP,
             FILE,
-            Parameter("status", about="superseded: replaced by newer ones", choices=LIVENESS, default="live"),
+            STATUS,
             RUN_READ,
             *CHANGES,
             Parameter("tokens", bool, help="Say how many tokens the answer costs an agent.", for_people=True),

@@ -62,7 +62,7 @@ OPERATIONS = (
                 help="Ranks solutions that share words; may be repeated.",
                 metavar="TEXT",
             ),
-            Parameter("lang", about="Programming language", help="The programming language. Default: any."),
+            Parameter("lang", help="The programming language. Default: any.", unlisted=True),
             Parameter(
                 "solution", about="What fixed it, if you know", help="What fixed it, if that is known.", metavar="TEXT"
             ),

@@ -9,6 +9,7 @@ from satchel.interfaces.operations.declaration import Group, Operation, Paramete
 from satchel.interfaces.operations.parameters import (
     AGENT,
     AGENT_UNLISTED,
+    AUTHOR,
     CHANGES,
     LAYER,
     NEW_LAYER,
@@ -73,7 +74,7 @@ OPERATIONS = (
                 "file", about="A file, or folder/", help="Only this file, or with / at its end all in this folder."
             ),
             Parameter("change", help="Only this kind of change.", choices=_CHANGES),
-            Parameter("author", help="Only what this agent did."),
+            AUTHOR.but(about="", help="Only what this agent did, or this client's agents, or me."),
             LAYER,
             *CHANGES,
         ),
@@ -97,7 +98,7 @@ OPERATIONS = (
         tool="check_files",
         toolset="files",
         title="Check files",
-        about="May you edit files? Of each: free, yours, or who holds it until when; and who changed it just now.",
+        about="Only to look: whose files are, until when, who changed them lately. claim_files says it too.",
         found_by="who is editing locked free conflict may I edit",
         command=("file", "check"),
         help="Say whose files are, or keys: free, yours, or another's, until when. Leaves with status 4 if another "
@@ -131,7 +132,8 @@ OPERATIONS = (
         tool="claim_files",
         toolset="files",
         title="Claim files",
-        about="Claim files, or any key such as issue:311, before you edit: all or none; claiming again renews.",
+        about="Claim files, or any key such as issue:311, before you edit: all or none; no check_files needed. Says "
+        "who changed them lately. Claiming again renews.",
         found_by="claim lock reserve files before edit avoid conflict",
         idempotent=True,
         command=("file", "claim"),
@@ -180,7 +182,7 @@ OPERATIONS = (
         help="List who has claimed what, and until when.",
         examples=("file claims --path src/auth.py",),
         parameters=(
-            Parameter("author", help="Only this agent's."),
+            Parameter("author", help="Only this agent's, this client's, or me."),
             Parameter("path", help="Only those that cover this path, or are of this key."),
             *PAGE,
         ),

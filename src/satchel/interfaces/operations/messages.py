@@ -84,8 +84,8 @@ _INBOX = (
     Parameter(
         "wait_seconds",
         int,
-        about="Wait for an unread one, 0 to 45",
-        help="Wait so long for an unread one, 0 to 45.",
+        about="Wait for a new one, 0 to 45; shows only new ones",
+        help="Wait so long for an unread one, 0 to 45; then only unread ones are listed.",
         default=0,
         option="--wait",
         metavar="SECONDS",
@@ -94,8 +94,8 @@ _INBOX = (
     MIN_PRIORITY.but(unlisted=True),
     Parameter(
         "from",
-        about="Your own name: what you sent, and who read it",
-        help="Only from this agent; for an agent's own name what it sent, and who read that.",
+        about="Who sent it; me: what you sent, and who read it",
+        help="Only from this agent, or this client's agents; me: what one sent oneself, and who read that.",
         metavar="AGENT",
         passed_as="sender",
     ),
@@ -127,7 +127,7 @@ OPERATIONS = (
                 help="Who it is for. Default: everyone, for a reply its sender.",
                 metavar="AGENT",
             ),
-            Parameter("type", choices=_TYPES, default="info"),
+            Parameter("type", about="request: a question", choices=_TYPES, default="info"),
             PRIORITY,
             Parameter(
                 "payload",
@@ -135,6 +135,7 @@ OPERATIONS = (
                 about="Any JSON that goes with it",
                 help="Anything that goes with it, as JSON.",
                 metavar="JSON",
+                unlisted=True,
             ),
             Parameter("reply_to", about="A message, such as m12", help="The message it answers.", metavar="ID"),
             AGENT,

@@ -17,6 +17,7 @@ from satchel.interfaces.operations.parameters import (
     QUERY,
     RUN,
     RUN_READ,
+    STATUS,
     TASK,
 )
 
@@ -218,9 +219,7 @@ OPERATIONS = (
                 help="Only those meant for this role, or for any.",
             ),
             AUTHOR.but(help="Only what this agent produced."),
-            Parameter(
-                "status", about="superseded: replaced by newer ones", choices=vocabulary.LIVENESS, default="live"
-            ),
+            STATUS.but(unlisted=True),
             *CHANGES,
             RUN_READ,
         ),

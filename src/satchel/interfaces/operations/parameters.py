@@ -34,12 +34,33 @@ MIN_PRIORITY = Parameter(
 )
 MATCH = Parameter("match", help="Any or all of the tags.", choices=MATCHES, default="any", unlisted=True)
 NEW_TASK = Parameter("task_id", about="A name that all share who work on it", help="The task it belongs to.")
-NEW_LOOP = Parameter("loop_id", about="A name for your attempts at one goal", help="The loop it belongs to.")
+NEW_LOOP = Parameter(
+    "loop_id",
+    about="Name for repeated attempts at one goal; briefs you on what failed before",
+    help="The loop it belongs to.",
+)
 TASK = Parameter("task_id", help="Only this task.")
 LOOP = Parameter("loop_id", about="Only this loop: attempts at one goal", help="Only this loop.")
-AUTHOR = Parameter("author", help="Only what this agent wrote.")
+SUPERSEDES = Parameter(
+    "supersedes",
+    about="Id of what it replaces",
+    help="The id of what it corrects and replaces.",
+    metavar="ID",
+)
+AUTHOR = Parameter(
+    "author",
+    about="As get_team names it, its client, or me",
+    help="Only what this agent wrote, or this client's agents, or me.",
+)
 NEW_TAGS = Parameter("tags", list[str], help="May be repeated.")
 TAGS = Parameter("tags", list[str], help="Only with this tag; may be repeated.")
+STATUS = Parameter(
+    "status",
+    about="superseded: replaced or retracted",
+    help="superseded: those that were replaced or retracted.",
+    choices=vocabulary.LIVENESS,
+    default="live",
+)
 FILE = Parameter("file", about="A file, or folder/", help="Only this file, or with / at its end all in this folder.")
 TYPES = Parameter("types", list[str], help="Only this type; may be repeated.", metavar="TYPE")
 LAYER = Parameter("layer", about="Part of the architecture, as data", help="Only this layer.", unlisted=True)
@@ -55,7 +76,7 @@ COMMON_FILTERS = tuple(
 SINCE = next(one for one in COMMON_FILTERS if one.name == "since")
 _LIMITS = (
     Parameter("limit", int, help="0 to 500; 0 gives the total.", default=DEFAULT_LIMIT),
-    Parameter("offset", int, help="How many to skip."),
+    Parameter("offset", int, help="How many to skip.", unlisted=True),
 )
 DETAIL = Parameter(
     "detail",

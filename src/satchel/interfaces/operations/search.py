@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from satchel.base.vocabulary import LIVENESS
 from satchel.client import Satchel
 from satchel.find.kind import Kind
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import AUTHOR, FILE, LOOP, PAGE, QUERY, RUN_READ, SINCE, TASK, TYPES
+from satchel.interfaces.operations.parameters import (
+    AUTHOR,
+    FILE,
+    LOOP,
+    PAGE,
+    QUERY,
+    RUN_READ,
+    SINCE,
+    STATUS,
+    TASK,
+    TYPES,
+)
 
 if TYPE_CHECKING:
     from satchel.keep.finding import FoundPage
@@ -70,7 +80,7 @@ OPERATIONS = (
             LOOP.but(unlisted=True),
             FILE,
             SINCE,
-            Parameter("status", about="superseded: replaced by newer ones", choices=LIVENESS, default="all"),
+            STATUS,
             Parameter("explain", bool, help="Say how each score came about.", unlisted=True),
             *PAGE,
         ),

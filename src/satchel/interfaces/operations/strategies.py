@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from satchel.interfaces.operations.declaration import Operation, Parameter, Table
-from satchel.interfaces.operations.parameters import AGENT_UNLISTED, AUTHOR, CHANGES, QUERY
+from satchel.interfaces.operations.parameters import AGENT_UNLISTED, AUTHOR, CHANGES, QUERY, STATUS, SUPERSEDES
 
 _FROM_RUN = Parameter(
     "from_run",
@@ -30,6 +30,7 @@ OPERATIONS = (
                 "lang", about="Programming language; default any", help="The programming language. Default: any."
             ),
             Parameter("framework", about="Default any", help="The framework. Default: any."),
+            SUPERSEDES,
             AGENT_UNLISTED,
         ),
         run="strategies.save",
@@ -46,6 +47,7 @@ OPERATIONS = (
             Parameter("lang", help="Only those for this language, or for any."),
             Parameter("framework", help="Only those for this framework, or for any."),
             AUTHOR,
+            STATUS,
             _FROM_RUN,
             *CHANGES,
         ),

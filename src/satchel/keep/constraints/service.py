@@ -1,21 +1,18 @@
-"""The constraints of a project: add, find, and say of one that it does not hold any more."""
+"""The constraints of a project: add and find."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
-from satchel.base.clock import moment_text
-from satchel.base.errors import NotFound
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.constraints import updates
 from satchel.keep.constraints.records import DEFAULT_CATEGORY, DEFAULT_PRIORITY, Constraint, ConstraintPage
+from satchel.keep.corrections import log
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
-from satchel.keep.sessions.actors import acting
-from satchel.keep.texts import check_content
+from satchel.keep.sessions.actors import acting, is_by_person
 
 if TYPE_CHECKING:
     from satchel.keep.constraints.queries import ConstraintFilters
@@ -33,6 +30,7 @@ class Constraints(Service):
         priority: str = DEFAULT_PRIORITY,
         layer: str | None = None,
         tags: Sequence[str] = (),
+        supersedes: str | int | None = None,
         agent: str | None = None,
     ) -> Constraint:
         """Add a rule; it is durable when this returns.
@@ -43,6 +41,7 @@ class Constraints(Service):
             priority: low, medium, high or critical.
             layer: one of the project's layers.
             tags: at most 50 names, compared without regard to case; recorded on first use.
+            supersedes: the short id of the rule that it corrects and replaces, as in ``c7``.
             agent: who adds it; None takes the default, which may be nobody.
 
         Returns:
@@ -51,17 +50,29 @@ class Constraints(Service):
 
         Raises:
             InvalidInput, TooLarge: it is not acceptable; nothing was written.
+            NotFound, Conflict, Refused: what it would replace is not there, holds no more, or is a person's to replace.
         """
         work = self._workplace
         new = updates.prepare(text, category, priority, layer, tags, work)
+        old = None if supersedes is None else Kind.CONSTRAINT.number_of(supersedes)
         agent = check_agent(work, agent)
+        similar = projects.looked_up(
+            work, lambda transaction, project: updates.notes_on_similar(transaction, project, new.text, old)
+        )
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
-            author = acting(transaction, work, project.id, agent, now).number
-            similar = updates.notes_on_similar(transaction, project.id, new.text)
-            number = updates.insert(transaction, work, project.id, author, new, now)
-            return _loaded(transaction, project.id, number, (*new.notes, *similar))
+            actor = acting(transaction, work, project.id, agent, now)
+            corrector = log.Corrector(actor.number, actor.session, is_by_person(work, agent), now)
+            if old is not None:
+                updates.check_replaceable(transaction, project.id, old, corrector)
+            number = updates.insert(transaction, work, project.id, actor.number, new, now)
+            if old is not None:
+                reason = f"replaced by {Kind.CONSTRAINT.ref(number)}"
+                updates.end(transaction, project.id, old, reason, actor.number, now)
+                log.record(transaction, project.id, log.SUPERSEDED, (Kind.CONSTRAINT, old), corrector, heir=number)
+            notes = (*new.notes, *log.replaced_note(Kind.CONSTRAINT, old), *similar)
+            return _loaded(transaction, project.id, number, notes)
 
     def find(self, **filters: Unpack[ConstraintFilters]) -> ConstraintPage:
         """List constraints, the most urgent first.
@@ -79,49 +90,8 @@ class Constraints(Service):
 
         return lists.find(self._workplace, LISTING, ConstraintPage, filters)
 
-    def deactivate(self, ref: str | int, reason: str | None = None, *, agent: str | None = None) -> Constraint:
-        """Say that a constraint does not hold any more; it is kept, and found below those that do.
-
-        Args:
-            ref: its short id, such as ``c7``.
-            reason: why.
-            agent: who says so; None takes the default, which may be nobody.
-
-        Returns:
-            The constraint as it stands. One that was inactive before keeps its first reason, and ``notes`` says so.
-
-        Raises:
-            NotFound: the project has no such constraint.
-            InvalidInput, TooLarge: the id, reason or agent is not acceptable.
-        """
-        work = self._workplace
-        number = Kind.CONSTRAINT.number_of(ref)
-        cleaned = None if reason is None else check_content(reason, "reason", work.max_content_bytes)
-        agent = check_agent(work, agent)
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.find(transaction, work)
-            before = None if project is None else updates.load(transaction, project.id, number)
-            if project is None or before is None:
-                raise NotFound(
-                    f"there is no constraint {Kind.CONSTRAINT.ref(number)} in this project",
-                    "Listing constraints shows their ids",
-                )
-            if not before.active:
-                return replace(before, notes=(_inactive_already(before),))
-            author = acting(transaction, work, project.id, agent, now).number
-            text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
-            updates.deactivate(transaction, project.id, number, text, author, now)
-            return _loaded(transaction, project.id, number, notes)
-
 
 def _loaded(transaction: Transaction, project_id: int, number: int, notes: tuple[str, ...]) -> Constraint:
     constraint = updates.load(transaction, project_id, number, notes=notes)
     assert constraint is not None
     return constraint
-
-
-def _inactive_already(constraint: Constraint) -> str:
-    since = "" if constraint.deactivated_at is None else f" since {moment_text(constraint.deactivated_at)} UTC"
-    author = "" if constraint.deactivated_by is None else f", by {constraint.deactivated_by}"
-    return f"{constraint.ref} was inactive already{since}{author}; its reason stays"

@@ -6,18 +6,18 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from satchel.base.text import fold, shortened
-from satchel.base.vocabulary import priority_number
-from satchel.find import documents, likeness
+from satchel.base.errors import NotFound
+from satchel.base.text import fold
+from satchel.base.vocabulary import PRIORITIES, priority_number
+from satchel.find import documents, near
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.keep import names
 from satchel.keep.constraints.records import ACTIVE, COLUMNS, INACTIVE, SOURCE, Constraint, constraint_of
+from satchel.keep.corrections import log
 from satchel.keep.projects import Workplace, next_seq
 from satchel.keep.texts import check_content
 from satchel.store.transaction import Transaction
-
-_MAX_SIMILAR = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,6 @@ def insert(
         "INSERT INTO constraint_tags (tag_id, constraint_id) VALUES (:tag, :constraint)",
         [{"tag": tag, "constraint": number} for tag, _ in tags],
     )
-    likeness.remember(transaction, Kind.CONSTRAINT, number, bands_of(project_id, new.text).recorded)
     shown = tuple(sorted((name for _, name in tags), key=fold))
     text = _searchable(new.text, category_name, layer[1], shown)
     documents.add(
@@ -107,28 +106,36 @@ def insert(
     return number
 
 
-def bands_of(project_id: int, text: str) -> likeness.Bands:
-    """Return the bands by which near-duplicates of a constraint are found."""
-    return likeness.text_bands(project_id, likeness.words_of(text))
+def notes_on_similar(transaction: Transaction, project_id: int, text: str, old: int | None = None) -> tuple[str, ...]:
+    """Say which constraints that hold, but for ``old``, say nearly the same as a new one, the most alike first."""
+    found = near.by_search(transaction, project_id, Kind.CONSTRAINT, text, _active_texts)
+    return tuple(one.note(Kind.CONSTRAINT) for one in found if one.item != old)
 
 
-def notes_on_similar(transaction: Transaction, project_id: int, text: str) -> tuple[str, ...]:
-    """Say which constraints that hold say nearly the same as a new one, the most alike first."""
-    words = likeness.words_of(text)
-    found: list[tuple[int, int, str]] = []
-    for number in likeness.candidates(transaction, Kind.CONSTRAINT, bands_of(project_id, text)):
-        row = transaction.one("SELECT text FROM constraints WHERE id = :id AND active = 1", {"id": number})
-        if row is not None:
-            alike = likeness.text_likeness(words, likeness.words_of(row[0]))
-            if alike >= likeness.THRESHOLD:
-                found.append((-alike, number, str(row[0])))
-    return tuple(
-        f"{Kind.CONSTRAINT.ref(number)} says nearly the same ({-alike} % alike): {shortened(other)}"
-        for alike, number, other in sorted(found)[:_MAX_SIMILAR]
+def _active_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    return dict(
+        transaction.all(f"SELECT id, text FROM constraints WHERE active = 1 AND id IN ({', '.join(map(str, numbers))})")
     )
 
 
-def deactivate(
+def check_replaceable(transaction: Transaction, project_id: int, number: int, by: log.Corrector) -> None:
+    """Refuse to let a constraint be replaced that is not there, or that may not be.
+
+    Raises:
+        NotFound, Conflict, Refused: why.
+    """
+    old = load(transaction, project_id, number)
+    if old is None:
+        raise NotFound(
+            f"there is no constraint {Kind.CONSTRAINT.ref(number)} in this project",
+            "Listing constraints shows their ids",
+        )
+    is_critical = old.priority == PRIORITIES[-1]
+    item = (Kind.CONSTRAINT, number)
+    log.check_replaceable(transaction, item, by, old.agent, is_live=old.active, is_critical=is_critical)
+
+
+def end(
     transaction: Transaction, project_id: int, number: int, reason: str | None, agent: int | None, now: int
 ) -> None:
     """Record that a constraint does not hold any more.
@@ -148,6 +155,19 @@ def deactivate(
     documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], INACTIVE)
 
 
+def revive(transaction: Transaction, project_id: int, number: int) -> None:
+    """Record that a constraint holds again."""
+    seq = next_seq(transaction, project_id)
+    transaction.execute(
+        """
+        UPDATE constraints SET active = 1, reason = NULL, deactivated_by = NULL, deactivated_at = NULL, seq = :seq
+        WHERE project_id = :project AND id = :id
+        """,
+        {"seq": seq, "project": project_id, "id": number},
+    )
+    documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], ACTIVE)
+
+
 def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple[str, ...] = ()) -> Constraint | None:
     """Return one constraint, or None where the project has no such one.
 
@@ -164,18 +184,13 @@ def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Remove constraints with their tags, bands and documents."""
-    rows = transaction.all(
-        f"SELECT id, text FROM constraints WHERE project_id = :project AND id IN ({', '.join(map(str, numbers))})",
-        {"project": project_id},
-    )
-    for number, text in rows:
-        likeness.forget(transaction, Kind.CONSTRAINT, number, bands_of(project_id, text).recorded)
+    """Remove constraints with their tags and documents."""
     transaction.many(
         "DELETE FROM constraints WHERE project_id = :project AND id = :id",
         [{"project": project_id, "id": number} for number in numbers],
     )
     documents.remove(transaction, Kind.CONSTRAINT, numbers)
+    log.forget(transaction, Kind.CONSTRAINT, numbers)
 
 
 def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:

@@ -1,7 +1,8 @@
 """How decisions are listed.
 
-A page by one tag, scope, layer or none at all is a range of an index, and its total stands in ``decision_counts``; what
-combines filters is counted.
+A page by one tag, scope, layer or none at all is a range of an index, and its total stands in ``decision_counts``. One
+by several tags that must all be there is the range of the rarest, probed for the others, and its total is counted so
+too. What combines other filters is counted.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from satchel.keep.decisions.state import COLUMNS, SOURCE, currents, status_numbe
 from satchel.keep.decisions.updates import decision
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Row
+from satchel.store.transaction import Row, Transaction
 
 
 class DecisionFilters(ListFilters, total=False):
@@ -73,6 +74,9 @@ def _range(view: View) -> tuple[Sequence[int], int] | None:
     named += [(2, "tag", number) for number in view.numbers.get("tag", ())]
     named += [(3, "scope", number) for number in view.numbers.get("scope", ())]
     others = asked.chosen.keys() & {"minimum", "maximum", "author"}
+    tags = view.numbers.get("tag", ())
+    if len(named) == len(tags) > 1 and asked.chosen["match"] == "all" and not (others or asked.common):
+        return None if asked.after_seq is not None else _with_all(view, sorted(tags), status)
     if len(named) > 1 or others or asked.common or asked.after_seq is not None:
         return None
     dimension, what, name = named[0] if named else (0, "", 0)
@@ -110,12 +114,57 @@ def _range(view: View) -> tuple[Sequence[int], int] | None:
     return [number for (number,) in rows], total
 
 
+def _with_all(view: View, tags: Sequence[int], status: int | None) -> tuple[Sequence[int], int]:
+    """Return a page of what has all of several tags, and its total."""
+    asked = view.asked
+    counts: dict[int, int] = dict(
+        view.transaction.all(
+            f"""
+            SELECT name_id, sum(decisions) FROM decision_counts
+            WHERE project_id = :project AND dimension = 2 AND name_id IN ({", ".join(map(str, tags))}) GROUP BY name_id
+            """,
+            view.values,
+        )
+    )
+    rarest, *others = sorted(tags, key=lambda tag: counts.get(tag, 0))
+    probes = " AND ".join(
+        f"""EXISTS (SELECT 1 FROM decision_tags o WHERE o.tag_id = {tag} AND o.status = t.status
+            AND o.created_at = t.created_at AND o.decision_id = t.decision_id)"""
+        for tag in others
+    )
+    way = "ASC" if asked.order == "asc" else "DESC"
+    total, arms = 0, []
+    for one in (1, 2, 3) if status is None else (status,):
+        found = f"FROM decision_tags t WHERE t.tag_id = {rarest} AND t.status = {one} AND {probes}"
+        row = view.transaction.one(f"SELECT count(*) {found}")
+        total += int(row[0]) if row else 0
+        arms.append(
+            f"SELECT created_at, id FROM (SELECT t.created_at, t.decision_id AS id {found} "
+            f"ORDER BY t.created_at {way}, t.decision_id {way} LIMIT :reach) AS arm{one}"
+        )
+    if not asked.limit or not total:
+        return (), total
+    rows = view.transaction.all(
+        f"SELECT id FROM ({' UNION ALL '.join(arms)}) AS merged "
+        f"ORDER BY created_at {way}, id {way} LIMIT :limit OFFSET :offset",
+        {"reach": asked.limit + asked.offset, "limit": asked.limit, "offset": asked.offset},
+    )
+    return [number for (number,) in rows], total
+
+
+def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    from satchel.keep.decisions import tables  # a search for a name reads texts; a list leaves it alone
+
+    return tables.searchable_texts(transaction, numbers)
+
+
 LISTING = Listing(
     kind=Kind.DECISION,
     table="decisions c",
     columns=COLUMNS,
     source=SOURCE,
     make=_make,
+    texts=_texts,
     filters=(
         filters.compared("status", "c.status = {}", lambda value, _: status_number(value)),
         filters.layer("c.layer_id"),

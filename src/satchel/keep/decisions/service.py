@@ -115,6 +115,12 @@ class Decisions:
             raise InvalidInput(f"key {twice!r} is in the batch twice", "Set each key once")
         agent = check_agent(work, agent)
         done: list[Decision] = []
+        similar: tuple[int, ...] = ()
+        if not several:
+            # a batch is compared by its bands alone: a search costs as much as setting five decisions
+            similar = projects.looked_up(
+                work, lambda transaction, project: updates.similar_values(transaction, project, prepared[0])
+            )
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
@@ -122,7 +128,7 @@ class Decisions:
             author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
             for place, given in enumerate(prepared):
                 with _placed(place, several):
-                    one = updates.upsert(transaction, work, project.id, author, given, now)
+                    one = updates.upsert(transaction, work, project.id, author, given, now, similar)
                 if one.overtaken is not None and self._on_overtaken is not None:
                     self._on_overtaken(transaction, one.overtaken)
                 done.append(one.decision)

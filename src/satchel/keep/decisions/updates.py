@@ -10,7 +10,7 @@ from typing import TypeVar
 from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import Conflict, InvalidInput
 from satchel.base.paging import check_whole
-from satchel.find import likeness
+from satchel.find import likeness, near
 from satchel.find.kind import Kind
 from satchel.keep.decisions import state as states
 from satchel.keep.decisions import tables
@@ -135,9 +135,18 @@ class Done:
 
 
 def upsert(
-    transaction: Transaction, workplace: Workplace, project_id: int, agent: Named | None, given: Prepared, now: int
+    transaction: Transaction,
+    workplace: Workplace,
+    project_id: int,
+    agent: Named | None,
+    given: Prepared,
+    now: int,
+    similar: Sequence[int] = (),
 ) -> Done:
     """Set one decision.
+
+    Args:
+        similar: decisions whose value may say nearly the same, as :func:`similar_values` returned them.
 
     Raises:
         Conflict: the revision is not the expected one, or a draft would hide an active decision.
@@ -146,7 +155,7 @@ def upsert(
     before = states.load(transaction, project_id, given.key)
     _check_revision(given, before, now)
     if before is None:
-        return _create(transaction, workplace, project_id, agent, given, now)
+        return _create(transaction, workplace, project_id, agent, given, now, similar)
     if before.state.status == ACTIVE and given.status == DRAFT:
         raise Conflict(
             f"{given.key} is active: a draft over it would hide what holds",
@@ -158,9 +167,9 @@ def upsert(
     after = tables.change(transaction, project_id, before, wanted, agent, now)
     value_is_new = wanted.value != before.state.value
     bands = tables.value_bands(project_id, wanted.value)
-    similar = _similar(transaction, None, wanted.value, bands, before.id) if value_is_new else ()
+    named = _similar(transaction, None, wanted.value, bands, similar, before.id) if value_is_new else ()
     replaced = _replaced(before, now)
-    result = decision(after, notes=given.notes, replaced=replaced, similar=similar)
+    result = decision(after, notes=given.notes, replaced=replaced, similar=named)
     previous, by = before.agent, None if agent is None else agent[0]
     if previous is None or previous[0] == by:
         return Done(result, None)
@@ -168,7 +177,13 @@ def upsert(
 
 
 def _create(
-    transaction: Transaction, workplace: Workplace, project_id: int, agent: Named | None, given: Prepared, now: int
+    transaction: Transaction,
+    workplace: Workplace,
+    project_id: int,
+    agent: Named | None,
+    given: Prepared,
+    now: int,
+    similar: Sequence[int],
 ) -> Done:
     if isinstance(given.value, Keep):
         raise InvalidInput(
@@ -176,9 +191,9 @@ def _create(
         )
     wanted = _resolve(transaction, workplace, project_id, given, State(given.value), now)
     bands = tables.bands_of(project_id, given.key, wanted.value)
-    similar = _similar(transaction, given.key, wanted.value, bands)
+    named = _similar(transaction, given.key, wanted.value, bands, similar)
     made = tables.create(transaction, project_id, given.key, wanted, agent, now, bands=bands)
-    return Done(decision(made, notes=given.notes, similar=similar), None)
+    return Done(decision(made, notes=given.notes, similar=named), None)
 
 
 def _check_revision(given: Prepared, before: Current | None, now: int) -> None:
@@ -231,16 +246,23 @@ _CANDIDATE = f"SELECT id, key, value_text, value_number FROM decisions WHERE id 
 
 
 def _similar(
-    transaction: Transaction, key: str | None, value: Value, bands: likeness.Bands, itself: int | None = None
+    transaction: Transaction,
+    key: str | None,
+    value: Value,
+    bands: likeness.Bands,
+    looked_up: Sequence[int],
+    itself: int | None = None,
 ) -> tuple[Similar, ...]:
     """Return other decisions that one looks like, the most alike first; deprecated ones are no contradiction.
 
     Args:
         key: the key of a new decision; None looks at the value alone.
         bands: of the key and the value.
+        looked_up: what a search found before.
         itself: the decision's number, if it is there already.
     """
-    numbers = [number for number in likeness.candidates(transaction, Kind.DECISION, bands) if number != itself]
+    known = (*likeness.candidates(transaction, Kind.DECISION, bands), *looked_up)
+    numbers = [number for number in dict.fromkeys(known) if number != itself]
     if not numbers:
         return ()
     key_words = () if key is None else likeness.words_of(key)
@@ -248,13 +270,31 @@ def _similar(
     rows = (transaction.one(_CANDIDATE, {"id": number}) for number in numbers)
     found: list[Similar] = []
     for number, other_key, text, amount in filter(None, rows):
-        scores = [("key", likeness.key_likeness(key_words, likeness.words_of(other_key)))] if key_words else []
-        if text is not None:
-            scores.append(("value", likeness.text_likeness(value_words, likeness.words_of(text))))
-        by, best = max(scores, key=lambda score: score[1], default=("key", 0))
-        if best >= likeness.THRESHOLD:
+        alike = likeness.key_likeness(key_words, likeness.words_of(other_key)) if key_words else 0
+        scores = [("key", alike)] if alike >= likeness.THRESHOLD else []
+        alike = 0 if text is None else near.share_of_shorter(value_words, likeness.words_of(text))
+        scores += [("value", alike)] if alike >= near.THRESHOLD else []
+        if scores:
+            by, best = max(scores, key=lambda score: score[1])
             found.append(Similar(Kind.DECISION.ref(number), other_key, states.value_of(text, amount), by, best))
     return tuple(sorted(found, key=lambda one: (-one.likeness, one.key))[:_MAX_SIMILAR])
+
+
+def similar_values(transaction: Transaction, project_id: int, given: Prepared) -> tuple[int, ...]:
+    """Return decisions whose value says nearly the same as one that is about to be set."""
+    if not isinstance(given.value, str):
+        return ()
+    found = near.by_search(transaction, project_id, Kind.DECISION, given.value, _values_of)
+    return tuple(one.item for one in found)
+
+
+def _values_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    return dict(
+        transaction.all(
+            "SELECT id, value_text FROM decisions "
+            f"WHERE value_text IS NOT NULL AND status <> {DEPRECATED} AND id IN ({', '.join(map(str, numbers))})"
+        )
+    )
 
 
 def _replaced(before: Current, now: int) -> DecisionState:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 
 from satchel.find.kind import Kind
 from satchel.keep import filters
 from satchel.keep.entries.records import COLUMNS, SOURCE, Entry, entry_of, type_number
-from satchel.keep.listing import Listing, RunFilters, View
+from satchel.keep.entries.sightings import seen_with, with_names
+from satchel.keep.listing import Filter, Listing, RunFilters, View
 from satchel.store.transaction import Row, Transaction
 
 
@@ -30,7 +32,24 @@ class EntryFilters(RunFilters, total=False):
 
 
 def _make(view: View, rows: Sequence[Row]) -> tuple[Entry, ...]:
-    return tuple(entry_of(row, view.scores.get(row[0])) for row in rows)
+    entries = [entry_of(row, view.scores.get(row[0])) for row in rows]
+    return completed(view.transaction, view.workplace.files_root, entries)
+
+
+def completed(transaction: Transaction, root: str | None, entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Return entries, each with who wrote it again, and with how its file stands in a tree by what was cited of it.
+
+    Args:
+        root: the folder that paths are relative to; None compares nothing.
+    """
+    entries = with_names(transaction, entries)
+    on_files = [entry.id for entry in entries if entry.file is not None]
+    if not on_files or root is None:
+        return entries
+    from satchel.keep import citations
+
+    found = citations.Comparing(root).compare(citations.load(transaction, on_files))
+    return tuple(replace(entry, citation=found[entry.id]) if entry.id in found else entry for entry in entries)
 
 
 _SMALL_RUN = 2_000
@@ -39,6 +58,12 @@ _SMALL_RUN = 2_000
 
 def _begin(view: View) -> None:
     """Keep SQLite from the index of the project's times, where a list of a run comes from the index of the run."""
+    seen = "" if "run" not in view.values else _seen_by(view, "run_id", [view.values["run"]])
+    if seen:
+        view.base = "c.project_id = :project"
+        del view.scope["run_id"]
+        view.where(f"(c.run_id = :run OR {seen})")
+        return
     run, filters_given = view.values.get("run"), view.asked.chosen.keys() & {"types", "task_id", "loop_id", "file"}
     if run is None or view.asked.after_seq is not None:
         return
@@ -62,20 +87,56 @@ def load(transaction: Transaction, project_id: int, number: int) -> Entry | None
     return None if row is None else entry_of(row)
 
 
+def _sink(view: View) -> Callable[[Sequence[int]], Collection[int]]:
+    from satchel.keep.citations import Sinking
+
+    return Sinking(view.transaction, view.workplace.files_root)
+
+
+def _seen_by(view: View, column: str, values: Sequence[object]) -> str:
+    """Return the condition on entries that were seen with one of some values, or nothing where none was."""
+    if view.project_id is None:
+        return ""
+    numbers, given = seen_with(view.transaction, view.project_id, column, values)
+    view.values |= given
+    return f"c.id IN ({numbers})" if numbers else ""
+
+
+def _or_seen(plain: Filter) -> Filter:
+    """Return a filter by a name, through which what was seen with that name passes too."""
+
+    def apply(view: View, value: object) -> None:
+        seen = _seen_by(view, plain.name, [value])
+        if seen:
+            view.where(f"(c.{plain.name} = {{}} OR {seen})", value)
+        elif plain.apply is not None:
+            plain.apply(view, value)
+
+    return replace(plain, apply=apply)
+
+
+def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    from satchel.keep.entries import updates  # a search for a name reads texts; a list leaves it alone
+
+    return updates.DOCUMENTS.texts(transaction, numbers)
+
+
 LISTING = Listing(
     kind=Kind.ENTRY,
     table="context c",
     columns=COLUMNS,
     source=SOURCE,
     make=_make,
+    texts=_texts,
     filters=(
         filters.types("c.type", Kind.ENTRY, "entry", "discovery", type_number),
-        filters.compared("task_id", "c.task_id = {}", scope="task_id"),
-        filters.compared("loop_id", "c.loop_id = {}", scope="loop_id"),
+        _or_seen(filters.compared("task_id", "c.task_id = {}", scope="task_id")),
+        _or_seen(filters.compared("loop_id", "c.loop_id = {}", scope="loop_id")),
         filters.file("c.file"),
-        filters.author("c.agent_id"),
+        filters.author("c.agent_id", seen=_seen_by),
         filters.liveness("c.superseded_by"),
     ),
     in_run=True,
     begin=_begin,
+    sink=_sink,
 )

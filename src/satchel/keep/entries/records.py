@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from satchel.base.errors import unknown_name
 from satchel.base.paging import KeptPage
 from satchel.find.kind import Kind
 from satchel.store.transaction import Row, Transaction
+
+if TYPE_CHECKING:
+    from satchel.keep.citations import Citation, Cited
 
 ENTRY_TYPES = (
     "discovery",
@@ -27,6 +31,9 @@ REVIEW_VERDICT = ENTRY_TYPES.index("review_verdict") + 1
 SCRATCHPAD = ENTRY_TYPES.index("scratchpad") + 1
 CODEBASE_ANALYSIS = ENTRY_TYPES.index("codebase_analysis") + 1
 
+COMPARED_TYPES = (ENTRY_TYPES.index("discovery") + 1, ERROR, ENTRY_TYPES.index("decision") + 1)
+"""What may say nearly the same as another note; scratchpads, reviews and analyses are alike by their nature."""
+
 STRUCTURED_TYPES = ("review_issue", "review_verdict", "scratchpad", "codebase_analysis")
 """The entry types whose content is an object, as :mod:`satchel.keep.entries.structured` reads it."""
 
@@ -40,8 +47,9 @@ class NewEntry:
         content: text; for a structured type an object or its JSON.
         task_id: the task it belongs to.
         loop_id: the loop it belongs to.
-        file: the file it is about, inside the project.
+        file: the file it is about, inside the project, also with its line or lines behind it.
         line: the line in that file, from 1.
+        supersedes: the short id of the entry that it replaces, as in ``e12``.
     """
 
     type: str
@@ -50,6 +58,10 @@ class NewEntry:
     loop_id: str | None = None
     file: str | None = None
     line: int | None = None
+    supersedes: str | int | None = None
+
+
+_MAX_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +74,14 @@ class Entry:
         seq: the number of its last change.
         content: text; for a structured type compact JSON.
         agent: who wrote it, or None.
-        superseded_by: the number of the entry that replaced it, or None while it is live.
+        superseded_by: the number of the entry that replaced it, its own where it was retracted, None while it is live.
         created_at: milliseconds UTC.
         score: how well it matched a search, higher is better; None without one.
         notes: what the writer should know, such as what was cleaned or redacted; empty when read.
+        last_line: the last line where several are cited, of which ``line`` is the first.
+        citation: how the file stands by what was cited of it; None when written, and where that is not known.
+        seen: how often it was written, by anyone; None where once.
+        seen_by: who wrote it, the first first, where that is more than once.
     """
 
     id: int
@@ -83,11 +99,24 @@ class Entry:
     created_at: int
     score: float | None = None
     notes: tuple[str, ...] = ()
+    last_line: int | None = None
+    citation: Citation | None = None
+    seen: int | None = None
+    seen_by: tuple[str, ...] = ()
 
     @property
     def ref(self) -> str:
         """The short id, as in ``e812``."""
         return entry_ref(self.id)
+
+    @property
+    def seen_text(self) -> str:
+        """How often it was written and by whom, as in ``seen 3 times by ann, ben``; empty where once."""
+        if self.seen is None:
+            return ""
+        others = len(self.seen_by) - _MAX_NAMES
+        names = ", ".join(self.seen_by[:_MAX_NAMES]) + (f" and {others} more" if others > 0 else "")
+        return f"seen {self.seen} times" + (f" by {names}" if names else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +127,7 @@ class Writer:
         agent: None for nobody.
         now: milliseconds UTC.
         session: None without one.
+        is_person: whether it is a person at a terminal.
     """
 
     project_id: int
@@ -105,6 +135,7 @@ class Writer:
     agent: int | None
     now: int
     session: int | None = None
+    is_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +145,9 @@ class Prepared:
     Attributes:
         type: its number.
         notes: what was cleaned or redacted.
+        supersedes: the number of the entry that it replaces.
+        last_line: the last line where several are cited.
+        cited: what the file held there; None where it could not be read.
     """
 
     type: int
@@ -124,6 +158,9 @@ class Prepared:
     file: str | None
     line: int | None
     notes: tuple[str, ...]
+    supersedes: int | None = None
+    last_line: int | None = None
+    cited: Cited | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,18 +223,18 @@ class PruneResult:
 
 COLUMNS = """
     c.id, c.uid, c.seq, r.run_id, c.type, c.content, c.task_id, c.loop_id, c.file, c.line, a.name, c.superseded_by,
-    c.created_at
+    c.created_at, c.last_line, c.seen
 """
-"""The columns :func:`entry_of` reads, from :data:`SOURCE`."""
+"""The columns :func:`entry_of` reads, in its order, from :data:`SOURCE`."""
 
 # LEFT: the planner must not begin with the runs
 SOURCE = "context c LEFT JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id = c.agent_id"
 
 
 def entry_of(row: Row, score: float | None = None) -> Entry:
-    """Turn a row of :data:`COLUMNS`, which stand in the order of the fields, into a record."""
+    """Turn a row of :data:`COLUMNS`, which stand in the order of the fields but for the last two, into a record."""
     number, uid, seq, run_id, kind, *rest = row[:13]
-    rest.append(score)
+    rest += [score, (), row[13], None, row[14]]
     return Entry(number, uid.hex(), seq, run_id, ENTRY_TYPES[kind - 1], *rest)
 
 

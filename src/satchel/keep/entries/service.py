@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.base.paging import check_whole
+from satchel.find.kind import Kind
 from satchel.keep import projects, runs
+from satchel.keep.corrections.log import replaced_note
 from satchel.keep.entries.records import (
     COLUMNS,
     ENTRY_TYPES,
@@ -22,15 +24,20 @@ from satchel.keep.entries.records import (
     PruneResult,
     Writer,
     entry_of,
+    entry_ref,
 )
+from satchel.keep.entries.sightings import Sightings, record, with_names
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.actors import acting
+from satchel.keep.sessions.actors import acting, is_by_person
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
+    from satchel.keep.citations import Cited, Citing
+    from satchel.keep.entries.near_notes import Look
     from satchel.keep.entries.queries import EntryFilters
     from satchel.keep.entries.state import RunState
+    from satchel.keep.entries.updates import Cite
 
 MAX_BATCH = 500
 DEFAULT_KEEP = 500
@@ -55,6 +62,7 @@ class Entries:
         loop_id: str | None = None,
         file: str | None = None,
         line: int | None = None,
+        supersedes: str | int | None = None,
         run_id: str | None = None,
         agent: str | None = None,
     ) -> Entry:
@@ -66,9 +74,11 @@ class Entries:
                 scratchpad and codebase_analysis an object, or its JSON.
             task_id: the task it belongs to.
             loop_id: the loop it belongs to.
-            file: the file it is about, inside the project, also with its line as ``src/app.py:12``; or a folder as
-                ``src/auth/``.
+            file: the file it is about, inside the project, also with its line as ``src/app.py:12``, or its lines as
+                ``src/app.py:12-20``; or a folder as ``src/auth/``. What stands there is remembered, so that readers are
+                told when it has changed.
             line: the line in that file, from 1.
+            supersedes: the short id of the entry that it corrects and replaces, as in ``e12``.
             run_id: the run; None takes the default, else that of the caller's session, else ``main``.
             agent: who writes; None takes the default, else the caller's session names them; it may be nobody.
 
@@ -79,9 +89,12 @@ class Entries:
 
         Raises:
             InvalidInput, TooLarge: the entry is not acceptable; nothing was written.
-            NotFound: the run does not exist.
+            NotFound: the run does not exist, or what it would replace.
+            Conflict: what it would replace was replaced or retracted already; the newer one is named.
+            Refused: only a person replaces that.
         """
-        return self.write_many([NewEntry(type, content, task_id, loop_id, file, line)], run_id=run_id, agent=agent)[0]
+        entry = NewEntry(type, content, task_id, loop_id, file, line, supersedes)
+        return self.write_many([entry], run_id=run_id, agent=agent)[0]
 
     def write_many(
         self, entries: Sequence[NewEntry], *, run_id: str | None = None, agent: str | None = None
@@ -95,37 +108,51 @@ class Entries:
         Raises:
             As :meth:`write`; the error of a batch names the place of the entry.
         """
-        from satchel.keep.entries import updates
+        from satchel.keep.entries import near_notes, updates
 
         work = self._workplace
         if not 1 <= len(entries) <= MAX_BATCH:
             raise InvalidInput(f"{len(entries)} entries were given", f"Write 1 to {MAX_BATCH} at once")
-        prepared = [self._prepare(entry, place, len(entries)) for place, entry in enumerate(entries)]
+        cite = _Citer(work.files_root)
+        prepared = [self._prepare(entry, place, len(entries), cite) for place, entry in enumerate(entries)]
         agent = check_agent(work, agent)
         run_id = None if run_id is None else runs.check_run_id(run_id)
+        found = _look_for_near_ones(work, prepared)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             actor = acting(transaction, work, project.id, agent, now, task_id=_last_task(prepared))
-            writer = Writer(project.id, run.id, actor.number, now, actor.session)
+            person = is_by_person(work, agent)
+            writer = Writer(project.id, run.id, actor.number, now, actor.session, person)
             duplicates = {} if self._find_duplicates is None else self._find_duplicates(transaction, writer, prepared)
             kept = {
                 place: _load(transaction, one.entry, (one.note,))
                 for place, one in duplicates.items()
                 if one.entry is not None
             }
-            places = [place for place in range(len(prepared)) if place not in kept]
+            said = Sightings(
+                transaction, writer, {place: one for place, one in enumerate(prepared) if place not in kept}
+            )
+            for place, known in said.known.items():
+                kept[place] = _seen(transaction, writer, known, prepared[place])
+            places = [place for place in range(len(prepared)) if place not in kept and place not in said.first]
             fresh = [prepared[place] for place in places]
             written = updates.insert(transaction, writer, fresh)
             followed = {
                 number: self._follow(transaction, writer, number, entry)
                 for (number, _, _), entry in zip(written, fresh, strict=True)
             }
+            near_notes.record(transaction, project.id, found)
+            numbers = {place: number for place, (number, _, _) in zip(places, written, strict=True)}
+            for place, first in said.first.items():
+                kept[place] = _seen(transaction, writer, numbers[first], prepared[place])
             self._keep_to_limit(transaction, project.id, run.id, fresh)
         for place, (number, uid, seq) in zip(places, written, strict=True):
             entry = prepared[place]
-            said = (duplicates[place].note,) if place in duplicates else ()
+            near = (duplicates[place].note,) if place in duplicates else found.notes(run.id)
+            if place in said.ended:
+                near = (f"{entry_ref(said.ended[place])}, which says the same, holds no more: this is kept anew", *near)
             kept[place] = Entry(
                 number,
                 uid.hex(),
@@ -141,7 +168,8 @@ class Entries:
                 None,
                 now,
                 None,
-                (*entry.notes, *run.notes, *said, *followed[number]),
+                (*entry.notes, *replaced_note(Kind.ENTRY, entry.supersedes), *run.notes, *near, *followed[number]),
+                entry.last_line,
             )
         return tuple(kept[place] for place in range(len(prepared)))
 
@@ -211,11 +239,11 @@ class Entries:
         """Let the rule that follows from an entry do its work, and return what it has to say."""
         return () if self._after_write is None else self._after_write(transaction, writer, number, entry)
 
-    def _prepare(self, entry: NewEntry, place: int, count: int) -> Prepared:
+    def _prepare(self, entry: NewEntry, place: int, count: int, cite: Cite) -> Prepared:
         from satchel.keep.entries import updates
 
         try:
-            return updates.prepare(entry, self._workplace)
+            return updates.prepare(entry, self._workplace, cite)
         except (InvalidInput, TooLarge) as error:
             if count == 1:
                 raise
@@ -232,8 +260,42 @@ class Entries:
             updates.delete(transaction, project_id, [number for number, _ in doomed])
 
 
+class _Citer:
+    """Cites files for the entries of one call; a call without files loads nothing for it."""
+
+    def __init__(self, root: str | None) -> None:
+        self._root = root
+        self._citing: Citing | None = None
+
+    def __call__(self, path: str, line: int | None, last: int | None) -> Cited | None:
+        if self._citing is None:
+            from satchel.keep.citations import Citing
+
+            self._citing = Citing(self._root)
+        return self._citing.cite(path, line, last)
+
+
+def _look_for_near_ones(work: Workplace, prepared: Sequence[Prepared]) -> Look:
+    """Look for what says nearly the same as a single note, before the writer's turn; batches are not looked at."""
+    from satchel.keep.entries import near_notes
+
+    if len(prepared) > 1:
+        return near_notes.NO_LOOK
+    with work.engine.read() as transaction:
+        project = projects.find(transaction, work)
+        return near_notes.NO_LOOK if project is None else near_notes.look(transaction, project.id, prepared[0])
+
+
 def _last_task(entries: Sequence[Prepared]) -> str | None:
     return next((entry.task_id for entry in reversed(entries) if entry.task_id is not None), None)
+
+
+def _seen(transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> Entry:
+    """Count that an entry was written once more, and return it."""
+    counted = record(transaction, writer, number, entry)
+    (kept,) = with_names(transaction, (_load(transaction, number, ()),))
+    told = f": {kept.seen_text}" if counted else ", and was delivered to you: nothing was written"
+    return replace(kept, notes=(*entry.notes, f"{kept.ref} says this already{told}"))
 
 
 def _load(transaction: Transaction, number: int, notes: tuple[str, ...]) -> Entry:

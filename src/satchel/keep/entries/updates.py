@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import Conflict, InvalidInput, NotFound
 from satchel.base.paging import check_whole
 from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
+from satchel.keep.corrections import log
+from satchel.keep.entries import near_notes, sightings
 from satchel.keep.entries.records import (
     CODEBASE_ANALYSIS,
     ENTRY_TYPES,
@@ -22,16 +25,26 @@ from satchel.keep.entries.records import (
     type_number,
 )
 from satchel.keep.names import check_identifier
-from satchel.keep.paths import check_place
+from satchel.keep.paths import check_lines
 from satchel.keep.projects import Workplace, next_seq
 from satchel.keep.texts import check_size, map_texts, storable, storable_json, to_json
 from satchel.store.transaction import Transaction
 
+if TYPE_CHECKING:
+    from satchel.keep.citations import Cited
+
 _MAX_LINE = 2**31 - 1
 
 
-def prepare(entry: NewEntry, workplace: Workplace) -> Prepared:
+Cite = Callable[[str, int | None, int | None], "Cited | None"]
+"""Returns what a file holds at some lines, or in all."""
+
+
+def prepare(entry: NewEntry, workplace: Workplace, cite: Cite) -> Prepared:
     """Check an entry and make its texts storable, before anything is written.
+
+    Args:
+        cite: asked only where the entry names a file.
 
     Raises:
         InvalidInput: an unknown type, malformed content, or a name, file or line that is none.
@@ -39,10 +52,10 @@ def prepare(entry: NewEntry, workplace: Workplace) -> Prepared:
     """
     number = type_number(entry.type)
     content, notes = _storable(entry.type, entry.content, workplace.max_content_bytes)
-    file, line = None, entry.line
+    file, line, last = None, entry.line, None
     if entry.file is not None:
-        file, named = check_place(entry.file, workplace.files_root)
-        line = named if line is None else line
+        file, named, last = check_lines(entry.file, workplace.files_root)
+        line, last = (named, last) if line is None else (line, None)
     if line is not None:
         check_whole("line", line, _MAX_LINE, smallest=1)
         if entry.file is None:
@@ -56,6 +69,9 @@ def prepare(entry: NewEntry, workplace: Workplace) -> Prepared:
         file=file,
         line=line,
         notes=notes,
+        supersedes=None if entry.supersedes is None else Kind.ENTRY.number_of(entry.supersedes),
+        last_line=last,
+        cited=None if file is None else cite(file, line, last),
     )
 
 
@@ -87,9 +103,10 @@ def _storable(entry_type: str, content: object, limit: int) -> tuple[str, tuple[
 
 _INSERT = """
     INSERT INTO context
-        (uid, seq, project_id, run_id, type, content, task_id, loop_id, file, line, agent_id, created_at, session_id)
+        (uid, seq, project_id, run_id, type, content, task_id, loop_id, file, line, said, last_line, agent_id,
+        created_at, session_id)
     VALUES
-        (:uid, :seq, :project, :run, :type, :content, :task, :loop, :file, :line, :agent, :now, :session)
+        (:uid, :seq, :project, :run, :type, :content, :task, :loop, :file, :line, :said, :last, :agent, :now, :session)
 """
 
 
@@ -98,13 +115,20 @@ def insert(transaction: Transaction, writer: Writer, entries: Sequence[Prepared]
 
     Returns:
         The number, uid and seq of each.
+
+    Raises:
+        NotFound, Conflict, Refused: one would replace what is not there, holds no more, or only a person replaces.
     """
     project_id, run, agent, now = writer.project_id, writer.run, writer.agent, writer.now
+    corrector = log.Corrector(agent, writer.session, writer.is_person, now)
     first = next_seq(transaction, project_id, len(entries))
     kept: list[tuple[int, bytes, int]] = []
     for seq, entry in enumerate(entries, first):
         uid = os.urandom(16)
         replaced = _replaced_by(transaction, project_id, run, entry)
+        if entry.supersedes is not None:
+            _check_replaceable(transaction, project_id, entry.supersedes, corrector)
+            replaced = [*replaced, *({entry.supersedes} - set(replaced))]
         if entry.type == CODEBASE_ANALYSIS and replaced:
             _step_aside(transaction, replaced[0])
         number = transaction.insert(
@@ -120,13 +144,22 @@ def insert(transaction: Transaction, writer: Writer, entries: Sequence[Prepared]
                 "loop": entry.loop_id,
                 "file": entry.file,
                 "line": entry.line,
+                "said": sightings.key_of(entry, agent),
+                "last": entry.last_line,
                 "agent": agent,
                 "now": now,
                 "session": writer.session,
             },
         )
+        if entry.cited is not None:
+            from satchel.keep import citations
+
+            citations.record(transaction, number, entry.cited)
         if replaced:
             _mark(transaction, project_id, replaced, number)
+        if entry.supersedes is not None:
+            item = (Kind.ENTRY, entry.supersedes)
+            log.record(transaction, project_id, log.SUPERSEDED, item, corrector, heir=number)
         documents.add(
             transaction,
             Document(
@@ -178,6 +211,20 @@ def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: Pre
         },
     )
     return [row[0] for row in rows]
+
+
+def _check_replaceable(transaction: Transaction, project_id: int, number: int, by: log.Corrector) -> None:
+    row = transaction.one(
+        """
+        SELECT a.name, c.superseded_by IS NULL FROM context c LEFT JOIN agents a ON a.id = c.agent_id
+        WHERE c.project_id = :project AND c.id = :id
+        """,
+        {"project": project_id, "id": number},
+    )
+    if row is None:
+        ref = Kind.ENTRY.ref(number)
+        raise NotFound(f"there is no note {ref} in this project", "Leave supersedes out, or look for it with search")
+    log.check_replaceable(transaction, (Kind.ENTRY, number), by, row[0], is_live=bool(row[1]))
 
 
 def _equals(column: str, value: str | None) -> str:
@@ -234,7 +281,8 @@ def _searchable(kind: int, content: str) -> str:
     return structured.searchable_text(content)
 
 
-def _labelled(kind: int, content: str) -> str:
+def labelled(kind: int, content: str) -> str:
+    """Return what is shown of an entry, by the number of its type: the texts of a structured one with their labels."""
     name = ENTRY_TYPES[kind - 1]
     if name not in STRUCTURED_TYPES:
         return content
@@ -243,7 +291,7 @@ def _labelled(kind: int, content: str) -> str:
     return labels.labelled(name, content, without=("iteration", "done"))
 
 
-SHOWN = documents.Source(Kind.ENTRY, "type, content", _labelled)
+SHOWN = documents.Source(Kind.ENTRY, "type, content", labelled)
 """What a search shows of entries: the texts of a structured one with their labels."""
 
 DOCUMENTS = documents.Source(
@@ -268,11 +316,41 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
             row[0]
             for row in transaction.all("SELECT id FROM context WHERE superseded_by = :id ORDER BY id", {"id": number})
         ]
-        if heir is not None and replaced:
+        if heir is not None and heir[0] == number:
+            # it was retracted, and what it had replaced does not hold again for that
+            for other in set(replaced) - {number}:
+                retract(transaction, project_id, other)
+        elif heir is not None and replaced:
             _step_aside(transaction, number)
             _mark(transaction, project_id, replaced, heir[0])
+        near_notes.forget(transaction, project_id, number)
         transaction.execute("DELETE FROM context WHERE id = :id", {"id": number})
     documents.remove(transaction, Kind.ENTRY, numbers)
+    log.forget(transaction, Kind.ENTRY, numbers)
+
+
+def retract(transaction: Transaction, project_id: int, number: int) -> None:
+    """Let an entry hold no more: it is superseded by itself, so that all that reads live entries leaves it out."""
+    _mark(transaction, project_id, [number], number)
+
+
+def revive(transaction: Transaction, project_id: int, number: int) -> None:
+    """Let an entry hold again that was superseded or retracted.
+
+    Raises:
+        Conflict: it is an analysis, and its run has another that holds.
+    """
+    other = transaction.one(
+        """
+        SELECT o.id FROM context c JOIN context o ON o.run_id = c.run_id AND o.project_id = c.project_id
+        WHERE c.id = :id AND c.type = :type AND o.type = :type AND o.superseded_by IS NULL
+        """,
+        {"id": number, "type": CODEBASE_ANALYSIS},
+    )
+    if other is not None:
+        heir = Kind.ENTRY.ref(other[0])
+        raise Conflict(f"{heir} is the analysis of its run now", f"Retract {heir} first")
+    _mark(transaction, project_id, [number], None)
 
 
 def _step_aside(transaction: Transaction, number: int) -> None:

@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from satchel.keep import paths, projects
 from satchel.keep.files import changes, claims
 from satchel.keep.files.places import Place, as_on_disk
-from satchel.keep.files.records import FileChange, FileCheck, FilesChecked
+from satchel.keep.files.records import Claimed, FileCheck, FilesChecked, Lately
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import reading
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
+
+WINDOW_SECONDS = 300
+"""How recent a change is told unless the caller says otherwise."""
 
 MAX_RECENT = 5
 """How many recent changes of a file are named at most."""
@@ -40,21 +43,55 @@ def check(work: Workplace, wanted: Sequence[Place] | None, window: int, agent: s
             notes = () if wanted else ("you have claimed nothing",)
         else:
             wanted = as_on_disk(transaction, number, work.files_root, wanted)
-        row = transaction.one("SELECT created_at FROM projects WHERE id = :id", {"id": number})
-        began = now if row is None else row[0]
-        some = tuple(_check_one(transaction, work, number, actor, place, window, now, began) for place in wanted)
+        some = tuple(_check_one(transaction, work, number, actor, place, window, now) for place in wanted)
     return FilesChecked(actor.name or agent, now, some, notes, work.worktree)
 
 
+def before_claimed(
+    work: Workplace, claimed: Claimed, wanted: Sequence[Place], window: int, agent: str | None
+) -> tuple[Lately, ...]:
+    """Return what happened lately to places that were claimed just now; what was renewed is left out.
+
+    Args:
+        window: how recent a change counts, in milliseconds.
+        agent: who claimed, as it was named.
+    """
+    with work.engine.read() as transaction:
+        now = claimed.claimed_at
+        project = projects.find(transaction, work)
+        if project is None:
+            return ()
+        actor = reading(transaction, work, project.id, agent)
+        found = [
+            _lately(transaction, work, project.id, actor, place, window, now)
+            for place in as_on_disk(transaction, project.id, work.files_root, wanted)
+            if place.path not in claimed.renewed
+        ]
+    return tuple(one for one in found if one.recent or one.unrecorded_at is not None)
+
+
+def _lately(
+    transaction: Transaction, work: Workplace, project_id: int, actor: Actor, place: Place, window: int, now: int
+) -> Lately:
+    """Return what others did to a file, or in a folder, and when it was changed on disk without being recorded."""
+    if place.is_key or not window:
+        return Lately(place.path, place.worktree)
+    after = now - window
+    recent = changes.by_others(transaction, project_id, actor.number, place.path, after, now, MAX_RECENT)
+    modified = _modified_at(work, place)
+    if modified is not None and after < modified <= now + _AHEAD_MS:
+        row = transaction.one("SELECT created_at FROM projects WHERE id = :id", {"id": project_id})
+        recorded = changes.last_recorded(transaction, project_id, place.path, place.worktree)
+        # what was there before the project was kept here, as a fresh clone is, was nobody's to record
+        if row is None or modified <= row[0] or (recorded is not None and recorded >= modified):
+            modified = None
+    else:
+        modified = None
+    return Lately(place.path, place.worktree, recent, modified)
+
+
 def _check_one(
-    transaction: Transaction,
-    work: Workplace,
-    project_id: int,
-    actor: Actor,
-    place: Place,
-    window: int,
-    now: int,
-    began: int,
+    transaction: Transaction, work: Workplace, project_id: int, actor: Actor, place: Place, window: int, now: int
 ) -> FileCheck:
     seen = claims.look(transaction, project_id, actor, [place], now, exclusive=False)
     own = [held.claim for held in seen.mine if held.place.clashes(place)]
@@ -62,17 +99,7 @@ def _check_one(
     ends = [claim.expires_at for claim in others if claim.exclusive]
     has_all = any(paths.covers(claim.path, place.path) or place.is_key for claim in own)
     state = "held" if ends else "yours" if has_all else "free"
-    recent: tuple[FileChange, ...] = ()
-    unrecorded_at = None
-    if window and not place.is_key:
-        after = now - window
-        recent = changes.by_others(transaction, project_id, actor.number, place.path, after, now, MAX_RECENT)
-        modified = _modified_at(work, place)
-        # what was there before the project was kept here, as a fresh clone is, was nobody's to record
-        after = max(after, began)
-        if modified is not None and after < modified <= now + _AHEAD_MS:
-            recorded = changes.last_recorded(transaction, project_id, place.path, place.worktree)
-            unrecorded_at = None if recorded is not None and recorded >= modified else modified
+    lately = _lately(transaction, work, project_id, actor, place, window, now)
     return FileCheck(
         file=place.path,
         worktree=work.worktree if place.is_key else place.worktree,
@@ -81,8 +108,8 @@ def _check_one(
         claims=tuple(others),
         elsewhere=tuple(held.claim for held in seen.elsewhere),
         own=tuple(own),
-        recent=recent,
-        unrecorded_at=unrecorded_at,
+        recent=lately.recent,
+        unrecorded_at=lately.unrecorded_at,
     )
 
 

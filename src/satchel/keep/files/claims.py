@@ -353,7 +353,7 @@ def release(
 def listed(
     transaction: Transaction,
     project: Project,
-    agent_id: int | None,
+    holders: Sequence[int] | None,
     place: Place | None,
     limit: int,
     offset: int,
@@ -362,14 +362,13 @@ def listed(
     """Return live claims, the newest first.
 
     Args:
-        agent_id: only those of an agent.
+        holders: only those of these agents.
         place: only those that overlap a file or folder, in any worktree, or are of this key.
     """
     where, values = ("c.project_id = :project AND c.expires_at > :now", {}) if place is None else _overlap([place])
     values |= {"project": project.id, "now": now, "limit": limit, "offset": offset}
-    if agent_id is not None:
-        where += " AND c.agent_id = :agent"
-        values["agent"] = agent_id
+    if holders is not None:
+        where += f" AND c.agent_id IN ({', '.join(map(str, holders))})"
     total = transaction.one(f"SELECT count(*) FROM file_claims c WHERE {where}", values)
     rows = transaction.all(
         f"SELECT {_COLUMNS} FROM {_JOINED} WHERE {where} "

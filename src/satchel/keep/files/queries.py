@@ -10,7 +10,7 @@ from satchel.keep.common_filters import ListFilters
 from satchel.keep.files.changes import COLUMNS, SOURCE, change_number, change_of, is_about
 from satchel.keep.files.records import FileChange
 from satchel.keep.listing import Filter, Listing, View
-from satchel.store.transaction import Row
+from satchel.store.transaction import Row, Transaction
 
 
 class ChangeFilters(ListFilters, total=False):
@@ -45,12 +45,19 @@ def _by_change(view: View, change: int) -> None:
     view.where(f"c.change = {change}", types=((Kind.FILE_CHANGE, change),))
 
 
+def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    from satchel.keep.files import changes  # a search for a name reads texts; a list leaves it alone
+
+    return changes.DOCUMENTS.texts(transaction, numbers)
+
+
 LISTING = Listing(
     kind=Kind.FILE_CHANGE,
     table="file_changes c",
     columns=COLUMNS,
     source=SOURCE,
     make=_make,
+    texts=_texts,
     filters=(
         Filter("file", lambda value, work: paths.check_path(value, work.files_root, "file"), _about),
         Filter("change", lambda value, _: change_number(value), _by_change),

@@ -88,6 +88,23 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Lately:
+    """What happened to a file, or in a folder, within a window.
+
+    Attributes:
+        file: canonical.
+        worktree: the linked worktree it is in, an absolute path; None is the main one.
+        recent: the newest 5 of others' changes of it, the newest first, wherever they were made.
+        unrecorded_at: when it was changed on disk, where no change has been recorded since, in milliseconds UTC.
+    """
+
+    file: str
+    worktree: str | None
+    recent: tuple[FileChange, ...] = ()
+    unrecorded_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Claimed:
     """What claiming did: all of it, or it raises.
 
@@ -97,6 +114,8 @@ class Claimed:
         elsewhere: claims of others on the same paths in other worktrees.
         shared: claims of others that share a path.
         claimed_at: when, in milliseconds UTC.
+        lately: what happened within the usual window to what was not claimed before; nothing of what stayed as it was.
+        waited_ms: how long the call waited for what others held.
     """
 
     agent: str
@@ -106,6 +125,8 @@ class Claimed:
     shared: tuple[Claim, ...]
     notes: tuple[str, ...] = ()
     claimed_at: int = 0
+    lately: tuple[Lately, ...] = ()
+    waited_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,28 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.paging import DEFAULT_LIMIT, KeptPage, check_page, check_whole
 from satchel.keep import expiry, names, projects, waits
 from satchel.keep.files import changes, claiming, claims
 from satchel.keep.files.places import Place, as_on_disk, check_place, check_worktree_file, folder_notes, is_there
 from satchel.keep.files.presence import is_anyone_refused, is_anyone_waiting
-from satchel.keep.files.records import Claim, Claimed, FileChange, FileChangePage, FilesChecked, Released, Wish
+from satchel.keep.files.records import (
+    Claim,
+    Claimed,
+    FileChange,
+    FileChangePage,
+    FilesChecked,
+    Lately,
+    Released,
+    Wish,
+)
 from satchel.keep.projects import Service, Workplace
-from satchel.keep.sessions.actors import acting, acting_named
+from satchel.keep.sessions.actors import acting, acting_named, find_authors
 from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import check_content
 from satchel.store.transaction import Transaction
@@ -157,7 +167,8 @@ class Files(Service):
             agent: who claims; None takes the default.
 
         Returns:
-            The claims, and what others claim of the same in other worktrees, which is no conflict.
+            The claims, what others claim of the same in other worktrees, which is no conflict, and unless it is
+            automatic what happened in the last 5 minutes to what was not the agent's before.
 
         Raises:
             Conflict: another agent holds something of it in this worktree; the error says who, since and until when,
@@ -175,6 +186,9 @@ class Files(Service):
         minutes = usual if minutes is None else _check_minutes(minutes)
         reason, notes = (None, ()) if reason is None else _check_reason(reason, work.max_content_bytes)
         name = names.needed_agent(work, agent, claiming.DOING)
+        # loaded before anything is written: what is claimed is not reported as failed because this could not be
+        from satchel.keep.files import checking
+
         there = {place: is_there(work, place) for place in wanted}
         ask = claiming.Ask(name, there, claims.Terms(exclusive, minutes, reason, automatic))
         claimed = claiming.renewed_just_now(work, ask) if automatic else None
@@ -194,8 +208,13 @@ class Files(Service):
             wait = "" if wait_seconds else f"wait for it with wait_seconds or --wait (1 to {waits.MAX_SECONDS}), "
             remedy = f"You can {wait}{refused.remedy}; one of your next answers says when it is free"
             raise claims.ClaimRefused(refused.problem, remedy, refused.places) from None
-        told = () if automatic else folder_notes(work, wanted)
-        return replace(claimed, notes=(*notes, *self._folders_named_as_files(wanted), *told, *claimed.notes))
+        notes = (*notes, *self._folders_named_as_files(wanted))
+        if automatic:
+            return replace(claimed, notes=(*notes, *claimed.notes))
+        lately: tuple[Lately, ...] = ()
+        with suppress(SatchelError, OSError):  # what was claimed is claimed
+            lately = checking.before_claimed(work, claimed, wanted, checking.WINDOW_SECONDS * 1_000, name)
+        return replace(claimed, lately=lately, notes=(*notes, *folder_notes(work, wanted), *claimed.notes))
 
     def release(
         self, paths: Sequence[str] | None = None, *, description: str | None = None, agent: str | None = None
@@ -275,7 +294,7 @@ class Files(Service):
         """Return the claims that hold now, in every worktree, the newest first.
 
         Args:
-            author: only this agent's.
+            author: only this agent's, or those of all agents of this client; ``me`` is who asks.
             path: only those that cover this file, or anything in this folder, or are of this key.
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
@@ -291,11 +310,11 @@ class Files(Service):
             project = projects.find(transaction, work)
             if project is None:
                 return KeptPage((), 0, offset, limit, notes=(projects.NOTHING_YET,))
-            number = names.find_agent(transaction, project.id, author)
-            if number == -1:
-                note = names.unknown_agent(transaction, project.id, author or "")
+            holders = None if author is None else find_authors(transaction, work, project.id, author)
+            if author is not None and not holders:
+                note = names.unknown_agent(transaction, project.id, author)
                 return KeptPage((), 0, offset, limit, project.seq, notes=(note,))
-            return claims.listed(transaction, project, number, place, limit, offset, work.clock())
+            return claims.listed(transaction, project, holders, place, limit, offset, work.clock())
 
     def check(
         self, files: Sequence[str] | None = None, *, window_seconds: int = 300, agent: str | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import NamedTuple
 
 from satchel.base.errors import Busy, SatchelError
@@ -25,12 +26,13 @@ _LOOK_SECONDS = 1.0
 
 
 class _Place(NamedTuple):
-    """Where a call waits: its number as a waiter, and what it waits for."""
+    """Where a call waits: its number as a waiter, what it waits for, and since when, in milliseconds UTC."""
 
     number: int
     project_id: int
     actor: Actor
     wanted: list[Place]
+    since: int
 
 
 def claim(work: Workplace, seats: threading.Semaphore, ask: Ask, seconds: int) -> Claimed:
@@ -82,7 +84,7 @@ def _first_try(work: Workplace, ask: Ask, seconds: int, *, may_wait: bool) -> Cl
         wanted = as_on_disk(transaction, project.id, work.files_root, list(ask.wanted))
         until = now + seconds * 1_000
         number = waiters.enter(transaction, project.id, actor, wanted, now, until, exclusive=ask.terms.exclusive)
-    return _Place(number, project.id, actor, wanted)
+    return _Place(number, project.id, actor, wanted, now)
 
 
 def _wait(work: Workplace, ask: Ask, place: _Place, seconds: int) -> Claimed:
@@ -121,4 +123,4 @@ def _take(work: Workplace, ask: Ask, place: _Place) -> Claimed:
     with work.engine.write() as transaction:
         claimed = attempt(transaction, work, ask, place.number)
         waiters.leave(transaction, place.number)
-    return claimed
+    return replace(claimed, waited_ms=max(0, claimed.claimed_at - place.since))

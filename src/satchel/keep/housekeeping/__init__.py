@@ -6,13 +6,16 @@ from satchel.keep.housekeeping.forgetting import Forgotten
 from satchel.keep.housekeeping.service import Housekeeping
 from satchel.keep.housekeeping.statistics import Statistics
 from satchel.keep.housekeeping.summaries import LayerCount, LayerSummary
+from satchel.keep.housekeeping.usefulness import ItemUse, MemoryUse
 
 __all__ = [
     "Check",
     "Cleared",
     "Forgotten",
     "Housekeeping",
+    "ItemUse",
     "LayerCount",
     "LayerSummary",
+    "MemoryUse",
     "Statistics",
 ]

@@ -9,12 +9,13 @@ from satchel.base.errors import NotFound
 from satchel.base.text import check_encodable
 from satchel.find import index_sqlite as index
 from satchel.keep import past_conversations, projects
-from satchel.keep.housekeeping import checks, clearing, counts, forgetting, packages, statistics, summaries
+from satchel.keep.housekeeping import checks, clearing, counts, forgetting, packages, statistics, summaries, usefulness
 from satchel.keep.housekeeping.checks import BeyondRepair, Check, Examination
 from satchel.keep.housekeeping.clearing import Cleared
 from satchel.keep.housekeeping.forgetting import Forgotten
 from satchel.keep.housekeeping.statistics import Statistics
 from satchel.keep.housekeeping.summaries import LayerSummary
+from satchel.keep.housekeeping.usefulness import MemoryUse
 from satchel.keep.projects import Workplace
 from satchel.store import accepting, backups, upkeep
 from satchel.store.accepting import Accepted
@@ -61,6 +62,12 @@ class Housekeeping:
         with self._engine.read() as transaction:
             project = projects.find(transaction, self._workplace)
             return statistics.count_up(transaction, self._engine.file, project, self._workplace.clock())
+
+    def memory_use(self) -> MemoryUse:
+        """Count what became of what was briefed: confirmed, corrected, followed by success, or none of these."""
+        with self._engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            return usefulness.count(transaction, None if project is None else project.id)
 
     def layer_summary(self) -> LayerSummary:
         """Count, layer by layer, the decisions and constraints that hold and the file changes of the last hour."""

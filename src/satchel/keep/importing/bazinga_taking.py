@@ -26,6 +26,7 @@ from satchel.keep.importing.values import identity
 from satchel.keep.packages import records as package_records
 from satchel.keep.packages import updates as package_writing
 from satchel.keep.past_runs import PastRun
+from satchel.keep.patterns import meeting as pattern_meeting
 from satchel.keep.patterns import past as pattern_past
 from satchel.keep.patterns import preparing as pattern_preparing
 from satchel.keep.patterns import updates as pattern_writing
@@ -258,7 +259,7 @@ class BazingaTaking(Taking):
         transaction, project, there = self.transaction, self.project, one.source
         seen = pattern_past.Seen(there.occurrences, there.created_at, there.last_seen)
         if pattern is None:
-            number, is_new = pattern_writing.meet(transaction, project, one.content, self.now)[0], True
+            number, is_new = pattern_meeting.meet(transaction, project, one.content, self.now).number, True
             pattern_past.set_seen(
                 transaction,
                 project,

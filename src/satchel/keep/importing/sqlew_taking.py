@@ -247,7 +247,7 @@ class SqlewTaking(Taking):
                 self.transaction, self.workplace, self.project, agent, one.content, one.source.created_at, one.uid
             )
             if not one.source.active:
-                constraint_writing.deactivate(self.transaction, self.project, number, _INACTIVE, None, self.now)
+                constraint_writing.end(self.transaction, self.project, number, _INACTIVE, None, self.now)
         return ADDED
 
     def _prepare_message(self, one: ForeignMessage) -> ReadyMessage:

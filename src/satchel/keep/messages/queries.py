@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from satchel.base.errors import InvalidInput, nearest, unknown_name
-from satchel.base.text import fold
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep import filters
@@ -27,6 +26,7 @@ from satchel.keep.messages.visibility import (
     find_reader,
 )
 from satchel.keep.projects import Workplace
+from satchel.keep.sessions.actors import find_authors
 from satchel.store.transaction import Row, Transaction
 
 
@@ -37,7 +37,8 @@ class MessageFilters(ListFilters, total=False):
         unread: only those that the reader has not marked as read.
         types: only these types; at least one.
         priority: only this one or a higher one.
-        sender: only messages of this agent; the reader's own name lists what it sent.
+        sender: only messages of this agent, or of a client's agents; ``me``, or the reader's own name, lists what it
+            sent.
         thread: the id of any message of a thread: only that thread, and with what the reader sent in it.
     """
 
@@ -79,11 +80,15 @@ def _begin(view: View) -> None:
     if view.project_id is None:
         return
     reader, view.fields["agent"] = find_reader(view.transaction, view.project_id, view.fields["agent"], view.asked.now)
+    view.fields["asked_at"] = view.asked.now
     view.values |= reader.values
     view.begun = count(view.transaction, reader)
     view.fields["unread"] = view.begun.unread
     chosen = view.asked.chosen
-    is_of_reader = "sender" in chosen and fold(chosen["sender"]) == fold(view.fields["agent"])
+    view.me = reader.agent_id
+    is_of_reader = "sender" in chosen and reader.agent_id in find_authors(
+        view.transaction, view.workplace, reader.project_id, chosen["sender"], me=reader.agent_id
+    )
     with_sent = not chosen.get("unread") and ("thread" in chosen or is_of_reader)
     if view.asked.query is not None or with_sent or "thread" in chosen:
         # not by walking the inbox; in a thread what the reader sent itself belongs to it
@@ -247,15 +252,22 @@ def _with_fates(
     )
 
 
+def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    from satchel.keep.messages import updates  # a search for a name reads texts; a list leaves it alone
+
+    return updates.DOCUMENTS.texts(transaction, numbers)
+
+
 LISTING = Listing(
     kind=Kind.MESSAGE,
     table="agent_messages m",
     columns=_COLUMNS,
     source=_SOURCE,
     make=_made,
+    texts=_texts,
     filters=(
         Filter("thread", lambda value, _: Kind.MESSAGE.number_of(value), _in_thread),
-        filters.author("m.from_agent_id", "sender"),
+        filters.author("m.from_agent_id", "sender", said_as="from"),
         Filter("unread", _check_unread, lambda view, unread: view.where(UNREAD) if unread else None, hides=False),
         filters.types("m.type", Kind.MESSAGE, "message", "warning", type_number),
         filters.least_priority("m.priority"),

@@ -65,10 +65,12 @@ class MessagePage(KeptPage[Message]):
     Attributes:
         agent: whose they are.
         unread: how many unread messages the agent has in all, whatever the filters.
+        asked_at: when they were listed, in milliseconds UTC; 0 where there is nothing yet.
     """
 
     agent: str = ""
     unread: int = 0
+    asked_at: int = 0
 
     @property
     def messages(self) -> tuple[Message, ...]:

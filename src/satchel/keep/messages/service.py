@@ -18,7 +18,7 @@ from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 from satchel.keep.messages.updates import Draft, Unread
 from satchel.keep.messages.visibility import Reader
 from satchel.keep.projects import Service, Workplace
-from satchel.keep.sessions.actors import acting_named, agents_of_client, reader_name
+from satchel.keep.sessions.actors import acting_named, agents_of_client, is_unnamed, reader_name, silent_sessions
 from satchel.keep.texts import check_content
 from satchel.store.transaction import Transaction
 
@@ -102,7 +102,8 @@ class Messages(Service):
         """List an agent's messages: those to it, and those that others sent to all. Nothing is marked as read.
 
         Args:
-            wait_seconds: how long to wait for an unread one, 0 to 45. At most 4 calls of one opened store wait at once.
+            wait_seconds: how long to wait for an unread one, 0 to 45; then only unread ones are listed. At most 4 calls
+                of one opened store wait at once.
             agent: whose; None takes the default.
 
         Returns:
@@ -115,7 +116,11 @@ class Messages(Service):
         from satchel.keep import lists
 
         check_whole("wait_seconds", wait_seconds, waits.MAX_SECONDS)
-        name = reader_name(self._workplace, agent) or self._name_of_session()
+        name = self._name_of_session() if is_unnamed(self._workplace, agent) else reader_name(self._workplace, agent)
+        if name is None:
+            name = self._name_of_session()
+        if wait_seconds:
+            filters["unread"] = True
         has_come = waiting.wait(self._workplace, self._seats, name, wait_seconds) if wait_seconds else True
         page = lists.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
         if has_come:
@@ -250,6 +255,9 @@ def _addressee(transaction: Transaction, project_id: int, name: str, now: int) -
         number, agent = at_work[0]
         return number, (f"{name} is {agent} here, who gets it",)
     number, _ = names.ensure_agent(transaction, project_id, name, now, acts=False)
+    connected = silent_sessions(transaction, project_id, name, now)
+    if connected:
+        gets = "its session gets it" if connected == 1 else f"the first of its {connected} sessions to act gets it"
+        return number, (f"client {name} is connected; {gets}",)
     close = queries.nearest_actor(transaction, project_id, name)
-    waits = "it waits for an agent that calls itself so, or for the first session of a client of that name"
-    return number, (f"no agent {name!r} has acted here yet; {waits}{close}",)
+    return number, (f"nobody of that name is here yet; it waits for them{close}",)

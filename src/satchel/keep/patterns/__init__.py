@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from satchel.keep.patterns.masking import mask, signature
+from satchel.keep.patterns.masking import mask
+from satchel.keep.patterns.signing import signature
 
 __all__ = ["mask", "signature"]

@@ -10,7 +10,7 @@ from satchel.base.paging import check_whole
 from satchel.base.redaction import redact
 from satchel.base.text import fold
 from satchel.keep.names import check_identifier
-from satchel.keep.patterns.masking import mask, signature
+from satchel.keep.patterns.signing import signed
 from satchel.keep.texts import Storable, check_content, check_size, parse_json, storable
 
 EXAMPLE_BYTES = 4_096
@@ -25,11 +25,13 @@ class Prepared:
     """A report that passed every check and holds no secret of a known pattern.
 
     Attributes:
+        hash_elsewhere: the hash that the same error has where it was imported without its names, or None.
         clues: the stack and the hints, which rank solutions and are not kept.
         ttl_days: None leaves what is kept.
     """
 
     hash: str
+    hash_elsewhere: str | None
     error_type: str
     message: str
     example: str
@@ -66,12 +68,14 @@ def prepare(
     if ttl_days is not None:
         check_whole("ttl_days", ttl_days, MAX_TTL_DAYS, smallest=1)
     fix = None if solution is None else check_content(solution, "solution", limit)
+    # of the message as it came, so that its hash is the one that anybody computes; masking redacts first
+    made = signed(kind, str(message), None if stack is None else str(stack))
     given = [text for text in (said, trace, *hinted, fix) if text is not None]
     return Prepared(
-        # of the message as it came, so that its hash is the one that anybody computes; masking redacts first
-        hash=signature(kind, str(message)),
+        hash=made.hash,
+        hash_elsewhere=made.hash_elsewhere,
         error_type=kind,
-        message=storable(mask(str(message))).text,
+        message=storable(made.message).text,
         example=_example(said.text, trace.text if trace else None),
         lang=None if lang is None else check_lang(lang),
         ttl_days=ttl_days if isinstance(ttl_days, int) else None,

@@ -13,7 +13,7 @@ from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.patterns.preparing import check_lang
 from satchel.keep.patterns.records import COLUMNS, LEAST, STATES, WEAK, ErrorPattern, pattern_of
 from satchel.keep.patterns.updates import solutions_of
-from satchel.store.transaction import Row
+from satchel.store.transaction import Row, Transaction
 
 SHOWN = ("offered", "all")
 """Which solutions to show: those that a report offers, or those that are only observed too."""
@@ -69,12 +69,19 @@ def _in_state(view: View, state: str) -> None:
     )
 
 
+def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    from satchel.keep.patterns import updates  # a search for a name reads texts; a list leaves it alone
+
+    return updates.searchable_texts(transaction, numbers)
+
+
 LISTING = Listing(
     kind=Kind.ERROR_PATTERN,
     table="error_patterns p",
     columns=COLUMNS,
     source="error_patterns p",
     make=_make,
+    texts=_texts,
     filters=(
         Filter("status", lambda value, _: least_shown(value), None, "offered"),
         filters.compared("lang", "(p.lang IS NULL OR p.lang = {})", lambda value, _: check_lang(value)),

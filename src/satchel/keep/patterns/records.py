@@ -136,6 +136,24 @@ class ErrorPattern:
 
 
 @dataclass(frozen=True, slots=True)
+class SimilarError:
+    """A known error that is like a new one, and not the same.
+
+    Attributes:
+        ref: its short id.
+        message: with what differs from time to time masked.
+        likeness: how many words both have, in percent of the words of both.
+        solution: what is best confirmed to have fixed it, or None.
+    """
+
+    ref: str
+    error_type: str
+    message: str
+    likeness: int
+    solution: Solution | None
+
+
+@dataclass(frozen=True, slots=True)
 class Reported:
     """What reporting an error told.
 
@@ -144,12 +162,14 @@ class Reported:
         is_new: nobody had reported it before, or its life was over.
         recorded: the solution that came with the report, as it stands now, or None without one.
         notes: what was cleaned or redacted, and what became of the solution.
+        similar: for a new error the known ones that are most like it, none of them the same.
     """
 
     pattern: ErrorPattern
     is_new: bool
     recorded: Solution | None = None
     notes: tuple[str, ...] = ()
+    similar: tuple[SimilarError, ...] = ()
 
     @property
     def solutions(self) -> tuple[Solution, ...]:

@@ -13,13 +13,14 @@ from satchel.find.kind import Kind
 from satchel.keep import expiry, projects, runs
 from satchel.keep.loop_scope import LoopScope
 from satchel.keep.names import check_agent, check_identifier
-from satchel.keep.patterns import loops, updates
+from satchel.keep.patterns import loops, meeting, updates
 from satchel.keep.patterns.preparing import prepare
 from satchel.keep.patterns.records import (
     KNOWN,
     ErrorPattern,
     ErrorPatternPage,
     Reported,
+    SimilarError,
     Solution,
     solution_number,
 )
@@ -30,10 +31,13 @@ from satchel.keep.texts import check_content
 
 if TYPE_CHECKING:
     from satchel.keep.patterns.queries import ErrorFilters
+    from satchel.store.transaction import Transaction
 
 
 _MAX_NAMED = 5
 """So many solutions are named one by one."""
+
+_BY_NAMES = "it was imported without the names in its message: it may be of another name"
 
 _HASH = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
 
@@ -77,7 +81,8 @@ class Patterns(Service):
             agent: who reports; None takes the default, which may be nobody.
 
         Returns:
-            The error with its solutions, best confirmed first, but for those that are only observed.
+            The error with its solutions, best confirmed first, but for those that are only observed; for a new one the
+            known errors that are most like it.
 
         Raises:
             InvalidInput, TooLarge: something is not acceptable; nothing was written.
@@ -94,12 +99,13 @@ class Patterns(Service):
             project = projects.ensure(transaction, work, now)
             actor = acting(transaction, work, project.id, agent, now, task_id=task_id)
             author = actor.number
-            number, is_new = updates.meet(transaction, project.id, new, now)
+            met = meeting.meet(transaction, project.id, new, now, agent=author, session=actor.session)
+            number, is_new = met.number, met.is_new
             recorded, is_changed = None, is_new
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             loop = LoopScope(project.id, run.id, task_id, loop_id, author, actor.session)
             loops.note(transaction, loop, number, now)
-            notes = (*new.notes, *run.notes)
+            notes = (*new.notes, *run.notes, *((_BY_NAMES,) if met.by_names else ()))
             if new.solution is not None:
                 fix, is_fix_new, more = updates.solve(
                     transaction, project.id, number, new.solution, author, now, session=actor.session
@@ -113,8 +119,9 @@ class Patterns(Service):
             pattern = updates.load(transaction, project.id, number, now)
             assert pattern is not None
             pattern = _ranked(pattern, new.clues)
+            similar = _similar(transaction, project.id, pattern, now) if is_new else ()
             expiry.sweep_now_and_then(work.engine, transaction, now)
-        return Reported(pattern, is_new, recorded, notes)
+        return Reported(pattern, is_new, recorded, notes, similar)
 
     def solve(self, pattern: str | int, solution: str, *, agent: str | None = None) -> Solution:
         """Record what fixed an error.
@@ -235,6 +242,13 @@ class Patterns(Service):
         return lists.find(self._workplace, LISTING, ErrorPatternPage, filters)
 
 
+def _similar(transaction: Transaction, project_id: int, pattern: ErrorPattern, now: int) -> tuple[SimilarError, ...]:
+    # a known error needs no search, whose modules take 4 ms to load
+    from satchel.keep.patterns.similar import similar_to
+
+    return similar_to(transaction, project_id, pattern, now)
+
+
 def _is_error(ref: object) -> bool:
     """Whether a short id is that of an error."""
     return isinstance(ref, str) and ref.strip()[:1].lower() == Kind.ERROR_PATTERN.letter
@@ -262,6 +276,8 @@ def _meant(pattern: ErrorPattern | None, key: int) -> int:
 
 def _heard(solution: Solution, actor: Actor, *, helped: bool) -> str:
     """Say that a word on a solution was counted before."""
+    if helped and solution.agent is not None and solution.agent == actor.name:
+        return f"{actor.name} gave {solution.ref}: only another agent's word confirms it"
     who = actor.name or "an agent without a name"
     who = who if actor.session is None else f"{who}, or another agent of this session,"
     return f"{who} has said before that {solution.ref} {'helped' if helped else 'did not help'}: that counts once"

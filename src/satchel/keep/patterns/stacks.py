@@ -21,7 +21,7 @@ def without_stacks(text: str) -> str:
     if "\n" not in text:
         return text
     lines = text.splitlines()
-    frame, shown, marks, place, step, source = _patterns()
+    frame, shown, marks, place, step, source, said, caret = _patterns()
     kept: list[str] = []
     inside = -1
     below = 0
@@ -32,6 +32,10 @@ def without_stacks(text: str) -> str:
         if below and indent > inside and line.strip(" \t|"):
             below -= 1
             continue
+        if below == _SOURCE_AHEAD and indent == inside and not said.match(line):
+            # where indentation was lost, the line below a frame is its source, unless it says what happened
+            below = 0
+            continue
         below = 0
         in_backtrace = "stack backtrace:" in line or (in_backtrace and line[:1] == " ")
         if (found := shown.match(line)) is not None:
@@ -39,6 +43,7 @@ def without_stacks(text: str) -> str:
         elif not (
             frame.match(line)
             or marks.fullmatch(line)
+            or ("^" in after and caret.fullmatch(after))
             or (step.match(line) and (in_backtrace or source.match(after)))
             or (place.match(after) and _is_call(line))
             or (place.match(line) and number > 0 and _is_call(lines[number - 1]))
@@ -55,11 +60,12 @@ def _is_call(line: str) -> bool:
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
     """Return the patterns of a frame's line, a frame with source below, marks below source, the second line of a
-    frame of Go, and the first and the second one of a frame of Rust."""
+    frame of Go, the first and the second one of a frame of Rust, of a line that is no
+    source, and of a mark below a line of source."""
     return (
         re.compile(
             r"[ \t|+-]{0,80}+(?:"
-            r"Traceback \(most recent call last\):"
+            r"Traceback(?: \(most recent call last\))?:"
             r"|\[Previous line repeated \d+ more times?\]"
             r"|(?:async )?at (?:.*\(.*|.*:\d+|<anonymous>|native\b.*)$"  # JavaScript, Java, C#, Rust
             r"|\.\.\. \d+ (?:more|common frames omitted|lines matching\b)"
@@ -70,7 +76,12 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
         ),
         re.compile(r"([ \t|+-]{0,80}+)(?:File \"[^\"\n]{1,1000}\", line \d+|[^\s:\"']{1,300}:\d+: in [\w<>.]+$)"),
         re.compile(r"(?=.)[\s|^~\-+>=_]*(?:\d{1,6}[\s|^~\-+=_]*)?"),
-        re.compile(r"\t(?:[A-Za-z]:)?[^\s:]{1,500}:\d+(?: \+0x[0-9a-f]+)?$"),
+        re.compile(
+            r"\s{0,40}(?:[A-Za-z]:)?[^\s:]{1,500}(?:\.(?:go|s)|(?<=\t)[^\s:]{1,8}):\d+(?: \+0x[0-9a-f]+.{0,200})?$"
+            r"|\t(?:[A-Za-z]:)?[^\s:]{1,500}:\d+$"
+        ),
         re.compile(r" {1,10}\d{1,5}: "),
         re.compile(r" {1,30}at \S"),
+        re.compile(r"\s{0,40}(?:File \"|[A-Za-z_][\w.]{0,120}(?::|$)|\[|$)"),
+        re.compile(r"[\s|]{0,200}\^[\s^~]{0,300}"),
     )

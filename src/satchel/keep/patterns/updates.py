@@ -5,19 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from satchel.base.clock import DAY_MS
 from satchel.base.errors import NotFound
 from satchel.base.text import fold
 from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.keep import events
-from satchel.keep.patterns.preparing import Prepared
 from satchel.keep.patterns.records import (
     COLUMNS,
     CONFIRMATION,
     CONFIRMED,
-    DEFAULT_TTL_DAYS,
     DEMOTED,
     FAILURE,
     FIRST,
@@ -36,65 +33,6 @@ from satchel.keep.patterns.records import (
 from satchel.keep.projects import next_seq
 from satchel.keep.texts import Storable
 from satchel.store.transaction import Transaction
-
-_MEET = f"""
-    UPDATE error_patterns
-    SET occurrences = occurrences + 1, seq = :seq, lang = CASE WHEN :lang <> lang THEN NULL ELSE lang END,
-        ttl_days = COALESCE(CAST(:ttl AS BIGINT), ttl_days),
-        last_seen = CASE WHEN last_seen > :now THEN last_seen ELSE :now END,
-        expires_at = CASE WHEN last_seen > :now THEN last_seen ELSE :now END
-            + COALESCE(CAST(:ttl AS BIGINT), ttl_days) * {DAY_MS}
-    WHERE project_id = :project AND pattern_hash = :hash AND expires_at > :now
-    RETURNING id, expires_at
-"""
-
-
-def meet(transaction: Transaction, project_id: int, new: Prepared, now: int) -> tuple[int, bool]:
-    """Count an error that was met, or keep it where it is new or its life was over.
-
-    A known one is counted and its life extended in one statement. ON CONFLICT is no use here: it takes a number for
-    every report of a known error.
-
-    Args:
-        now: milliseconds UTC.
-
-    Returns:
-        The pattern's number, and whether it is new; a new one is not indexed yet.
-    """
-    seq = next_seq(transaction, project_id)
-    met = transaction.one(
-        _MEET,
-        {"seq": seq, "project": project_id, "hash": new.hash, "lang": new.lang, "ttl": new.ttl_days, "now": now},
-    )
-    if met is not None:
-        documents.set_expiry(transaction, Kind.ERROR_PATTERN, [(met[0], met[1])])
-        return int(met[0]), False
-    over = transaction.one(
-        "SELECT id FROM error_patterns WHERE project_id = :project AND pattern_hash = :hash",
-        {"project": project_id, "hash": new.hash},
-    )
-    if over is not None:
-        delete(transaction, project_id, [over[0]])
-    days = DEFAULT_TTL_DAYS if new.ttl_days is None else new.ttl_days
-    number = transaction.add(
-        "error_patterns",
-        {
-            "uid": os.urandom(16),
-            "seq": seq,
-            "project_id": project_id,
-            "pattern_hash": new.hash,
-            "error_type": new.error_type,
-            "message": new.message,
-            "example": new.example,
-            "lang": new.lang,
-            "occurrences": 1,
-            "ttl_days": days,
-            "last_seen": now,
-            "expires_at": now + days * DAY_MS,
-            "created_at": now,
-        },
-    )
-    return number, True
 
 
 def index(transaction: Transaction, project_id: int, number: int, *, is_new: bool) -> None:
@@ -190,7 +128,8 @@ def hear(
 ) -> tuple[int, bool]:
     """Count that a solution helped or did not, and move its confidence and state.
 
-    The word of a session counts once, and where there is none that of an agent.
+    The word of a session counts once, and where there is none that of an agent; that of the author, that it helped, not
+    at all.
 
     It does not extend the life of its pattern.
 
@@ -205,9 +144,11 @@ def hear(
         NotFound: the project has no such solution, or its pattern has expired.
     """
     values = {"id": number, "project": project_id, "now": now}
-    known = transaction.one(f"SELECT pattern_id FROM error_solutions WHERE {_ALIVE}", values)
+    known = transaction.one(f"SELECT pattern_id, agent_id FROM error_solutions WHERE {_ALIVE}", values)
     if known is None:
         raise no_solution(number)
+    if helped and agent is not None and agent == known[1]:
+        return int(known[0]), False
     is_news = transaction.execute(
         """
         INSERT INTO solution_confirmations (solution_id, agent_id, session_id, helped)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from satchel.base.errors import SatchelError
+from satchel.base.text import fold
+from satchel.base.vocabulary import HUMAN
 from satchel.keep import projects
 from satchel.keep.names import check_agent, ensure_agent, find_agent, no_agent
 from satchel.keep.projects import Workplace
@@ -12,7 +14,6 @@ from satchel.keep.sessions.caller import COMMAND, Caller, State
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 
-HUMAN = "human"
 """The name of a person at a terminal."""
 
 _WAIT_MS = 250
@@ -22,6 +23,9 @@ _AT_WORK_MS = 8 * 3_600_000
 
 UNKNOWN = -1
 """The number of a name that no agent has."""
+
+ME = "me"
+"""What a filter calls the agent that asks."""
 
 UNNAMED = "agent"
 """What the names of agents begin with whose client is unknown."""
@@ -109,6 +113,17 @@ def reader_name(workplace: Workplace, agent: str | None) -> str | None:
     return actor.name or (HUMAN if is_person(caller) else None)
 
 
+def is_unnamed(workplace: Workplace, agent: str | None) -> bool:
+    """Whether who calls without a name is to get one: in a session that is known, where nothing was written yet."""
+    caller = workplace.caller
+    if caller is None or workplace.engine.read_only or check_agent(workplace, agent) is not None:
+        return False
+    with workplace.engine.read() as transaction:
+        project = projects.find(transaction, workplace)
+        state = None if project is None else caller.find(transaction, project.id)
+    return state is not None and state.speaker is None
+
+
 def reading(transaction: Transaction, workplace: Workplace, project_id: int, agent: str | None) -> Actor:
     """Return who reads, with its session; nothing is recorded.
 
@@ -161,6 +176,60 @@ def agents_of_client(transaction: Transaction, project_id: int, client: str, now
     return rows
 
 
+def silent_sessions(transaction: Transaction, project_id: int, client: str, now: int) -> int:
+    """Return how many sessions of a client are at work in which no agent has a name yet, since none has written.
+
+    Args:
+        client: its name, in any case.
+        now: milliseconds UTC.
+    """
+    row = transaction.one(
+        """
+        SELECT count(*) FROM sessions
+        WHERE project_id = :project AND lower(client) = :client AND agent_id IS NULL AND unnamed_id IS NULL
+            AND ended_at IS NULL AND seen_at > :since
+        """,
+        {"project": project_id, "client": client.lower(), "since": now - _AT_WORK_MS},
+    )
+    return 0 if row is None else int(row[0])
+
+
+def find_authors(
+    transaction: Transaction, workplace: Workplace, project_id: int, name: str, *, me: int | None = None
+) -> tuple[int, ...]:
+    """Return the numbers of the agents that a filter names; none where nobody who has acted is called so.
+
+    Args:
+        name: an agent's; else that of a client, for all agents of its sessions; or ``me``.
+        me: who asks; None is who acts for the caller.
+
+    Raises:
+        InvalidInput: it is ``me``, and the caller has no name.
+    """
+    if fold(name) == ME:
+        if me is None:
+            me = reading(transaction, workplace, project_id, check_agent(workplace, None)).number
+        if me is None and workplace.caller is None:
+            raise no_agent(f"{name!r}")
+        return () if me is None or me == UNKNOWN else (me,)
+    row = transaction.one(
+        "SELECT id FROM agents WHERE project_id = :project AND folded = :name AND has_acted = 1",
+        {"project": project_id, "name": fold(name)},
+    )
+    if row is not None:
+        return (row[0],)
+    rows = transaction.all(
+        """
+        WITH own AS (SELECT id, agent_id, unnamed_id FROM sessions WHERE project_id = :project AND client = :name)
+        SELECT agent_id FROM own WHERE agent_id IS NOT NULL
+        UNION SELECT unnamed_id FROM own WHERE unnamed_id IS NOT NULL
+        UNION SELECT w.agent_id FROM own JOIN windows w ON w.session_id = own.id AND w.session_id <> 0
+        """,
+        {"project": project_id, "name": name.lower()},
+    )
+    return tuple(number for (number,) in rows)
+
+
 def name_of(state: State, digits: int = 4) -> str:
     """Return the name of those who name nobody in a session: made of its client and the beginning of its uid."""
     return f"{state.client or UNNAMED}-{state.uid.hex()[:digits]}"
@@ -169,6 +238,16 @@ def name_of(state: State, digits: int = 4) -> str:
 def is_person(caller: Caller) -> bool:
     """Whether a caller that has no session is a person: at a terminal, not inside a client."""
     return caller.kind == COMMAND and not caller.is_in_client and not caller.notes
+
+
+def is_by_person(workplace: Workplace, agent: str | None) -> bool:
+    """Whether a call comes from a person: at a terminal, and in the name of no agent.
+
+    Args:
+        agent: the name that was chosen, by the call or for all calls; None for none.
+    """
+    caller = workplace.caller
+    return caller is not None and is_person(caller) and (agent is None or fold(agent) == HUMAN)
 
 
 def _actor(number: int | None, name: str | None, state: State | None, *, is_named: bool) -> Actor:

@@ -37,12 +37,19 @@ _COMMIT_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class TeamClaim:
-    """A live claim of a session; ``expires_at`` is in milliseconds UTC, and ``automatic`` is one that a hook made."""
+    """A live claim of a session.
+
+    Attributes:
+        expires_at: in milliseconds UTC.
+        automatic: whether a hook made it.
+        reason: what for, or None.
+    """
 
     path: str
     exclusive: bool
     expires_at: int
     automatic: bool = False
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +129,7 @@ class OtherAtWork:
         agent: whose it is; None where nobody has a name yet.
         worktree: where that is another than one's own: a path, or :data:`MAIN_WORKTREE`.
         branch: where that is another than one's own.
-        claims: the newest 2 paths of its ``claims_total`` live claims.
+        claims: the newest 2 of its ``claims_total`` live claims.
         seen_at: in milliseconds UTC, up to a minute late.
     """
 
@@ -131,9 +138,10 @@ class OtherAtWork:
     task_id: str | None
     worktree: str | None
     branch: str | None
-    claims: tuple[str, ...]
+    claims: tuple[TeamClaim, ...]
     claims_total: int
     seen_at: int
+    scratchpad: LastScratchpad | None = None
 
 
 def find_team(
@@ -199,7 +207,7 @@ def find_team(
 def others_at_work(
     transaction: Transaction, project_id: int, own_session: int | None, now: int, most: int
 ) -> list[OtherAtWork]:
-    """Return live sessions other than one's own, those seen last first, in two statements.
+    """Return live sessions other than one's own, those seen last first, in three statements.
 
     Args:
         own_session: the number of the caller's session; None without one.
@@ -223,7 +231,8 @@ def others_at_work(
     wanted = numbers if own_session is None else [*numbers, own_session]
     details = _load_details(transaction, wanted, now, _MOST_CLAIMS_OF_OTHERS)
     own = None if own_session is None else details.get(own_session)
-    return [_other(one, details[one.state.id], own) for one in live]
+    pads = _load_scratchpads(transaction, numbers)
+    return [_other(one, details[one.state.id], own, pads.get(one.state.id)) for one in live]
 
 
 def claimed_paths(transaction: Transaction, session: int | None, now: int) -> list[str]:
@@ -252,7 +261,7 @@ class _Details(NamedTuple):
     claims_total: int
 
 
-def _other(session: Found, known: _Details, own: _Details | None) -> OtherAtWork:
+def _other(session: Found, known: _Details, own: _Details | None, pad: LastScratchpad | None) -> OtherAtWork:
     is_here = known.worktree == ("" if own is None else own.worktree)
     return OtherAtWork(
         agent=known.agent,
@@ -260,9 +269,10 @@ def _other(session: Found, known: _Details, own: _Details | None) -> OtherAtWork
         task_id=session.state.task_id,
         worktree=None if is_here else known.worktree or MAIN_WORKTREE,
         branch=None if own is not None and known.branch == own.branch else known.branch,
-        claims=tuple(claim.path for claim in known.claims),
+        claims=known.claims,
         claims_total=known.claims_total,
         seen_at=session.state.seen_at,
+        scratchpad=pad,
     )
 
 
@@ -275,12 +285,13 @@ def _load_details(transaction: Transaction, sessions: Sequence[int], now: int, m
     rows = transaction.all(
         f"""
         WITH held AS (
-            SELECT session_id, path, exclusive, expires_at, automatic, count(*) OVER (PARTITION BY session_id) AS total,
+            SELECT session_id, path, exclusive, expires_at, automatic, reason,
+                count(*) OVER (PARTITION BY session_id) AS total,
                 row_number() OVER (PARTITION BY session_id ORDER BY created_at DESC, id) AS place
             FROM file_claims WHERE session_id IN ({listed}) AND expires_at > :now
         )
         SELECT s.id, a.name, s.version, s.worktree, s.branch, s.commit_id, r.run_id, p.uid, b.name,
-            h.path, h.exclusive, h.expires_at, h.automatic, h.total
+            h.path, h.exclusive, h.expires_at, h.automatic, h.reason, h.total
         FROM sessions s
         LEFT JOIN agents a ON a.id = s.agent_id
         LEFT JOIN runs r ON r.id = s.run_id AND r.status = 1
@@ -292,9 +303,9 @@ def _load_details(transaction: Transaction, sessions: Sequence[int], now: int, m
         {"now": now, "most": most_claims},
     )
     found: dict[int, _Details] = {}
-    for number, *columns, path, exclusive, expires, automatic, total in rows:
+    for number, *columns, path, exclusive, expires, automatic, reason, total in rows:
         claims = found[number].claims if number in found else ()
-        claims += () if path is None else (TeamClaim(path, bool(exclusive), expires, bool(automatic)),)
+        claims += () if path is None else (TeamClaim(path, bool(exclusive), expires, bool(automatic), reason),)
         found[number] = _Details._make((*columns, claims, total or 0))
     return found
 

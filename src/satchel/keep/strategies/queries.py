@@ -10,7 +10,7 @@ from satchel.keep.common_filters import ListFilters
 from satchel.keep.listing import Filter, Listing, Order, View
 from satchel.keep.strategies.records import COLUMNS, SOURCE, Strategy, strategy_of
 from satchel.keep.strategies.updates import check_folded, check_topic
-from satchel.store.transaction import Row
+from satchel.store.transaction import Row, Transaction
 
 
 class StrategyFilters(ListFilters, total=False):
@@ -21,16 +21,24 @@ class StrategyFilters(ListFilters, total=False):
         lang: only those for this language, or for any.
         framework: only those for this framework, or for any.
         author: only what this agent saved.
+        status: live, superseded or all.
     """
 
     topic: str | None
     lang: str | None
     framework: str | None
     author: str | None
+    status: str
 
 
 def _make(view: View, rows: Sequence[Row]) -> tuple[Strategy, ...]:
     return tuple(strategy_of(row, score=view.scores.get(row[0])) for row in rows)
+
+
+def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    from satchel.keep.strategies import updates  # a search for a name reads texts; a list leaves it alone
+
+    return updates.DOCUMENTS.texts(transaction, numbers)
 
 
 LISTING = Listing(
@@ -39,6 +47,7 @@ LISTING = Listing(
     columns=COLUMNS,
     source=SOURCE,
     make=_make,
+    texts=_texts,
     filters=(
         Filter(
             "topic",
@@ -53,6 +62,7 @@ LISTING = Listing(
             lambda value, _: check_folded(value, "framework"),
         ),
         filters.author("t.agent_id"),
+        filters.liveness("t.superseded_by"),
     ),
     usual=Order("most helpful", "t.helped - t.not_helped DESC, t.created_at DESC, t.id DESC"),
     changed=("created_at", "last_seen"),

@@ -25,6 +25,7 @@ class Strategy:
         framework: the framework in lower case; None is any.
         helped: how often it was said to help; so for ``not_helped``.
         agent: who saved it, or None.
+        superseded_by: the number of the one that replaced it, its own where it was retracted, None while it is live.
         last_seen: when it was saved or last tried, in milliseconds UTC.
         created_at: milliseconds UTC.
         score: how well it matched a search, higher is better; None without one.
@@ -41,6 +42,7 @@ class Strategy:
     helped: int
     not_helped: int
     agent: str | None
+    superseded_by: int | None
     last_seen: int
     created_at: int
     score: float | None = None
@@ -63,8 +65,8 @@ class StrategyPage(KeptPage[Strategy]):
 
 
 COLUMNS = """
-    t.id, t.uid, t.seq, t.topic, t.insight, t.lang, t.framework, t.helped, t.not_helped, a.name, t.last_seen,
-    t.created_at
+    t.id, t.uid, t.seq, t.topic, t.insight, t.lang, t.framework, t.helped, t.not_helped, a.name,
+    t.superseded_by, t.last_seen, t.created_at
 """
 """The columns :func:`strategy_of` reads, from :data:`SOURCE`."""
 
@@ -73,6 +75,6 @@ SOURCE = "strategies t LEFT JOIN agents a ON a.id = t.agent_id"
 
 def strategy_of(row: Row, *, score: float | None = None, notes: tuple[str, ...] = ()) -> Strategy:
     """Turn a row of :data:`COLUMNS`, which stand in the order of the fields, into a record."""
-    number, uid, *rest = row[:12]
+    number, uid, *rest = row[:13]
     rest += [score, notes]
     return Strategy(number, uid.hex(), *rest)

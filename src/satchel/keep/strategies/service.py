@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Unpack
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.find.kind import Kind
 from satchel.keep import projects
+from satchel.keep.corrections import log
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
-from satchel.keep.sessions.actors import acting
+from satchel.keep.sessions.actors import acting, is_by_person
 from satchel.keep.strategies import updates
 from satchel.keep.strategies.records import Strategy, StrategyPage
 
@@ -27,6 +28,7 @@ class Strategies(Service):
         *,
         lang: str | None = None,
         framework: str | None = None,
+        supersedes: str | int | None = None,
         agent: str | None = None,
     ) -> Strategy:
         """Save one strategy; it is durable when this returns.
@@ -36,6 +38,7 @@ class Strategies(Service):
             insight: what to do and why it works, at most 500 characters; a longer one is shortened.
             lang: the programming language, kept in lower case; None is any.
             framework: the framework, the same way.
+            supersedes: the short id of the strategy that it corrects and replaces, as in ``s7``.
             agent: who saves it; None takes the default, which may be nobody.
 
         Returns:
@@ -44,17 +47,28 @@ class Strategies(Service):
 
         Raises:
             InvalidInput, TooLarge: something is not acceptable; nothing was written.
+            NotFound, Conflict, Refused: what it would replace is not there, holds no more, or is a person's to replace.
         """
         work = self._workplace
         new = updates.prepare(topic, insight, lang, framework, work)
+        old = None if supersedes is None else Kind.STRATEGY.number_of(supersedes)
         agent = check_agent(work, agent)
+        similar = projects.looked_up(
+            work, lambda transaction, project: updates.notes_on_similar(transaction, project, new.insight, old)
+        )
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
-            author = acting(transaction, work, project.id, agent, now).number
-            similar = updates.notes_on_similar(transaction, project.id, new.insight)
-            number = updates.insert(transaction, project.id, author, new, now)
-            saved = updates.load(transaction, project.id, number, notes=(*new.notes, *similar))
+            actor = acting(transaction, work, project.id, agent, now)
+            corrector = log.Corrector(actor.number, actor.session, is_by_person(work, agent), now)
+            if old is not None:
+                updates.check_replaceable(transaction, project.id, old, corrector)
+            number = updates.insert(transaction, project.id, actor.number, new, now)
+            if old is not None:
+                updates.set_superseded(transaction, project.id, old, number)
+                log.record(transaction, project.id, log.SUPERSEDED, (Kind.STRATEGY, old), corrector, heir=number)
+            notes = (*new.notes, *log.replaced_note(Kind.STRATEGY, old), *similar)
+            saved = updates.load(transaction, project.id, number, notes=notes)
         assert saved is not None
         return saved
 

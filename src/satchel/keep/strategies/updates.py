@@ -7,12 +7,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from satchel.base.errors import InvalidInput
-from satchel.base.text import fold, shortened
-from satchel.find import documents, likeness
+from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.text import fold
+from satchel.find import documents, likeness, near
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.keep import names
+from satchel.keep.corrections import log
 from satchel.keep.projects import Workplace, next_seq
 from satchel.keep.strategies.records import COLUMNS, MAX_INSIGHT_CHARS, SOURCE, Strategy, strategy_of
 from satchel.keep.texts import check_short
@@ -112,42 +113,41 @@ def insert(
 
 
 def bands_of(project_id: int, insight: str) -> likeness.Bands:
-    """Return the bands by which near-duplicates of an insight are found; one of few words is compared as keys are."""
+    """Return the bands of an insight of few words, which is compared as keys are; others are found by a search."""
     words = likeness.words_of(insight)
-    if len(words) < likeness.MIN_WORDS:
-        return likeness.key_bands(project_id, words)
-    return likeness.text_bands(project_id, words)
+    return likeness.key_bands(project_id, words) if len(words) < likeness.MIN_WORDS else likeness.NO_BANDS
 
 
-def notes_on_similar(transaction: Transaction, project_id: int, insight: str) -> tuple[str, ...]:
-    """Say which strategies say nearly the same as a new one, the most alike first; they are never merged."""
+def notes_on_similar(
+    transaction: Transaction, project_id: int, insight: str, old: int | None = None
+) -> tuple[str, ...]:
+    """Say which strategies say nearly the same as a new one, the most alike first; not the one it replaces."""
     words = likeness.words_of(insight)
-    found: list[tuple[int, int, str]] = []
-    for number in likeness.candidates(transaction, Kind.STRATEGY, bands_of(project_id, insight)):
-        row = transaction.one(
-            "SELECT topic, insight FROM strategies WHERE project_id = :project AND id = :id",
-            {"project": project_id, "id": number},
+    if len(words) >= likeness.MIN_WORDS:
+        found = near.by_search(transaction, project_id, Kind.STRATEGY, insight, _insights)
+    else:
+        numbers = likeness.candidates(transaction, Kind.STRATEGY, bands_of(project_id, insight))
+        alike = (
+            near.Near(100 - likeness.key_likeness(words, likeness.words_of(other)), number, other)
+            for number, other in (_insights(transaction, numbers) if numbers else {}).items()
         )
-        if row is not None:
-            alike = _alike(words, likeness.words_of(row[1]))
-            if alike >= likeness.THRESHOLD:
-                found.append((-alike, number, f"{row[0]}: {row[1]}"))
-    return tuple(
-        f"{Kind.STRATEGY.ref(number)} says nearly the same ({-alike} % alike): {shortened(other)}"
-        for alike, number, other in sorted(found)[:_MAX_SIMILAR]
+        found = tuple(sorted(one for one in alike if one.distance <= 100 - likeness.THRESHOLD)[:_MAX_SIMILAR])
+    topics: dict[int, str] = dict(
+        transaction.all(f"SELECT id, topic FROM strategies WHERE id IN ({', '.join(str(one.item) for one in found)})")
     )
+    return tuple(one.note(Kind.STRATEGY, f"{topics[one.item]}: {one.text}") for one in found if one.item != old)
 
 
-def _alike(one: Sequence[str], other: Sequence[str]) -> int:
-    if max(len(one), len(other)) < likeness.MIN_WORDS:
-        return likeness.key_likeness(one, other)
-    return likeness.text_likeness(one, other)
+def _insights(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    listed = ", ".join(map(str, numbers))
+    sql = f"SELECT id, insight FROM strategies WHERE id IN ({listed}) AND superseded_by IS NULL"
+    return dict(transaction.all(sql))
 
 
 _COUNT = {
     helped: f"""
     UPDATE strategies SET {column} = {column} + 1, last_seen = :now, seq = :seq
-    WHERE project_id = :project AND id = :id
+    WHERE project_id = :project AND id = :id RETURNING superseded_by
     """
     for helped, column in ((True, "helped"), (False, "not_helped"))
 }
@@ -165,10 +165,37 @@ def count_outcome(transaction: Transaction, project_id: int, number: int, now: i
     """
     seq = next_seq(transaction, project_id)
     values = {"now": now, "seq": seq, "project": project_id, "id": number}
-    if not transaction.execute(_COUNT[helped], values):
+    row = transaction.one(_COUNT[helped], values)
+    if row is None:
         return False
-    documents.set_status(transaction, Kind.STRATEGY, [(number, seq)], documents.LIVE)
+    status = documents.LIVE if row[0] is None else documents.SUPERSEDED
+    documents.set_status(transaction, Kind.STRATEGY, [(number, seq)], status)
     return True
+
+
+def check_replaceable(transaction: Transaction, project_id: int, number: int, by: log.Corrector) -> None:
+    """Refuse to let a strategy be replaced that is not there, or that may not be.
+
+    Raises:
+        NotFound, Conflict, Refused: why.
+    """
+    old = load(transaction, project_id, number)
+    if old is None:
+        raise NotFound(
+            f"there is no strategy {Kind.STRATEGY.ref(number)} in this project", "Listing strategies shows their ids"
+        )
+    log.check_replaceable(transaction, (Kind.STRATEGY, number), by, old.agent, is_live=old.superseded_by is None)
+
+
+def set_superseded(transaction: Transaction, project_id: int, number: int, heir: int | None) -> None:
+    """Record that a strategy was superseded, by itself where it was retracted, or with None that it is live again."""
+    seq = next_seq(transaction, project_id)
+    transaction.execute(
+        "UPDATE strategies SET superseded_by = :heir, seq = :seq WHERE project_id = :project AND id = :id",
+        {"heir": heir, "seq": seq, "project": project_id, "id": number},
+    )
+    status = documents.LIVE if heir is None else documents.SUPERSEDED
+    documents.set_status(transaction, Kind.STRATEGY, [(number, seq)], status)
 
 
 def set_tried(transaction: Transaction, project_id: int, number: int, helped: int, last_seen: int) -> None:
@@ -206,7 +233,15 @@ def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Remove strategies with their bands and documents."""
+    """Remove strategies with their bands and documents; what they had superseded falls to what superseded them, or
+    lives again."""
+    for number in numbers:
+        of_it = {"id": number, "project": project_id}
+        row = transaction.one("SELECT superseded_by FROM strategies WHERE project_id = :project AND id = :id", of_it)
+        others = transaction.all("SELECT id FROM strategies WHERE superseded_by = :id AND id <> :id", {"id": number})
+        heir = None if row is None else row[0]
+        for (other,) in others:
+            set_superseded(transaction, project_id, other, other if heir == number else heir)
     rows = transaction.all(
         f"SELECT id, insight FROM strategies WHERE project_id = :project AND id IN ({', '.join(map(str, numbers))})",
         {"project": project_id},
@@ -218,10 +253,17 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
         [{"project": project_id, "id": number} for number, _ in rows],
     )
     documents.remove(transaction, Kind.STRATEGY, [number for number, _ in rows])
+    log.forget(transaction, Kind.STRATEGY, [number for number, _ in rows])
 
 
 def _searchable(topic: str, insight: str, lang: str | None, framework: str | None) -> str:
     return "\n".join((insight, " ".join((topic, *filter(None, (lang, framework))))))
 
 
-DOCUMENTS = documents.Source(Kind.STRATEGY, "topic, insight, lang, framework", _searchable, agent_id="agent_id")
+DOCUMENTS = documents.Source(
+    Kind.STRATEGY,
+    "topic, insight, lang, framework",
+    _searchable,
+    agent_id="agent_id",
+    status=documents.STATUS_BY_HEIR,
+)

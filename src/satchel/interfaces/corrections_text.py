@@ -1,0 +1,35 @@
+"""Corrections as text, for agents and people alike."""
+
+from __future__ import annotations
+
+from satchel.interfaces.ledger.compact_lines import note_lines
+from satchel.interfaces.text_parts import counted, quoted, value_text
+from satchel.keep.corrections.records import Confirmed, Retracted, Undone
+
+
+def retracted_text(retracted: Retracted) -> str:
+    """Say that an item holds no more, or who was asked to retract it."""
+    if retracted.asked is not None:
+        line = f"{retracted.ref} stays: only a person retracts it; human was asked to, in {retracted.asked}"
+    elif retracted.already is not None:
+        line = f"{retracted.ref} held no more already: {retracted.already}"
+    else:
+        line = f"retracted {retracted.ref}; lists and searches leave it out unless status asks for it"
+    return "\n".join([line, f" {quoted(retracted.text)}", *note_lines(retracted.notes)])
+
+
+def confirmed_text(confirmed: Confirmed) -> str:
+    """Say who has confirmed an item."""
+    names = ", ".join(map(value_text, confirmed.by))
+    by = f"{counted(len(confirmed.by), 'agent')} confirmed it: {names}" if names else "nobody confirmed it"
+    return "\n".join([f"{confirmed.ref}: {by}", f" {quoted(confirmed.text)}", *note_lines(confirmed.notes)])
+
+
+def undone_text(undone: Undone) -> str:
+    """Say what was taken back, and what holds now."""
+    if undone.action == "confirmed":
+        line = f"{undone.ref} is not confirmed by you any more"
+    else:
+        line = f"{undone.ref} holds again"
+        line += "" if undone.heir is None else f"; {undone.heir}, which had replaced it, is retracted"
+    return "\n".join([line, f" {quoted(undone.text)}"])

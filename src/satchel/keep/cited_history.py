@@ -1,0 +1,106 @@
+"""What git knows of cited files that changed or are gone: what they are called now, and from which branch they are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from satchel.base import git_history
+from satchel.base.cited import CHANGED, GONE, MOVED, Digest, Found
+from satchel.base.errors import InvalidInput
+from satchel.base.git_head import has_branch, read_head, top_of
+from satchel.base.git_index import UNTRACKED, path_of
+from satchel.keep.citations import Citation, Place
+from satchel.keep.paths import check_path
+
+Compare = Callable[[str, Digest], Found | None]
+"""Says how a file of the tree stands by what was cited of it."""
+
+
+def explained(
+    root: str, places: Mapping[int, Place], found: Mapping[int, Citation], compare: Compare
+) -> dict[int, Citation]:
+    """Return citations, those of renamed files with the new name, and those of unmerged branches saying so.
+
+    Git is run once at most: for renames that its index does not tell, else for branches. Its answers are remembered,
+    so that what was not asked this time is asked the next.
+
+    Args:
+        root: the folder that paths are relative to, behind every link.
+        places, found: what entries cite and how that stands, by the entries' numbers, the most important first.
+    """
+    result = dict(found)
+    top = top_of(root)
+    branch, head = read_head(top)
+    if top is None or head is None:
+        return result
+    tree = _Tree(root, top, head, compare)
+    for number, citation in found.items():
+        blob = places[number].cited.blob
+        if citation.state == GONE and blob is not None:
+            result[number] = tree.renamed(citation, places[number], path_of(top, blob))
+    stale = {number: places[number].cited for number, citation in result.items() if citation.is_stale}
+    others = {one.branch for one in stale.values() if one.branch is not None} - {branch}
+    there = {other for other in others if has_branch(top, other)}
+    commits = {number: one.commit for number, one in stale.items() if one.commit is not None and one.commit != head}
+    foreign = {number: commit for number, commit in commits.items() if stale[number].branch in there}
+    gone = {
+        number: commit
+        for number, commit in commits.items()
+        if result[number].state == GONE and stale[number].standing != UNTRACKED
+    }
+    tree.ask(gone, foreign)
+    for number, commit in gone.items():
+        names = git_history.known_renames(top, head, commit) or {}
+        result[number] = tree.renamed(result[number], places[number], names.get(tree.in_git(places[number].path)))
+    for number, commit in foreign.items():
+        if git_history.known_merged(top, head, commit) is False and result[number].is_stale:
+            result[number] = replace(result[number], is_unmerged=True)
+    return result
+
+
+class _Tree:
+    """The tree of who reads, as git has it.
+
+    Args:
+        root: the folder that paths are relative to.
+        top, head: the worktree's top and what it has checked out.
+    """
+
+    def __init__(self, root: str, top: str, head: str, compare: Compare) -> None:
+        self._root, self._top, self._head = root, top, head
+        self._compare = compare
+        self._prefix = "" if root == top else f"{os.path.relpath(root, top)}/"
+
+    def in_git(self, path: str) -> str:
+        """Return the path of a project's file as git has it."""
+        return f"{self._prefix}{path}"
+
+    def renamed(self, citation: Citation, place: Place, path: str | None) -> Citation:
+        """Return how a file stands that git knows under another path; as it stood where there is nothing."""
+        if path is None or not path.startswith(self._prefix):
+            return citation
+        try:
+            name = check_path(path.removeprefix(self._prefix), None)
+        except InvalidInput:
+            return citation
+        stands = self._compare(name, place.cited.digest)
+        if stands is None or stands.state == GONE:
+            return citation
+        return replace(citation, state=CHANGED if stands.state == CHANGED else MOVED, line=stands.line, file=name)
+
+    def ask(self, gone: Mapping[int, str], foreign: Mapping[int, str]) -> None:
+        """Ask git for renames where a file is gone that is expected here, else for branches.
+
+        Args:
+            gone: the commits of entries whose file may have been renamed.
+            foreign: the commits of entries from other branches.
+        """
+        top, head = self._top, self._head
+        renames = {n: commit for n, commit in gone.items() if git_history.known_renames(top, head, commit) is None}
+        merged = {n: commit for n, commit in foreign.items() if git_history.known_merged(top, head, commit) is None}
+        if renames and (not merged or renames.keys() - foreign.keys()):
+            git_history.ask_renames(top, head, dict.fromkeys(renames.values()))
+        elif merged:
+            git_history.ask_merged(top, head, dict.fromkeys(merged.values()))

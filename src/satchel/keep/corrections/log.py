@@ -1,0 +1,201 @@
+"""What was corrected, as it is recorded: each kind records here what its items go through."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from satchel.base.errors import Conflict, Refused
+from satchel.base.text import fold
+from satchel.base.vocabulary import HUMAN
+from satchel.find.kind import Kind
+from satchel.store.transaction import Transaction
+
+SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
+"""What a correction did, as the table numbers it."""
+
+
+class Corrector(NamedTuple):
+    """Who corrects.
+
+    Attributes:
+        agent: its number; None for nobody.
+        session: None without one.
+        is_person: whether it is a person at a terminal.
+        now: milliseconds UTC.
+    """
+
+    agent: int | None
+    session: int | None
+    is_person: bool
+    now: int
+
+
+class Correction(NamedTuple):
+    """One correction that stands, as it is recorded; ``agent`` is a name, and ``heir`` the number of what replaced."""
+
+    id: int
+    action: int
+    kind: Kind
+    item: int
+    heir: int | None
+    agent: str | None
+    reason: str | None
+    created_at: int
+
+
+_COLUMNS = "c.id, c.action, c.item_kind, c.item_id, c.heir_id, a.name, c.reason, c.created_at"
+_SOURCE = "corrections c LEFT JOIN agents a ON a.id = c.agent_id"
+
+
+def record(
+    transaction: Transaction,
+    project_id: int,
+    action: int,
+    item: tuple[Kind, int],
+    by: Corrector,
+    *,
+    heir: int | None = None,
+    reason: str | None = None,
+) -> None:
+    """Record that an item was corrected.
+
+    Args:
+        heir: of one that was superseded the number of the item, of the same kind, that replaced it.
+    """
+    transaction.add(
+        "corrections",
+        {
+            "uid": os.urandom(16),
+            "project_id": project_id,
+            "action": action,
+            "item_kind": item[0].number,
+            "item_id": item[1],
+            "heir_id": heir,
+            "agent_id": by.agent,
+            "session_id": by.session,
+            "reason": reason,
+            "created_at": by.now,
+        },
+    )
+
+
+def of_item(transaction: Transaction, kind: Kind, number: int) -> list[Correction]:
+    """Return the corrections of an item that stand, in order."""
+    rows = transaction.all(
+        f"SELECT {_COLUMNS} FROM {_SOURCE} "
+        "WHERE c.item_kind = :kind AND c.item_id = :item AND c.undone_at IS NULL ORDER BY c.id",
+        {"kind": kind.number, "item": number},
+    )
+    return [_correction(*row) for row in rows]
+
+
+def last_of(transaction: Transaction, project_id: int, by: Corrector) -> Correction | None:
+    """Return the last correction that stands of a session, or without one of an agent that had none then either."""
+    row = transaction.one(
+        f"""
+        SELECT {_COLUMNS} FROM {_SOURCE}
+        WHERE c.project_id = :project AND c.undone_at IS NULL
+            AND c.session_id IS NOT DISTINCT FROM :session AND (:session IS NOT NULL OR c.agent_id = :agent)
+        ORDER BY c.id DESC LIMIT 1
+        """,
+        {"project": project_id, "session": by.session, "agent": by.agent},
+    )
+    return None if row is None else _correction(*row)
+
+
+def take_back(transaction: Transaction, number: int, now: int) -> None:
+    """Record that a correction stands no more since now, in milliseconds UTC."""
+    transaction.execute("UPDATE corrections SET undone_at = :now WHERE id = :id", {"now": now, "id": number})
+
+
+def forget(transaction: Transaction, kind: Kind, numbers: Sequence[int]) -> None:
+    """Remove what was recorded of items that are removed."""
+    if numbers:
+        these = ", ".join(map(str, numbers))
+        where = f"item_kind = {kind.number} AND (item_id IN ({these}) OR heir_id IN ({these}))"
+        transaction.execute(f"DELETE FROM corrections WHERE {where}")
+
+
+def told_of(transaction: Transaction, kind: Kind, number: int) -> tuple[str, ...]:
+    """Say in a line each what an item does not say itself: who replaced or retracted it, why, and who confirmed it."""
+    stand = of_item(transaction, kind, number)
+    # a rule's own line says by whom and why it was retracted
+    says_itself = kind is Kind.CONSTRAINT
+    ended = [told(one) for one in stand if one.action != CONFIRMED and not (says_itself and one.heir is None)][-1:]
+    names = [one.agent or "somebody unnamed" for one in stand if one.action == CONFIRMED]
+    return (*ended, *([f"confirmed by {', '.join(names)}"] if names else []))
+
+
+def confirmers(transaction: Transaction, kind: Kind, number: int) -> tuple[str, ...]:
+    """Return the names of those who confirmed an item, in order."""
+    stand = of_item(transaction, kind, number)
+    return tuple(one.agent for one in stand if one.action == CONFIRMED and one.agent is not None)
+
+
+def ended(transaction: Transaction, kind: Kind, number: int) -> str:
+    """Say what an item ended by."""
+    stand = [one for one in of_item(transaction, kind, number) if one.action != CONFIRMED]
+    return told(stand[-1]) if stand else "who ended it is not recorded"
+
+
+def told(one: Correction) -> str:
+    """Say who replaced or retracted an item, and why."""
+    who = "" if one.agent is None else f" by {one.agent}"
+    if one.heir is not None:
+        return f"replaced{who}, see {one.kind.ref(one.heir)}"
+    return f"retracted{who}" + ("" if one.reason is None else f": {one.reason}")
+
+
+def is_persons(author: str | None) -> bool:
+    """Whether a person wrote what has this author."""
+    return author is not None and (fold(author) == HUMAN or fold(author).startswith(f"{HUMAN}:"))
+
+
+def replaced_note(kind: Kind, old: int | None) -> tuple[str, ...]:
+    """Say to who replaced an item that it is replaced; nothing where none was."""
+    return () if old is None else (f"{kind.ref(old)} is replaced: it is found only where status asks for it",)
+
+
+def check_replaceable(
+    transaction: Transaction,
+    item: tuple[Kind, int],
+    by: Corrector,
+    author: str | None,
+    *,
+    is_live: bool,
+    is_critical: bool = False,
+) -> None:
+    """Refuse to let an item be replaced that is not live, or that only a person replaces.
+
+    Args:
+        author: who wrote the item.
+        is_critical: whether it is a rule that is critical.
+
+    Raises:
+        Conflict: it was replaced or retracted already; what replaced it is named.
+        Refused: an agent would replace what a person wrote, or a critical rule.
+    """
+    ref = item[0].ref(item[1])
+    if not is_live:
+        done = next((one for one in reversed(of_item(transaction, *item)) if one.action != CONFIRMED), None)
+        if done is not None and done.heir is not None:
+            heir = item[0].ref(done.heir)
+            raise Conflict(
+                f"{ref} was replaced by {heir} already", f"Read {heir}, and give supersedes={heir} if it is wrong"
+            )
+        raise Conflict(f"{ref} holds no more: it was retracted", "Leave supersedes out")
+    if not by.is_person and (is_critical or is_persons(author)):
+        why = "is critical" if is_critical else "was written by a person"
+        raise Refused(
+            f"{ref} {why}: only a person replaces it",
+            f"Leave supersedes out; retract asks a person for it, and so does send_message to {HUMAN}",
+        )
+
+
+def _correction(number: int, action: int, kind: int, item: int, *rest: object) -> Correction:
+    return Correction(number, action, _KINDS[kind], item, *rest)  # type: ignore[arg-type] # as the columns stand
+
+
+_KINDS = {kind.number: kind for kind in Kind}

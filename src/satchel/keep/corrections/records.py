@@ -1,0 +1,65 @@
+"""The records of corrections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Retracted:
+    """What retracting an item did.
+
+    Attributes:
+        ref: its short id, and ``kind`` what it is.
+        record: the item as it stands.
+        text: the beginning of what it says.
+        done: whether it holds no more; False where a person was asked to retract it.
+        asked: the short id of the message that asks.
+        already: how it had ended before; None where this ended it.
+        notes: what the caller should know.
+    """
+
+    ref: str
+    kind: str
+    record: object
+    text: str
+    done: bool = True
+    asked: str | None = None
+    already: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """Who confirmed an item, in order.
+
+    Attributes:
+        ref: its short id, and ``kind`` what it is.
+        by: their names.
+        text: the beginning of what it says.
+        notes: what the caller should know.
+    """
+
+    ref: str
+    kind: str
+    by: tuple[str, ...]
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What was taken back.
+
+    Attributes:
+        ref: the short id of the item that was corrected, and ``kind`` what it is.
+        action: what had been done: replaced, retracted or confirmed.
+        heir: the short id of what had replaced it, which is retracted now.
+        text: the beginning of what the item says.
+    """
+
+    ref: str
+    kind: str
+    action: str
+    heir: str | None
+    text: str

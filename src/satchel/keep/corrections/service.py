@@ -1,0 +1,295 @@
+"""Corrections of what is kept: retract it, confirm it, and take the last correction back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from satchel.base.errors import Conflict, InvalidInput, NotFound
+from satchel.base.text import fold, shortened
+from satchel.base.vocabulary import HUMAN, PRIORITIES
+from satchel.find.kind import Kind
+from satchel.keep import events, projects
+from satchel.keep.constraints import updates as constraints
+from satchel.keep.corrections import log
+from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Correction, Corrector
+from satchel.keep.corrections.records import Confirmed, Retracted, Undone
+from satchel.keep.entries import queries as entry_queries
+from satchel.keep.entries import updates as entries
+from satchel.keep.entries.records import ENTRY_TYPES
+from satchel.keep.kinds import KINDS, read_ref
+from satchel.keep.messages import updates as messages
+from satchel.keep.names import check_agent, ensure_agent
+from satchel.keep.patterns.records import SOLUTION_LETTER
+from satchel.keep.projects import Service
+from satchel.keep.sessions.actors import acting, acting_named, is_by_person
+from satchel.keep.strategies import updates as strategies
+from satchel.keep.texts import check_content
+from satchel.store.transaction import Transaction
+
+_REQUEST, _HIGH = 3, 3
+"""The type and priority, as the table of messages numbers them, of what a person is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Correctable:
+    """What a kind does to its items when they are corrected.
+
+    Attributes:
+        load: the record of one, or None.
+        text: what it says.
+        is_live: whether it holds.
+        end: lets one hold no more: of a project, by its number, with the reason, by whom and when.
+        revive: lets one hold again.
+    """
+
+    load: Callable[[Transaction, int, int], Any]
+    text: Callable[[Any], str]
+    is_live: Callable[[Any], bool]
+    end: Callable[[Transaction, int, int, str | None, int | None, int], None]
+    revive: Callable[[Transaction, int, int], None]
+
+
+_CORRECTABLE: Mapping[Kind, _Correctable] = {
+    Kind.ENTRY: _Correctable(
+        entry_queries.load,
+        lambda entry: entries.labelled(ENTRY_TYPES.index(entry.type) + 1, entry.content),
+        lambda entry: entry.superseded_by is None,
+        lambda transaction, project_id, number, *_: entries.retract(transaction, project_id, number),
+        entries.revive,
+    ),
+    Kind.CONSTRAINT: _Correctable(
+        constraints.load,
+        lambda constraint: str(constraint.text),
+        lambda constraint: bool(constraint.active),
+        constraints.end,
+        constraints.revive,
+    ),
+    Kind.STRATEGY: _Correctable(
+        strategies.load,
+        lambda strategy: f"{strategy.topic}: {strategy.insight}",
+        lambda strategy: strategy.superseded_by is None,
+        lambda transaction, project_id, number, *_: strategies.set_superseded(transaction, project_id, number, number),
+        lambda transaction, project_id, number: strategies.set_superseded(transaction, project_id, number, None),
+    ),
+}
+
+_ELSEWHERE: Mapping[Kind, str] = {
+    Kind.DECISION: "Set it anew with set_decision, or with status=deprecated",
+    Kind.PACKAGE: "Save a newer one with supersedes",
+    Kind.ERROR_PATTERN: "Say what fixed it, or that a fix did not help, with report_outcome",
+}
+"""What corrects an item of another kind."""
+
+
+class Corrections(Service):
+    """What agents and people say of what is kept: that it is wrong, or right, and that they erred."""
+
+    def retract(self, ref: str, reason: str | None = None, *, agent: str | None = None) -> Retracted:
+        """Let a note, rule or strategy hold no more; it stays, and is found only when it is asked for.
+
+        What a person wrote, and a critical rule, only a person retracts: an agent's call becomes a message to them.
+
+        Args:
+            ref: its short id.
+            reason: why; at most ``context.max_content_kib``.
+            agent: who says so; None takes the default, which may be nobody.
+
+        Returns:
+            The item as it stands. One that held no more before stays as it was, and ``already`` says so.
+
+        Raises:
+            NotFound: the project has no such item.
+            InvalidInput, TooLarge: the id, reason or agent is not acceptable, or what it names is not retracted.
+        """
+        work = self._workplace
+        kind, number = _read(ref, "retracted")
+        cleaned = None if reason is None else check_content(reason, "reason", work.max_content_bytes)
+        agent = check_agent(work, agent)
+        with work.engine.write() as transaction:
+            project_id, by, name = self._begin(transaction, agent)
+            record = _load(transaction, project_id, kind, number)
+            text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
+            short = shortened(_CORRECTABLE[kind].text(record))
+            if not _CORRECTABLE[kind].is_live(record):
+                before = log.ended(transaction, kind, number)
+                return Retracted(record.ref, kind_name(kind), record, short, already=before)
+            if not by.is_person and (_is_critical(record) or log.is_persons(record.agent)):
+                asked = _ask_person(transaction, work, project_id, by, name, record, short, text)
+                return Retracted(record.ref, kind_name(kind), record, short, done=False, asked=asked, notes=notes)
+            _CORRECTABLE[kind].end(transaction, project_id, number, text, by.agent, by.now)
+            log.record(transaction, project_id, RETRACTED, (kind, number), by, reason=text)
+            item = (kind, number)
+            events.record(
+                transaction, project_id, events.RETRACTION, by.now, session=by.session, agent=by.agent, item=item
+            )
+            record = _load(transaction, project_id, kind, number)
+        return Retracted(record.ref, kind_name(kind), record, short, notes=notes)
+
+    def confirm(self, ref: str, *, agent: str | None = None) -> Confirmed:
+        """Record that a note or rule holds, as an agent has seen for itself; each agent counts once.
+
+        Args:
+            ref: its short id.
+            agent: who says so; None takes the default.
+
+        Returns:
+            Who has confirmed it. Who wrote it, and who has confirmed it before, is told so and counts no more.
+
+        Raises:
+            NotFound: the project has no such item.
+            Conflict: it holds no more.
+            InvalidInput: the id is none, it has no agent, or what it names is not confirmed.
+        """
+        work = self._workplace
+        kind, number = _read(ref, "confirmed")
+        if kind is Kind.STRATEGY:
+            raise InvalidInput(f"{ref} is a strategy", f"Say that it helped: report_outcome with solution={ref}")
+        agent = check_agent(work, agent)
+        with work.engine.write() as transaction:
+            project_id, by, name = self._begin(transaction, agent, doing="confirming")
+            record = _load(transaction, project_id, kind, number)
+            if not _CORRECTABLE[kind].is_live(record):
+                raise Conflict(
+                    f"{record.ref} holds no more: {log.ended(transaction, kind, number)}", "Read what replaced it"
+                )
+            names = log.confirmers(transaction, kind, number)
+            notes: tuple[str, ...] = ()
+            if record.agent is not None and fold(record.agent) == fold(str(name)):
+                notes = (f"{record.ref} is your own: others confirm it",)
+            elif name in names:
+                notes = ("you had confirmed it before",)
+            else:
+                log.record(transaction, project_id, CONFIRMED, (kind, number), by)
+                names = (*names, str(name))
+        return Confirmed(record.ref, kind_name(kind), names, shortened(_CORRECTABLE[kind].text(record)), notes)
+
+    def undo(self, *, agent: str | None = None) -> Undone:
+        """Take back the last correction of the caller's session, or without one of its agent or of the person.
+
+        What was retracted holds again; what was replaced does, and what replaced it is retracted.
+
+        Args:
+            agent: whose, where there is no session; None takes the default.
+
+        Raises:
+            NotFound: there is none that stands.
+            Conflict: it was followed by another correction of the same item.
+        """
+        work = self._workplace
+        agent = check_agent(work, agent)
+        with work.engine.write() as transaction:
+            project_id, by, name = self._begin(transaction, agent, doing="undoing")
+            last = log.last_of(transaction, project_id, by)
+            if last is None:
+                raise NotFound("there is nothing to undo here", "What you retract, replace or confirm can be undone")
+            record = _load(transaction, project_id, last.kind, last.item)
+            if last.action != CONFIRMED:
+                self._revive(transaction, project_id, last, by, name)
+            log.take_back(transaction, last.id, by.now)
+            short = shortened(_CORRECTABLE[last.kind].text(record))
+            heir = None if last.heir is None else last.kind.ref(last.heir)
+            return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], heir, short)
+
+    def _begin(
+        self, transaction: Transaction, agent: str | None, doing: str | None = None
+    ) -> tuple[int, Corrector, str | None]:
+        """Return the project, who corrects, and the name of that.
+
+        Args:
+            doing: what needs an agent; None where nobody may do it.
+        """
+        work = self._workplace
+        now = work.clock()
+        project = projects.ensure(transaction, work, now)
+        if doing is None:
+            actor = acting(transaction, work, project.id, agent, now)
+        else:
+            actor, _, _ = acting_named(transaction, work, project.id, agent, now, doing)
+        return project.id, Corrector(actor.number, actor.session, is_by_person(work, agent), now), actor.name
+
+    def _revive(
+        self, transaction: Transaction, project_id: int, last: Correction, by: Corrector, name: str | None
+    ) -> None:
+        kind = _CORRECTABLE[last.kind]
+        now_last = [one for one in log.of_item(transaction, last.kind, last.item) if one.action != CONFIRMED][-1]
+        if now_last.id != last.id:
+            raise Conflict(
+                f"{last.kind.ref(last.item)} was corrected again since",
+                f"Open it with get_items, and correct it as it stands now ({log.told(now_last)})",
+            )
+        if last.heir is not None:
+            heir = kind.load(transaction, project_id, last.heir)
+            if heir is not None and not kind.is_live(heir):
+                raise Conflict(
+                    f"{heir.ref}, which replaced {last.kind.ref(last.item)}, holds no more: "
+                    f"{log.ended(transaction, last.kind, last.heir)}",
+                    "Correct what holds now",
+                )
+            if heir is not None:
+                reason = "taken back" if name is None else f"taken back by {name}"
+                kind.end(transaction, project_id, last.heir, reason, by.agent, by.now)
+                # nobody's, so that the next undo does not take it for a correction of its own
+                nobody = by._replace(agent=None, session=None)
+                log.record(transaction, project_id, RETRACTED, (last.kind, last.heir), nobody, reason=reason)
+        kind.revive(transaction, project_id, last.item)
+
+
+_ACTIONS = {SUPERSEDED: "replaced", RETRACTED: "retracted", CONFIRMED: "confirmed"}
+
+
+def kind_name(kind: Kind) -> str:
+    """Return what people call a kind."""
+    return KINDS[kind].name
+
+
+def _read(ref: str, done: str) -> tuple[Kind, int]:
+    """Return what a short id names.
+
+    Raises:
+        InvalidInput: it is none, or of a kind that is corrected otherwise.
+    """
+    if not isinstance(ref, str):
+        raise InvalidInput(f"the id must be text, not {type(ref).__name__}", "Give an id such as e14 or c7")
+    if ref.strip().startswith(SOLUTION_LETTER):
+        raise InvalidInput(f"{ref[:80]} is a solution, which is not {done}", _ELSEWHERE[Kind.ERROR_PATTERN])
+    kind, number = read_ref(ref)
+    if kind not in _CORRECTABLE:
+        name = kind_name(kind).replace("_", " ")
+        remedy = _ELSEWHERE.get(kind, "Notes (e), rules (c) and strategies (s) are")
+        raise InvalidInput(f"{ref} is {'an' if name[0] in 'aeiou' else 'a'} {name}, which is not {done}", remedy)
+    return kind, number
+
+
+def _load(transaction: Transaction, project_id: int, kind: Kind, number: int) -> Any:
+    record = _CORRECTABLE[kind].load(transaction, project_id, number)
+    if record is None:
+        raise NotFound(
+            f"there is no {kind_name(kind)} {kind.ref(number)} in this project", "Lists and searches show ids"
+        )
+    return record
+
+
+def _is_critical(record: Any) -> bool:
+    return bool(getattr(record, "priority", None) == PRIORITIES[-1])
+
+
+def _ask_person(
+    transaction: Transaction,
+    work: projects.Workplace,
+    project_id: int,
+    by: Corrector,
+    name: str | None,
+    record: Any,
+    short: str,
+    reason: str | None,
+) -> str:
+    """Ask a person to retract an item, and return the short id of the message."""
+    person, _ = ensure_agent(transaction, project_id, HUMAN, by.now)
+    why = "" if reason is None else f" because: {shortened(reason)}"
+    text = (
+        f'{name or "an agent"} asks you to retract {record.ref} "{short}"{why}. `satchel retract {record.ref}` does it'
+    )
+    draft = messages.Draft(by.agent, person, _REQUEST, _HIGH, text)
+    return Kind.MESSAGE.ref(messages.insert(transaction, project_id, draft, by.now, work.retention).id)

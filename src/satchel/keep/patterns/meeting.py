@@ -1,0 +1,140 @@
+"""Meeting errors: counting those that are known, keeping those that are new."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from satchel.base.clock import DAY_MS
+from satchel.find import documents
+from satchel.find.kind import Kind
+from satchel.keep.patterns import resigning, updates
+from satchel.keep.patterns.preparing import Prepared
+from satchel.keep.patterns.records import DEFAULT_TTL_DAYS
+from satchel.keep.patterns.signing import VERSION
+from satchel.keep.projects import next_seq
+from satchel.store.transaction import Row, Transaction
+
+_MEET = f"""
+    UPDATE error_patterns
+    SET occurrences = occurrences + :times, seq = :seq, lang = CASE WHEN :lang <> lang THEN NULL ELSE lang END,
+        ttl_days = COALESCE(CAST(:ttl AS BIGINT), ttl_days),
+        last_seen = CASE WHEN last_seen > :now THEN last_seen ELSE :now END,
+        expires_at = CASE WHEN last_seen > :now THEN last_seen ELSE :now END
+            + COALESCE(CAST(:ttl AS BIGINT), ttl_days) * {DAY_MS}
+    WHERE project_id = :project AND pattern_hash = :hash AND expires_at > :now
+    RETURNING id, expires_at
+"""
+_WAITS = """
+    SELECT 1 FROM error_reports r JOIN error_patterns p ON p.id = r.pattern_id
+    WHERE p.project_id = :project AND p.pattern_hash = :hash AND r.solution_id IS NULL
+        AND (r.agent_id = :agent OR (:agent IS NULL AND r.agent_id IS NULL AND r.session_id = :session))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """What meeting an error told.
+
+    Attributes:
+        number: that of its pattern.
+        is_new: the pattern is new; then it is not indexed yet.
+        by_names: it was found only by what is left of the error without its names, as an import kept it.
+    """
+
+    number: int
+    is_new: bool
+    by_names: bool = False
+
+
+def meet(
+    transaction: Transaction,
+    project_id: int,
+    new: Prepared,
+    now: int,
+    *,
+    agent: int | None = None,
+    session: int | None = None,
+) -> Met:
+    """Count an error that was met, or keep it where it is new or its life was over.
+
+    A known one is counted and its life extended in one statement. ON CONFLICT is no use here: it takes a number for
+    every report of a known error. Where the one who met it and waits for its solution now brings that, it is no second
+    meeting. Patterns that older rules have signed are signed anew, a bounded number, before one is taken for new.
+
+    Args:
+        now: milliseconds UTC.
+        agent, session: who reports.
+    """
+    seq = next_seq(transaction, project_id)
+    values: dict[str, object] = {
+        "seq": seq,
+        "project": project_id,
+        "lang": new.lang,
+        "ttl": new.ttl_days,
+        "now": now,
+        "agent": agent,
+        "session": session,
+    }
+
+    def known(signature: str) -> Row | None:
+        asked = {**values, "hash": signature}
+        is_back = new.solution is not None and (agent, session) != (None, None)
+        times = 0 if is_back and transaction.one(_WAITS, _only(asked, "project", "hash", "agent", "session")) else 1
+        return transaction.one(_MEET, {**_only(asked, "seq", "project", "hash", "lang", "ttl", "now"), "times": times})
+
+    met = known(new.hash)
+    if resign(transaction, project_id, new.error_type, now) and met is None:
+        met = known(new.hash)
+    elif met is not None:
+        # what was signed anew may have been merged with it, into the older of the two
+        met = transaction.one(
+            "SELECT id, expires_at FROM error_patterns WHERE project_id = :project AND pattern_hash = :hash",
+            {"project": project_id, "hash": new.hash},
+        )
+    by_names = False
+    if met is None and new.hash_elsewhere is not None:
+        met = known(new.hash_elsewhere)
+        by_names = met is not None
+    if met is not None:
+        documents.set_expiry(transaction, Kind.ERROR_PATTERN, [(met[0], met[1])])
+        return Met(int(met[0]), False, by_names)
+    over = transaction.one(
+        "SELECT id FROM error_patterns WHERE project_id = :project AND pattern_hash = :hash",
+        {"project": project_id, "hash": new.hash},
+    )
+    if over is not None:
+        updates.delete(transaction, project_id, [over[0]])
+    days = DEFAULT_TTL_DAYS if new.ttl_days is None else new.ttl_days
+    number = transaction.add(
+        "error_patterns",
+        {
+            "uid": os.urandom(16),
+            "seq": seq,
+            "project_id": project_id,
+            "pattern_hash": new.hash,
+            "signed_by": VERSION,
+            "error_type": new.error_type,
+            "message": new.message,
+            "example": new.example,
+            "lang": new.lang,
+            "occurrences": 1,
+            "ttl_days": days,
+            "last_seen": now,
+            "expires_at": now + days * DAY_MS,
+            "created_at": now,
+        },
+    )
+    return Met(number, True)
+
+
+def resign(transaction: Transaction, project_id: int, error_type: str, now: int) -> bool:
+    """Sign a bounded number of patterns of older rules anew, and say whether there were any."""
+    done = resigning.resign(transaction, project_id, error_type, now)
+    for number in done.changed:
+        updates.index(transaction, project_id, number, is_new=False)
+    return done.count > 0
+
+
+def _only(values: dict[str, object], *names: str) -> dict[str, object]:
+    return {name: values[name] for name in names}

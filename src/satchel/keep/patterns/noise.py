@@ -1,0 +1,179 @@
+"""What surrounds an error in a program's output: prompts, log prefixes, progress, dumps, advice and what follows."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+_QUOTED = 0.8
+"""The share of lines that begin with > or | from which a whole text is a quotation, or the log of a container."""
+
+
+def unwrapped(text: str) -> list[str]:
+    """Return the lines of an output without what a terminal, a log or a quotation puts before each.
+
+    Args:
+        text: a message or a program's output, without a terminal's escapes.
+
+    Returns:
+        The lines; lines of a log that tell of no error are left out where others remain.
+    """
+    lines = text.splitlines()
+    said = [line for line in lines if line.strip()]
+    for mark in (">", "|"):
+        if said and sum(line.startswith(mark) for line in said) >= _QUOTED * len(said):
+            lines = [line.removeprefix(mark).removeprefix(" ") for line in lines]
+    if _script().search(text):
+        others = [line for line in lines if not line.startswith(("npm ERR!", "npm error"))]
+        lines = others if any(line.strip() for line in others) else lines
+    if tested := [line for line in lines if line.startswith("E   ")]:
+        lines = tested  # what pytest says of a failure stands in lines of its own
+    tools, logged, quiet = _prefixes()
+    told = _npm()
+    bare: list[str] = []
+    for line in lines:
+        rest = tools.sub("", line, count=1)
+        if rest is not line and line.startswith(("npm", "gyp")) and told.match(rest):
+            continue
+        found = logged.match(rest)
+        if found is not None and found.end() < len(rest):
+            rest = "" if quiet.search(found[0]) else rest[found.end() :]
+        bare.append(rest)
+    return bare if any(line.strip() for line in bare) else lines
+
+
+def is_noise(line: str) -> bool:
+    """Whether a line of an output is a prompt, progress, a dump, or what follows from an error."""
+    prompt, tail = _noise()
+    return bool(tail.match(line) or prompt.match(line) or (line[:1] == " " and tail.match(line.lstrip())))
+
+
+def without_advice(text: str) -> str:
+    """Return a message without the sentences that say what to do about it; the whole where nothing else is in it."""
+    rest = _advice().sub("", text)
+    return rest if rest.strip(" \n.,:;") else text
+
+
+@cache
+def _script() -> re.Pattern[str]:
+    """Return the pattern of what npm says when a script of a package failed, which said why itself."""
+    return re.compile(r"npm (?:ERR!|error) (?:code ELIFECYCLE|[Ll]ifecycle script)")
+
+
+@cache
+def _npm() -> re.Pattern[str]:
+    """Return the pattern of what npm and node-gyp say beside an error, behind their prefix."""
+    return re.compile(
+        r"(?:code ELIFECYCLE|errno\b|syscall\b|path\b|argv\b|node v\d|npm {1,2}v\d|Linux \d|Darwin \d|Windows_NT"
+        r"|cwd\b|System\b"
+        r"|command\b|Exit status|Failed at the|This is probably not|A complete log of|Fix the upstream"
+        r"|this command with --"
+        r"|to accept an incorrect|The operation was rejected|It is likely you|If you believe this|permissions of the"
+        r"|the command again as|Please try running this|Please include the following|npm-debug|gyp (?:info|verb|WARN))"
+    )
+
+
+@cache
+def _prefixes() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a tool's prefix, of a log's, and of levels that tell of no error."""
+    clock = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?"
+    zone = r"(?:\s?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}))?"
+    level = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|SEVERE|CRITICAL|PANIC|FATAL)"
+    stamp = rf"\[?(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}[T ])?{clock}{zone}\]?"
+    return (
+        re.compile(
+            r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|E {3,}|#\d{1,3} \d{1,5}\.\d{1,3} "
+            r"|[a-z][\w.\-]{0,40}[-_]\d{1,3} {1,4}\| ?){1,3}"
+        ),
+        re.compile(
+            rf"\s{{0,8}}(?:{stamp}\s{{1,4}}(?:\[[^\]\n]{{0,80}}\]\s{{0,4}})?(?:\d{{1,7}}\s{{1,4}})?{level}\b:?\s{{1,4}}"
+            r"(?:\[[^\]\n]{0,80}\]\s{0,4})?(?:\d{1,7}\s{1,4})?(?:--- )?(?:\[[^\]\n]{0,80}\]\s{0,4})?"
+            r"(?:[\w.$/\\]{1,120}(?::\d{1,6})?(?:\s{1,60}[:-]\s|:\s(?=\S{1,200}:)|\t|\s-\s))?"
+            rf"|{stamp} - [\w.\-]{{1,80}} - {level} - |{level}:[\w.\-]{{1,80}}:"
+            rf"|[IWEF]\d{{4}} {{1,2}}{clock} {{1,6}}\d{{1,7}} \S{{1,80}}\] "
+            rf"|(?:time=\S{{1,40}} )?level=\w{{1,8}} msg="
+            rf"|\[{level}\]\s{{1,4}}(?:\[[^\]\n]{{0,120}}\]\s?)?"
+            rf"|{stamp}\s{{1,4}}(?={level}?\s?\w{{0,40}}(?:Error|Exception|error)\b))"
+        ),
+        re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE)\b"),
+    )
+
+
+@cache
+def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a prompt with its command, and of lines that say nothing of an error."""
+    prompt = (
+        r"\s{0,4}(?:(?:\([\w.\- ]{1,40}\)\s?)?(?:"
+        r"[\w.\-]{1,40}@[\w.\-]{1,60}[: ][^$#%>\n]{0,120}[$#%>](?:\s|$)"
+        r"|\[[\w.\-]{1,40}@[^\]\n]{1,80}\]\s?[$#]|PS [A-Z]:\\[^>\n]{0,200}>|[A-Z]:\\[^>\n\"']{0,200}>"
+        r"|-?(?:ba|z|)sh-[\d.]{1,8}[$#%]|~[^\s$]{0,120}[$#%]\s)"
+        r"|[$%»λ❯➜√]\s?[\w./~]|#\s[./\w]|>{3}\s|\[[\w.\-]{1,40}\]>\s|In \[\d{1,4}\]: )"
+    )
+    tails = (
+        # what tools add when they stop
+        r"\[?[Pp]rocess (?:finished|exited|completed)\b",
+        r"(?:error: )?exit status \d",
+        r"error: (?:aborting due to|could not compile|build failed|failed to compile|Recipe )",
+        r"error: (?:process didn't exit|test failed, to rerun)",
+        r"error: command '[^']*' failed with exit|error: Setup script exited with error: command",
+        r"warning: build failed|To (?:learn more|reuse those)|For more information about this"
+        r"|Some errors have detailed",
+        r"note: (?:run with|[Ss]ome details)|help: |\s{0,8}= (?:help:|note: this )",
+        r"(?:\S{0,200}: )?\**\s?(?:\*\*\* )?\[[^\]\n]{1,200}\] (?:Error|Fehler|Erreur) \d",
+        r"g?make(?:\[\d{1,3}\])?: (?:\*\*\* (?:\[|Waiting)|Leaving|Entering|Nothing)|\S{1,200}: recipe for target"
+        r"|collect2: |compilation terminated|ninja: build stopped",
+        r"(?:BUILD FAILED|FAILURE: Build failed|BUILD FAILURE)\b|\* (?:Try|Get more help|Where):|> Run with --"
+        r"|Settings file '",
+        r"-- |.{0,300}: [Ii]n function [`'‘].{0,300}:$|\s{1,4}\S{1,200}:\d{1,6} \(\w{1,40}\)$"
+        r"|Call Stack \(most recent|See (?:also )?\"|See '|See: |See /|See [A-Z]:\\",
+        r"\[ERROR\]\s*$|\[Help \d\]|Re-run Maven|To see the full stack trace|Prompt executed in",
+        # npm and node
+        r"npm (?:WARN|warn|notice|http|info|verb|timing)\b|error Command failed|info Visit|\s?ELIFECYCLE\b|yarn run v",
+        r"\s{0,8}\S{1,300}[/\\\\]_logs[/\\\\]\S{1,200}$|(?:Node\.js v\d|not ok\b|Emitted '\w+' event"
+        r"|\s{0,4}(?:\w+: )?\[?\]?[{}],?$)",
+        r"\s{1,8}(?:errno|code|syscall|address|port|path|filename|dest|stack|library|reason|parent"
+        r"|opensslErrorStack): ",
+        r"(?:code|errno|syscall|filename|dir|name|hostname): ['-]|pid: \d|\s{0,4}throw er;|events\.js:\d"
+        r"|node:\w{1,20}[/\w]{0,60}:\d+$",
+        r"\s{1,8}this\[\w{1,20}\] = ",
+        # dumps
+        r"\d{1,6} ?\|(?:\s|$)|\s{1,8}\|\s|\|\s{2,}|\s{0,8}#\s?include\b|\.\.\.$|--- std(?:out|err)|<--- |-{5,}|={4,}"
+        r"|_{4,}|\*{5,}|[─━═╭╰│]{2,}|│|~{5,}|\[\d{1,8}:0x[0-9a-f]{1,16}\]\s{1,12}\d|==\d{1,8}==",
+        r"\s{0,4}\d{1,4}: (?:0x)?[0-9A-Fa-f]{6,16}(?:\s|$)|Security context: |\s{1,4}\d{1,3}: (?:\w{1,40}Frame|/\*"
+        r"|arguments)",
+        r"goroutine \d|created by |\s{0,8}#\d{1,3} {1,3}|Stack (?:dump|trace|backtrace)|PC is at|rax |Register",
+        # progress
+        r"\s{0,8}(?:Compiling|Downloading|Downloaded|Building|Checking|Fresh|Finished|Running|Updating|Blocking"
+        r"|Installing|"
+        r"Collecting|Using cached|Requirement already|Preparing|Creating|Starting|Linking|Scanning|Loading"
+        r"|Restoring)\b",
+        r"\[ {0,3}\d{1,3}%\]|\s{0,4}[\d.]{1,6}%|#\d{1,3} |\d{1,6} (?:passed|failed|warnings?|errors?)\b.{0,60}$"
+        r"|collected \d",
+        r"The above exception was the direct cause|During handling of the above exception|platform (?:linux|darwin"
+        r"|win32)|rootdir: |plugins: |cachedir: |FAILED \S{1,200}::|(?:FAIL|PASS)$|ok\s|\S{1,300}\.py:\d{1,6}: \w*$"
+        r"|Press any key|\s{0,80}Aborted|\[\d\]\s",
+        r"Welcome to |Here are the|Subproject |Serving |Thread ID: |cargo:[\w-]{1,80}=|.{1,80}_DIR unset"
+        r"|Error was captured",
+        r"\d{1,5} {1,4}(?:import|export|const|let|var|return|function|class|type|interface|async|await|if|for|\})\b|"
+        r"`{3}|Require stack:|- (?:[A-Za-z]:\\|/)[^\n]{1,300}\.[cm]?[jt]sx?$|\s{1,8}requireStack: |"
+        r"Unable to find image|Using default tag|Pulling |Trying to pull|Status: |Error: A JNI error"
+        r"|Error: LinkageError",
+    )
+    return re.compile(prompt), re.compile("|".join(tails))
+
+
+@cache
+def _advice() -> re.Pattern[str]:
+    begins = (
+        r"How (?:to|can|do)\b|Instead\b|Did you mean|Do you want|See (?:also|documentation|the|https?)|For (?:more"
+        r"|further|details)|If (?:you|this|reserved)"
+        r"|Please\b|Try\b|Make sure|Ensure\b|Check (?:that|the|your)|You (?:can|may|might|need|should|must)"
+        r"|To (?:avoid|fix|add|learn|see|resolve|enable)|Is the (?:server|\w+ daemon)|It is likely|Add the|Consider\b"
+        r"|Or,\s|Alternatively\b|Update the\b|CUDA kernel errors might|For debugging\b|Compile with\b"
+        r"|Doing this|Perhaps\b|Hint\b|Tip\b|Use the\b|Run the\b|Learn more|More info|Read more|\(?Background on this"
+    )
+    # a sentence ends with a mark before a space, so that the names of files and modules stay whole
+    return re.compile(
+        rf"(?:(?<=[.!?;)\n] )|(?<=[\n.!?;])|\A|(?<=[a-z\d] )(?=Is the |Did you|Please "
+        rf"|See doc))\s{{0,16}}(?:{begins})(?:[^.!?\n]|[.!?](?![\s\"')]|\Z)|\n(?!\n)){{0,800}}+[.!?]?"
+    )

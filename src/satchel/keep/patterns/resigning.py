@@ -1,0 +1,185 @@
+"""Patterns that older rules have signed: signed anew a few at a time, and merged where two turn out to be one error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from satchel.base.text import fold
+from satchel.find import documents
+from satchel.find.kind import Kind
+from satchel.keep.patterns.records import ACTIVE, CONFIRMED, DEMOTED, FIRST, LEAST, MOST, TENTATIVE
+from satchel.keep.patterns.signing import VERSION, signed
+from satchel.keep.projects import next_seq
+from satchel.store.transaction import Transaction
+
+AT_ONCE = 20
+"""How many patterns one report signs anew: 50 outputs of failing programs took 70 to 110 ms on a busy machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resigned:
+    """What became of patterns that were signed anew.
+
+    Attributes:
+        count: how many there were.
+        changed: the numbers of those that took in another, whose documents are stale.
+    """
+
+    count: int
+    changed: tuple[int, ...]
+
+
+def resign(transaction: Transaction, project_id: int, error_type: str, now: int) -> Resigned:
+    """Sign so many patterns of older rules anew, those of one type first; what has expired is removed instead.
+
+    Args:
+        error_type: compared with and without its package.
+        now: milliseconds UTC.
+    """
+    rows = transaction.all(
+        f"""
+        SELECT id, error_type, example, expires_at FROM error_patterns
+        WHERE project_id = :project AND signed_by < {VERSION}
+        ORDER BY CASE WHEN error_type = :type THEN 0
+            WHEN length(error_type) >= :length AND substr(error_type, length(error_type) - :length + 1) = :plain THEN 1
+            WHEN length(error_type) <= length(:type)
+                AND substr(:type, length(:type) - length(error_type) + 1) = error_type THEN 1
+            ELSE 2 END, id
+        LIMIT {AT_ONCE}
+        """,
+        {
+            "project": project_id,
+            "type": error_type,
+            "plain": (plain := error_type.rpartition(".")[2] or error_type),
+            "length": len(plain),
+        },
+    )
+    changed: dict[int, None] = {}
+    for number, kind, example, expires in rows:
+        if expires <= now:
+            _remove(transaction, project_id, number)
+            continue
+        made = signed(kind, example)
+        other = transaction.one(
+            """
+            SELECT id, expires_at FROM error_patterns
+            WHERE project_id = :project AND pattern_hash = :hash AND id <> :id
+            """,
+            {"project": project_id, "hash": made.hash, "id": number},
+        )
+        if other is not None and other[1] <= now:
+            _remove(transaction, project_id, other[0])
+            other = None
+        kept = number
+        if other is not None:
+            kept, gone = sorted((number, int(other[0])))
+            merge(transaction, project_id, kept, gone, now)
+            changed.pop(gone, None)
+            changed[kept] = None
+        transaction.execute(
+            f"""
+            UPDATE error_patterns SET pattern_hash = :hash, message = :message, signed_by = {VERSION}
+            WHERE id = :id AND project_id = :project
+            """,
+            {"hash": made.hash, "message": made.message, "id": kept, "project": project_id},
+        )
+    return Resigned(len(rows), tuple(changed))
+
+
+def merge(transaction: Transaction, project_id: int, kept: int, gone: int, now: int) -> None:
+    """Let one pattern take in another that is the same error: its meetings add up, its solutions move.
+
+    Two solutions that say the same become the older: what confirmed either and what spoke against either adds up.
+
+    Args:
+        kept: the number of the pattern that stays.
+        gone: that of the pattern that is removed.
+        now: milliseconds UTC.
+    """
+    values: dict[str, object] = {"kept": kept, "gone": gone, "project": project_id}
+    transaction.execute(
+        """
+        UPDATE error_patterns SET
+            occurrences = occurrences + g.times, seq = :seq,
+            lang = CASE WHEN g.spoken IS NULL OR g.spoken <> lang THEN NULL ELSE lang END,
+            ttl_days = CASE WHEN g.days > ttl_days THEN g.days ELSE ttl_days END,
+            last_seen = CASE WHEN g.seen > last_seen THEN g.seen ELSE last_seen END,
+            expires_at = CASE WHEN g.ends > expires_at THEN g.ends ELSE expires_at END,
+            created_at = CASE WHEN g.made < created_at THEN g.made ELSE created_at END
+        FROM (
+            SELECT occurrences AS times, lang AS spoken, ttl_days AS days, last_seen AS seen, expires_at AS ends,
+                created_at AS made
+            FROM error_patterns WHERE id = :gone AND project_id = :project
+        ) AS g
+        WHERE id = :kept AND project_id = :project
+        """,
+        {**values, "seq": next_seq(transaction, project_id)},
+    )
+    texts = "SELECT id, solution FROM error_solutions WHERE project_id = :project AND pattern_id = :pattern ORDER BY id"
+    there: dict[str, int] = {
+        fold(text): number for number, text in transaction.all(texts, {"project": project_id, "pattern": kept})
+    }
+    for number, text in transaction.all(texts, {"project": project_id, "pattern": gone}):
+        same = there.setdefault(fold(text), number)
+        if same != number:
+            _merge_solutions(transaction, project_id, same, number, now)
+    transaction.execute(
+        "UPDATE error_solutions SET pattern_id = :kept WHERE pattern_id = :gone AND project_id = :project", values
+    )
+    transaction.execute(
+        "UPDATE error_reports SET pattern_id = :kept WHERE pattern_id = :gone AND project_id = :project", values
+    )
+    _remove(transaction, project_id, gone)
+
+
+def _merge_solutions(transaction: Transaction, project_id: int, kept: int, gone: int, now: int) -> None:
+    values: dict[str, object] = {"kept": kept, "gone": gone, "project": project_id}
+    # an agent's word counts once for both
+    transaction.execute(
+        """
+        INSERT INTO solution_confirmations (solution_id, agent_id, session_id, helped)
+        SELECT :kept, agent_id, session_id, helped FROM solution_confirmations WHERE solution_id = :gone
+        ON CONFLICT DO NOTHING
+        """,
+        values,
+    )
+    rows = {
+        number: (tenths, confirmed, failed)
+        for number, tenths, confirmed, failed in transaction.all(
+            """
+            SELECT id, confidence, confirmed, failed FROM error_solutions
+            WHERE id IN (:kept, :gone) AND project_id = :project
+            """,
+            values,
+        )
+    }
+    (tenths, confirmed, failed), (more, too, against) = rows[kept], rows[gone]
+    confidence = max(LEAST, min(MOST, tenths + more - FIRST))
+    state = DEMOTED if confidence < TENTATIVE else CONFIRMED if confirmed + too else ACTIVE
+    transaction.execute(
+        """
+        UPDATE error_solutions SET confidence = :tenths, confirmed = :confirmed, failed = :failed, state = :state,
+            seq = :seq, updated_at = :now
+        WHERE id = :kept AND project_id = :project
+        """,
+        {
+            **values,
+            "tenths": confidence,
+            "confirmed": confirmed + too,
+            "failed": failed + against,
+            "state": state,
+            "seq": next_seq(transaction, project_id),
+            "now": now,
+        },
+    )
+    transaction.execute(
+        "UPDATE error_reports SET solution_id = :kept WHERE solution_id = :gone AND project_id = :project", values
+    )
+    transaction.execute("DELETE FROM error_solutions WHERE id = :gone AND project_id = :project", values)
+
+
+def _remove(transaction: Transaction, project_id: int, number: int) -> None:
+    transaction.execute(
+        "DELETE FROM error_patterns WHERE project_id = :project AND id = :id", {"project": project_id, "id": number}
+    )
+    documents.remove(transaction, Kind.ERROR_PATTERN, [number])

@@ -1,0 +1,53 @@
+"""Confirming: another agent has seen that it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from satchel import Conflict, InvalidInput, NotFound, Satchel
+
+
+@pytest.fixture(params=["note", "rule"])
+def ref(request: pytest.FixtureRequest, satchel: Satchel) -> str:
+    """A note, or a rule, by ann."""
+    if request.param == "note":
+        return satchel.entries.write("discovery", "the gateway signs requests", agent="ann").ref
+    return satchel.constraints.add("the gateway signs requests", agent="ann").ref
+
+
+def test_each_agent_counts_once(satchel: Satchel, ref: str) -> None:
+    assert satchel.corrections.confirm(ref, agent="ben").by == ("ben",)
+    assert satchel.corrections.confirm(ref, agent="cat").by == ("ben", "cat")
+    again = satchel.corrections.confirm(ref, agent="BEN")
+    assert (again.by, again.notes) == (("ben", "cat"), ("you had confirmed it before",))
+    assert satchel.items.read([ref]).items[0].notes == ("confirmed by ben, cat",)
+
+
+def test_its_author_does_not_confirm_it(satchel: Satchel, ref: str) -> None:
+    answer = satchel.corrections.confirm(ref, agent="Ann")
+    assert (answer.by, answer.notes) == ((), (f"{ref} is your own: others confirm it",))
+    assert satchel.items.read([ref]).items[0].notes == ()
+
+
+def test_what_holds_no_more_is_not_confirmed(satchel: Satchel, ref: str) -> None:
+    satchel.corrections.retract(ref, "no", agent="ann")
+    with pytest.raises(Conflict, match=f"{ref} holds no more: retracted by ann: no. Read what replaced it"):
+        satchel.corrections.confirm(ref, agent="ben")
+
+
+def test_nobody_confirms_nothing(satchel: Satchel, ref: str) -> None:
+    with pytest.raises(InvalidInput, match="confirming needs an agent"):
+        satchel.corrections.confirm(ref)
+
+
+def test_an_unknown_item_is_said(satchel: Satchel, ref: str) -> None:
+    with pytest.raises(NotFound):
+        satchel.corrections.confirm(f"{ref[0]}99", agent="ben")
+
+
+@pytest.mark.parametrize("made", [lambda satchel: satchel.strategies.save("t", "refresh", agent="ann").ref])
+def test_a_strategy_is_judged_by_its_outcome(satchel: Satchel, made: Callable[[Satchel], str]) -> None:
+    with pytest.raises(InvalidInput, match="report_outcome with solution=s1"):
+        satchel.corrections.confirm(made(satchel), agent="ben")

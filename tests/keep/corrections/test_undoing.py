@@ -1,0 +1,90 @@
+"""Undo: the last correction of a session, an agent or a person is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from clients_at_work import Clients
+from satchel import Conflict, NotFound, Satchel
+
+
+@pytest.fixture
+def clients(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch) -> Clients:
+    """Sessions of clients in one project."""
+    return Clients(lambda **options: open_in(project, **options), monkeypatch)
+
+
+def live(satchel: Satchel) -> list[str]:
+    return sorted(one.ref for one in satchel.finding.search("signs", kinds=["entry", "constraint", "strategy"]).results)
+
+
+def test_what_was_retracted_holds_again(satchel: Satchel) -> None:
+    kept = [
+        satchel.entries.write("discovery", "the gateway signs").ref,
+        satchel.constraints.add("the gateway signs").ref,
+        satchel.strategies.save("gateway", "the gateway signs").ref,
+    ]
+    for ref in kept:
+        satchel.corrections.retract(ref, "wrong", agent="ann")
+    assert live(satchel) == []
+    undone = [satchel.corrections.undo(agent="ann") for _ in kept]
+    assert [(one.ref, one.action, one.heir) for one in undone] == [(ref, "retracted", None) for ref in reversed(kept)]
+    assert live(satchel) == sorted(kept)
+    assert all(one.notes == () for one in satchel.items.read(kept).items)
+
+
+def test_what_was_replaced_holds_again_and_its_heir_no_more(satchel: Satchel) -> None:
+    old = satchel.entries.write("discovery", "the gateway signs").ref
+    new = satchel.entries.write("discovery", "the mailer signs", supersedes=old, agent="ann").ref
+    undone = satchel.corrections.undo(agent="ann")
+    assert (undone.ref, undone.action, undone.heir) == (old, "replaced", new)
+    assert live(satchel) == [old]
+    assert satchel.items.read([new]).items[0].notes == ("retracted: taken back by ann",)
+    with pytest.raises(NotFound):
+        satchel.corrections.undo(agent="ann")
+
+
+def test_what_was_confirmed_is_so_no_more(satchel: Satchel) -> None:
+    ref = satchel.entries.write("discovery", "the gateway signs", agent="ann").ref
+    satchel.corrections.confirm(ref, agent="ben")
+    assert satchel.corrections.undo(agent="ben").action == "confirmed"
+    assert satchel.items.read([ref]).items[0].notes == ()
+    assert satchel.corrections.confirm(ref, agent="ben").by == ("ben",)
+
+
+def test_only_ones_own_is_taken_back(satchel: Satchel) -> None:
+    ref = satchel.entries.write("discovery", "the gateway signs").ref
+    satchel.corrections.retract(ref, agent="ann")
+    with pytest.raises(NotFound, match="there is nothing to undo here"):
+        satchel.corrections.undo(agent="ben")
+    assert live(satchel) == []
+
+
+def test_of_two_sessions_each_takes_back_its_own(clients: Clients) -> None:
+    one, other = clients.start("claude-code"), clients.start("codex")
+    ref = one.entries.write("discovery", "the gateway signs").ref
+    theirs = other.entries.write("discovery", "the mailer signs").ref
+    one.corrections.retract(theirs)
+    other.corrections.retract(ref)
+    assert one.corrections.undo().ref == theirs
+    assert live(one) == [theirs]
+
+
+def test_what_was_corrected_again_since_is_not_taken_back(satchel: Satchel) -> None:
+    old = satchel.entries.write("discovery", "the gateway signs").ref
+    new = satchel.entries.write("discovery", "the mailer signs", supersedes=old, agent="ann").ref
+    satchel.corrections.retract(new, "neither", agent="ben")
+    with pytest.raises(Conflict, match=f"{new}, which replaced {old}, holds no more: retracted by ben: neither"):
+        satchel.corrections.undo(agent="ann")
+
+
+def test_an_analysis_does_not_hold_again_beside_a_newer_one(satchel: Satchel) -> None:
+    old = satchel.entries.write("codebase_analysis", {"summary": "one"}).ref
+    satchel.corrections.retract(old, agent="ann")
+    new = satchel.entries.write("codebase_analysis", {"summary": "two"}).ref
+    with pytest.raises(Conflict, match=f"{new} is the analysis of its run now. Retract {new} first"):
+        satchel.corrections.undo(agent="ann")
+    assert [one.ref for one in satchel.entries.read(status="live")] == [new]
