@@ -157,12 +157,12 @@ def open_in(clock: ManualClock, from_template: None) -> Iterator[Callable[..., S
     """Open a Satchel in a folder with any options of open_satchel; all are closed after the test.
 
     Without other options the environment is empty and the clock is the one of the test. Stores are not synced to the
-    disk, which no test but those of the engine can tell.
+    disk, which no test but those of the engine can tell. Briefings have a minute: a busy machine cuts none short.
     """
     opened: list[Satchel] = []
 
     def open_one(folder: Path, **options: Any) -> Satchel:
-        settings = {"store.durability": "relaxed", **options.pop("settings", {})}
+        settings = {"store.durability": "relaxed", "brief.deadline_ms": 60_000, **options.pop("settings", {})}
         one = open_satchel(cwd=folder, settings=settings, **{"environ": {}, "clock": clock, **options})
         opened.append(one)
         return one

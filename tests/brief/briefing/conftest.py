@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from satchel import Satchel
-from satchel.brief.briefing import collecting
-
-
-@pytest.fixture(scope="session", autouse=True)
-def time_enough() -> Iterator[None]:
-    """A busy machine does not cut briefings short; deadlines have tests of their own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(collecting, "_MAX_SECONDS", 600.0)
-        yield
 
 
 @pytest.fixture

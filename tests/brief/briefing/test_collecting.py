@@ -51,7 +51,7 @@ def processor(monkeypatch: pytest.MonkeyPatch) -> Processor:
 
 def until_out_of_time(asked: Asked, processor: Processor) -> None:
     """Run a statement that ends only because the time is over while it runs."""
-    processor.a_look = 0.01
+    processor.a_look = 1.2
     try:
         asked.transaction.one(ENDLESS)
     finally:
@@ -114,7 +114,7 @@ class TestADeadline:
         assert briefing.notes == ("the store was slow: the query was not answered",)
 
     def test_that_is_over_at_once_leaves_out_everything(self, filled: Satchel, processor: Processor) -> None:
-        processor.a_look = 1.0
+        processor.a_look = 120.0
         briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000)
         assert (briefing.items, briefing.left_out) == ((), ())
         assert briefing.notes == (f"the store was slow: attempts, reviews, {MISSING}",)
@@ -142,8 +142,7 @@ class TestADeadline:
     def test_by_the_clock_comes_to_a_thread_that_gets_no_processor_too(
         self, filled: Satchel, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(collecting, "_MAX_SECONDS", 2.0)
-        clock = iter([0.0, *[3.0] * 100])
+        clock = iter([0.0, *[241.0] * 100])
         monkeypatch.setattr(collecting, "monotonic", lambda: next(clock))
         assert filled.brief(budget=5_000).notes[0].startswith("the store was slow: attempts")
 

@@ -66,7 +66,7 @@ class Briefings:
         What it shows is recorded as delivered in the agent's window once the text is done
         (:func:`satchel.keep.deliveries.window_of`), and not shown there again until it changes, but for a line of what
         is critical. Who gives no name gets everything again. It never takes long: what cannot be looked at in
-        ``brief.deadline_ms`` of processor time, and in 2 s, is left out, and a note says so.
+        ``brief.deadline_ms`` of processor time, and in four times that by the clock, is left out, and a note says so.
 
         Args:
             role: developer, senior_engineer, qa_expert, tech_lead, investigator, or your own; decides how sections
