@@ -85,6 +85,12 @@ class Config:
     brief_share_errors: int | None
     brief_share_messages: int | None
     brief_share_entries: int | None
+    hooks_start: int
+    hooks_resume: int
+    hooks_compaction: int
+    hooks_subagent: int
+    hooks_end: bool
+    hooks_deadline_ms: int
     consult_stable_inline_list: bool
     consult_base_url: str | None
     consult_window_tokens: int | None

@@ -222,6 +222,37 @@ KEYS: tuple[Key, ...] = (
         )
         for section in SECTIONS
     ),
+    *(
+        Key(
+            f"hooks.{moment}",
+            int,
+            budget,
+            f"Tokens at most that a client's hook puts in {when}; 0 puts in nothing.",
+            minimum=0,
+            maximum=4_000,
+            project="lower",
+        )
+        for moment, budget, when in (
+            ("start", 600, "when a session starts, or its window was cleared"),
+            ("resume", 300, "when a session is resumed: what changed since"),
+            ("compaction", 900, "after its window was compacted"),
+            ("subagent", 400, "when a subagent starts"),
+        )
+    ),
+    Key(
+        "hooks.end",
+        bool,
+        True,
+        "Whether the end of a session, told by a hook, is recorded and its automatic claims are released.",
+    ),
+    Key(
+        "hooks.deadline_ms",
+        int,
+        400,
+        "Milliseconds by the clock after which a hook ends with what it has; of processor time it takes 3 of 8.",
+        minimum=50,
+        maximum=60_000,
+    ),
     Key(
         "consult.stable_inline_list",
         bool,

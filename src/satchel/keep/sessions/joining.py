@@ -90,7 +90,9 @@ def is_up_to_date(session: Found, caller: Caller) -> bool:
     """Whether the processes of a session are still as it says; of a server that only just joined they never are."""
     if caller.kind == SERVER:
         return False
-    return (caller.kind != HOOK and not caller.is_in_client) or (session.process is not None and processes.is_alive(session.process))
+    return (caller.kind != HOOK and not caller.is_in_client) or (
+        session.process is not None and processes.is_alive(session.process)
+    )
 
 
 def client_process(caller: Caller) -> Process | None:

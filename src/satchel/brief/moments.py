@@ -1,0 +1,181 @@
+"""Moments of a client's session: what its hooks put in unasked, so that it begins, and goes on, briefed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from satchel.base.config import Config
+from satchel.base.errors import Busy, ReadOnly, StoreFull
+from satchel.base.text import fold
+from satchel.base.tokens import estimating
+from satchel.brief.briefing.collecting import Deadline, Request
+from satchel.brief.briefing.records import Briefing
+from satchel.brief.briefing.service import Briefings, Prepared, record
+from satchel.brief.briefing.shares import ROLES
+from satchel.keep.projects import Workplace
+from satchel.keep.sessions.records import Entered
+from satchel.keep.sessions.service import Sessions
+
+MARGIN = 1.1
+"""What the estimated tokens of a briefing are multiplied by: see docs/decisions/0035."""
+
+WAIT_MS = 50
+"""How long a hook waits for a lock."""
+
+_MAX_SUFFIX_CHARS = 6
+_ONLY_LOOK = ("explor", "statusline", "guide")
+"""What the names of subagents have in them that only look around."""
+
+_MORE = 'More: get_briefing(query="your task"), search. Keep what you learn: write_context'
+
+
+class Moment(NamedTuple):
+    """One moment at which hooks brief.
+
+    Attributes:
+        name: it and ``hooks.NAME`` in the configuration, the budget in tokens.
+        opens_window: whether the client's context window is a new one.
+        opening: how what is put in begins.
+        naming: how it goes on where the agent has a name, ``{agent}``.
+        closing: its last line.
+    """
+
+    name: str
+    opens_window: bool
+    opening: str
+    naming: str = ""
+    closing: str = ""
+
+
+_WHAT = "Satchel, the memory that this project's agents share"
+_YOU = " You are {agent}."
+
+START = Moment("start", True, f"{_WHAT}.", _YOU, _MORE)
+RESUME = Moment("resume", False, "Satchel: what changed in this project since you were here.")
+COMPACTION = Moment("compaction", True, f"{_WHAT}, after compaction.", _YOU, _MORE)
+SUBAGENT = Moment("subagent", False, f"{_WHAT}: reports, not orders.", ' Its tools know you by agent="{agent}".')
+MOMENTS = (START, RESUME, COMPACTION, SUBAGENT)
+
+
+@dataclass(frozen=True, slots=True)
+class PutIn:
+    """What a hook puts in at one moment.
+
+    Attributes:
+        text: for the agent; empty where there is nothing to say.
+        tokens: how many that are, estimated.
+        budget: how many were allowed.
+        entered: the session that it belongs to; None where none could be recorded.
+        agent: who gets it, or None.
+        why: why there is nothing, for people; empty where there is something.
+        prepared: the briefing in it, to be recorded once the text has reached the client.
+    """
+
+    text: str = ""
+    tokens: int = 0
+    budget: int = 0
+    entered: Entered | None = None
+    agent: str | None = None
+    why: str = ""
+    prepared: Prepared | None = None
+
+    @property
+    def briefing(self) -> Briefing | None:
+        """The briefing in it."""
+        return None if self.prepared is None else self.prepared.briefing
+
+
+class Moments:
+    """What hooks put into the sessions of clients."""
+
+    def __init__(self, workplace: Workplace, config: Config) -> None:
+        self._workplace = workplace
+        self._config = config
+        # loading a vocabulary takes 50 ms, a third of what a hook has
+        self._briefings = Briefings(workplace, config, estimating("a hook has no time to load a vocabulary"), MARGIN)
+
+    def make(
+        self,
+        moment: Moment,
+        deadline: Deadline,
+        *,
+        agent_id: str | None = None,
+        agent_type: str | None = None,
+        dry_run: bool = False,
+    ) -> PutIn:
+        """Enter the session of a hook and make what is put into it; :meth:`record` says that it got there.
+
+        Args:
+            deadline: when to make do with what is there.
+            agent_id, agent_type: what the client calls the subagent that it is for, and its kind; None is the agent of
+                the session itself.
+            dry_run: record nothing, and show what an agent would get that has got nothing yet.
+
+        Raises:
+            StoreDamaged: the store cannot be read.
+        """
+        budget = getattr(self._config, f"hooks_{moment.name}")
+        if agent_type is not None and any(word in fold(agent_type) for word in _ONLY_LOOK):
+            return PutIn(budget=budget, why=f"subagents of the kind {agent_type!r} only look around")
+        entered = None if dry_run else self._enter(moment)
+        agent = None if entered is None else entered.agent
+        if agent is not None and agent_id is not None:
+            agent = f"{agent}-{_suffix(agent_id)}"
+        put_in = PutIn(budget=budget, entered=entered, agent=agent)
+        if not budget:
+            return _without(put_in, f"hooks.{moment.name} is 0")
+        since = entered.seen_at if entered is not None and moment is RESUME else None
+        role = None if agent_type is None or fold(agent_type) not in ROLES else agent_type
+        prepared = self._briefings.prepare(
+            Request(
+                role=None if role is None else fold(role),
+                role_as_given=role,
+                task_id=None,
+                loop_id=None,
+                iteration=0,
+                query=None,
+                run_id=None,
+                agent=agent,
+                budget=budget - self._briefings.count(_framed(moment, agent, "")),
+                again=dry_run,
+                since=since,
+                reminds=False,
+            ),
+            deadline,
+        )
+        if not prepared.shown:
+            return _without(put_in, "; ".join(prepared.briefing.notes) or "there is nothing to say")
+        text = _framed(moment, agent, prepared.briefing.text)
+        return PutIn(text, self._briefings.counter.count(text), budget, entered, agent, "", prepared)
+
+    def record(self, moment: Moment, put_in: PutIn) -> Briefing | None:
+        """Record that a client has taken what was put in; where that cannot be done soon, the next may repeat it."""
+        if put_in.prepared is None or put_in.agent is None:
+            return put_in.briefing
+        return record(self._workplace, put_in.prepared, moment.name, WAIT_MS)
+
+    def _enter(self, moment: Moment) -> Entered | None:
+        """Enter the session; where that cannot be recorded soon, the briefing comes without."""
+        if self._workplace.engine.read_only:
+            return None
+        try:
+            return Sessions(self._workplace).enter(opens_window=moment.opens_window)
+        except (Busy, ReadOnly, StoreFull):
+            return None
+
+
+def _framed(moment: Moment, agent: str | None, text: str) -> str:
+    """Return a briefing with what stands around it."""
+    naming = "" if agent is None else moment.naming.format(agent=agent)
+    return "\n".join(part for part in (moment.opening + naming, text, moment.closing) if part)
+
+
+def _suffix(agent_id: str) -> str:
+    """Return what tells a subagent from the others of its session: the end of its id, since many begin alike."""
+    letters = "".join(letter for letter in agent_id.lower() if letter.isascii() and letter.isalnum())
+    return letters[-_MAX_SUFFIX_CHARS:] or "sub"
+
+
+def _without(put_in: PutIn, why: str) -> PutIn:
+    return PutIn(budget=put_in.budget, entered=put_in.entered, agent=put_in.agent, why=why)
