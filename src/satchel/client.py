@@ -19,7 +19,7 @@ from satchel.base.retention import Retention
 from satchel.base.text import check_encodable, check_name, nameable
 from satchel.base.vocabulary import ALL_RUNS
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.caller import COMMAND, Caller
+from satchel.keep.sessions.caller import COMMAND, HOOK, Caller
 from satchel.store.known_stores import KnownStores
 from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
@@ -273,6 +273,10 @@ class Satchel:
         self.close()
 
 
+_MIGRATES = {COMMAND: True, HOOK: False}
+"""Who brings a store of an older version up to date, also to read it, and who never does, for want of time."""
+
+
 def open_satchel(
     db: str | os.PathLike[str] | None = None,
     project: str | None = None,
@@ -334,10 +338,11 @@ def open_satchel(
         folders=[Path(folder) for folder in config.trust_folders],
         everywhere=environ.get("SATCHEL_TRUST", "").lower() in {"1", "true"},
     )
+    acting = _as_caller(caller, environ)
     engine = SqliteEngine(
         Access(place.file, config.store_durability, config.store_lock_wait_ms),
         read_only=read_only,
-        migrates=caller == COMMAND,
+        migrates=_MIGRATES.get(acting.kind) if acting is not None else None,
         clock=clock,
         backups_keep=config.store_backups_keep,
         trust=trust,
@@ -369,7 +374,7 @@ def open_satchel(
             config.retention_skip_weekends,
             config.retention_zone,
         ),
-        caller=_as_caller(caller, environ),
+        caller=acting,
     )
     return Satchel(workplace, place, config, environ)
 

@@ -229,7 +229,7 @@ KEYS: tuple[Key, ...] = (
             budget,
             f"Tokens at most that a client's hook puts in {when}; 0 puts in nothing.",
             minimum=0,
-            maximum=4_000,
+            maximum=1_600,
             project="lower",
         )
         for moment, budget, when in (

@@ -92,6 +92,10 @@ class Refused(SatchelError):
     code = "refused"
 
 
+class NoProject(Refused):
+    """The folder lies in no project, and none may be made of it unasked."""
+
+
 class Untrusted(Refused):
     """What lies here was neither made nor trusted by the user, or holds what Satchel never makes."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from satchel.base.errors import InvalidInput, Refused, Unavailable
+from satchel.base.errors import InvalidInput, NoProject, Refused, Unavailable
 from satchel.base.file_checks import is_mine, owner_name
 
 FOLDER_NAME = ".satchel"
@@ -173,9 +173,9 @@ def locate_store(
     elif here:
         root = cwd
     else:
-        raise Refused(f"{cwd} is not inside a project: no {FOLDER_NAME} folder, no git repository", _INIT_HINT)
+        raise NoProject(f"{cwd} is not inside a project: no {FOLDER_NAME} folder, no git repository", _INIT_HINT)
     if root in forbidden:
-        raise Refused(f"{root} is no place for a project's store", _INIT_HINT)
+        raise NoProject(f"{root} is no place for a project's store", _INIT_HINT)
     return replace(_place_at(root, repository), found=_where(root, cwd, repository))
 
 

@@ -45,7 +45,7 @@ class SqliteEngine:
     Args:
         access: the file and how to open it.
         read_only: refuse every write, even where the file could be written.
-        migrates: bring a store of an older version up to date even then.
+        migrates: whether a store of an older version is brought up to date; None is where it may be written.
         clock: what migrations are stamped with.
         backups_keep: how many automatic backups are kept.
         trust: what decides whether the file is believed; None believes every file.
@@ -59,7 +59,7 @@ class SqliteEngine:
         access: Access,
         *,
         read_only: bool = False,
-        migrates: bool = False,
+        migrates: bool | None = None,
         clock: Clock = system_clock,
         backups_keep: int = 10,
         trust: Trust | None = None,
@@ -402,7 +402,7 @@ class SqliteEngine:
             self._turnstile,
             self.trust,
             writable=writable and not self.read_only,
-            may_migrate=writable and (self.migrates or not self.read_only),
+            may_migrate=writable and (not self.read_only if self.migrates is None else self.migrates),
             clock=self.clock,
             backups_keep=self.backups_keep,
         )

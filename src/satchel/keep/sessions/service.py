@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from satchel.keep import events, projects
+from satchel.keep.expiry import end_claims
 from satchel.keep.names import check_identifier
 from satchel.keep.projects import Service
 from satchel.keep.sessions import updates
@@ -45,7 +46,7 @@ class Sessions(Service):
             return find_team(transaction, project.id, number, now, is_all=all, notes=notes)
 
     def end(self, reason: str | None = None) -> bool:
-        """Record that the caller's session is over, once.
+        """Record that the caller's session is over, once, and release what was claimed in it automatically.
 
         Args:
             reason: the client's word for why, kept with the event.
@@ -67,6 +68,10 @@ class Sessions(Service):
                 {"now": now, "id": own.id},
             )
             if ended:
+                claims = transaction.all(
+                    "SELECT id FROM file_claims WHERE session_id = :id AND automatic = 1", {"id": own.id}
+                )
+                end_claims(transaction, [number for (number,) in claims], events.RELEASE, now)
                 details = None if reason is None else {"reason": reason}
                 kind = events.SESSION_ENDED
                 events.record(transaction, project_id, kind, now, session=own.id, agent=own.agent, details=details)
