@@ -14,6 +14,8 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "tour": "Watch two agents share what they know",
         "init": "Make this folder a project",
         "mcp": "Serve agents over stdio",
+        "hook": "Answer a hook of a client",
+        "pause": "Silence hooks, or let them speak again",
         "config": "Show the configuration",
     },
     "Notes and search": {

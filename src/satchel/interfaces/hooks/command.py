@@ -39,12 +39,14 @@ class Limit:
 
     Args:
         clock_ms: by the clock, from now on.
+        hook: the client and event, for the record.
     """
 
-    def __init__(self, clock_ms: float) -> None:
+    def __init__(self, clock_ms: float, hook: str) -> None:
         self._began, self._processor = time.monotonic(), time.process_time()
         self.clock_ms = clock_ms
-        self.said = "the time was over before the event was read"
+        self.hook = hook
+        self._is_over = False
 
     def extend(self, clock_ms: float) -> None:
         """Take another time, from the same begin."""
@@ -53,6 +55,10 @@ class Limit:
     def watch(self) -> None:
         """End this process, silently and well, when its time is over."""
         _thread.start_new_thread(self._wait, ())
+
+    def lift(self) -> None:
+        """Let the process live on: what the hook had to do is done."""
+        self._is_over = True
 
     def deadline(self) -> Deadline:
         """Return when a briefing must make do with what it has."""
@@ -66,8 +72,9 @@ class Limit:
     def _wait(self) -> None:
         while (left := self._began + self.clock_ms / 1_000 - time.monotonic()) > 0:
             time.sleep(left)
-        state.record_fault(self.said, f"it took longer than {self.clock_ms:.0f} ms and was ended", os.sep)
-        os._exit(0)
+        if not self._is_over:
+            state.record_fault(self.hook, f"it took longer than {self.clock_ms:.0f} ms and was ended", os.sep)
+            os._exit(0)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -86,8 +93,7 @@ def run(arguments: Sequence[str]) -> int:
     if len(arguments) != 2 or arguments[0] not in events.CLIENTS:
         return _misused(arguments)
     client, name = arguments
-    limit = Limit(_asked_deadline(os.environ))
-    limit.said = f"{client} {name}"
+    limit = Limit(_asked_deadline(os.environ), f"{client} {name}")
     limit.watch()
     folder = os.sep
     try:
@@ -99,9 +105,10 @@ def run(arguments: Sequence[str]) -> int:
         from satchel.base.errors import NoProject
 
         if not isinstance(error, (NoProject, BrokenPipeError)):
-            state.record_fault(f"{client} {name}", f"{type(error).__name__}: {error}", folder)
-    # at exit Python would write what is left to a pipe that may be closed
-    os._exit(0)
+            state.record_fault(limit.hook, f"{type(error).__name__}: {error}", folder)
+    finally:
+        limit.lift()
+    return 0
 
 
 def working_folder(event: HookEvent, environ: Mapping[str, str], here: str) -> str:
@@ -167,6 +174,8 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     session = None if put_in.entered is None else put_in.entered.session
     if session is not None:
         _export(event, session, os.environ)
+    if not put_in.is_complete:
+        state.record_fault(limit.hook, "it was short of time: not everything was looked at", folder)
     if put_in.text and len(put_in.text) <= events.MAX_ANSWER_CHARS:
         _print(events.answer(event, put_in.text, session))
         # what the client has counts as delivered; were it the other way round, a text that was cut off would not come

@@ -11,9 +11,12 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.base.folders import state_folder
+
+if TYPE_CHECKING:
+    from satchel.keep.housekeeping import Check
 
 _HEARD, _FAULTS, _PAUSED, _LAST = "hooks-heard", "hooks-faults.jsonl", "hooks-paused.json", "hooks-last"
 _MAX_BYTES = 64 * 1024
@@ -25,6 +28,8 @@ _SAME_SECONDS = 10
 _LOCK_TRIES, _LOCK_PAUSE_SECONDS = 10, 0.005
 
 _ALL = "*"
+
+_SHOWN_DAYS = 7
 
 
 class Fault(NamedTuple):
@@ -91,9 +96,35 @@ def faults(since: float) -> list[Fault]:
     return found[::-1]
 
 
+def check_hooks(now: float | None = None) -> Check:
+    """Examine what hooks have recorded, as ``satchel doctor`` shows it.
+
+    Args:
+        now: seconds UTC since 1970; None is the system's clock.
+    """
+    from satchel.base.clock import span_in_words
+    from satchel.keep.housekeeping import Check
+
+    now = time.time() if now is None else now
+    paused = paused_folders()
+    if paused:
+        where = "all of them" if _ALL in paused else f"those in {', '.join(paused)}"
+        return Check("hooks", "warning", f"paused: {where}; `satchel pause --off` lets them speak again")
+    found = faults(now - _SHOWN_DAYS * 86_400)
+    if not found:
+        return Check("hooks", "ok", f"no fault in the last {_SHOWN_DAYS} days")
+    last = found[0]
+    ago = span_in_words(int((now - last.at) * 1_000))
+    said = f"{len(found)} fault{'s' * (len(found) > 1)} in the last {_SHOWN_DAYS} days, the last {ago} ago"
+    return Check("hooks", "warning", f"{said}: {last.hook} in {last.folder}: {last.problem}")
+
+
 def is_paused(folder: str) -> bool:
     """Whether hooks are silenced for a folder, or altogether."""
     paused = paused_folders()
+    if not paused:
+        return False
+    folder = os.path.realpath(folder)
     return _ALL in paused or any(folder == one or folder.startswith(f"{one.rstrip(os.sep)}{os.sep}") for one in paused)
 
 
