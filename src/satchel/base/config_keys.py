@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from satchel.base.records import dataclass
 from satchel.base.vocabulary import SECTIONS
 
 VARIABLE_PREFIX = "SATCHEL_"

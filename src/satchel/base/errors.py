@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar
+
+from satchel.base.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

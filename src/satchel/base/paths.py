@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from satchel.base.errors import InvalidInput, NoProject, Refused, Unavailable
 from satchel.base.file_checks import is_mine, owner_name
+from satchel.base.records import dataclass, field, replace
 
 FOLDER_NAME = ".satchel"
 FILE_NAME = "satchel.db"

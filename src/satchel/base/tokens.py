@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from functools import cache
 
 from satchel.base.errors import unknown_name
+from satchel.base.records import dataclass, field, replace
 
 ENCODINGS = ("o200k_base", "cl100k_base")
 """The vocabularies that can be counted exactly."""

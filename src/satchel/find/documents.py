@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
+from satchel.base.records import dataclass
 from satchel.find import index_sqlite as index
 from satchel.find.kind import Kind
 from satchel.store.transaction import Transaction

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import apsw
 
+from satchel.base.records import dataclass
 from satchel.find.scoring import Matched
 from satchel.find.words import parts_text
 from satchel.store.transaction import Transaction

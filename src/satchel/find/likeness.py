@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import cycle
 
+from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 from satchel.find.words import STOP_WORDS, WORD, identifier_parts, unspaced_parts, unspaced_runs
 from satchel.store.transaction import Transaction

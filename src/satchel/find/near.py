@@ -8,8 +8,8 @@ recorded with it (:mod:`satchel.find.likeness`), and judged by the words they sh
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.find.kind import Kind
 from satchel.find.likeness import MIN_WORDS, words_of

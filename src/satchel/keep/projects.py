@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from satchel.base.clock import Clock
 from satchel.base.errors import Conflict
+from satchel.base.records import dataclass, field
 from satchel.base.retention import Retention
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import CATEGORIES, LAYERS, TAGS

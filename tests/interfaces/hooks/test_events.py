@@ -100,7 +100,9 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(
-    st.dictionaries(st.sampled_from(["session_id", "cwd", "source", "agent_id", "workspace_roots", "reason", "x"]), JSON),
+    st.dictionaries(
+        st.sampled_from(["session_id", "cwd", "source", "agent_id", "workspace_roots", "reason", "x"]), JSON
+    ),
     st.sampled_from(CLIENTS),
 )
 def test_fields_of_any_type_make_an_event(fields: dict[str, Any], client: str) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from time import monotonic, thread_time
 
 from satchel.base.errors import Interrupted
+from satchel.base.records import dataclass, field, replace
 from satchel.brief import attempts, loop_history
 from satchel.brief.briefing import left_off, own, packages, rules, run
 from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, gather_found, listed

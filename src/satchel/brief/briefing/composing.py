@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from satchel.base.clock import span_in_words
+from satchel.base.records import dataclass, replace
 from satchel.base.text import quoted_line, said_once
 from satchel.brief.attempts import Standing
 from satchel.brief.briefing.collecting import Collected

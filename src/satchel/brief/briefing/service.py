@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 from satchel.base.config import Config
 from satchel.base.errors import Busy, InvalidInput, ReadOnly, StoreFull
 from satchel.base.paging import check_whole
+from satchel.base.records import dataclass, replace
 from satchel.base.text import check_query, fold
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.base.vocabulary import PRIORITIES, SECTIONS

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from satchel.base.errors import SatchelError
+from satchel.base.records import dataclass, field, replace
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.find.kind import Kind
 from satchel.keep.loop_scope import LoopScope

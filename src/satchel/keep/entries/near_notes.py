@@ -8,9 +8,9 @@ looks nor records.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 
+from satchel.base.records import dataclass, field
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
 from satchel.keep.entries.records import COMPARED_TYPES, MAX_CHARS, Prepared

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 
+from satchel.base.records import replace
 from satchel.find.kind import Kind
 from satchel.keep.entries.records import COMPARED_TYPES, ERROR, Entry, Prepared, Writer
 from satchel.store.transaction import Transaction
