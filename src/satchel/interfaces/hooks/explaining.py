@@ -33,10 +33,8 @@ def explain(client: str, name: str) -> int:
     if not event.happening:
         print(f"{client} {name}: nothing is done at this event")  # noqa: T201
         return 0
-    source = (
-        f"the last {name} of {client}" if kept is not None else f"no {name} of {client} was heard yet: an empty one"
-    )
-    lines = [f"event: {source}: {event.happening}, in {folder}"]
+    source = "the last that was heard" if kept is not None else "none was heard yet: an empty one"
+    lines = [f"event: {client} {name}, {source}: {event.happening}, in {folder}"]
     try:
         lines += _explained(event, folder)
     except SatchelError as error:
