@@ -117,7 +117,7 @@ def test_a_frozen_record_refuses_every_change() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         note.text = "y"  # type: ignore[misc]
     with pytest.raises(dataclasses.FrozenInstanceError):
-        del note.text  # type: ignore[misc]
+        del note.text
     with pytest.raises(AttributeError):
         note.unknown = 1  # type: ignore[attr-defined]
 

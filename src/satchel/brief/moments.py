@@ -55,9 +55,12 @@ _YOU = " You are {agent}."
 
 START = Moment("start", True, f"{_WHAT}.", _YOU, _MORE)
 RESUME = Moment("resume", False, "Satchel: what changed in this project since you were here.")
+RESUME_AFRESH = Moment("resume", True, f"{_WHAT}.", _YOU, _MORE)
+"""Resuming where the client gives what it was given at the start to its model no more."""
+
 COMPACTION = Moment("compaction", True, f"{_WHAT}, after compaction.", _YOU, _MORE)
 SUBAGENT = Moment("subagent", False, f"{_WHAT}: reports, not orders.", ' Its tools know you by agent="{agent}".')
-MOMENTS = (START, RESUME, COMPACTION, SUBAGENT)
+MOMENTS = (START, RESUME, RESUME_AFRESH, COMPACTION, SUBAGENT)
 
 
 @dataclass(frozen=True, slots=True)

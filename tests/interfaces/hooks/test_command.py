@@ -47,6 +47,11 @@ class TestWhatItAnswers:
         hook("claude", "SessionStart", source="startup")
         assert hook("claude", "SessionStart", source="resume") is None
 
+    @pytest.mark.parametrize("client", ["gemini", "qwen", "copilot"])
+    def test_but_where_the_client_has_taken_the_briefing_out_it_comes_again(self, hook: Hook, client: str) -> None:
+        hook(client, "SessionStart", source="startup")
+        assert RULE in str(hook(client, "SessionStart", source="resume"))
+
     def test_each_subagent_has_its_own(self, hook: Hook) -> None:
         for number in range(2):
             assert RULE in context(hook("claude", "SubagentStart", agent_id=f"a{number}", agent_type="general-purpose"))

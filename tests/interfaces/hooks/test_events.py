@@ -38,6 +38,8 @@ SEEN = [
     ("cursor", CURSOR | {"hook_event_name": "sessionEnd"}, "cursor", "end"),
     ("claude", VSCODE | {"hookEventName": "SessionStart", "source": "new"}, "vscode", "start"),
     ("opencode", {"event": "session.start", "session_id": "s1"}, "opencode", "start"),
+    ("opencode", {"event": "session.compacted", "session_id": "s1"}, "opencode", "compaction"),
+    ("opencode", {"event": "subagent.start", "session_id": "s1", "agent_id": "s2"}, "opencode", "subagent"),
 ]
 
 
@@ -118,7 +120,7 @@ ANSWERS = [
     ("qwen", {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "é\n"}}),
     ("vscode", {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "é\n"}}),
     ("copilot", {"additionalContext": "é\n"}),
-    ("opencode", {"additionalContext": "é\n"}),
+    ("opencode", {"additionalContext": "é\n", "session": "ab"}),
     ("cursor", {"additional_context": "é\n", "env": {"SATCHEL_SESSION": "ab"}}),
 ]
 

@@ -25,6 +25,9 @@ _MAX_FIELD_CHARS = 4_096
 _HAPPENINGS = {"sessionstart": START, "subagentstart": SUBAGENT, "sessionend": END, "sessioncompacted": COMPACTION}
 _SOURCES = {"clear": CLEAR, "resume": RESUME, "compact": COMPACTION}
 
+_FORGETFUL = frozenset({"copilot", "gemini", "qwen"})
+"""Clients that take what they were given at the start out of a conversation that is resumed."""
+
 GOES_ON = frozenset({"clear", "resume"})
 """Reasons for which a conversation ends while its client goes on with another one in the same session."""
 
@@ -56,6 +59,11 @@ class HookEvent(NamedTuple):
     agent_type: str | None = None
     detail: str = ""
     reason: str | None = None
+
+    @property
+    def is_forgotten(self) -> bool:
+        """Whether the model has what was put in before no more, though its conversation goes on."""
+        return self.happening == RESUME and self.client in _FORGETFUL
 
     @property
     def key(self) -> str:
@@ -94,7 +102,7 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         name=name,
         happening=happening,
         session_id=_text(fields, "session_id", "sessionId", "conversation_id"),
-        cwd=_text(fields, "cwd") or _first_root(fields),
+        cwd=_text(fields, "cwd", "directory") or _first_root(fields),
         agent_id=_text(fields, "agent_id", "agentId", "subagent_id"),
         agent_type=_text(fields, "agent_type", "agentType", "agent_name", "agentName", "subagent_type"),
         detail=source,
@@ -110,8 +118,10 @@ def answer(event: HookEvent, text: str, session: str | None = None) -> str:
     """
     if event.client == "cursor":
         return _json({"additional_context": text, **({"env": {"SATCHEL_SESSION": session}} if session else {})})
-    if event.client in {"copilot", "opencode"}:
+    if event.client == "copilot":
         return _json({"additionalContext": text})
+    if event.client == "opencode":  # our own plugin
+        return _json({"additionalContext": text, **({"session": session} if session else {})})
     return _json({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
 
 

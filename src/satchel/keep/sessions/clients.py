@@ -29,7 +29,7 @@ CLIENTS = (
     Client("claude", ("claude",), "CLAUDE_CODE_SESSION_ID", ("CLAUDECODE",)),
     Client("codex", ("codex",), "CODEX_THREAD_ID", ("CODEX_SANDBOX",), "threadId"),
     Client("gemini", ("gemini",), "GEMINI_SESSION_ID", ("GEMINI_CLI",)),
-    Client("qwen", ("qwen",), None, ("QWEN_CODE",)),
+    Client("qwen", ("qwen",), "QWEN_CODE_SESSION_ID", ("QWEN_CODE",)),
     Client("copilot", ("copilot", "github-copilot"), None, ("COPILOT_CLI",)),
     Client("opencode", ("opencode",), None, ("OPENCODE",)),
     Client("cursor", ("cursor",), None, ("CURSOR_AGENT",)),
