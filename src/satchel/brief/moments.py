@@ -14,6 +14,7 @@ from satchel.brief.briefing.records import Briefing
 from satchel.brief.briefing.service import Briefings, Prepared, record
 from satchel.brief.briefing.shares import ROLES
 from satchel.keep.projects import Workplace
+from satchel.keep.sessions.clients import only_looks
 from satchel.keep.sessions.records import Entered
 from satchel.keep.sessions.service import Sessions
 
@@ -26,9 +27,6 @@ WAIT_MS = 50
 
 _LEAST_FOR_CLOSING = 300
 _MAX_SUFFIX_CHARS = 6
-_ONLY_LOOK = ("explor", "statusline", "guide")
-"""What the names of subagents have in them that only look around."""
-
 _MORE = 'More: get_briefing(query="your task"), search. Keep what you learn: write_context'
 
 
@@ -123,7 +121,7 @@ class Moments:
             StoreDamaged: the store cannot be read.
         """
         budget = getattr(self._config, f"hooks_{moment.name}")
-        if agent_type is not None and any(word in fold(agent_type) for word in _ONLY_LOOK):
+        if only_looks(agent_type):
             return PutIn(budget=budget, why=f"subagents of the kind {agent_type!r} only look around")
         entered = None if dry_run else self._enter(moment)
         agent = None if entered is None else entered.agent

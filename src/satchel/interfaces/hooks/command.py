@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from satchel.interfaces.hooks import events, state
 from satchel.interfaces.hooks.events import HookEvent
+from satchel.keep.sessions.clients import only_looks
 
 if TYPE_CHECKING:
     from satchel.brief.briefing.collecting import Deadline
@@ -160,6 +161,8 @@ def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satch
 
 def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     if not event.happening or state.is_paused(folder) or not state.is_first(event.key):
+        return
+    if event.happening == events.SUBAGENT and only_looks(event.agent_type):
         return
     satchel = open_for(event, folder, os.environ)
     if satchel is None:
