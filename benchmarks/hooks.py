@@ -140,9 +140,7 @@ def _day(bench: Bench) -> list[Figure]:
     def put_in(session: str, moment: Moment) -> None:
         caller = Caller.of_hook({}, "claude", session, begins=moment is START)
         environ, clock = {"SATCHEL_TRUST": "1"}, lambda: LATER + next(numbers)
-        with open_satchel(
-            file, "bench", caller=caller, clock=lambda: LATER + next(numbers), environ=environ
-        ) as satchel:
+        with open_satchel(file, "bench", caller=caller, clock=clock, environ=environ) as satchel:
             agent = f"agent-{next(numbers)}" if moment is SUBAGENT else None
             made = satchel.moments.make(moment, Deadline(60_000), agent_id=agent)
             satchel.moments.record(moment, made)
