@@ -160,7 +160,7 @@ def test_a_dataclass_may_extend_a_record() -> None:
 def test_values_given_by_name_alone_cannot_be_given_by_place() -> None:
     assert Named(name="x") == Named(name="x", width=1)
     with pytest.raises(TypeError, match="positional"):
-        Named("x")  # type: ignore[misc]
+        Named("x")  # type: ignore[call-arg]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.text(max_size=1))))
