@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from satchel.base.errors import NoProject
-from satchel.interfaces.cli.common import json_option, opened, show_json
+from satchel.interfaces.cli.common import json_option, show_json
+from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.hooks import state
 
 
