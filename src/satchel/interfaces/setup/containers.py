@@ -1,8 +1,8 @@
 """Objects and arrays in a text: where their items stand, and how one is inserted or cut without touching the rest.
 
 JSON objects and arrays, and TOML arrays and inline tables, have the same form: brackets, items, commas, and between
-them gaps of whitespace and comments. What :func:`inserted` adds, :func:`cut` takes out to the byte: the layout of an empty
-container is encoded in the whitespace behind the item that was inserted.
+them gaps of whitespace and comments. What :func:`inserted` adds, :func:`cut` takes out to the byte: the layout of an
+empty container is encoded in the whitespace behind the item that was inserted.
 """
 
 from __future__ import annotations

@@ -108,7 +108,8 @@ def edited(text: str, syntax: Syntax, changes: Sequence[Change]) -> str:
             text = _with_change(text, syntax, change)
         wanted = now
     try:
-        is_right = is_same(_settled(parse(text, syntax), syntax), _settled(wanted, syntax))
+        now = parse(text, syntax)
+        is_right = is_same(_settled(now, syntax, changes), _settled(wanted, syntax, changes))
     except InvalidInput:
         is_right = False
     if not is_right:
@@ -207,18 +208,12 @@ def _with_change(text: str, syntax: Syntax, change: Change) -> str:
     return parsed.drop(change.path)
 
 
-def _settled(data: dict[str, object], syntax: Syntax) -> object:
-    """Return what is compared: in TOML an empty table is as good as none, since a table can exist through its keys."""
+def _settled(data: dict[str, object], syntax: Syntax, changes: Sequence[Change]) -> dict[str, object]:
+    """Return what is compared: of TOML without empty tables and arrays on the paths of changes."""
     if syntax is not Syntax.TOML:
         return data
-
-    def without_empty(value: object) -> object:
-        if isinstance(value, dict):
-            kept = {key: without_empty(inner) for key, inner in value.items()}
-            return {key: inner for key, inner in kept.items() if inner != {}}
-        return [without_empty(inner) for inner in value] if isinstance(value, list) else value
-
-    return without_empty(data)
+    paths = [change.path[:depth] for change in changes for depth in range(len(change.path), 0, -1)]
+    return applied(data, [Prune(path) for path in sorted(paths, key=len, reverse=True)])
 
 
 def _value_at(data: object, path: KeyPath) -> object:
