@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from threading import Timer
 
@@ -91,7 +92,7 @@ def _version_in(file: Path) -> str | None:
 def _output(
     program: Path, arguments: list[str], place: Place, messages: list[dict[str, object]] | None = None, until: str = ""
 ) -> str:
-    """Return what a program prints within the limit, up to a line that holds a text; it is ended then."""
+    """Return what a program prints within the limit, up to a line that holds a text."""
     try:
         process = subprocess.Popen(
             [str(program), *arguments],
@@ -123,16 +124,18 @@ def _output(
     except OSError:
         pass  # it has left before it was asked
     finally:
+        _leave(process)
         timer.cancel()
-        _end(process)
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                try:
-                    stream.close()
-                except OSError:
-                    continue
-        process.wait()
     return "".join(lines)
+
+
+def _leave(process: subprocess.Popen[bytes]) -> None:
+    """Let a program leave at the end of its input, until its time is over."""
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
+    process.wait()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

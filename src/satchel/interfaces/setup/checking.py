@@ -121,10 +121,13 @@ def launcher_note(place: Place, launcher: Path, *, in_project: bool) -> str | No
 
 def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
     for target in client.targets(place, wish):
-        if client.name == "vscode" and len(target.parts) == 1 and isinstance(target.parts[0], Hooks):
-            if reads_hooks_of_claude((), place):
-                yield Finding("hooks", Verdict.OK, "those of Claude Code, which VS Code reads")
-                continue
+        if (
+            client.name == "vscode"
+            and isinstance(target.parts[0], Hooks)
+            and reads_hooks_of_claude(place, wish, _text_of)
+        ):
+            yield Finding("hooks", Verdict.OK, "those of Claude Code, which VS Code reads")
+            continue
         try:
             text = config_files.read(target.path, target.below).text
             found = found_in(text, target)

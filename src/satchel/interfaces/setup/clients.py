@@ -75,15 +75,13 @@ class Wish:
         launcher: the command that clients start: an absolute path, in files that are committed its name.
         in_project: the project's files instead of the user's.
         hooks: with hooks.
-        allow: Claude Code is to run the tools without asking.
-        trust: Gemini CLI and Qwen Code are to trust the server.
+        allowed: the names of the clients that are to run the tools without asking.
     """
 
     launcher: str
     in_project: bool = False
     hooks: bool = True
-    allow: bool = False
-    trust: bool = False
+    allowed: frozenset[str] = frozenset()
 
 
 class Target(NamedTuple):
@@ -119,7 +117,7 @@ class Client:
         syntax: what the client reads its files as.
         entry: the keys of the server's entry beside its command.
         one_list: command and arguments are one list.
-        grouped, camel, command_key, handler: how its hooks are written.
+        grouped, camel, command_key, handler: how its hooks are written; of a handler the limit of time is the last.
         known: the version in which the hooks were seen to work; None where they were not run.
         has_trust: its servers can be trusted, so that it does not ask before their tools.
     """
@@ -159,8 +157,10 @@ class Client:
         """Return the files of the client with what belongs in them, in the order in which they are written."""
         base = (place.project or place.home) if wish.in_project else self.folder_in(place)
         below = base if wish.in_project or not base.is_relative_to(place.home) else place.home
+        while not below.exists():
+            below = below.parent
         server: tuple[JsonPart, ...] = (Server(self.place, wish.launcher, self.entry, self.one_list, self.united),)
-        if wish.trust and self.has_trust:
+        if self.name in wish.allowed and self.has_trust:
             server += (Chosen("permission", (*self.place, NAME, "trust"), True),)
         path = self._server_file(base, place, wish)
         targets = [Target(path, Syntax.TOML if path.suffix == ".toml" else self.syntax, server, below)]
@@ -169,9 +169,9 @@ class Client:
             if self.name == "opencode":
                 targets.append(Target(base / hooks, None, (opencode_plugin(wish.launcher),), below))
             else:
-                parts = (*self.first, Hooks(self._handlers(wish), self.grouped, self.command_key))
+                parts: tuple[JsonPart, ...] = (*self.first, Hooks(self._handlers(wish), self.grouped, self.command_key))
                 targets.append(Target(base / hooks, self.syntax, parts, below))
-        if wish.allow and self.name == "claude":
+        if self.name in wish.allowed and self.name == "claude":
             permission = Listed("permission", ("permissions", "allow"), PERMISSION)
             targets.append(Target(base / "settings.json", self.syntax, (permission,), below))
         return tuple(targets)
@@ -184,18 +184,19 @@ class Client:
         return with_comments if self.name == "opencode" and with_comments.exists() else file
 
     def _handlers(self, wish: Wish) -> dict[str, dict[str, object]]:
-        handlers = {}
+        handlers: dict[str, dict[str, object]] = {}
         for event in EVENTS:
             if self.name not in event.clients.split():
                 continue
             default = event.name[0].lower() + event.name[1:] if self.camel else event.name
             name = event.names.get(self.name, default)
             command = hook_command(wish.launcher, self.name, name, is_guarded=wish.in_project)
-            handler: dict[str, object] = {**self.handler, self.command_key: command}
+            *kind, (limit, time) = self.handler.items()
+            handler: dict[str, object] = {**dict(kind), self.command_key: command, limit: time}
             if self.name == "codex" and event.name == "SessionEnd":
                 handler["timeout"] = _CODEX_SECONDS_AT_END
             matcher = {"matcher": event.matchers[self.name]} if self.name in event.matchers else {}
-            handlers[name] = {**matcher, "hooks": [handler]} if self.grouped else {**matcher, **handler}
+            handlers[name] = {**matcher, **({"hooks": [handler]} if self.grouped else handler)}
         return handlers
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -75,5 +74,3 @@ def _content(path: Path, syntax: Syntax = Syntax.JSON) -> Content:
         return parse(file.text, syntax)
     except SatchelError:
         return {}
-
-

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from satchel.base.errors import SatchelError
-from satchel.interfaces.setup import config_files
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wish
 from satchel.interfaces.setup.editing import parse
 from satchel.interfaces.setup.parts import NAME, Found, Hooks, State
@@ -44,18 +43,18 @@ def left_for_user(
             yield f"{title} asks before each tool of Satchel{without}; `satchel setup {name} --trust` trusts them all"
     if name == "codex" and wish.hooks and is_changed:
         yield "Codex skips hooks that are not trusted: start it, enter /hooks and trust those of Satchel"
+    if name == "vscode" and wish.hooks and not wish.in_project and not reads_hooks_of_claude(place, wish, text_of):
+        yield "VS Code has no file for your own hooks; it reads Claude Code's: `satchel setup claude` writes them"
     if name == "copilot" and is_changed:
         yield f"`copilot -p` lets tools write only with --allow-tool={NAME}"
 
 
-def reads_hooks_of_claude(clients: Iterable[Client], place: Place) -> bool:
-    """Whether VS Code finds hooks in the project's files of Claude Code, which it reads too."""
+def reads_hooks_of_claude(place: Place, wish: Wish, text_of: Callable[[Target], str]) -> bool:
+    """Whether VS Code finds hooks in the settings of Claude Code, which it reads too."""
     claude = CLIENTS["claude"]
-    if claude in clients:
-        return True
-    for target in claude.targets(place, Wish(NAME, in_project=True)):
+    for target in claude.targets(place, wish):
         try:
-            content = parse(config_files.read(target.path, target.below).text, claude.syntax)
+            content = parse(text_of(target), claude.syntax)
         except SatchelError:
             continue
         if any(isinstance(part, Hooks) and part.take(content) for part in target.parts):
@@ -65,7 +64,7 @@ def reads_hooks_of_claude(clients: Iterable[Client], place: Place) -> bool:
 
 def _is_asked(client: Client, place: Place, wish: Wish, text_of: Callable[[Target], str]) -> bool:
     """Whether a client asks its user before each tool although setup could let it do without."""
-    for target in client.targets(place, replace(wish, allow=True, trust=True)):
+    for target in client.targets(place, replace(wish, allowed=frozenset(CLIENTS))):
         try:
             found = found_in(text_of(target), target)
         except SatchelError:

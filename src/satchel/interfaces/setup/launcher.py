@@ -39,7 +39,9 @@ def find_launcher(environ: Mapping[str, str], *, prefix: str | None = None, star
         )
     scripts = root / ("Scripts" if sys.platform == "win32" else "bin")
     asked = Path(sys.argv[0] if started_as is None else started_as)
-    installed = [file for file in (scripts / _NAME, asked.absolute()) if file.name == _NAME and os.access(file, os.X_OK)]
+    installed = [
+        file for file in (scripts / _NAME, asked.absolute()) if file.name == _NAME and os.access(file, os.X_OK)
+    ]
     if not installed or not installed[0].is_file():
         raise Refused(f"there is no command {_NAME} in {scripts}", _INSTALL)
     for link in _on_path(environ):

@@ -133,9 +133,7 @@ class Server:
                 f"there is a server {NAME!r} that does not start Satchel", "Rename or remove that entry, then try again"
             )
         return [
-            Put((*path, key), value)
-            for key, value in self._wanted(there).items()
-            if not is_same(there.get(key), value)
+            Put((*path, key), value) for key, value in self._wanted(there).items() if not is_same(there.get(key), value)
         ]
 
     def take(self, content: Content) -> list[Change]:
@@ -176,7 +174,10 @@ class Server:
 
 def _words(entry: Mapping[str, object]) -> list[str]:
     command, arguments = entry.get("command"), entry.get("args")
-    words = [*(command if isinstance(command, list) else [command]), *(arguments if isinstance(arguments, list) else [])]
+    words = [
+        *(command if isinstance(command, list) else [command]),
+        *(arguments if isinstance(arguments, list) else []),
+    ]
     return [word for word in words if isinstance(word, str)]
 
 
@@ -212,7 +213,9 @@ class Hooks:
         if not launchers:
             return Found(State.MISSING)
         missing = [event for event in self.handlers if event not in kept]
-        return Found(State.STALE, f"they call {', '.join(launchers)}, and {', '.join(missing) or 'more than is needed'}")
+        return Found(
+            State.STALE, f"they call {', '.join(launchers)}, and {', '.join(missing) or 'more than is needed'}"
+        )
 
     def put(self, content: Content) -> list[Change]:
         """Return the changes that make the hooks current."""

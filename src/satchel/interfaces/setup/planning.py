@@ -9,12 +9,12 @@ from pathlib import Path
 
 from satchel.base.errors import Conflict, SatchelError
 from satchel.interfaces.setup import config_files
-from satchel.interfaces.setup.clients import Client, Place, Target, Wish
+from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wish
 from satchel.interfaces.setup.config_files import ConfigFile, Journal
 from satchel.interfaces.setup.doubles import plugin_of
 from satchel.interfaces.setup.editing import Prune, Syntax, edited, parse
 from satchel.interfaces.setup.guide import found_in, left_for_user, reads_hooks_of_claude
-from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State
+from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, JsonPart, State
 from satchel.interfaces.setup.texts import INSTRUCTIONS, TextPart, instructions_file, instructions_notes
 
 
@@ -68,6 +68,9 @@ class Plan:
     outcomes: tuple[Outcome, ...]
 
 
+_Step = Callable[[str, Target, JsonPart | TextPart], str]
+
+
 @dataclass
 class _Drafts:
     """The texts of files while edits are put together; several clients may share a file."""
@@ -76,23 +79,27 @@ class _Drafts:
     texts: dict[Path, str] = field(default_factory=dict)
     targets: dict[Path, Target] = field(default_factory=dict)
 
-    def change(self, target: Target, change: Callable[[str, Target], str]) -> bool:
-        """Change the draft of a file; return whether that alters it."""
-        path = target.path
-        if path not in self.files:
-            self.files[path] = config_files.read(path, target.below)
-            self.texts[path], self.targets[path] = self.files[path].text, target
-        before = self.texts[path]
-        try:
-            self.texts[path] = change(before, target)
-        except SatchelError as error:
-            raise type(error)(f"{path}: {error.problem}", error.remedy) from error
-        return self.texts[path] != before
+    def change(self, target: Target, step: _Step) -> list[str]:
+        """Change the draft of a file, part by part; return the roles of the parts that this altered."""
+        altered = []
+        for part in target.parts:
+            before = self.text_of(target)
+            try:
+                after = step(before, target, part)
+            except SatchelError as error:
+                raise type(error)(f"{target.path}: {error.problem}", error.remedy) from error
+            if after != before:
+                self.texts[target.path] = after
+                altered += [] if isinstance(part, Fixed) else [part.role]
+        return altered
 
     def text_of(self, target: Target) -> str:
         """Return what a file will hold."""
-        self.change(target, lambda text, _: text)
-        return self.texts[target.path]
+        path = target.path
+        if path not in self.files:
+            self.files[path], self.targets[path] = config_files.read(path, target.below), target
+            self.texts[path] = self.files[path].text
+        return self.texts[path]
 
     def changed(self) -> list[Path]:
         """Return the files whose drafts differ from what they hold."""
@@ -103,7 +110,7 @@ def plan_setup(clients: Iterable[Client], place: Place, wish: Wish, *, instructi
     """Work out what is to be written so that clients start Satchel.
 
     Args:
-        clients: in the order in which they are told of.
+        clients: those of :data:`CLIENTS` that are meant, in its order.
         instructions: with the block for agents in the project's instructions.
 
     Raises:
@@ -111,24 +118,25 @@ def plan_setup(clients: Iterable[Client], place: Place, wish: Wish, *, instructi
         Refused: a file is not one that setup may change.
     """
     drafts, outcomes = _Drafts(), []
-    chosen = list(clients)
-    for client in chosen:
+    for client in clients:
         plugin = plugin_of(client, place)
         if plugin is not None:
-            outcomes.append(Outcome(client.name, notes=(f"the plugin {plugin} brings server and hooks; left as it is",)))
+            outcomes.append(
+                Outcome(client.name, notes=(f"the plugin {plugin} brings server and hooks; left as it is",))
+            )
             continue
-        files, notes = [], []
+        files: dict[Path, str] = {}
+        notes: list[str] = []
         for target in client.targets(place, wish):
-            if client.name == "vscode" and _is_hooks(target) and reads_hooks_of_claude(chosen, place):
+            if client.name == "vscode" and _is_hooks(target) and reads_hooks_of_claude(place, wish, drafts.text_of):
                 notes.append("VS Code reads the project's hooks for Claude Code: it needs none of its own")
                 continue
             notes += _replaced(drafts, target)
-            if drafts.change(target, _with_parts):
-                files.append((target.path, _roles(target)))
+            _add_roles(files, target, drafts.change(target, _put))
         outcomes.append(
             Outcome(
                 client.name,
-                tuple(files),
+                tuple(files.items()),
                 tuple(notes),
                 tuple(left_for_user(client, place, wish, drafts.text_of, is_changed=bool(files))),
             )
@@ -159,18 +167,18 @@ def plan_removal(
         Refused: a file is not one that setup may change.
     """
     drafts, outcomes = _Drafts(), []
-    everything = Wish("satchel", in_project=in_project, allow=not in_project, trust=not in_project)
+    everything = Wish(NAME, in_project=in_project, allowed=frozenset() if in_project else frozenset(CLIENTS))
     for client in clients:
         files: dict[Path, str] = {}
         for target in client.targets(place, everything):
-            if drafts.change(target, _without_parts):
-                files[target.path] = ", ".join(filter(None, (files.get(target.path), _roles(target))))
+            _add_roles(files, target, drafts.change(target, _take))
         outcomes.append(Outcome(client.name, tuple(files.items()), is_there=bool(files)))
     if instructions and place.project is not None:
         target = Target(instructions_file(place.project), None, (INSTRUCTIONS,), place.project)
-        is_there = drafts.change(target, _without_parts)
+        is_there = bool(drafts.change(target, _take))
         outcomes.append(Outcome("instructions", ((target.path, "block"),) if is_there else (), is_there=is_there))
-    edits = [_taking(drafts, path, journal) for path in drafts.changed()]
+    # the file that was made first goes last: it knows which folders were made with it
+    edits = [_taking(drafts, path, journal) for path in reversed(drafts.changed())]
     for edit in edits:
         config_files.check_writable(edit.file)
     return Plan(tuple(edits), tuple(outcomes))
@@ -219,22 +227,18 @@ def _taking(drafts: _Drafts, path: Path, journal: Journal) -> Edit:
     return Edit(file, None if is_ours and not text.strip() else text, Way.TAKE)
 
 
-def _with_parts(text: str, target: Target) -> str:
-    for part in target.parts:
-        if isinstance(part, TextPart):
-            text = part.put(text)
-        elif target.syntax is not None:
-            text = edited(text, target.syntax, part.put(parse(text, target.syntax)))
-    return text
+def _put(text: str, target: Target, part: JsonPart | TextPart) -> str:
+    if isinstance(part, TextPart):
+        return part.put(text)
+    assert target.syntax is not None
+    return edited(text, target.syntax, part.put(parse(text, target.syntax)))
 
 
-def _without_parts(text: str, target: Target) -> str:
-    for part in reversed(target.parts):
-        if isinstance(part, TextPart):
-            text = part.take(text)
-        elif target.syntax is not None:
-            text = edited(text, target.syntax, part.take(parse(text, target.syntax)))
-    return text
+def _take(text: str, target: Target, part: JsonPart | TextPart) -> str:
+    if isinstance(part, TextPart):
+        return part.take(text)
+    assert target.syntax is not None
+    return edited(text, target.syntax, part.take(parse(text, target.syntax)))
 
 
 def _replaced(drafts: _Drafts, target: Target) -> list[str]:
@@ -248,7 +252,7 @@ def _replaced(drafts: _Drafts, target: Target) -> list[str]:
 
 def _instructions(drafts: _Drafts, root: Path) -> Outcome:
     target = Target(instructions_file(root), None, (INSTRUCTIONS,), root)
-    is_changed = drafts.change(target, _with_parts)
+    is_changed = drafts.change(target, _put)
     return Outcome(
         "instructions",
         ((target.path, "block"),) if is_changed else (),
@@ -256,8 +260,9 @@ def _instructions(drafts: _Drafts, root: Path) -> Outcome:
     )
 
 
-def _roles(target: Target) -> str:
-    return ", ".join(part.role for part in target.parts if not isinstance(part, Fixed))
+def _add_roles(files: dict[Path, str], target: Target, roles: list[str]) -> None:
+    if roles:
+        files[target.path] = ", ".join([*filter(None, [files.get(target.path)]), *roles])
 
 
 def _is_hooks(target: Target) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from satchel.base.errors import InvalidInput, Refused
 from satchel.interfaces.setup.parts import Found, State
 
+
 @dataclass(frozen=True)
 class OwnText:
     """A file that is wholly ours.
@@ -58,7 +59,9 @@ class Block:
         span = self._span(text)
         if span is None:
             return Found(State.MISSING)
-        return Found(State.CURRENT) if _unix(text[slice(*span)]) == self._whole() else Found(State.STALE, "another text")
+        return (
+            Found(State.CURRENT) if _unix(text[slice(*span)]) == self._whole() else Found(State.STALE, "another text")
+        )
 
     def put(self, text: str) -> str:
         """Return the text with the block, at its end unless it stands elsewhere already."""
@@ -170,8 +173,8 @@ INSTRUCTIONS = Block(
     """\
 ## Shared memory
 
-The agents of this project share what they learn, decide and work on through the MCP server `satchel`. If its tools are \
-not listed, search your tools for "satchel".
+The agents of this project share what they learn, decide and work on through the MCP server `satchel`. If its tools \
+are not listed, search your tools for "satchel".
 
 - Begin each task, and go on after your context was compacted, by asking it for a briefing.
 - Before you edit files, check whether another agent has claimed them.
