@@ -15,8 +15,8 @@ from satchel.interfaces.setup.clients import Client, Place, Target, Wish
 from satchel.interfaces.setup.doubles import doubles_of, plugin_of
 from satchel.interfaces.setup.editing import parse
 from satchel.interfaces.setup.guide import found_in, left_for_user, reads_hooks_of_claude
-from satchel.interfaces.setup.launcher import other_on_path
-from satchel.interfaces.setup.parts import Fixed, Hooks, Server, State, hook_of
+from satchel.interfaces.setup.launcher import on_path
+from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, Server, State, hook_of
 
 
 class Verdict(StrEnum):
@@ -92,7 +92,10 @@ def check(client: Client, place: Place, wish: Wish) -> ClientCheck:
         findings.append(Finding("plugin", Verdict.DOUBLED, remedy))
     if not is_there:
         return ClientCheck(client.name, tuple(findings), ())
-    findings += [Finding("double", Verdict.DOUBLED, text) for text in doubles_of(client, place, wish)]
+    findings += [
+        Finding(double.part, Verdict.NOTE if double.is_harmless else Verdict.DOUBLED, double.text)
+        for double in doubles_of(client, place, wish)
+    ]
     if wish.hooks:
         findings += _about_hooks(client, place, wish)
     left = left_for_user(client, place, wish, _text_of, is_changed=False)
@@ -111,12 +114,14 @@ def version_note(client: Client, place: Place) -> str | None:
 
 
 def launcher_note(place: Place, launcher: Path, *, in_project: bool) -> str | None:
-    """Return what to say where a shell's ``satchel`` is another installation than this one, or is not there."""
-    other = other_on_path(place.environ, launcher)
-    if other is not None:
-        used = "files of the project name the command alone, so clients start that one" if in_project else "not used"
-        return f"another Satchel is on the path: {other} ({used})"
-    return None
+    """Return what to say where a shell's ``satchel`` is not this installation, which committed files name so."""
+    other = on_path(place.environ)
+    if other is None:
+        return f"There is no {NAME} on your path, by which the project's files start it" if in_project else None
+    if other.samefile(launcher):
+        return None
+    used = "which the project's files start" if in_project else f"clients start {launcher}"
+    return f"Another Satchel is on your path: {other} ({used})"
 
 
 def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:

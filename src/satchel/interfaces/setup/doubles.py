@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from satchel.base.errors import SatchelError
 from satchel.base.text import shortened
@@ -14,6 +15,20 @@ from satchel.interfaces.setup.editing import Syntax, parse
 from satchel.interfaces.setup.parts import NAME, Content, Hooks, Server, at, runs_satchel
 
 _PLUGIN_PREFIX = f"{NAME}@"
+
+
+class Double(NamedTuple):
+    """What starts Satchel a second time.
+
+    Attributes:
+        part: the server or the hooks.
+        text: what stands where, and what to do.
+        is_harmless: the second call of a hook puts nothing in.
+    """
+
+    part: str
+    text: str
+    is_harmless: bool = False
 
 
 def plugin_of(client: Client, place: Place) -> str | None:
@@ -34,8 +49,8 @@ def plugin_of(client: Client, place: Place) -> str | None:
     return next((name for name in names if name.startswith(_PLUGIN_PREFIX) and switched.get(name)), None)
 
 
-def doubles_of(client: Client, place: Place, wish: Wish) -> Iterator[str]:
-    """Yield what starts Satchel a second time beside what setup writes in one scope, each with what to do."""
+def doubles_of(client: Client, place: Place, wish: Wish) -> Iterator[Double]:
+    """Yield what starts Satchel a second time beside what setup writes in one scope."""
     for target in client.targets(place, wish):
         if target.syntax is None:
             continue
@@ -43,15 +58,17 @@ def doubles_of(client: Client, place: Place, wish: Wish) -> Iterator[str]:
         for part in target.parts:
             if isinstance(part, Server):
                 for name in part.others(content):
-                    yield f"the server {shortened(name, 60)!r} in {target.path} starts Satchel too: remove one"
+                    text = f"the server {shortened(name, 60)!r} in {target.path} starts Satchel too: remove one"
+                    yield Double("server", text)
             elif isinstance(part, Hooks):
                 for command in part.others(content):
-                    yield f"a hook of your own in {target.path} calls Satchel too: {shortened(command, 120)}"
+                    text = f"a hook of your own in {target.path} calls Satchel too: {shortened(command, 120)}"
+                    yield Double("hooks", text, is_harmless=True)
     if client.name == "claude" and not wish.in_project:
         yield from _elsewhere_in_claude(client, place)
 
 
-def _elsewhere_in_claude(client: Client, place: Place) -> Iterator[str]:
+def _elsewhere_in_claude(client: Client, place: Place) -> Iterator[Double]:
     """Yield what stands in the project at hand, and in the user's settings for it."""
     if place.project is None:
         return
@@ -61,10 +78,10 @@ def _elsewhere_in_claude(client: Client, place: Place) -> Iterator[str]:
         if isinstance(entry, Mapping) and runs_satchel(entry):
             wins = "comes before it" if name == NAME else "starts a second one"
             remedy = shlex.join(["claude", "mcp", "remove", "-s", "local", str(name)])
-            yield f"an entry for this project alone {wins} (local scope): remove it with `{remedy}`"
+            yield Double("server", f"an entry for this project alone {wins} (local scope): remove it with `{remedy}`")
     for file in (place.project / ".claude" / name for name in ("settings.json", "settings.local.json")):
         if Hooks({}).take(_content(file)):
-            yield f"{file} calls Satchel's hooks too; the second call of each puts nothing in"
+            yield Double("hooks", f"{file} calls them too; the second call of each puts nothing in", is_harmless=True)
 
 
 def _content(path: Path, syntax: Syntax = Syntax.JSON) -> Content:

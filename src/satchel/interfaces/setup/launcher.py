@@ -71,10 +71,10 @@ def _is_cached(root: Path, environ: Mapping[str, str]) -> bool:
     )
 
 
-def other_on_path(environ: Mapping[str, str], launcher: Path) -> Path | None:
-    """Return the command that ``satchel`` starts in a shell where that is another installation; else None."""
+def on_path(environ: Mapping[str, str]) -> Path | None:
+    """Return the command that ``satchel`` starts in a shell, or None."""
     for folder in environ.get("PATH", "").split(os.pathsep):
         file = Path(folder) / _NAME
         if file.is_absolute() and file.is_file() and os.access(file, os.X_OK):
-            return None if launcher.exists() and file.samefile(launcher) else file
+            return file
     return None

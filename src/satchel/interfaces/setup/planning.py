@@ -82,7 +82,7 @@ class _Drafts:
     def change(self, target: Target, step: _Step) -> list[str]:
         """Change the draft of a file, part by part; return the roles of the parts that this altered."""
         altered = []
-        for part in target.parts:
+        for part in reversed(target.parts) if step is _take else target.parts:
             before = self.text_of(target)
             try:
                 after = step(before, target, part)
@@ -176,7 +176,7 @@ def plan_removal(
     if instructions and place.project is not None:
         target = Target(instructions_file(place.project), None, (INSTRUCTIONS,), place.project)
         is_there = bool(drafts.change(target, _take))
-        outcomes.append(Outcome("instructions", ((target.path, "block"),) if is_there else (), is_there=is_there))
+        outcomes.append(Outcome("instructions", ((target.path, "instructions"),) if is_there else (), is_there=is_there))
     # the file that was made first goes last: it knows which folders were made with it
     edits = [_taking(drafts, path, journal) for path in reversed(drafts.changed())]
     for edit in edits:
@@ -255,7 +255,7 @@ def _instructions(drafts: _Drafts, root: Path) -> Outcome:
     is_changed = drafts.change(target, _put)
     return Outcome(
         "instructions",
-        ((target.path, "block"),) if is_changed else (),
+        ((target.path, "instructions"),) if is_changed else (),
         left=tuple(instructions_notes(root, target.path)),
     )
 

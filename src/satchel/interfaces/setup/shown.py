@@ -28,14 +28,15 @@ def outcome_lines(plan: Plan, place: Place, *, is_done: bool) -> Iterator[str]:
     shown = [outcome for outcome in plan.outcomes if outcome.is_there]
     if not shown:
         yield "nothing of setup is there"
+    width = max([_WIDTH, *(len(outcome.name) + 2 for outcome in shown)])
     for outcome in shown:
         done = ", ".join(
             f"{_CHANGES[_kind(edits[path])][0 if is_done else 1]} {short(path, place)} ({roles})"
             for path, roles in outcome.files
         )
         first, *rest = [*filter(None, [done]), *outcome.notes] or ["set up already"]
-        yield f"{outcome.name:<{_WIDTH}}{first}"
-        yield from (f"{_INDENT}{line}" for line in rest)
+        yield f"{outcome.name:<{width}}{first}"
+        yield from (f"{'':<{width}}{line}" for line in rest)
 
 
 def left_lines(plan: Plan, *, is_done: bool) -> Iterator[str]:

@@ -88,7 +88,7 @@ class Block:
         ends = [match.end() for match in re.finditer(rf"^{re.escape(self.end)}[ \t]*(?:\r?\n|\Z)", text, re.MULTILINE)]
         if not starts and not ends:
             return None
-        if len(starts) != 1 or len(ends) != 1 or ends[0] < starts[0]:
+        if len(starts) != 1 or len(ends) != 1 or ends[0] <= starts[0]:
             raise InvalidInput(
                 f"the lines {self.begin!r} and {self.end!r} do not enclose one block",
                 "Remove these lines and what setup wrote between them, then try again",
