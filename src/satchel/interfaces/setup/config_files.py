@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from satchel.base.errors import Conflict, InvalidInput, Refused, system_error
 from satchel.base.file_checks import my_users, owner_name
@@ -274,14 +274,14 @@ class Journal:
 
     def _load(self) -> _Book:
         try:
-            book: _Book = json.loads(self._file.read_bytes())
+            book = json.loads(self._file.read_bytes())
         except FileNotFoundError:
             return _Book(files={}, copies={})
         except (OSError, ValueError) as error:
             raise self._unreadable(error) from error
         if not isinstance(book, dict) or not book.keys() >= {"files", "copies"}:
             raise self._unreadable("it holds something else")
-        return book
+        return cast(_Book, book)
 
     def _unreadable(self, why: object) -> Refused:
         return Refused(

@@ -6,11 +6,11 @@ against it by parsing the result.
 
 from __future__ import annotations
 
-import copy
 import json
+import math
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.base.errors import InvalidInput, Refused
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 KeyPath = tuple[str, ...]
 """The keys from the outermost object inwards."""
-
-
-_Found = TypeVar("_Found", dict[str, object], list[object])
 
 
 class Syntax(Enum):
@@ -110,7 +107,7 @@ def edited(text: str, syntax: Syntax, changes: Sequence[Change]) -> str:
     try:
         now = parse(text, syntax)
         is_right = is_same(_settled(now, syntax, changes), _settled(wanted, syntax, changes))
-    except InvalidInput:
+    except (InvalidInput, RecursionError):
         is_right = False
     if not is_right:
         by_hand = "; ".join(in_words(change) for change in changes if not is_same(applied(before, [change]), before))
@@ -125,30 +122,32 @@ def applied(data: dict[str, object], changes: Sequence[Change]) -> dict[str, obj
         InvalidInput: a change does not fit: a parent is no object, what is appended to is no array, or a value cannot
             be written.
     """
-    data = copy.deepcopy(data)
     for change in changes:
         if not change.path and not isinstance(change, Prune):
             raise InvalidInput("a change of the whole file", "Name at least one key")
+        if not change.path:
+            continue
+        key = change.path[-1]
+        data, parent = _copied(data, change.path, make=isinstance(change, Put | Append))
         match change:
-            case Put(path, value):
+            case Put(_, value):
                 _refuse_unwritable(value)
-                _parent(data, path)[path[-1]] = copy.deepcopy(value)
+                parent[key] = value
             case Append(path, value):
                 _refuse_unwritable(value)
-                array = _parent(data, path).setdefault(path[-1], [])
+                array = parent.get(key, [])
                 if not isinstance(array, list):
                     raise _unfit(path, "list")
                 if not any(is_same(value, element) for element in array):
-                    array.append(copy.deepcopy(value))
-            case Drop(path):
-                if path[-1] in (parent := _look_up(data, path[:-1], dict)):
-                    del parent[path[-1]]
-            case Remove(path, matches):
-                array = _look_up(data, path, list)
-                array[:] = [element for element in array if not matches(element)]
-            case Prune(path):
-                if path and (parent := _look_up(data, path[:-1], dict)).get(path[-1]) in ({}, []):
-                    del parent[path[-1]]
+                    parent[key] = [*array, value]
+            case Drop():
+                parent.pop(key, None)
+            case Remove(_, matches):
+                if isinstance(array := parent.get(key), list):
+                    parent[key] = [element for element in array if not matches(element)]
+            case Prune():
+                if parent.get(key) in ({}, []):
+                    del parent[key]
     return data
 
 
@@ -169,6 +168,8 @@ def in_words(change: Change) -> str:
 
 def is_same(one: object, other: object) -> bool:
     """Whether two values are written the same way: 1 is neither 1.0 nor true, and the order of keys does not matter."""
+    if one is other:
+        return True
     if type(one) is not type(other):
         return False
     if isinstance(one, dict) and isinstance(other, dict):
@@ -199,9 +200,10 @@ def _with_change(text: str, syntax: Syntax, change: Change) -> str:
                 return parsed.put(path, [value])
             return parsed.append(path, value)
         case Remove(path, matches):
-            elements = _look_up(parsed.data, path, list)
-            for index in reversed([place for place, element in enumerate(elements) if matches(element)]):
-                text = _parsed(text, syntax).remove(path, index)
+            elements = _value_at(parsed.data, path)
+            for index in reversed(range(len(elements)) if isinstance(elements, list) else ()):
+                if isinstance(elements, list) and matches(elements[index]):
+                    text = _parsed(text, syntax).remove(path, index)
             return text
         case Prune(()):
             return text if parsed.data else parsed.prune_root()
@@ -222,19 +224,24 @@ def _value_at(data: object, path: KeyPath) -> object:
     return data
 
 
-def _look_up(data: object, path: KeyPath, kind: type[_Found]) -> _Found:
-    """Return what stands at a path if it is of a kind, else an empty one."""
-    found = _value_at(data, path)
-    return found if isinstance(found, kind) else kind()
+def _copied(data: dict[str, object], path: KeyPath, *, make: bool) -> tuple[dict[str, object], dict[str, object]]:
+    """Return a copy of what a configuration holds, and in it the parent of a path.
 
-
-def _parent(data: dict[str, object], path: KeyPath) -> dict[str, object]:
-    for depth, key in enumerate(path[:-1]):
-        inner = data.setdefault(key, {})
+    Only the objects on the path are copied. One that is missing is made, or else stays missing.
+    """
+    data = parent = dict(data)
+    for depth, key in enumerate(path[:-1], 1):
+        inner = parent.get(key, {})
         if not isinstance(inner, dict):
-            raise _unfit(path[: depth + 1], "table of names")
-        data = inner
-    return data
+            if make:
+                raise _unfit(path[:depth], "table of names")
+            return data, {}
+        if key not in parent and not make:
+            return data, {}
+        inner = dict(inner)
+        parent[key] = inner
+        parent = inner
+    return data, parent
 
 
 def _unfit(path: KeyPath, expected: str) -> InvalidInput:
@@ -244,24 +251,19 @@ def _unfit(path: KeyPath, expected: str) -> InvalidInput:
 
 
 def _refuse_unwritable(value: object) -> None:
-    match value:
-        case dict():
-            for key, inner in value.items():
-                _refuse_unwritable(key)
-                _refuse_unwritable(inner)
-        case list():
-            for inner in value:
-                _refuse_unwritable(inner)
-        case str():
-            try:
-                value.encode()
-            except UnicodeEncodeError:
-                raise InvalidInput(f"{value!r} is no Unicode text", "Use a path or name that is valid UTF-8") from None
-        case bool() | int() | None:
-            return
-        case float() if value - value == 0:
-            return
-        case _:
-            raise InvalidInput(
-                f"{value!r} cannot be written", "Valid: texts, finite numbers, true, false, null, lists, tables"
-            )
+    if isinstance(value, list):
+        for inner in value:
+            _refuse_unwritable(inner)
+    elif isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        for inner in (*value, *value.values()):
+            _refuse_unwritable(inner)
+    elif isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InvalidInput(f"{value!r} is no Unicode text", "Use a path or name that is valid UTF-8") from None
+    elif not (isinstance(value, int | None) or (isinstance(value, float) and math.isfinite(value))):
+        raise InvalidInput(
+            f"{value!r} cannot be written",
+            "Valid: texts, finite numbers, true, false, null, lists, tables with text keys",
+        )

@@ -88,7 +88,7 @@ class TomlText:
         path = tuple(path)
         own = [statement for statement in self._statements if statement.location[: len(path)] == path]
         if own:
-            return self._cut(own)
+            return self._cut([*self._header_for_alone(own), *own])
         for depth in range(len(path) - 1, 0, -1):
             place, rest = self._find_value(path[:depth]), path[depth:]
             for index, item in enumerate(place.items or () if place else ()):
@@ -117,6 +117,16 @@ class TomlText:
     def prune_root(self) -> str:
         """Return the text as it is: without keys nothing of an outermost table is left."""
         return self._text
+
+    def _header_for_alone(self, own: list[_Statement]) -> list[_Statement]:
+        """Return the header that :meth:`put` made for one key alone, below the headers of tables in that table."""
+        table = own[0].table
+        of_table = [one for one in self._statements if one.table == table]
+        header = of_table[0]
+        if header.value or len(of_table) != 2 or own != of_table[1:]:
+            return []
+        above = self._statements[: self._statements.index(header)]
+        return [header] if any(one.location[: len(table)] == table for one in above) else []
 
     def _put_over(self, path: tuple[str, ...], old: object, value: object) -> str:
         """Return the text with a value in the place of a table that has headers or dotted keys."""
@@ -304,7 +314,7 @@ def _before_newline(text: str, position: int) -> int:
 def _is_empty_line(text: str, position: int) -> bool:
     """Whether the line that ends before a position is empty."""
     start = _before_newline(text, position)
-    return start < position and (start == 0 or text[start - 1] == "\n")
+    return start < position and text.endswith("\n", 0, start)
 
 
 def _dotted(path: Location) -> str:
