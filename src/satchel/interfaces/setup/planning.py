@@ -176,7 +176,8 @@ def plan_removal(
     if instructions and place.project is not None:
         target = Target(instructions_file(place.project), None, (INSTRUCTIONS,), place.project)
         is_there = bool(drafts.change(target, _take))
-        outcomes.append(Outcome("instructions", ((target.path, "instructions"),) if is_there else (), is_there=is_there))
+        block = ((target.path, "instructions"),) if is_there else ()
+        outcomes.append(Outcome("instructions", block, is_there=is_there))
     # the file that was made first goes last: it knows which folders were made with it
     edits = [_taking(drafts, path, journal) for path in reversed(drafts.changed())]
     for edit in edits:
