@@ -20,6 +20,7 @@ from satchel.consult.assistants.opening import providers
 from satchel.interfaces.cli.group import COMMANDS, satchel_command
 from satchel.interfaces.mcp.guidance import PROMPTS
 from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.setup.clients import CLIENTS, Client
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -201,3 +202,28 @@ def test_the_examples_of_a_second_opinion_run(tmp_path: Path) -> None:
 def test_the_variables_of_all_providers_are_documented() -> None:
     missing = {str(one.missing).split()[0] for one in providers({})} - {"None"}
     assert {*missing, openai_compatible.KEY_VARIABLE} <= backticked([ROOT / "docs" / "consulting.md"])
+
+
+@pytest.mark.slow
+def test_the_examples_of_setup_run(tmp_path: Path) -> None:
+    ((language, text),) = runnable("docs/setup.md")
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    moved = {client.variable: "" for client in CLIENTS.values() if client.variable}
+    state = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    done = run_example(language, text, tmp_path, **{**moved, **state})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(" set up already\n") == 2
+    assert "claude    ok: server, hooks\n" in done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["project", "state"]
+
+
+@pytest.mark.parametrize("client", CLIENTS.values(), ids=lambda client: client.name)
+def test_every_client_has_a_page_that_names_its_files_and_version(client: Client) -> None:
+    page = (ROOT / "docs" / "clients" / f"{client.name}.md").read_text(encoding="utf-8")
+    table = (ROOT / "docs" / "setup.md").read_text(encoding="utf-8")
+    assert f"# {client.title}\n\n`satchel setup {client.name}`" in page
+    for name in (*client.server, *filter(None, client.hooks)):
+        assert name in page, name
+        assert name in table, name
+    assert client.known is None or client.known in page
+    assert client.variable is None or client.variable in page

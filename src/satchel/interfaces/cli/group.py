@@ -12,6 +12,7 @@ from satchel.interfaces.cli.suggesting import SuggestingGroup
 _PURPOSES: dict[str, dict[str, str]] = {
     "Begin": {
         "tour": "Watch two agents share what they know",
+        "setup": "Connect your coding clients",
         "init": "Make this folder a project",
         "mcp": "Serve agents over stdio",
         "hook": "Answer a hook of a client",

@@ -1,0 +1,224 @@
+"""``satchel setup``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, unknown_name
+from satchel.base.paths import StorePlace, locate_store
+from satchel.interfaces.cli.common import json_option, show_json
+from satchel.interfaces.setup.checking import ClientCheck, check, is_on_machine, launcher_note, version_note
+from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
+from satchel.interfaces.setup.config_files import Journal
+from satchel.interfaces.setup.launcher import find_launcher
+from satchel.interfaces.setup.parts import NAME
+from satchel.interfaces.setup.planning import Plan, carry_out, plan_removal, plan_setup
+from satchel.interfaces.setup.shown import (
+    by_hand_text,
+    check_fields,
+    check_lines,
+    diff_lines,
+    left_lines,
+    outcome_lines,
+    plan_fields,
+)
+
+
+@click.command()
+@click.argument("clients", nargs=-1, metavar="[CLIENT...]")
+@click.option("--user", "of_user", is_flag=True, help="In your own files, for all projects. The default.")
+@click.option("--project", "in_project", is_flag=True, help="In this project's files, which are committed.")
+@click.option("--hooks/--no-hooks", default=None, help="With the hooks or without. Default: with --user, with.")
+@click.option("--instructions", is_flag=True, help="With a block for agents in this project's AGENTS.md.")
+@click.option("--allow", is_flag=True, help="Let Claude Code run the tools without asking.")
+@click.option("--trust", is_flag=True, help="Let Gemini CLI and Qwen Code run the tools without asking.")
+@click.option("--dry-run", is_flag=True, help="Show the changes as a diff and change nothing.")
+@click.option("--check", "only_check", is_flag=True, help="Say what is set up and what is missing.")
+@click.option("--remove", is_flag=True, help="Take out what setup has written.")
+@click.option("--print", "only_print", is_flag=True, help="Print what to write by hand, for any client.")
+@click.option("--yes", is_flag=True, help="Set up all that are found, and the project's store, without asking.")
+@json_option
+def command(
+    clients: tuple[str, ...],
+    of_user: bool,
+    in_project: bool,
+    hooks: bool | None,
+    instructions: bool,
+    allow: bool,
+    trust: bool,
+    dry_run: bool,
+    only_check: bool,
+    remove: bool,
+    only_print: bool,
+    yes: bool,
+    as_json: bool,
+) -> int:
+    """Connect coding clients: each starts the server, and begins its sessions with a briefing.
+
+    CLIENT is claude, codex, gemini, qwen, copilot, opencode, cursor or vscode; without one, those found on this
+    machine, after a question. What else their files hold stays as it is. --check leaves with status 3 where something
+    is missing.
+
+    \b
+    Examples:
+      satchel setup
+      satchel setup claude codex --dry-run
+      satchel setup --check
+      satchel setup claude --remove
+    """
+    if of_user and in_project:
+        raise InvalidInput("--user and --project exclude each other", "Choose one")
+    modes = [name for name, given in (("--check", only_check), ("--remove", remove), ("--print", only_print)) if given]
+    if len(modes) > 1:
+        raise InvalidInput(f"{' and '.join(modes)} exclude each other", "Choose one")
+    if (allow or trust) and (in_project or modes):
+        raise InvalidInput(
+            f"--{'allow' if allow else 'trust'} does not go with {'--project' if in_project else modes[0]}",
+            "What a client may do without asking is each user's own: use it when you set up with --user",
+        )
+    if dry_run and (only_check or only_print):
+        raise InvalidInput(f"{modes[0]} changes nothing", "Leave --dry-run out")
+    place, store = _here(in_project=in_project or instructions)
+    chosen = [] if only_print else _named(clients)
+    if remove:
+        return _remove(chosen, place, in_project, instructions or in_project, dry_run=dry_run, as_json=as_json)
+    launcher = find_launcher(os.environ)
+    with_hooks = not in_project if hooks is None else hooks
+    allowed = frozenset(client.name for client in CLIENTS.values() if (trust if client.has_trust else allow))
+    wish = Wish(NAME if in_project else str(launcher), in_project, with_hooks, allowed)
+    if only_print:
+        click.echo(by_hand_text(clients or ("your client",), place, wish))
+        return 0
+    note = launcher_note(place, launcher, in_project=in_project)
+    if only_check:
+        return _check(chosen, place, wish, note, as_json=as_json)
+    if as_json and not chosen and not (yes or dry_run):
+        raise InvalidInput("setup with --json asks nobody", "Name the clients, or add --yes for all that are found")
+    asks = _is_terminal() and not (yes or as_json or dry_run)
+    was_named = bool(chosen)
+    chosen = chosen or _found(place)
+    plan = plan_setup(chosen, place, wish, instructions=instructions)
+    if dry_run:
+        _show(plan, place, [note], is_done=False, as_json=as_json)
+        return 0
+    if not was_named and not yes:
+        for line in outcome_lines(plan, place, is_done=False):
+            click.echo(line)
+        if not asks:
+            raise InvalidInput("nothing was written, since nobody can be asked", "Add --yes, or name the clients")
+        if plan.edits and not click.confirm("Write these files?", default=True):
+            click.echo("nothing was changed")
+            return 0
+    if asks:
+        wish = _with_permissions(chosen, wish, plan)
+        plan = plan_setup(chosen, place, wish, instructions=instructions)
+    carry_out(plan, Journal())
+    made = _store(store, asks=asks, yes=yes)
+    versions = [version_note(client, place) for client in chosen if wish.hooks]
+    _show(plan, place, [note, *versions, made], is_done=True, as_json=as_json)
+    return 0
+
+
+def _named(names: tuple[str, ...]) -> list[Client]:
+    for name in names:
+        if name not in CLIENTS:
+            wrong = unknown_name("client", name, CLIENTS)
+            raise InvalidInput(wrong.problem, f"{wrong.remedy}; for any other, `satchel setup --print`")
+    return [client for client in CLIENTS.values() if client.name in names]
+
+
+def _here(*, in_project: bool) -> tuple[Place, StorePlace | None]:
+    """Return where setup works, and where the project's store is or would be; None outside any project."""
+    home = Path(os.environ.get("HOME") or Path.home())
+    try:
+        store: StorePlace | None = locate_store(None, os.environ, Path.cwd())
+    except Refused:
+        if in_project:
+            raise
+        store = None
+    return Place(home, dict(os.environ), None if store is None else store.files_root), store
+
+
+def _found(place: Place) -> list[Client]:
+    found = [client for client in CLIENTS.values() if is_on_machine(client, place)]
+    if not found:
+        raise NotFound(
+            "no client was found on this machine",
+            f"Name one ({', '.join(CLIENTS)}), or see `satchel setup --print`",
+        )
+    return found
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _with_permissions(clients: list[Client], wish: Wish, plan: Plan) -> Wish:
+    """Ask what a client may do without asking, where it asks now."""
+    from dataclasses import replace
+
+    asked = {outcome.name for outcome in plan.outcomes for text in outcome.left if "asks before each tool" in text}
+    for client in clients:
+        if client.name not in asked:
+            continue
+        if click.confirm(f"{client.title} asks before each tool of Satchel. Allow them all?", default=False):
+            wish = replace(wish, allowed=wish.allowed | {client.name})
+    return wish
+
+
+def _store(store: StorePlace | None, *, asks: bool, yes: bool) -> str | None:
+    """Offer to make the project's store; return what is to be said of it."""
+    if store is None or store.exists:
+        return None
+    if not yes and not (asks and click.confirm(f"Make this project's store {store.file}?", default=True)):
+        return f"This project has no store yet: its first write makes {store.file}, or `satchel init` does"
+    from satchel.interfaces.cli.common import opened
+
+    with opened(None, None) as satchel:
+        satchel.housekeeping.initialise(new=False)
+    return f"made the project's store {store.file}"
+
+
+def _remove(
+    clients: list[Client], place: Place, in_project: bool, instructions: bool, *, dry_run: bool, as_json: bool
+) -> int:
+    journal = Journal()
+    plan = plan_removal(clients or CLIENTS.values(), place, journal, in_project=in_project, instructions=instructions)
+    if not dry_run:
+        carry_out(plan, journal)
+    _show(plan, place, [], is_done=not dry_run, as_json=as_json)
+    return 0
+
+
+def _check(clients: list[Client], place: Place, wish: Wish, note: str | None, *, as_json: bool) -> int:
+    looked_at = clients or list(CLIENTS.values())
+    checks = [check(client, place, wish) for client in looked_at]
+    shown = [
+        one
+        for client, one in zip(looked_at, checks, strict=True)
+        if clients or one.is_set_up or is_on_machine(client, place)
+    ]
+    counted: list[ClientCheck] = shown if clients else [one for one in shown if one.is_set_up]
+    is_fine = bool(counted) and all(one.is_fine for one in counted)
+    if as_json:
+        show_json(check_fields(shown, is_fine=is_fine, note=note))
+    else:
+        for line in check_lines(shown, place, clients_were_named=bool(clients), note=note):
+            click.echo(line)
+    return 0 if is_fine else ERROR_KINDS["not_found"].exit_status
+
+
+def _show(plan: Plan, place: Place, notes: list[str | None], *, is_done: bool, as_json: bool) -> None:
+    said = [note for note in notes if note is not None]
+    if as_json:
+        show_json(plan_fields(plan, is_done=is_done, notes=said))
+        return
+    if not is_done:
+        for line in diff_lines(plan):
+            click.echo(line)
+    for line in (*outcome_lines(plan, place, is_done=is_done), *said, *left_lines(plan, is_done=is_done)):
+        click.echo(line, err=not is_done)

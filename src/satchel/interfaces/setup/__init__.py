@@ -1,0 +1,1 @@
+"""Connecting coding clients to Satchel: their configuration files."""

@@ -1,0 +1,181 @@
+"""Whether what setup writes is there, current, and the only one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from satchel.base.errors import SatchelError
+from satchel.base.text import shortened
+from satchel.interfaces.setup import config_files
+from satchel.interfaces.setup.asking import codex_hooks, is_older, program_of, version_of
+from satchel.interfaces.setup.clients import Client, Place, Target, Wish
+from satchel.interfaces.setup.doubles import doubles_of, plugin_of
+from satchel.interfaces.setup.editing import parse
+from satchel.interfaces.setup.guide import found_in, left_for_user, reads_hooks_of_claude
+from satchel.interfaces.setup.launcher import on_path
+from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, Server, State, hook_of
+
+
+class Verdict(StrEnum):
+    """What is said of one thing that was looked at."""
+
+    OK = "ok"
+    NOTE = "note"
+    UNKNOWN = "unknown"
+    MISSING = "missing"
+    STALE = "stale"
+    DOUBLED = "doubled"
+    BROKEN = "broken"
+    UNTRUSTED = "untrusted"
+
+
+_FINE = {Verdict.OK, Verdict.NOTE, Verdict.UNKNOWN}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at: which part, what is said of it, where or why."""
+
+    part: str
+    verdict: Verdict
+    detail: str
+
+
+@dataclass(frozen=True)
+class ClientCheck:
+    """What was found of one client.
+
+    Attributes:
+        name: the client's name.
+        findings: in the order in which they are shown.
+        left: what only the user can do.
+    """
+
+    name: str
+    findings: tuple[Finding, ...]
+    left: tuple[str, ...]
+
+    @property
+    def is_set_up(self) -> bool:
+        """Whether anything of setup is there."""
+        return any(finding.verdict not in {Verdict.MISSING, Verdict.NOTE} for finding in self.findings)
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether nothing is missing, stale, doubled, broken or untrusted."""
+        return all(finding.verdict in _FINE for finding in self.findings)
+
+
+def is_on_machine(client: Client, place: Place) -> bool:
+    """Whether a client's program is on the path, or its folder in the home folder."""
+    return program_of(client, place) is not None or client.folder_in(place).is_dir()
+
+
+def check(client: Client, place: Place, wish: Wish) -> ClientCheck:
+    """Look at everything of one client; nothing is changed.
+
+    Args:
+        client: which one.
+        place: where.
+        wish: what is expected to be there.
+    """
+    plugin = plugin_of(client, place)
+    findings = list(_parts(client, place, wish))
+    is_there = any(finding.verdict is not Verdict.MISSING for finding in findings)
+    if plugin is not None and not is_there:
+        return ClientCheck(client.name, (Finding("plugin", Verdict.OK, f"{plugin} brings server and hooks"),), ())
+    if plugin is not None:
+        remedy = f"the plugin {plugin} brings both too: remove one of the two (`satchel setup claude --remove`)"
+        findings.append(Finding("plugin", Verdict.DOUBLED, remedy))
+    if not is_there:
+        return ClientCheck(client.name, tuple(findings), ())
+    findings += [
+        Finding(double.part, Verdict.NOTE if double.is_harmless else Verdict.DOUBLED, double.text)
+        for double in doubles_of(client, place, wish)
+    ]
+    if wish.hooks:
+        findings += _about_hooks(client, place, wish)
+    left = left_for_user(client, place, wish, _text_of, is_changed=False)
+    return ClientCheck(client.name, tuple(findings), tuple(left))
+
+
+def version_note(client: Client, place: Place) -> str | None:
+    """Return what to say of a client whose version is older than the one in which its hooks were seen to work."""
+    version = version_of(client, place) if client.known is not None else None
+    if version is None or client.known is None or not is_older(version, client.known):
+        return None
+    return (
+        f"{client.title} {version} is older than {client.known}, in which the hooks were seen to work: "
+        "if its sessions begin without a briefing, update it"
+    )
+
+
+def launcher_note(place: Place, launcher: Path, *, in_project: bool) -> str | None:
+    """Return what to say where a shell's ``satchel`` is not this installation, which committed files name so."""
+    other = on_path(place.environ)
+    if other is None:
+        return f"There is no {NAME} on your path, by which the project's files start it" if in_project else None
+    if other.samefile(launcher):
+        return None
+    used = "which the project's files start" if in_project else f"clients start {launcher}"
+    return f"Another Satchel is on your path: {other} ({used})"
+
+
+def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
+    for target in client.targets(place, wish):
+        if (
+            client.name == "vscode"
+            and isinstance(target.parts[0], Hooks)
+            and reads_hooks_of_claude(place, wish, _text_of)
+        ):
+            yield Finding("hooks", Verdict.OK, "those of Claude Code, which VS Code reads")
+            continue
+        try:
+            text = config_files.read(target.path, target.below).text
+            found = found_in(text, target)
+        except SatchelError as error:
+            yield Finding("file", Verdict.BROKEN, _named(error, target.path))
+            continue
+        for part, (role, one) in zip(target.parts, found, strict=True):
+            if isinstance(part, Fixed) or role == "permission":
+                continue
+            where = str(target.path)
+            if one.state is State.CURRENT:
+                off = isinstance(part, Server) and target.syntax and part.is_switched_off(parse(text, target.syntax))
+                yield Finding(role, Verdict.NOTE if off else Verdict.OK, f"{where}{' (switched off)' if off else ''}")
+            elif one.state is State.STALE:
+                yield Finding(role, Verdict.STALE, f"{where}: {shortened(one.detail)}")
+            else:
+                yield Finding(role, Verdict.MISSING, where)
+
+
+def _about_hooks(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
+    note = version_note(client, place)
+    if note is not None:
+        yield Finding("version", Verdict.NOTE, note)
+    if client.name != "codex":
+        return
+    rows = codex_hooks(client, place)
+    if rows is None:
+        yield Finding("trust", Verdict.UNKNOWN, "Codex is not there to say whether it trusts the hooks")
+        return
+    file = str(client.targets(place, wish)[-1].path)
+    ours = [row for row in rows if row.get("sourcePath") == file and hook_of(row.get("command")) is not None]
+    states = sorted({str(row.get("trustStatus")) for row in ours})
+    if ours and set(states) <= {"trusted", "managed"}:
+        yield Finding("trust", Verdict.OK, f"Codex trusts all {len(ours)} hooks")
+    else:
+        seen = f"Codex says {' and '.join(states)}" if states else "Codex does not see the hooks"
+        yield Finding("trust", Verdict.UNTRUSTED, f"{seen}: start it, enter /hooks and trust those of Satchel")
+
+
+def _text_of(target: Target) -> str:
+    return config_files.read(target.path, target.below).text
+
+
+def _named(error: SatchelError, path: Path) -> str:
+    text = str(error)
+    return text if str(path) in text else f"{path}: {text}"

@@ -1,0 +1,324 @@
+"""The clients that setup knows: where their files lie, and what belongs in them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from satchel.base.config import RESERVED_VARIABLES
+from satchel.interfaces.setup.editing import Syntax
+from satchel.interfaces.setup.parts import NAME, Chosen, Fixed, Hooks, JsonPart, Keys, Listed, Server, hook_command
+from satchel.interfaces.setup.texts import TextPart, opencode_plugin
+
+HOOK_SECONDS = 10
+PERMISSION = f"mcp__{NAME}"
+
+# Codex clamps it, and warns at each start of a handler that asks for more [seen in 0.169.0].
+_CODEX_SECONDS_AT_END = 3
+
+# Codex hands its servers no other variable; without the folders Satchel would look for its list of stores elsewhere.
+_HANDED_ON = (*(name for name in RESERVED_VARIABLES if name != "SATCHEL_DEBUG"), "XDG_CONFIG_HOME", "XDG_STATE_HOME")
+
+
+class Event(NamedTuple):
+    """A moment at which clients call ``satchel hook``.
+
+    Attributes:
+        name: the event's name in Claude Code, which most clients share; some write it as ``sessionStart``.
+        clients: the names of the clients that have it.
+        names: what clients call it that have a name of their own.
+        matchers: for which tools it is meant, by client.
+    """
+
+    name: str
+    clients: str
+    names: Mapping[str, str] = {}
+    matchers: Mapping[str, str] = {}
+
+
+EVENTS = (
+    Event("SessionStart", "claude codex gemini qwen copilot cursor vscode"),
+    Event("SubagentStart", "claude codex qwen copilot vscode"),
+    Event("SessionEnd", "claude codex gemini qwen copilot cursor"),
+)
+"""The moments that setup installs hooks for; a further one is a line here."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where setup works.
+
+    Attributes:
+        home: the user's home folder.
+        environ: the environment, whose variables move the folders of clients.
+        project: the top of the project, or None outside any.
+    """
+
+    home: Path
+    environ: Mapping[str, str]
+    project: Path | None = None
+
+    def named(self, variable: str, default: Path) -> Path:
+        """Return the folder that a variable names if it is an absolute path, else the default."""
+        named = self.environ.get(variable, "")
+        return Path(named) if Path(named).is_absolute() else default
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to be set up.
+
+    Attributes:
+        launcher: the command that clients start: an absolute path, in files that are committed its name.
+        in_project: the project's files instead of the user's.
+        hooks: with hooks.
+        allowed: the names of the clients that are to run the tools without asking.
+    """
+
+    launcher: str
+    in_project: bool = False
+    hooks: bool = True
+    allowed: frozenset[str] = frozenset()
+
+
+class Target(NamedTuple):
+    """A file of a client and what belongs in it.
+
+    Attributes:
+        path: the file.
+        syntax: what the client reads it as; None for a text.
+        parts: what belongs in it, of a text one.
+        below: the folder in which links are refused.
+    """
+
+    path: Path
+    syntax: Syntax | None
+    parts: tuple[JsonPart | TextPart, ...]
+    below: Path
+
+
+@dataclass(frozen=True)
+class Client:
+    """A coding client.
+
+    Attributes:
+        name: ours for it.
+        title: its own.
+        program: the command that starts it.
+        folder: the folder of its configuration below the home folder.
+        variable: the variable that names another folder.
+        below_variable: what the folder is called in the one that the variable names; empty where it is that itself.
+        server: the file with the entry of the server, by scope (user, project).
+        hooks: the file with the hooks; None where the client has none in that scope.
+        place: the object that holds servers.
+        syntax: what the client reads its files as.
+        entry: the keys of the server's entry beside its command.
+        one_list: command and arguments are one list.
+        grouped, camel, command_key, handler: how its hooks are written; of a handler the limit of time is the last.
+        known: the version in which the hooks were seen to work; None where they were not run.
+        has_trust: its servers can be trusted, so that it does not ask before their tools.
+    """
+
+    name: str
+    title: str
+    program: str
+    folder: str
+    server: tuple[str, str]
+    hooks: tuple[str | None, str | None]
+    variable: str | None = None
+    below_variable: str = ""
+    place: Keys = ("mcpServers",)
+    syntax: Syntax = Syntax.JSON
+    entry: Mapping[str, object] = field(default_factory=dict)
+    one_list: bool = False
+    united: frozenset[str] = frozenset()
+    grouped: bool = True
+    camel: bool = False
+    command_key: str = "command"
+    handler: Mapping[str, object] = field(default_factory=lambda: {"type": "command", "timeout": HOOK_SECONDS})
+    first: tuple[Fixed, ...] = ()
+    known: str | None = None
+    has_trust: bool = False
+
+    def folder_in(self, place: Place) -> Path:
+        """Return the folder of the user's configuration of this client."""
+        default = place.home / self.folder
+        if self.name == "vscode":
+            return _vscode_folder(place)
+        if self.variable is None:
+            return default
+        named = place.named(self.variable, default)
+        return default if named == default else named / self.below_variable
+
+    def targets(self, place: Place, wish: Wish) -> tuple[Target, ...]:
+        """Return the files of the client with what belongs in them, in the order in which they are written."""
+        base = (place.project or place.home) if wish.in_project else self.folder_in(place)
+        below = base if wish.in_project or not base.is_relative_to(place.home) else place.home
+        while not below.exists():
+            below = below.parent
+        server: tuple[JsonPart, ...] = (Server(self.place, wish.launcher, self.entry, self.one_list, self.united),)
+        if self.name in wish.allowed and self.has_trust:
+            server += (Chosen("permission", (*self.place, NAME, "trust"), True),)
+        path = self._server_file(base, place, wish)
+        targets = [Target(path, Syntax.TOML if path.suffix == ".toml" else self.syntax, server, below)]
+        hooks = self.hooks[wish.in_project]
+        if hooks is not None and wish.hooks:
+            if self.name == "opencode":
+                targets.append(Target(base / hooks, None, (opencode_plugin(wish.launcher),), below))
+            else:
+                parts: tuple[JsonPart, ...] = (*self.first, Hooks(self._handlers(wish), self.grouped, self.command_key))
+                targets.append(Target(base / hooks, self.syntax, parts, below))
+        if self.name in wish.allowed and self.name == "claude":
+            permission = Listed("permission", ("permissions", "allow"), PERMISSION)
+            targets.append(Target(base / "settings.json", self.syntax, (permission,), below))
+        return tuple(targets)
+
+    def _server_file(self, base: Path, place: Place, wish: Wish) -> Path:
+        if self.name == "claude" and not wish.in_project and not place.environ.get("CLAUDE_CONFIG_DIR"):
+            return place.home / self.server[False]  # beside its folder, where no variable names one
+        file = base / self.server[wish.in_project]
+        with_comments = file.with_suffix(".jsonc")
+        return with_comments if self.name == "opencode" and with_comments.exists() else file
+
+    def _handlers(self, wish: Wish) -> dict[str, dict[str, object]]:
+        handlers: dict[str, dict[str, object]] = {}
+        for event in EVENTS:
+            if self.name not in event.clients.split():
+                continue
+            default = event.name[0].lower() + event.name[1:] if self.camel else event.name
+            name = event.names.get(self.name, default)
+            command = hook_command(wish.launcher, self.name, name, is_guarded=wish.in_project)
+            *kind, (limit, time) = self.handler.items()
+            handler: dict[str, object] = {**dict(kind), self.command_key: command, limit: time}
+            if self.name == "codex" and event.name == "SessionEnd":
+                handler["timeout"] = _CODEX_SECONDS_AT_END
+            matcher = {"matcher": event.matchers[self.name]} if self.name in event.matchers else {}
+            handlers[name] = {**matcher, **({"hooks": [handler]} if self.grouped else handler)}
+        return handlers
+
+
+def _vscode_folder(place: Place) -> Path:
+    if sys.platform == "darwin":
+        return place.home / "Library/Application Support/Code/User"
+    if sys.platform == "win32":
+        return place.named("APPDATA", place.home / "AppData/Roaming") / "Code/User"
+    return place.named("XDG_CONFIG_HOME", place.home / ".config") / "Code/User"
+
+
+_STDIO = {"type": "stdio"}
+_GEMINI_HANDLER = {"name": NAME, "type": "command", "timeout": HOOK_SECONDS * 1_000}
+
+CLIENTS: dict[str, Client] = {
+    client.name: client
+    for client in (
+        Client(
+            "claude",
+            "Claude Code",
+            "claude",
+            ".claude",
+            (".claude.json", ".mcp.json"),
+            ("settings.json", ".claude/settings.json"),
+            "CLAUDE_CONFIG_DIR",
+            entry=_STDIO,
+            known="2.1.330",
+        ),
+        Client(
+            "codex",
+            "Codex",
+            "codex",
+            ".codex",
+            ("config.toml", ".codex/config.toml"),
+            ("hooks.json", ".codex/hooks.json"),
+            "CODEX_HOME",
+            place=("mcp_servers",),
+            entry={"env_vars": list(_HANDED_ON)},
+            united=frozenset({"env_vars"}),
+            known="0.169.0",
+        ),
+        Client(
+            "gemini",
+            "Gemini CLI",
+            "gemini",
+            ".gemini",
+            ("settings.json", ".gemini/settings.json"),
+            ("settings.json", ".gemini/settings.json"),
+            "GEMINI_CLI_HOME",
+            ".gemini",
+            syntax=Syntax.JSONC,
+            handler=_GEMINI_HANDLER,
+            known="0.61.0",
+            has_trust=True,
+        ),
+        Client(
+            "qwen",
+            "Qwen Code",
+            "qwen",
+            ".qwen",
+            ("settings.json", ".qwen/settings.json"),
+            ("settings.json", ".qwen/settings.json"),
+            "QWEN_HOME",
+            syntax=Syntax.JSONC,
+            known="0.24.4",
+            has_trust=True,
+        ),
+        Client(
+            "copilot",
+            "Copilot CLI",
+            "copilot",
+            ".copilot",
+            ("mcp-config.json", ".mcp.json"),
+            (f"hooks/{NAME}.json", None),
+            "COPILOT_HOME",
+            entry={"type": "local", "tools": ["*"]},
+            grouped=False,
+            camel=True,
+            command_key="bash",
+            handler={"type": "command", "timeoutSec": HOOK_SECONDS},
+            first=(Fixed(("version",), 1),),
+            known="1.0.102",
+        ),
+        Client(
+            "opencode",
+            "opencode",
+            "opencode",
+            ".config/opencode",
+            ("opencode.json", "opencode.json"),
+            (f"plugin/{NAME}.js", f".opencode/plugin/{NAME}.js"),
+            "XDG_CONFIG_HOME",
+            "opencode",
+            place=("mcp",),
+            syntax=Syntax.JSONC,
+            entry={"type": "local"},
+            one_list=True,
+            known="1.18.33",
+        ),
+        Client(
+            "cursor",
+            "Cursor",
+            "cursor",
+            ".cursor",
+            ("mcp.json", ".cursor/mcp.json"),
+            ("hooks.json", ".cursor/hooks.json"),
+            grouped=False,
+            camel=True,
+            handler={"timeout": HOOK_SECONDS},
+            first=(Fixed(("version",), 1),),
+        ),
+        Client(
+            "vscode",
+            "VS Code",
+            "code",
+            ".config/Code/User",
+            ("mcp.json", ".vscode/mcp.json"),
+            (None, f".github/hooks/{NAME}.json"),
+            place=("servers",),
+            syntax=Syntax.JSONC,
+            entry=_STDIO,
+            grouped=False,
+        ),
+    )
+}
+"""Every client by its name, in the order shown."""

@@ -1,0 +1,269 @@
+"""Edits of configuration files as text: what changes is what was asked for, every other byte stays.
+
+What a list of changes means is defined by :func:`applied` on plain dictionaries; every edit of a text is checked
+against it by parsing the result.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from satchel.base.errors import InvalidInput, Refused
+
+if TYPE_CHECKING:
+    from satchel.interfaces.setup.jsonc_text import JsonText
+    from satchel.interfaces.setup.toml_text import TomlText
+
+KeyPath = tuple[str, ...]
+"""The keys from the outermost object inwards."""
+
+
+class Syntax(Enum):
+    """What a client reads its file as."""
+
+    JSON = "JSON"
+    JSONC = "JSON with comments"
+    TOML = "TOML"
+
+
+class Put(NamedTuple):
+    """Sets the value of a key; objects that are missing on the path are made, what was there is replaced."""
+
+    path: KeyPath
+    value: object
+
+
+class Drop(NamedTuple):
+    """Removes a key if it is there; its parents stay, but for TOML tables that exist through it alone."""
+
+    path: KeyPath
+
+
+class Append(NamedTuple):
+    """Adds an element at the end of an array, unless an equal one is in it; an array that is missing is made."""
+
+    path: KeyPath
+    value: object
+
+
+class Remove(NamedTuple):
+    """Removes those elements of an array for which ``matches`` is true."""
+
+    path: KeyPath
+    matches: Callable[[object], bool]
+
+
+class Prune(NamedTuple):
+    """Removes an object or array if it is empty; with ``()`` as its path the outermost object of a JSON file."""
+
+    path: KeyPath
+
+
+Change = Put | Drop | Append | Remove | Prune
+
+
+def parse(text: str, syntax: Syntax) -> dict[str, object]:
+    """Return what a configuration holds.
+
+    Args:
+        text: without a byte order mark; empty, or nothing but whitespace and comments, holds nothing.
+        syntax: what the client reads it as.
+
+    Returns:
+        The outermost object; of a JSON key that stands twice the last value, as clients read it.
+
+    Raises:
+        InvalidInput: it is not valid, or no object; the text names line and column.
+    """
+    return _parsed(text, syntax).data
+
+
+def edited(text: str, syntax: Syntax, changes: Sequence[Change]) -> str:
+    """Return a configuration's text with changes made, in their order.
+
+    Comments, order, unknown keys and whitespace stay as they are. What is put in follows the text's line ends and
+    indents. A change that finds what it wants alters nothing.
+
+    Args:
+        text: without a byte order mark.
+        syntax: what the client reads it as.
+        changes: what to change; values are made of dictionaries with text keys, lists, texts, numbers, true and false,
+            in JSON also null.
+
+    Raises:
+        InvalidInput: the text is not valid, or a change does not fit what it holds.
+        Refused: the text cannot be edited safely; the remedy tells the change to make by hand.
+    """
+    before = wanted = parse(text, syntax)
+    for change in changes:
+        now = applied(wanted, [change])
+        if not is_same(now, wanted) or change == Prune(()):
+            text = _with_change(text, syntax, change)
+        wanted = now
+    try:
+        now = parse(text, syntax)
+        is_right = is_same(_settled(now, syntax, changes), _settled(wanted, syntax, changes))
+    except (InvalidInput, RecursionError):
+        is_right = False
+    if not is_right:
+        by_hand = "; ".join(in_words(change) for change in changes if not is_same(applied(before, [change]), before))
+        raise Refused("this file cannot be edited safely", f"Make the change by hand: {by_hand}")
+    return text
+
+
+def applied(data: dict[str, object], changes: Sequence[Change]) -> dict[str, object]:
+    """Return a copy of what a configuration holds with changes made; this defines what they mean.
+
+    Raises:
+        InvalidInput: a change does not fit: a parent is no object, what is appended to is no array, or a value cannot
+            be written.
+    """
+    for change in changes:
+        if not change.path and not isinstance(change, Prune):
+            raise InvalidInput("a change of the whole file", "Name at least one key")
+        if not change.path:
+            continue
+        key = change.path[-1]
+        data, parent = _copied(data, change.path, make=isinstance(change, Put | Append))
+        match change:
+            case Put(_, value):
+                _refuse_unwritable(value)
+                parent[key] = value
+            case Append(path, value):
+                _refuse_unwritable(value)
+                array = parent.get(key, [])
+                if not isinstance(array, list):
+                    raise _unfit(path, "list")
+                if not any(is_same(value, element) for element in array):
+                    parent[key] = [*array, value]
+            case Drop():
+                parent.pop(key, None)
+            case Remove(_, matches):
+                if isinstance(array := parent.get(key), list):
+                    parent[key] = [element for element in array if not matches(element)]
+            case Prune():
+                if parent.get(key) in ({}, []):
+                    del parent[key]
+    return data
+
+
+def in_words(change: Change) -> str:
+    """Return a change as a sentence for a person who makes it by hand."""
+    name = ".".join(change.path) or "the file"
+    match change:
+        case Put(_, value):
+            return f"set {name} to {json.dumps(value, ensure_ascii=False, default=str)}"
+        case Append(_, value):
+            return f"add {json.dumps(value, ensure_ascii=False, default=str)} to the list {name}"
+        case Remove():
+            return f"remove what names satchel from the list {name}"
+        case Prune():
+            return f"remove {name} if it is empty"
+    return f"remove {name}"
+
+
+def is_same(one: object, other: object) -> bool:
+    """Whether two values are written the same way: 1 is neither 1.0 nor true, and the order of keys does not matter."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(is_same(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    return one == other or (one != one and other != other)  # noqa: PLR0124 -- TOML has nan
+
+
+def _parsed(text: str, syntax: Syntax) -> JsonText | TomlText:
+    if syntax is Syntax.TOML:
+        from satchel.interfaces.setup.toml_text import TomlText
+
+        return TomlText(text)
+    from satchel.interfaces.setup.jsonc_text import JsonText
+
+    return JsonText(text, comments=syntax is Syntax.JSONC)
+
+
+def _with_change(text: str, syntax: Syntax, change: Change) -> str:
+    """Return a text with one change made that alters something."""
+    parsed = _parsed(text, syntax)
+    match change:
+        case Put(path, value):
+            return parsed.put(path, value)
+        case Append(path, value):
+            if _value_at(parsed.data, path) is None:
+                return parsed.put(path, [value])
+            return parsed.append(path, value)
+        case Remove(path, matches):
+            elements = _value_at(parsed.data, path)
+            for index in reversed(range(len(elements)) if isinstance(elements, list) else ()):
+                if isinstance(elements, list) and matches(elements[index]):
+                    text = _parsed(text, syntax).remove(path, index)
+            return text
+        case Prune(()):
+            return text if parsed.data else parsed.prune_root()
+    return parsed.drop(change.path)
+
+
+def _settled(data: dict[str, object], syntax: Syntax, changes: Sequence[Change]) -> dict[str, object]:
+    """Return what is compared: of TOML without empty tables and arrays on the paths of changes."""
+    if syntax is not Syntax.TOML:
+        return data
+    paths = [change.path[:depth] for change in changes for depth in range(len(change.path), 0, -1)]
+    return applied(data, [Prune(path) for path in sorted(paths, key=len, reverse=True)])
+
+
+def _value_at(data: object, path: KeyPath) -> object:
+    for key in path:
+        data = data.get(key) if isinstance(data, dict) else None
+    return data
+
+
+def _copied(data: dict[str, object], path: KeyPath, *, make: bool) -> tuple[dict[str, object], dict[str, object]]:
+    """Return a copy of what a configuration holds, and in it the parent of a path.
+
+    Only the objects on the path are copied. One that is missing is made, or else stays missing.
+    """
+    data = parent = dict(data)
+    for depth, key in enumerate(path[:-1], 1):
+        inner = parent.get(key, {})
+        if not isinstance(inner, dict):
+            if make:
+                raise _unfit(path[:depth], "table of names")
+            return data, {}
+        if key not in parent and not make:
+            return data, {}
+        inner = dict(inner)
+        parent[key] = inner
+        parent = inner
+    return data, parent
+
+
+def _unfit(path: KeyPath, expected: str) -> InvalidInput:
+    return InvalidInput(
+        f"{'.'.join(path)} in this file is no {expected}", f"Make it a {expected} or remove it, then try again"
+    )
+
+
+def _refuse_unwritable(value: object) -> None:
+    if isinstance(value, list):
+        for inner in value:
+            _refuse_unwritable(inner)
+    elif isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        for inner in (*value, *value.values()):
+            _refuse_unwritable(inner)
+    elif isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InvalidInput(f"{value!r} is no Unicode text", "Use a path or name that is valid UTF-8") from None
+    elif not (isinstance(value, int | None) or (isinstance(value, float) and math.isfinite(value))):
+        raise InvalidInput(
+            f"{value!r} cannot be written",
+            "Valid: texts, finite numbers, true, false, null, lists, tables with text keys",
+        )

@@ -1,0 +1,370 @@
+"""What setup puts into a client's files: each part knows how to find, put in and take out what is its own."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from typing import NamedTuple
+
+from satchel.base.errors import Refused
+from satchel.interfaces.setup.editing import Append, Change, Drop, Prune, Put, Remove, is_same
+
+NAME = "satchel"
+"""What the server is called in every client, and the command in files that are committed."""
+
+Content = Mapping[str, object]
+Keys = tuple[str, ...]
+
+_GUARD = f"command -v {NAME} >/dev/null 2>&1 && "
+_IN_ANY_CASE = " || true"
+_RUNS_A_HOOK = re.compile(r"\bsatchel\b.*\bhook\b", re.DOTALL)
+
+
+class State(StrEnum):
+    """What became of a part in a client's file."""
+
+    CURRENT = "current"
+    STALE = "stale"
+    MISSING = "missing"
+
+
+class Found(NamedTuple):
+    """What a part looks like in a file; of a stale one the detail says what stands there instead."""
+
+    state: State
+    detail: str = ""
+
+
+class Hook(NamedTuple):
+    """A call of ``satchel hook`` in the form that setup writes it."""
+
+    launcher: str
+    client: str
+    event: str
+
+
+def hook_command(launcher: str, client: str, event: str, *, is_guarded: bool) -> str:
+    """Return the shell command of a hook.
+
+    Args:
+        launcher: the command ``satchel``, by its path or its name.
+        client: the client's name.
+        event: the event's name, as the client says it.
+        is_guarded: whether the command may be absent, as on the machine of somebody who has cloned the project.
+    """
+    call = f"{shlex.quote(launcher)} hook {client} {event}"
+    return f"{_GUARD}{call}{_IN_ANY_CASE}" if is_guarded else call
+
+
+def hook_of(command: object) -> Hook | None:
+    """Return what a command calls if setup could have written it, whatever the launcher."""
+    if not isinstance(command, str):
+        return None
+    try:
+        words = shlex.split(command.removeprefix(_GUARD).removesuffix(_IN_ANY_CASE))
+    except ValueError:
+        return None
+    if len(words) != 4 or words[1] != "hook" or not is_launcher(words[0]):
+        return None
+    return Hook(words[0], words[2], words[3])
+
+
+def is_launcher(word: object) -> bool:
+    """Whether a word names the command ``satchel``, by its name or any path."""
+    return isinstance(word, str) and re.split(r"[/\\]", word)[-1].removesuffix(".exe") == NAME
+
+
+def at(content: object, path: Keys) -> object:
+    """Return what stands at a path of keys, or None."""
+    for key in path:
+        content = content.get(key) if isinstance(content, Mapping) else None
+    return content
+
+
+@dataclass(frozen=True)
+class Server:
+    """The entry that starts ``satchel mcp``.
+
+    Keys that the user has added to it stay, and arguments behind ``mcp``.
+
+    Attributes:
+        place: the object that holds all servers.
+        command: the launcher.
+        entry: the other keys of the entry, which are put in where the user has set none.
+        in_one_list: whether the client wants command and arguments as one list.
+        united: keys whose lists are extended and never replaced.
+    """
+
+    place: Keys
+    command: str
+    entry: Mapping[str, object] = field(default_factory=dict)
+    in_one_list: bool = False
+    united: frozenset[str] = frozenset()
+
+    role = "server"
+
+    def found(self, content: Content) -> Found:
+        """Say whether the entry is there as it should be."""
+        there = at(content, (*self.place, NAME))
+        if there is None:
+            return Found(State.MISSING)
+        if not isinstance(there, Mapping) or not runs_satchel(there):
+            return Found(State.STALE, "an entry of this name that starts something else")
+        if any(not is_same(there.get(key), value) for key, value in self._wanted(there).items()):
+            return Found(State.STALE, f"it starts {shlex.join(_words(there))}")
+        return Found(State.CURRENT)
+
+    def put(self, content: Content) -> list[Change]:
+        """Return the changes that make the entry current.
+
+        Raises:
+            Refused: there is an entry of this name that does not start Satchel.
+        """
+        path = (*self.place, NAME)
+        there = at(content, path)
+        if there is None:
+            return [Put(path, self._wanted({}))]
+        if not isinstance(there, Mapping) or not runs_satchel(there):
+            raise Refused(
+                f"there is a server {NAME!r} that does not start Satchel", "Rename or remove that entry, then try again"
+            )
+        return [
+            Put((*path, key), value) for key, value in self._wanted(there).items() if not is_same(there.get(key), value)
+        ]
+
+    def take(self, content: Content) -> list[Change]:
+        """Return the changes that remove the entry."""
+        there = at(content, (*self.place, NAME))
+        if not isinstance(there, Mapping) or not runs_satchel(there):
+            return []
+        return [Drop((*self.place, NAME)), Prune(self.place)]
+
+    def others(self, content: Content) -> list[str]:
+        """Return the names of other entries that start Satchel too."""
+        servers = at(content, self.place)
+        if not isinstance(servers, Mapping):
+            return []
+        return [
+            str(name)
+            for name, entry in servers.items()
+            if name != NAME and isinstance(entry, Mapping) and runs_satchel(entry)
+        ]
+
+    def is_switched_off(self, content: Content) -> bool:
+        """Whether the user has disabled the entry."""
+        there = at(content, (*self.place, NAME))
+        return isinstance(there, Mapping) and (there.get("disabled") is True or there.get("enabled") is False)
+
+    def _wanted(self, there: Mapping[str, object]) -> dict[str, object]:
+        words = _words(there)
+        arguments = words[1:] if words[1:2] == ["mcp"] else ["mcp"]
+        wanted: dict[str, object] = {key: there.get(key, value) for key, value in self.entry.items()}
+        for key in self.united:
+            had, needed = wanted[key], self.entry[key]
+            if isinstance(had, list) and isinstance(needed, list):
+                wanted[key] = [*had, *(one for one in needed if one not in had)]
+        if self.in_one_list:
+            return wanted | {"command": [self.command, *arguments]}
+        return wanted | {"command": self.command, "args": arguments}
+
+
+def _words(entry: Mapping[str, object]) -> list[str]:
+    command, arguments = entry.get("command"), entry.get("args")
+    words = [
+        *(command if isinstance(command, list) else [command]),
+        *(arguments if isinstance(arguments, list) else []),
+    ]
+    return [word for word in words if isinstance(word, str)]
+
+
+def runs_satchel(entry: Mapping[str, object]) -> bool:
+    """Whether an entry starts ``satchel mcp``, directly or through a runner such as uvx."""
+    words = _words(entry)
+    return "mcp" in words and any(is_launcher(word) for word in words[: words.index("mcp")])
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """The hooks that call ``satchel hook``; those of others stay, also where they share a group with ours.
+
+    Attributes:
+        handlers: by the name of the event what its list is to hold.
+        grouped: whether an element of the list holds handlers in ``hooks``; else it is a handler itself.
+        command_key: the key of a handler that holds its command.
+    """
+
+    handlers: Mapping[str, Mapping[str, object]]
+    grouped: bool = True
+    command_key: str = "command"
+
+    role = "hooks"
+    place: Keys = ("hooks",)
+
+    def found(self, content: Content) -> Found:
+        """Say whether every hook is there as it should be, and no other of ours."""
+        changes, kept = self._compared(content)
+        if not changes:
+            return Found(State.CURRENT)
+        launchers = sorted({hook.launcher for _, _, hook in self._ours(content)})
+        if not launchers:
+            return Found(State.MISSING)
+        missing = [event for event in self.handlers if event not in kept]
+        return Found(
+            State.STALE, f"they call {', '.join(launchers)}, and {', '.join(missing) or 'more than is needed'}"
+        )
+
+    def put(self, content: Content) -> list[Change]:
+        """Return the changes that make the hooks current."""
+        return self._compared(content)[0]
+
+    def take(self, content: Content) -> list[Change]:
+        """Return the changes that remove our hooks."""
+        changes: list[Change] = []
+        for event, element, _ in self._ours(content):
+            changes += self._without_ours(event, element)
+        events = dict.fromkeys(event for event, _, _ in self._ours(content))
+        return [*changes, *(Prune((*self.place, event)) for event in events), *([Prune(self.place)] if changes else [])]
+
+    def others(self, content: Content) -> list[str]:
+        """Return the commands that call ``satchel hook`` in another form than ours."""
+        return [
+            command
+            for _, element in self._elements(content)
+            for handler in self._handlers_of(element)
+            if isinstance(command := handler.get(self.command_key), str)
+            and _RUNS_A_HOOK.search(command)
+            and hook_of(command) is None
+        ]
+
+    def _compared(self, content: Content) -> tuple[list[Change], dict[str, Mapping[str, object]]]:
+        """Return the changes that are needed, and by event the elements that stay."""
+        changes: list[Change] = []
+        kept: dict[str, Mapping[str, object]] = {}
+        for event, element, _ in self._ours(content):
+            wanted = self.handlers.get(event)
+            is_current = wanted is not None and any(
+                handler.get(self.command_key) == self._command_in(wanted) for handler in self._handlers_of(element)
+            )
+            if is_current and event not in kept and len(self._hooks_in(element)) == 1:
+                kept[event] = element
+                continue
+            changes += self._without_ours(event, element)
+            if is_same(kept.get(event), element):
+                del kept[event]  # what equals it was removed too
+            if event not in self.handlers:
+                changes.append(Prune((*self.place, event)))
+        changes += [
+            Append((*self.place, event), dict(element)) for event, element in self.handlers.items() if event not in kept
+        ]
+        return changes, kept
+
+    def _without_ours(self, event: str, element: Mapping[str, object]) -> list[Change]:
+        path = (*self.place, event)
+        changes: list[Change] = [Remove(path, partial(is_same, element))]
+        rest = [one for one in self._handlers_of(element) if hook_of(one.get(self.command_key)) is None]
+        if rest:
+            changes.append(Append(path, {**element, "hooks": rest}))
+        return changes
+
+    def _ours(self, content: Content) -> Iterator[tuple[str, Mapping[str, object], Hook]]:
+        for event, element in self._elements(content):
+            hooks = self._hooks_in(element)
+            if hooks:
+                yield event, element, hooks[0]
+
+    def _hooks_in(self, element: Mapping[str, object]) -> list[Hook]:
+        found = (hook_of(handler.get(self.command_key)) for handler in self._handlers_of(element))
+        return [hook for hook in found if hook is not None]
+
+    def _elements(self, content: Content) -> Iterator[tuple[str, Mapping[str, object]]]:
+        hooks = at(content, self.place)
+        if not isinstance(hooks, Mapping):
+            return
+        for event, elements in hooks.items():
+            for element in elements if isinstance(elements, list) else []:
+                if isinstance(element, Mapping):
+                    yield str(event), element
+
+    def _handlers_of(self, element: Mapping[str, object]) -> list[Mapping[str, object]]:
+        if not self.grouped:
+            return [element]
+        handlers = element.get("hooks")
+        return [one for one in handlers if isinstance(one, Mapping)] if isinstance(handlers, list) else []
+
+    def _command_in(self, element: Mapping[str, object]) -> object:
+        return self._handlers_of(element)[0].get(self.command_key)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A value in a list, such as a permission."""
+
+    role: str
+    path: Keys
+    value: str
+
+    def found(self, content: Content) -> Found:
+        """Say whether the value is in the list."""
+        there = at(content, self.path)
+        return Found(State.CURRENT if isinstance(there, list) and self.value in there else State.MISSING)
+
+    def put(self, content: Content) -> list[Change]:
+        """Return the change that adds the value."""
+        return [] if self.found(content).state is State.CURRENT else [Append(self.path, self.value)]
+
+    def take(self, content: Content) -> list[Change]:
+        """Return the changes that remove the value, and the list where it was alone in it."""
+        if self.found(content).state is State.MISSING:
+            return []
+        parents = [Prune(self.path[:length]) for length in range(len(self.path), 0, -1)]
+        return [Remove(self.path, partial(is_same, self.value)), *parents]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A value that the user asked for in the entry of the server, with which it also goes."""
+
+    role: str
+    path: Keys
+    value: object
+
+    def found(self, content: Content) -> Found:
+        """Say whether the value is set."""
+        return Found(State.CURRENT if is_same(at(content, self.path), self.value) else State.MISSING)
+
+    def put(self, content: Content) -> list[Change]:
+        """Return the change that sets the value."""
+        return [] if self.found(content).state is State.CURRENT else [Put(self.path, self.value)]
+
+    def take(self, content: Content) -> list[Change]:  # noqa: ARG002 -- what every part takes
+        """Return nothing: the value goes with the entry."""
+        return []
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A value that a client's file must begin with, such as the version of its format."""
+
+    path: Keys
+    value: object
+
+    role = "format"
+
+    def found(self, content: Content) -> Found:
+        """Say whether there is any value; another one than ours is the client's business."""
+        return Found(State.MISSING if at(content, self.path) is None else State.CURRENT)
+
+    def put(self, content: Content) -> list[Change]:
+        """Return the change that sets the value."""
+        return [] if self.found(content).state is State.CURRENT else [Put(self.path, self.value)]
+
+    def take(self, content: Content) -> list[Change]:
+        """Return the change that removes the value where nothing else is left."""
+        return [Drop(self.path)] if set(content) == {self.path[0]} else []
+
+
+JsonPart = Server | Hooks | Listed | Chosen | Fixed

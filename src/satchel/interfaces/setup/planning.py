@@ -1,0 +1,270 @@
+"""What setup changes: every edit of every file is worked out before the first is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from satchel.base.errors import Conflict, SatchelError
+from satchel.interfaces.setup import config_files
+from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wish
+from satchel.interfaces.setup.config_files import ConfigFile, Journal
+from satchel.interfaces.setup.doubles import plugin_of
+from satchel.interfaces.setup.editing import Prune, Syntax, edited, parse
+from satchel.interfaces.setup.guide import found_in, left_for_user, reads_hooks_of_claude
+from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, JsonPart, State
+from satchel.interfaces.setup.texts import INSTRUCTIONS, TextPart, instructions_file, instructions_notes
+
+
+class Way(Enum):
+    """How a file is changed."""
+
+    PUT = "put"
+    TAKE = "take"
+    RESTORE = "restore"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A file that is to be written or deleted.
+
+    Attributes:
+        file: as it is now.
+        after: what it is to hold; None to delete it.
+        way: whether parts are put in or taken out, or the file becomes what it was before setup, to the byte.
+    """
+
+    file: ConfigFile
+    after: str | None
+    way: Way
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What becomes of one client, or of a project's instructions.
+
+    Attributes:
+        name: the client's name, or ``instructions``.
+        files: which of its files change, with the parts that change in each.
+        notes: what the user should know.
+        left: what only the user can do.
+        is_there: whether something of it is, or was, set up.
+    """
+
+    name: str
+    files: tuple[tuple[Path, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    is_there: bool = True
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All edits, and what they mean for each client; nothing is written yet."""
+
+    edits: tuple[Edit, ...]
+    outcomes: tuple[Outcome, ...]
+
+
+_Step = Callable[[str, Target, JsonPart | TextPart], str]
+
+
+@dataclass
+class _Drafts:
+    """The texts of files while edits are put together; several clients may share a file."""
+
+    files: dict[Path, ConfigFile] = field(default_factory=dict)
+    texts: dict[Path, str] = field(default_factory=dict)
+    targets: dict[Path, Target] = field(default_factory=dict)
+
+    def change(self, target: Target, step: _Step) -> list[str]:
+        """Change the draft of a file, part by part; return the roles of the parts that this altered."""
+        altered = []
+        for part in reversed(target.parts) if step is _take else target.parts:
+            before = self.text_of(target)
+            try:
+                after = step(before, target, part)
+            except SatchelError as error:
+                raise type(error)(f"{target.path}: {error.problem}", error.remedy) from error
+            if after != before:
+                self.texts[target.path] = after
+                altered += [] if isinstance(part, Fixed) else [part.role]
+        return altered
+
+    def text_of(self, target: Target) -> str:
+        """Return what a file will hold."""
+        path = target.path
+        if path not in self.files:
+            self.files[path], self.targets[path] = config_files.read(path, target.below), target
+            self.texts[path] = self.files[path].text
+        return self.texts[path]
+
+    def changed(self) -> list[Path]:
+        """Return the files whose drafts differ from what they hold."""
+        return [path for path, text in self.texts.items() if text != self.files[path].text]
+
+
+def plan_setup(clients: Iterable[Client], place: Place, wish: Wish, *, instructions: bool = False) -> Plan:
+    """Work out what is to be written so that clients start Satchel.
+
+    Args:
+        clients: those of :data:`CLIENTS` that are meant, in its order.
+        instructions: with the block for agents in the project's instructions.
+
+    Raises:
+        InvalidInput: a file cannot be parsed.
+        Refused: a file is not one that setup may change.
+    """
+    drafts, outcomes = _Drafts(), []
+    for client in clients:
+        plugin = plugin_of(client, place)
+        if plugin is not None:
+            outcomes.append(
+                Outcome(client.name, notes=(f"the plugin {plugin} brings server and hooks; left as it is",))
+            )
+            continue
+        files: dict[Path, str] = {}
+        notes: list[str] = []
+        for target in client.targets(place, wish):
+            if client.name == "vscode" and _is_hooks(target) and reads_hooks_of_claude(place, wish, drafts.text_of):
+                notes.append("VS Code reads the project's hooks for Claude Code: it needs none of its own")
+                continue
+            notes += _replaced(drafts, target)
+            _add_roles(files, target, drafts.change(target, _put))
+        outcomes.append(
+            Outcome(
+                client.name,
+                tuple(files.items()),
+                tuple(notes),
+                tuple(left_for_user(client, place, wish, drafts.text_of, is_changed=bool(files))),
+            )
+        )
+    if instructions and place.project is not None:
+        outcomes.append(_instructions(drafts, place.project))
+    edits = [Edit(drafts.files[path], drafts.texts[path], Way.PUT) for path in drafts.changed()]
+    for edit in edits:
+        config_files.check_writable(edit.file)
+    return Plan(tuple(edits), tuple(outcomes))
+
+
+def plan_removal(
+    clients: Iterable[Client], place: Place, journal: Journal, *, in_project: bool, instructions: bool
+) -> Plan:
+    """Work out what is to be written so that nothing of setup is left.
+
+    A file that nobody else has changed since becomes what it was to the byte; out of others only our parts are taken.
+
+    Args:
+        clients: whose files are meant.
+        journal: what setup has noted of the files that it wrote.
+        in_project: the project's files instead of the user's.
+        instructions: with the block in the project's instructions.
+
+    Raises:
+        InvalidInput: a file cannot be parsed.
+        Refused: a file is not one that setup may change.
+    """
+    drafts, outcomes = _Drafts(), []
+    everything = Wish(NAME, in_project=in_project, allowed=frozenset() if in_project else frozenset(CLIENTS))
+    for client in clients:
+        files: dict[Path, str] = {}
+        for target in client.targets(place, everything):
+            _add_roles(files, target, drafts.change(target, _take))
+        outcomes.append(Outcome(client.name, tuple(files.items()), is_there=bool(files)))
+    if instructions and place.project is not None:
+        target = Target(instructions_file(place.project), None, (INSTRUCTIONS,), place.project)
+        is_there = bool(drafts.change(target, _take))
+        block = ((target.path, "instructions"),) if is_there else ()
+        outcomes.append(Outcome("instructions", block, is_there=is_there))
+    # the file that was made first goes last: it knows which folders were made with it
+    edits = [_taking(drafts, path, journal) for path in reversed(drafts.changed())]
+    for edit in edits:
+        config_files.check_writable(edit.file)
+    return Plan(tuple(edits), tuple(outcomes))
+
+
+def carry_out(plan: Plan, journal: Journal) -> None:
+    """Write every edit of a plan, each atomically.
+
+    Raises:
+        SatchelError: a file was changed in the meantime or cannot be written; the text says what was written before.
+    """
+    done: list[Path] = []
+    for edit in plan.edits:
+        try:
+            _carry_out(edit, journal)
+        except SatchelError as error:
+            if not done:
+                raise
+            names = ", ".join(map(str, done))
+            raise type(error)(f"{error.problem} (written before that: {names})", error.remedy) from error
+        done.append(edit.file.path)
+
+
+def _carry_out(edit: Edit, journal: Journal) -> None:
+    path = edit.file.path
+    if edit.way is Way.RESTORE:
+        if not journal.restore(path):
+            raise Conflict(f"{path} changed since it was read", "Try again")
+        return
+    journal.write(edit.file, edit.after or "")
+    if edit.way is Way.TAKE:
+        journal.leave(path)
+    if edit.after is None:
+        path.unlink(missing_ok=True)
+
+
+def _taking(drafts: _Drafts, path: Path, journal: Journal) -> Edit:
+    """Return the edit of a file that parts of setup are taken out of."""
+    file, text, target = drafts.files[path], drafts.texts[path], drafts.targets[path]
+    original = journal.original(path)
+    if original is not None:
+        return Edit(file, original.text if original.existed else None, Way.RESTORE)
+    is_ours = journal.made(path) or path.stem == NAME
+    if is_ours and target.syntax in {Syntax.JSON, Syntax.JSONC}:
+        text = edited(text, target.syntax, [Prune(())])
+    return Edit(file, None if is_ours and not text.strip() else text, Way.TAKE)
+
+
+def _put(text: str, target: Target, part: JsonPart | TextPart) -> str:
+    if isinstance(part, TextPart):
+        return part.put(text)
+    assert target.syntax is not None
+    return edited(text, target.syntax, part.put(parse(text, target.syntax)))
+
+
+def _take(text: str, target: Target, part: JsonPart | TextPart) -> str:
+    if isinstance(part, TextPart):
+        return part.take(text)
+    assert target.syntax is not None
+    return edited(text, target.syntax, part.take(parse(text, target.syntax)))
+
+
+def _replaced(drafts: _Drafts, target: Target) -> list[str]:
+    """Return what is said of parts that are put in the place of others."""
+    try:
+        found = found_in(drafts.text_of(target), target)
+    except SatchelError:
+        return []  # what follows says why it cannot be changed
+    return [f"replaced the {role}: {one.detail}" for role, one in found if one.state is State.STALE]
+
+
+def _instructions(drafts: _Drafts, root: Path) -> Outcome:
+    target = Target(instructions_file(root), None, (INSTRUCTIONS,), root)
+    is_changed = drafts.change(target, _put)
+    return Outcome(
+        "instructions",
+        ((target.path, "instructions"),) if is_changed else (),
+        left=tuple(instructions_notes(root, target.path)),
+    )
+
+
+def _add_roles(files: dict[Path, str], target: Target, roles: list[str]) -> None:
+    if roles:
+        files[target.path] = ", ".join([*filter(None, [files.get(target.path)]), *roles])
+
+
+def _is_hooks(target: Target) -> bool:
+    return any(isinstance(part, Hooks) for part in target.parts)

@@ -1,0 +1,176 @@
+"""What setup tells people and machines."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from satchel.base.redaction import redact
+from satchel.interfaces.setup.checking import ClientCheck, Verdict
+from satchel.interfaces.setup.clients import CLIENTS, Place, Wish
+from satchel.interfaces.setup.editing import edited
+from satchel.interfaces.setup.parts import NAME
+from satchel.interfaces.setup.planning import Edit, Plan, Way
+from satchel.interfaces.setup.texts import TextPart
+
+_WIDTH = max(map(len, CLIENTS)) + 2
+_INDENT = " " * _WIDTH
+_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def outcome_lines(plan: Plan, place: Place, *, is_done: bool) -> Iterator[str]:
+    """Yield a line for each client, with what became, or would become, of which file."""
+    edits = {edit.file.path: edit for edit in plan.edits}
+    shown = [outcome for outcome in plan.outcomes if outcome.is_there]
+    if not shown:
+        yield "nothing of setup is there"
+    width = max([_WIDTH, *(len(outcome.name) + 2 for outcome in shown)])
+    for outcome in shown:
+        done = ", ".join(
+            f"{_CHANGES[_kind(edits[path])][0 if is_done else 1]} {short(path, place)} ({roles})"
+            for path, roles in outcome.files
+        )
+        first, *rest = [*filter(None, [done]), *outcome.notes] or ["set up already"]
+        yield f"{outcome.name:<{width}}{first}"
+        yield from (f"{'':<{width}}{line}" for line in rest)
+
+
+def left_lines(plan: Plan, *, is_done: bool) -> Iterator[str]:
+    """Yield what is left for the user."""
+    left = [text for outcome in plan.outcomes for text in outcome.left]
+    if is_done and any(outcome.files for outcome in plan.outcomes if outcome.name in CLIENTS):
+        left.append("Restart the clients that run now")
+    if left:
+        yield "Left for you:"
+        yield from (f"- {text}" for text in left)
+
+
+def diff_lines(plan: Plan) -> Iterator[str]:
+    """Yield all edits as a unified diff; secrets that stand beside them are not shown."""
+    for edit in plan.edits:
+        before, after = edit.file.text.splitlines(), (edit.after or "").splitlines()
+        old = str(edit.file.path) if edit.file.existed else "/dev/null"
+        new = "/dev/null" if edit.after is None else str(edit.file.path)
+        diff = "\n".join(difflib.unified_diff(before, after, old, new, lineterm=""))
+        for number, line in enumerate(redact(diff).text.splitlines()):
+            yield click.style(line, bold=True) if number < 2 else click.style(line, fg=_COLOURS.get(line[:1]))
+
+
+def plan_fields(plan: Plan, *, is_done: bool, notes: Sequence[str]) -> dict[str, object]:
+    """Return a plan as JSON fields."""
+    edits = {edit.file.path: edit for edit in plan.edits}
+    return {
+        "done": is_done,
+        "clients": [
+            {
+                "name": outcome.name,
+                "files": [
+                    {"path": path, "parts": roles.split(", "), "change": _CHANGES[_kind(edits[path])][0]}
+                    for path, roles in outcome.files
+                ],
+                "notes": outcome.notes,
+                "left": outcome.left,
+            }
+            for outcome in plan.outcomes
+            if outcome.is_there
+        ],
+        "notes": notes,
+    }
+
+
+def check_lines(
+    checks: Sequence[ClientCheck], place: Place, *, clients_were_named: bool, note: str | None
+) -> Iterator[str]:
+    """Yield what was found of each client, a line for one that is as it should be."""
+    for one in checks:
+        if not one.is_set_up:
+            found = "not set up" if clients_were_named else "on this machine, not set up"
+            yield f"{one.name:<{_WIDTH}}{click.style(found, fg='yellow')}"
+            continue
+        bad = [finding for finding in one.findings if finding.verdict not in {Verdict.OK, Verdict.NOTE}]
+        good = ", ".join(finding.part for finding in one.findings if finding.verdict is Verdict.OK)
+        state = click.style("ok", fg="green") if one.is_fine else click.style("incomplete", fg="red")
+        yield f"{one.name:<{_WIDTH}}{state}{f': {good}' if good else ''}"
+        for finding in bad:
+            yield f"{_INDENT}{finding.part} {finding.verdict}: {_shortened(finding.detail, place)}"
+        for finding in one.findings:
+            if finding.verdict is Verdict.NOTE:
+                yield f"{_INDENT}{_shortened(finding.detail, place)}"
+        yield from (f"{_INDENT}{text}" for text in one.left)
+    if note is not None:
+        yield note
+    if not checks:
+        yield "no client is set up or found; `satchel setup --print` shows what to write by hand"
+    elif any(one.is_set_up and not one.is_fine for one in checks) or not any(one.is_set_up for one in checks):
+        yield "`satchel setup CLIENT` puts in what is missing or stale"
+
+
+def check_fields(checks: Sequence[ClientCheck], *, is_fine: bool, note: str | None) -> dict[str, object]:
+    """Return what was found as JSON fields."""
+    return {
+        "ok": is_fine,
+        "clients": [
+            {
+                "name": one.name,
+                "set_up": one.is_set_up,
+                "ok": one.is_set_up and one.is_fine,
+                "findings": [
+                    {"part": finding.part, "verdict": finding.verdict, "detail": finding.detail}
+                    for finding in one.findings
+                ],
+                "left": one.left,
+            }
+            for one in checks
+        ],
+        "notes": [] if note is None else [note],
+    }
+
+
+def by_hand_text(names: Sequence[str], place: Place, wish: Wish) -> str:
+    """Return what to write by hand: for a known client each of its files, for another the usual entry."""
+    texts = []
+    for name in names:
+        if name not in CLIENTS:
+            entry = {"mcpServers": {NAME: {"command": wish.launcher, "args": ["mcp"]}}}
+            texts.append(f"# {name}: in its MCP settings\n{json.dumps(entry, indent=2)}\n")
+            continue
+        merged: dict[Path, str] = {}
+        for target in CLIENTS[name].targets(place, wish):
+            text = merged.get(target.path, "")
+            for part in target.parts:
+                if isinstance(part, TextPart):
+                    text = part.put(text)
+                elif target.syntax is not None:
+                    text = edited(text, target.syntax, part.put({}))
+            merged[target.path] = text
+        texts += [f"# {name}: in {path}\n{text}" for path, text in merged.items()]
+    return "\n".join(text.rstrip("\n") + "\n" for text in texts).rstrip("\n")
+
+
+def short(path: Path, place: Place) -> str:
+    """Return a path as people write it."""
+    return f"~/{path.relative_to(place.home)}" if path.is_relative_to(place.home) else str(path)
+
+
+def _shortened(text: str, place: Place) -> str:
+    return text.replace(f"{place.home}/", "~/")
+
+
+_CHANGES = {
+    "made": ("made", "would make"),
+    "changed": ("changed", "would change"),
+    "deleted": ("deleted", "would delete"),
+    "restored": ("restored", "would restore"),
+}
+
+
+def _kind(edit: Edit) -> str:
+    if edit.after is None:
+        return "deleted"
+    if edit.way is Way.RESTORE:
+        return "restored"
+    return "changed" if edit.file.existed else "made"

@@ -1,0 +1,230 @@
+"""The texts that setup writes whole: the plugin of opencode, and the block of instructions for agents."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from satchel.base.errors import InvalidInput, Refused
+from satchel.interfaces.setup.parts import Found, State
+
+
+@dataclass(frozen=True)
+class OwnText:
+    """A file that is wholly ours.
+
+    Attributes:
+        mark: what it begins with, in every version.
+        text: what it is to hold.
+    """
+
+    role: str
+    mark: str
+    text: str
+
+    def found(self, text: str) -> Found:
+        """Say whether the file is as it should be."""
+        if not text:
+            return Found(State.MISSING)
+        return Found(State.CURRENT) if text == self.text else Found(State.STALE, "another version of it")
+
+    def put(self, text: str) -> str:
+        """Return what the file is to hold.
+
+        Raises:
+            Refused: it holds what setup did not write.
+        """
+        if text.strip() and not text.startswith(self.mark):
+            raise Refused("setup did not make this file", "Rename or remove it, then try again")
+        return self.text
+
+    def take(self, text: str) -> str:
+        """Return nothing, or the text that setup did not write."""
+        return "" if text.startswith(self.mark) else text
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block between two marked lines of a text that is otherwise the user's."""
+
+    role: str
+    begin: str
+    end: str
+    body: str
+
+    def found(self, text: str) -> Found:
+        """Say whether the block is there as it should be."""
+        span = self._span(text)
+        if span is None:
+            return Found(State.MISSING)
+        return (
+            Found(State.CURRENT) if _unix(text[slice(*span)]) == self._whole() else Found(State.STALE, "another text")
+        )
+
+    def put(self, text: str) -> str:
+        """Return the text with the block, at its end unless it stands elsewhere already."""
+        newline = "\r\n" if "\r\n" in text else "\n"
+        block, span = self._whole().replace("\n", newline), self._span(text)
+        if span is not None:
+            return text[: span[0]] + block + text[span[1] :]
+        gap = "" if not text else newline if text.endswith("\n") else newline * 2
+        return f"{text}{gap}{block}"
+
+    def take(self, text: str) -> str:
+        """Return the text without the block and the blank line before it."""
+        span = self._span(text)
+        if span is None:
+            return text
+        before = re.sub(r"(?:\A|(?<=\n))\r?\n\Z", "", text[: span[0]])
+        return before + text[span[1] :]
+
+    def _whole(self) -> str:
+        return f"{self.begin}\n{self.body}\n{self.end}\n"
+
+    def _span(self, text: str) -> tuple[int, int] | None:
+        starts = [match.start() for match in re.finditer(rf"^{re.escape(self.begin)}", text, re.MULTILINE)]
+        ends = [match.end() for match in re.finditer(rf"^{re.escape(self.end)}[ \t]*(?:\r?\n|\Z)", text, re.MULTILINE)]
+        if not starts and not ends:
+            return None
+        if len(starts) != 1 or len(ends) != 1 or ends[0] <= starts[0]:
+            raise InvalidInput(
+                f"the lines {self.begin!r} and {self.end!r} do not enclose one block",
+                "Remove these lines and what setup wrote between them, then try again",
+            )
+        return starts[0], ends[0]
+
+
+def _unix(text: str) -> str:
+    text = text.replace("\r\n", "\n")
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+TextPart = OwnText | Block
+
+PLUGIN_MARK = "// Made by `satchel setup opencode`"
+_HOOK_SECONDS = 10
+
+_PLUGIN = """\
+%(mark)s; `satchel setup opencode --remove` deletes it.
+import { spawn } from "node:child_process"
+
+const LAUNCHER = %(launcher)s
+const LIMIT_MS = %(limit)d
+
+// Resolves to what `satchel hook` puts in, or to nothing: a fault of Satchel is never one of opencode.
+const ask = (event, fields) =>
+  new Promise((resolve) => {
+    try {
+      const child = spawn(LAUNCHER, ["hook", "opencode", event], { stdio: ["pipe", "pipe", "ignore"] })
+      const chunks = []
+      const timer = setTimeout(() => {
+        child.kill("SIGKILL")
+        resolve("")
+      }, LIMIT_MS)
+      const finish = (text) => {
+        clearTimeout(timer)
+        resolve(text)
+      }
+      child.on("error", () => finish(""))
+      child.stdin.on("error", () => {})
+      child.stdout.on("data", (chunk) => chunks.push(chunk))
+      child.on("close", (code) => finish(code === 0 ? Buffer.concat(chunks).toString("utf8").trim() : ""))
+      child.stdin.end(JSON.stringify({ event, ...fields }))
+    } catch {
+      resolve("")
+    }
+  })
+
+export const Satchel = async ({ directory }) => {
+  const texts = new Map()
+  return {
+    "experimental.chat.system.transform": async (input, output) => {
+      const session_id = input?.sessionID
+      if (!session_id) return
+      if (!texts.has(session_id)) texts.set(session_id, ask("session.start", { session_id, directory }))
+      const text = await texts.get(session_id)
+      if (text) output.system.push(text)
+    },
+    "experimental.session.compacting": async (input, output) => {
+      const text = await ask("session.compacted", { session_id: input?.sessionID, directory })
+      if (text) output.context.push(text)
+    },
+  }
+}
+"""
+
+
+def opencode_plugin(launcher: str) -> OwnText:
+    """Return the plugin that gives opencode's model the briefing, once a session and at a compaction.
+
+    Args:
+        launcher: the command ``satchel``, by its path, or by its name in a file that is committed.
+    """
+    facts = {"mark": PLUGIN_MARK, "launcher": json.dumps(launcher), "limit": _HOOK_SECONDS * 1_000}
+    return OwnText("hooks", PLUGIN_MARK, _PLUGIN % facts)
+
+
+INSTRUCTIONS = Block(
+    "instructions",
+    "<!-- satchel: begin -->",
+    "<!-- satchel: end -->",
+    """\
+## Shared memory
+
+The agents of this project share what they learn, decide and work on through the MCP server `satchel`. If its tools \
+are not listed, search your tools for "satchel".
+
+- Begin each task, and go on after your context was compacted, by asking it for a briefing.
+- Before you edit files, check whether another agent has claimed them.
+- Keep at once what others could need: what you found out, what was decided, an error and what fixed it.""",
+)
+"""What agents are told in a project's own instructions; it names no tools, whose names differ by client."""
+
+_INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md")
+_IMPORT = re.compile(r"(?:^|\s)@(?:\./)?([\w.-]+\.md)\b")
+_MOST_BYTES = 1 << 20
+
+
+def instructions_file(root: Path) -> Path:
+    """Return the file that a project's instructions belong in: the one that others import or link to, else AGENTS.md.
+
+    Args:
+        root: the top of the project.
+
+    Raises:
+        InvalidInput: files import each other, so that none is the one.
+    """
+    imported: dict[str, set[str]] = {}
+    for name in _INSTRUCTION_FILES:
+        for target in _leads_to(root / name):
+            if target in _INSTRUCTION_FILES and target != name:
+                imported.setdefault(target, set()).add(name)
+    ends = [name for name in imported if not any(name in importers for importers in imported.values())]
+    if imported and len(ends) != 1:
+        raise InvalidInput(
+            f"the instructions in {root} import each other ({', '.join(sorted(imported))})",
+            "Let all of them import one file, such as AGENTS.md",
+        )
+    return root / (ends[0] if ends else "AGENTS.md")
+
+
+def instructions_notes(root: Path, target: Path) -> list[str]:
+    """Return the files of instructions that do not lead to the one that has the block, each with what to add."""
+    return [
+        f"{name} does not import {target.name}: add a line @{target.name} to it"
+        for name in _INSTRUCTION_FILES
+        if (root / name).exists() and root / name != target and target.name not in _leads_to(root / name)
+    ]
+
+
+def _leads_to(file: Path) -> list[str]:
+    """Return the names of the files beside it that a file of instructions imports, or is a link to."""
+    try:
+        if file.is_symlink():
+            return [file.readlink().name] if file.readlink().parent == Path() else []
+        with file.open("rb") as stream:
+            return _IMPORT.findall(stream.read(_MOST_BYTES).decode("utf-8", "replace"))
+    except OSError:
+        return []

@@ -1,0 +1,172 @@
+"""Editing configuration texts: where what is put in goes, and what is refused."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from satchel.base.errors import InvalidInput, Refused
+from satchel.interfaces.setup.editing import Append, Change, Drop, Prune, Put, Remove, Syntax, edited, is_same, parse
+
+SYNTAXES = pytest.mark.parametrize("syntax", Syntax)
+SATCHEL = {"command": "/opt/satchel", "args": ["mcp"], "env": {"A": "1"}}
+PUT_SATCHEL = Put(("mcpServers", "satchel"), SATCHEL)
+
+
+def test_a_new_key_follows_the_indent_the_line_ends_and_the_trailing_comma() -> None:
+    text = '{\r\n\t"a": 1, // about a\r\n\t// "old": 2\r\n}\r\n'
+    assert edited(text, Syntax.JSONC, [Put(("b",), {"c": [1]})]) == (
+        '{\r\n\t"a": 1, // about a\r\n\t"b": {\r\n\t\t"c": [\r\n\t\t\t1\r\n\t\t]\r\n\t},\r\n\t// "old": 2\r\n}\r\n'
+    )
+
+
+def test_a_comma_goes_before_the_comment_of_the_last_key() -> None:
+    text = '{\n  "a": 1 // about a\n}\n'
+    assert edited(text, Syntax.JSONC, [Put(("b",), 2)]) == '{\n  "a": 1, // about a\n  "b": 2\n}\n'
+
+
+def test_an_empty_file_gets_what_programs_write() -> None:
+    assert edited("", Syntax.JSON, [Put(("a", "b"), True)]) == '{\n  "a": {\n    "b": true\n  }\n}\n'
+
+
+def test_a_text_of_one_line_stays_one() -> None:
+    assert edited('{"a":{"b":1}}', Syntax.JSON, [Append(("a", "c"), "d")]) == '{"a":{"b":1, "c":["d"]}}'
+
+
+def test_a_key_that_stands_twice_is_refused_where_it_matters() -> None:
+    text = '{"mcpServers": {}, "mcpServers": {"x": 1}, "b": 1}'
+    assert parse(text, Syntax.JSON)["mcpServers"] == {"x": 1}
+    with pytest.raises(Refused, match="mcpServers stands 2 times"):
+        edited(text, Syntax.JSON, [PUT_SATCHEL])
+    assert edited(text, Syntax.JSON, [Put(("b",), 2)]) == text.replace('"b": 1', '"b": 2')
+
+
+def test_an_edit_that_would_hide_a_key_that_stands_twice_is_refused_with_the_change_to_make() -> None:
+    text = '{"a": {"b": 1, "b": 2}}'
+    with pytest.raises(Refused, match=r"the key a\.b stands 2 times"):
+        edited(text, Syntax.JSON, [Drop(("a", "b"))])
+
+
+def test_a_toml_server_gets_a_table_of_its_own_beside_others() -> None:
+    text = "model = 'x'\n\n[mcp_servers]\n[mcp_servers.other] # mine\ncommand = 'o'\n\n[tools]\n# none\n"
+    now = edited(text, Syntax.TOML, [Put(("mcp_servers", "satchel"), SATCHEL)])
+    assert now == text + ('\n[mcp_servers.satchel]\ncommand = "/opt/satchel"\nargs = ["mcp"]\nenv = { A = "1" }\n')
+    assert edited(now, Syntax.TOML, [Drop(("mcp_servers", "satchel"))]) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "now"),
+    [
+        ("[a]\nx = 1 # x\n\n[b]\n", "[a]\nx = 1 # x\nc = 2\n\n[b]\n"),
+        ("a.x = 1\ny = 2\n", "a.x = 1\na.c = 2\ny = 2\n"),
+        ("a = { x = 1 }", "a = { x = 1, c = 2 }"),
+        ("[t]\na.x = 1\n", "[t]\na.x = 1\n\n[a]\nc = 2\n"),
+        ("[a.b]\nx = 1\n", "[a.b]\nx = 1\n\n[a]\nc = 2\n"),
+        ("[z]\n", "[z]\n\n[a]\nc = 2\n"),
+    ],
+)
+def test_a_toml_key_goes_where_its_table_is(text: str, now: str) -> None:
+    assert edited(text, Syntax.TOML, [Put(("a", "c"), 2)]) == now
+    assert (
+        edited(now, Syntax.TOML, [Drop(("a", "c")), *[Prune(("a",))] * ("a" not in parse(text, Syntax.TOML))]) == text
+    )
+
+
+def test_a_toml_key_of_no_table_goes_above_all_tables() -> None:
+    text = "# about the file\n\n# about a\n[a]\nx = 1\n"
+    now = edited(text, Syntax.TOML, [Put(("c",), 2)])
+    assert now == "# about the file\n\nc = 2\n\n# about a\n[a]\nx = 1\n"
+    assert edited(now, Syntax.TOML, [Drop(("c",))]) == text
+
+
+def test_an_array_of_tables_grows_by_a_table() -> None:
+    text = "[[hooks.stop]]\nx = 1\n[[hooks.stop.inner]]\ny = 2\n\n[z]"
+    now = edited(text, Syntax.TOML, [Append(("hooks", "stop"), {"x": 3})])
+    assert now == "[[hooks.stop]]\nx = 1\n[[hooks.stop.inner]]\ny = 2\n\n[[hooks.stop]]\nx = 3\n\n[z]"
+    assert edited(now, Syntax.TOML, [Remove(("hooks", "stop"), partial(is_same, {"x": 3}))]) == text
+
+
+def test_comments_of_others_outlive_what_they_stood_beside() -> None:
+    text = "[a]\nx = 1 # why\ny = 2\n"
+    assert edited(text, Syntax.TOML, [Drop(("a", "x"))]) == "[a]\n# why\ny = 2\n"
+    text = '{\n  // about x\n  "x": 1, // why\n  "y": 2\n}'
+    assert edited(text, Syntax.JSONC, [Drop(("x",))]) == '{\n  // about x\n   // why\n  "y": 2\n}'
+
+
+@pytest.mark.parametrize(
+    ("text", "syntax", "where"),
+    [
+        ('{"a": 1,}', Syntax.JSON, "line 1, column 9"),
+        ('{\n  "a": 1 // c\n}', Syntax.JSON, "line 2, column 10"),
+        ('{\n  "a" 1}', Syntax.JSONC, "line 2, column 7"),
+        ('{"a": "b\nc"}', Syntax.JSON, "line 1, column 9"),
+        ('{"a": NaN}', Syntax.JSON, "line 1, column 7"),
+        ('{"a": 01}', Syntax.JSONC, "line 1, column 7"),
+        ('{"a": /* 1}', Syntax.JSONC, "line 1, column 7"),
+        ("[1]", Syntax.JSON, "line 1, column 1"),
+        ("{} {}", Syntax.JSON, "line 1, column 4"),
+        ("// c", Syntax.JSON, "line 1, column 1"),
+        ('{"a": ' + "9" * 5000 + "}", Syntax.JSON, "line 1, column 7"),
+        ("\ufeff{}", Syntax.JSON, "line 1, column 1"),
+        ("{", Syntax.JSON, "line 1, column 2"),
+        ("a = 1\nb = \n", Syntax.TOML, "line 2, column 5"),
+        ("a = 1\na = 2\n", Syntax.TOML, "line 2, column 6"),
+    ],
+)
+def test_a_broken_text_is_refused_with_its_place(text: str, syntax: Syntax, where: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{where}\\b"):
+        parse(text, syntax)
+
+
+@pytest.mark.parametrize("syntax", [Syntax.JSON, Syntax.JSONC])
+def test_what_is_nested_too_deep_is_refused(syntax: Syntax) -> None:
+    with pytest.raises(InvalidInput, match="nested deeper"):
+        parse('{"a":' + "[" * 100_000 + "]" * 100_000 + "}", syntax)
+
+
+def test_toml_that_is_nested_too_deep_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="nested too deep"):
+        parse("a = " + "[" * 100_000 + "]" * 100_000, Syntax.TOML)
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\t\r\n"])
+@SYNTAXES
+def test_blanks_hold_nothing(text: str, syntax: Syntax) -> None:
+    assert parse(text, syntax) == {}
+
+
+@pytest.mark.parametrize(("text", "syntax"), [("// c\n/* d */", Syntax.JSONC), ("# c\n# d", Syntax.TOML)])
+def test_comments_hold_nothing(text: str, syntax: Syntax) -> None:
+    assert parse(text, syntax) == {}
+
+
+@pytest.mark.parametrize("change", [Put(("a", "b"), 1), Append(("a",), 1)])
+def test_a_parent_of_another_kind_is_not_replaced(change: Change) -> None:
+    with pytest.raises(InvalidInput, match=r"^a in this file is no (list|table of names)"):
+        edited('{"a": null}', Syntax.JSON, [change])
+
+
+@pytest.mark.parametrize("value", [float("nan"), "\udc80", {"a": {1}}, {1: "a"}, (1, 2)])
+@SYNTAXES
+def test_what_cannot_be_written_is_refused(value: object, syntax: Syntax) -> None:
+    with pytest.raises(InvalidInput):
+        edited("", syntax, [Put(("a",), value)])
+
+
+def test_toml_has_no_null() -> None:
+    with pytest.raises(InvalidInput, match="no null"):
+        edited("", Syntax.TOML, [Put(("a",), None)])
+
+
+def test_a_change_of_the_whole_file_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="Name at least one key"):
+        edited("{}", Syntax.JSON, [Put((), {})])
+
+
+def test_an_edit_whose_result_is_wrong_is_refused_with_the_change_to_make(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("satchel.interfaces.setup.jsonc_text.JsonText.put", lambda *_: '{"a": 1}')
+    with pytest.raises(
+        Refused, match=r'cannot be edited safely.*set mcpServers\.satchel to {"command": "/opt/satchel"'
+    ):
+        edited("{}", Syntax.JSON, [PUT_SATCHEL])

