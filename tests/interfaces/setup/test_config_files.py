@@ -193,8 +193,10 @@ def test_the_journal_gives_back_the_bytes_after_several_edits(file: Path) -> Non
     before = file.read_bytes()
     for text in ("{}", '{"b": 2}', "{} "):
         Journal().write(read(file), text)
+    assert Journal().before(file) == before
     assert Journal().restore(file)
     assert file.read_bytes() == before
+    assert Journal().before(file) is None
     assert not Journal().restore(file)
 
 

@@ -154,6 +154,11 @@ class Journal:
         """Return the files that setup has edited and not yet given back."""
         return sorted(map(Path, self._load()["files"]))
 
+    def before(self, path: Path) -> bytes | None:
+        """Return what a file held before the first edit; None where there was none, or nothing is known of it."""
+        record = self._load()["files"].get(str(path))
+        return self._held(record["before"]) if record and record["before"] else None
+
     def copies(self, path: Path) -> list[Path]:
         """Return the copies of what a file held before edits, oldest first."""
         return [self._copies / copy["name"] for copy in self._load()["copies"].get(str(path), [])]
@@ -199,11 +204,7 @@ class Journal:
             if file.digest not in record["ours"]:
                 return False
             if (before := record["before"]) is not None:
-                try:
-                    content = (self._copies / before["name"]).read_bytes()
-                except OSError:
-                    return False
-                if sha256(content).hexdigest() != before["digest"]:
+                if (content := self._held(before)) is None:
                     return False
                 with _naming(path, "written"), _folder_of(file, make=False) as folder:
                     if folder is not None:
@@ -228,6 +229,14 @@ class Journal:
                     if file.existed and not file.text.strip():
                         _delete(file, record["folders"])
                 self._save(book)
+
+    def _held(self, copy: _Copy) -> bytes | None:
+        """Return the bytes of a copy; None where it is gone or was changed."""
+        try:
+            content = (self._copies / copy["name"]).read_bytes()
+        except OSError:
+            return None
+        return content if sha256(content).hexdigest() == copy["digest"] else None
 
     def _note(self, book: _Book, file: ConfigFile, after: str) -> None:
         name = str(file.path)
