@@ -76,7 +76,9 @@ def toml_texts(draw: st.DrawFn) -> Drawn:
         if isinstance(value, list):
             gaps: st.SearchStrategy[str] = st.sampled_from(["", " ", newline, f" # ] c{newline}", f"{newline}  "])
             items = [draw(gaps) + inline(item) + draw(gaps) for item in value]
-            return "[" + ",".join(items) + ("," + draw(gaps) if items and draw(st.booleans()) else draw(gaps)) + "]"
+            return (
+                "[" + ",".join(items) + ("," + draw(gaps) if bool(value) and draw(st.booleans()) else draw(gaps)) + "]"
+            )
         written = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         literal = isinstance(value, str) and value.isprintable() and "'" not in value and draw(st.booleans())
         return f"'{value}'" if literal else written

@@ -87,6 +87,11 @@ def test_an_array_of_tables_grows_by_a_table() -> None:
     assert edited(now, Syntax.TOML, [Remove(("hooks", "stop"), partial(is_same, {"x": 3}))]) == text
 
 
+def test_an_array_of_tables_takes_nothing_but_tables() -> None:
+    with pytest.raises(Refused, match="a in this file is an array of tables"):
+        edited("[[a]]\n", Syntax.TOML, [Append(("a",), "b")])
+
+
 def test_comments_of_others_outlive_what_they_stood_beside() -> None:
     text = "[a]\nx = 1 # why\ny = 2\n"
     assert edited(text, Syntax.TOML, [Drop(("a", "x"))]) == "[a]\n# why\ny = 2\n"

@@ -6,7 +6,7 @@ import re
 from functools import partial
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from config_texts import KEYS, SCALARS, json_texts, toml_texts, values
@@ -43,7 +43,7 @@ def installs(draw: st.DrawFn, data: dict[str, object]) -> list[Change]:
     for path in draw(st.lists(PATHS, min_size=1, max_size=4, unique=True)):
         if any(path[: len(other.path)] == other.path or other.path[: len(path)] == path for other in changes):
             continue
-        value = draw(VALUES)
+        value = draw(st.dictionaries(KEYS, VALUES, max_size=2) if is_array_of_tables(data, path) else VALUES)
         change: Change = Append(path, value) if draw(st.booleans()) else Put(path, value)
         try:
             applied(data, [change])
@@ -52,6 +52,13 @@ def installs(draw: st.DrawFn, data: dict[str, object]) -> list[Change]:
         if isinstance(change, Append) or not has(data, path):
             changes.append(change)
     return changes
+
+
+def is_array_of_tables(data: object, path: tuple[str, ...]) -> bool:
+    """Whether a path leads to what TOML can write as an array of tables, which takes nothing but tables."""
+    for key in path:
+        data = data.get(key) if isinstance(data, dict) else None
+    return isinstance(data, list) and bool(data) and all(isinstance(element, dict) for element in data)
 
 
 def has(data: object, path: tuple[str, ...]) -> bool:
@@ -101,20 +108,25 @@ def test_a_text_holds_what_was_written(syntax: Syntax, data: st.DataObject) -> N
 @given(st.data())
 def test_any_changes_mean_what_they_mean_on_dictionaries(syntax: Syntax, data: st.DataObject) -> None:
     text, held = data.draw(TEXTS[syntax])
-    change = st.one_of(
+    any_change = st.one_of(
         st.builds(Put, PATHS, VALUES),
         st.builds(Drop, PATHS),
         st.builds(Append, PATHS, VALUES),
         st.builds(Remove, PATHS, st.sampled_from([lambda _: True, lambda element: isinstance(element, str)])),
         st.builds(Prune, PATHS),
     )
-    changes = data.draw(st.lists(change, max_size=3))
+    changes = data.draw(st.lists(any_change, max_size=3))
     try:
         wanted = applied(held, changes)
     except InvalidInput:
         with pytest.raises(InvalidInput):
             edited(text, syntax, changes)
         return
+    for place, change in enumerate(changes):
+        tables = is_array_of_tables(applied(held, changes[:place]), change.path)
+        assume(
+            syntax is not Syntax.TOML or not isinstance(change, Append) or isinstance(change.value, dict) or not tables
+        )
     now = parse(edited(text, syntax, changes), syntax)
     if syntax is Syntax.TOML:  # where a table can exist through its keys alone
         now, wanted = without_empty(now), without_empty(wanted)

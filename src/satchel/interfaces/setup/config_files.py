@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import secrets
@@ -337,7 +338,9 @@ def _folder_of(file: ConfigFile, *, make: bool) -> Iterator[int | None]:
             except FileNotFoundError:
                 yield None
                 return
-            except NotADirectoryError:  # what a link to a folder gives too
+            except OSError as error:
+                if error.errno not in (errno.ENOTDIR, errno.ELOOP):  # what Linux and macOS give for a link
+                    raise
                 is_link = stat.S_ISLNK(os.lstat(step, dir_fd=folder).st_mode)
                 raise Refused(
                     f"{current} is {'a link' if is_link else 'no folder'}",

@@ -103,7 +103,9 @@ class TomlText:
             return self._insert(place, _inline(value))
         own = [statement for statement in self._statements if statement.location[: len(path)] == path]
         if not isinstance(value, dict) or not own:
-            raise Refused(f"{'.'.join(path)} is an array of tables", "Make this change by hand")
+            raise Refused(
+                f"{'.'.join(path)} in this file is an array of tables", f"Add {_inline(value)} by hand, in another form"
+            )
         return self._add_section(f"[[{_dotted(path)}]]", value, self._line_after(own[-1]))
 
     def remove(self, path: Sequence[str], index: int) -> str:

@@ -1,0 +1,320 @@
+"""Configuration files on disk: what is refused, what a write keeps, and what the journal gives back."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from satchel.base import file_checks
+from satchel.base.errors import Conflict, InvalidInput, Refused
+from satchel.interfaces.setup import config_files
+from satchel.interfaces.setup.config_files import MAX_BYTES, Journal, read, write
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return home
+
+
+@pytest.fixture
+def file(home: Path) -> Path:
+    file = home / ".client" / "settings.json"
+    file.parent.mkdir()
+    file.write_bytes(b'{"a": 1}\r\n')
+    return file
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_is_read_with_its_line_ends(file: Path) -> None:
+    found = read(file)
+    assert (found.text, found.existed, found.bom, found.mode) == ('{"a": 1}\r\n', True, False, mode_of(file))
+
+
+def test_a_missing_file_is_an_empty_one(home: Path) -> None:
+    found = read(home / ".client" / "deep" / "settings.json")
+    assert (found.text, found.existed, found.mode, found.digest) == ("", False, None, None)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o660])
+def test_a_write_keeps_mode_and_byte_order_mark(file: Path, mode: int) -> None:
+    file.write_bytes(b"\xef\xbb\xbf{}")
+    file.chmod(mode)
+    write(read(file), '{"ü": 1}')
+    assert file.read_bytes() == b"\xef\xbb\xbf" + '{"ü": 1}'.encode()
+    assert mode_of(file) == mode
+    assert names_in(file.parent) == ["settings.json"]
+
+
+def test_what_is_made_in_the_home_folder_is_for_the_user_alone(home: Path) -> None:
+    path = home / ".client" / "deep" / "settings.json"
+    write(read(path), "{}")
+    assert [mode_of(made) for made in (path, path.parent, path.parent.parent)] == [0o600, 0o700, 0o700]
+
+
+def test_what_is_made_in_a_project_has_the_usual_modes(home: Path) -> None:
+    (home / "project").mkdir()
+    path = home / "project" / ".client" / "settings.json"
+    usual = os.umask(0o022)
+    try:
+        write(read(path, home / "project"), "{}")
+    finally:
+        os.umask(usual)
+    assert (mode_of(path), mode_of(path.parent)) == (0o644, 0o755)
+
+
+def test_a_link_is_refused(file: Path) -> None:
+    link = file.with_name("link.json")
+    link.symlink_to(file)
+    with pytest.raises(Refused, match=r"link\.json is a link"):
+        read(link)
+
+
+def test_a_dangling_link_is_refused(file: Path) -> None:
+    link = file.with_name("link.json")
+    link.symlink_to(file.with_name("nothing"))
+    with pytest.raises(Refused, match=r"link\.json is a link"):
+        read(link)
+
+
+def test_a_folder_that_is_a_link_is_refused_below_the_root_only(home: Path, file: Path) -> None:
+    (home / "linked").symlink_to(file.parent)
+    with pytest.raises(Refused, match="linked is a link"):
+        read(home / "linked" / "settings.json")
+    assert read(home / "linked" / "settings.json", home / "linked").existed
+
+
+def test_a_folder_that_became_a_link_is_not_written_through(home: Path, file: Path) -> None:
+    found = read(file)
+    file.parent.rename(home / "elsewhere")
+    file.parent.symlink_to(home / "elsewhere")
+    with pytest.raises(Refused, match=r"\.client is a link"):
+        write(found, "{}")
+
+
+def test_a_path_outside_the_root_is_refused(home: Path, file: Path) -> None:
+    with pytest.raises(InvalidInput, match="is not below"):
+        read(home / "project" / ".." / ".client" / "settings.json", home / "project")
+
+
+def test_what_is_no_regular_file_is_refused_without_waiting(home: Path) -> None:
+    os.mkfifo(home / "pipe.json")
+    (home / "folder.json").mkdir()
+    for name in ("pipe.json", "folder.json"):
+        with pytest.raises(Refused, match="is no regular file"):
+            read(home / name)
+
+
+def test_a_device_is_refused() -> None:
+    with pytest.raises(Refused, match="is no regular file"):
+        read(Path("/dev/null"))
+
+
+def test_a_parent_that_is_a_file_is_refused(file: Path) -> None:
+    with pytest.raises(Refused, match=r"settings\.json is no folder"):
+        read(file / "settings.json")
+
+
+def test_a_huge_file_is_refused(file: Path) -> None:
+    with file.open("wb") as stream:
+        stream.truncate(MAX_BYTES + 1)
+    with pytest.raises(Refused, match="more than 4194304 bytes"):
+        read(file)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ('{"a": 1}'.encode("utf-16"), "is UTF-16"),
+        (b'{"a": "\xff"}', "is not UTF-8: byte 7"),
+        (b"\xef\xbb\xbf\xff", "byte 3"),
+    ],
+)
+def test_what_is_not_utf8_is_refused(file: Path, content: bytes, problem: str) -> None:
+    file.write_bytes(content)
+    with pytest.raises(InvalidInput, match=problem):
+        read(file)
+
+
+def test_the_file_of_another_user_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config_files, "my_users", lambda: file_checks.my_users() ^ {file.stat().st_uid})
+    with pytest.raises(Refused, match="belongs to user"):
+        read(file)
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_what_is_read_only_is_named(file: Path, what: str) -> None:
+    found, locked = read(file), file if what == "file" else file.parent
+    usual = mode_of(locked)
+    locked.chmod(usual & ~0o222)
+    try:
+        with pytest.raises(Refused, match=f"{locked} is read-only"):
+            write(found, "{}")
+        assert read(file).text == found.text
+        assert names_in(file.parent) == ["settings.json"]
+    finally:
+        locked.chmod(usual)
+
+
+def test_a_file_that_changed_since_it_was_read_is_left_alone(file: Path) -> None:
+    found = read(file)
+    file.write_text("{}")
+    with pytest.raises(Conflict, match="changed since it was read"):
+        write(found, '{"b": 2}')
+    assert file.read_text() == "{}"
+    assert names_in(file.parent) == ["settings.json"]
+
+
+def test_a_file_that_appeared_since_is_left_alone(file: Path) -> None:
+    found = read(file.with_name("new.json"))
+    found.path.write_text("{}")
+    with pytest.raises(Conflict):
+        write(found, '{"b": 2}')
+    assert found.path.read_text() == "{}"
+
+
+def test_the_journal_gives_back_the_bytes_after_several_edits(file: Path) -> None:
+    before = file.read_bytes()
+    for text in ("{}", '{"b": 2}', "{} "):
+        Journal().write(read(file), text)
+    assert Journal().restore(file)
+    assert file.read_bytes() == before
+    assert not Journal().restore(file)
+
+
+def test_the_journal_deletes_what_setup_made_and_nothing_else(home: Path) -> None:
+    (home / ".client").mkdir()
+    path = home / ".client" / "deep" / "deeper" / "settings.json"
+    Journal().write(read(path), "{}")
+    (home / ".client" / "deep" / "of others").touch()
+    assert Journal().restore(path)
+    assert names_in(home / ".client" / "deep") == ["of others"]
+
+
+def test_what_others_changed_is_not_given_back(file: Path) -> None:
+    Journal().write(read(file), "{}")
+    file.write_text('{"theirs": 1}')
+    assert not Journal().restore(file)
+    Journal().write(read(file), '{"theirs": 1, "ours": 1}')
+    assert not Journal().restore(file)
+    assert file.read_text() == '{"theirs": 1, "ours": 1}'
+    Journal().leave(file)
+    assert Journal().paths() == []
+
+
+def test_a_file_that_setup_made_goes_when_nothing_is_left_in_it(home: Path) -> None:
+    kept, gone = home / "a" / "kept.json", home / "b" / "gone.json"
+    for path, text in ((kept, '{"theirs": 1}'), (gone, "\n")):
+        Journal().write(read(path), "{}")
+        path.write_text(text)
+        Journal().leave(path)
+    assert names_in(home) == ["a"]
+
+
+def test_a_write_that_did_not_happen_leaves_nothing_to_give_back(file: Path) -> None:
+    found = read(file)
+    file.write_text("{}")
+    with pytest.raises(Conflict):
+        Journal().write(found, '{"b": 2}')
+    assert not Journal().restore(file)
+    assert file.read_text() == "{}"
+
+
+def test_a_note_before_a_write_of_ones_own_is_enough_to_give_back(file: Path) -> None:
+    found, before = read(file), file.read_bytes()
+    Journal().note(file, found, found.encoded("{}"))
+    write(found, "{}")
+    assert Journal().restore(file)
+    assert file.read_bytes() == before
+
+
+def test_the_newest_five_copies_and_the_first_are_kept_for_the_user_alone(file: Path) -> None:
+    for number in range(9):
+        Journal().write(read(file), f"{{}}{number}")
+    copies = Journal().copies(file)
+    assert [copy.read_bytes() for copy in copies] == [b'{"a": 1}\r\n', b"{}3", b"{}4", b"{}5", b"{}6", b"{}7"]
+    assert {mode_of(copy) for copy in copies} == {0o600}
+    assert mode_of(copies[0].parent) == 0o700
+    assert names_in(copies[0].parent) == sorted(copy.name for copy in copies)
+
+
+def test_a_copy_that_was_changed_is_not_given_back(file: Path) -> None:
+    Journal().write(read(file), "{}")
+    Journal().copies(file)[0].write_text("{1}")
+    assert not Journal().restore(file)
+    assert file.read_text() == "{}"
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"files": {}}'])
+def test_a_damaged_journal_is_refused(file: Path, content: str, tmp_path: Path) -> None:
+    (tmp_path / "state" / "satchel").mkdir(parents=True)
+    (tmp_path / "state" / "satchel" / "setup.json").write_text(content)
+    with pytest.raises(Refused, match=r"setup\.json, which says what setup has changed, cannot be read"):
+        Journal().write(read(file), "{}")
+    assert file.read_text() != "{}"
+
+
+def test_a_system_that_fails_leaves_the_file_as_it_was(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(Refused, match=r"settings\.json cannot be written \(No space left on device\)"):
+        write(read(file), "{}")
+    assert file.read_bytes() == b'{"a": 1}\r\n'
+    assert names_in(file.parent) == ["settings.json"]
+
+
+@pytest.mark.slow
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@given(
+    st.binary(max_size=60),
+    st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=9), min_size=1, max_size=4),
+)
+def test_any_bytes_that_can_be_read_are_given_back(file: Path, content: bytes, texts: list[str]) -> None:
+    file.write_bytes(content)
+    try:
+        found = read(file)
+    except InvalidInput:
+        return
+    for text in texts:
+        Journal().write(found, text)
+        found = read(file)
+    assert Journal().restore(file)
+    assert file.read_bytes() == content
+
+
+def _set_up(folder: Path) -> None:
+    for number in range(10):
+        path = folder / f"{os.getpid()}-{number}.json"
+        path.write_text("{}")
+        Journal().write(read(path), "{1}")
+
+
+@pytest.mark.slow
+def test_setups_at_the_same_time_lose_nothing_of_each_other(home: Path) -> None:
+    fresh = multiprocessing.get_context("spawn")
+    workers = [fresh.Process(target=_set_up, args=(home,)) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+    assert [worker.exitcode for worker in workers] == [0] * 4
+    assert len(Journal().paths()) == 40
+    assert all(Journal().restore(path) for path in Journal().paths())
