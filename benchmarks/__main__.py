@@ -23,6 +23,7 @@ FAMILIES = {
     "search-quality": "finding the right thing in public data sets (needs --data)",
     "signatures": "grouping log lines and errors of five languages by their signatures (needs --data)",
     "briefing": "briefings of a project of 100,000 records and of a thousand small stores",
+    "hooks": "hooks beside a bare interpreter, and what they put in over a day",
     "relevance": "the share of evidence that briefings deliver (needs --data)",
     "repositories": "what briefings hold of five repositories for twenty tasks (needs --data)",
     "ledger": "decisions, messages and file changes, alone and by the hundred thousand",

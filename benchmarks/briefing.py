@@ -32,7 +32,8 @@ _SIZE, _QUICK_SIZE = 100_000, 8_000
 _CRITICAL = 0.001
 _BATCH = 500
 _MEDIAN_MS, _P99_MS, _KNOWN_MS = 50, 250, 5
-_LATER = START + 3 * DAY_MS
+LATER = START + 3 * DAY_MS
+"""When the project is looked at: three days after it was begun."""
 _LEAST_BUDGET, _MAX_BUDGET = 50, 50_000
 _PACKS_PER_STORE = 3
 
@@ -107,7 +108,7 @@ def _p99(samples: Samples) -> float:
 
 def _known_errors(bench: Bench) -> list[Figure]:
     size, rounds = bench.choose(_SIZE, _QUICK_SIZE), bench.choose(300, 30)
-    with open_kept("errors", size, bench, _report_all, clock=lambda: _LATER) as satchel:
+    with open_kept("errors", size, bench, _report_all, clock=lambda: LATER) as satchel:
         chance = random.Random("known")
         errors = [_error(chance.randrange(size)) for _ in range(rounds + 5)]
         bench.progress.say("reporting known errors")
@@ -165,7 +166,7 @@ def _entry(note: Note, number: int, chance: random.Random) -> NewEntry:
 
 def open_project(bench: Bench) -> Satchel:
     """Open the project, built where it is not kept from an earlier run; three days have passed since it was begun."""
-    return open_kept("project", bench.choose(_SIZE, _QUICK_SIZE), bench, fill, clock=lambda: _LATER)
+    return open_kept("project", bench.choose(_SIZE, _QUICK_SIZE), bench, fill, clock=lambda: LATER)
 
 
 def _promises(bench: Bench, counter: TokenCounter) -> list[Figure]:

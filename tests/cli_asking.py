@@ -13,7 +13,7 @@ from unittest.mock import patch
 import click
 
 from satchel import Satchel, open_satchel
-from satchel.interfaces.cli import common, run
+from satchel.interfaces.cli import opening, run
 from satchel.interfaces.cli.group import satchel_command
 from satchel.interfaces.operations import as_command
 from satchel.interfaces.operations.declaration import Operation, Parameter
@@ -84,7 +84,7 @@ def answered(satchel: Satchel, argv: Sequence[str]) -> dict[str, Any]:
         clock=satchel.workplace.clock,
     )
     out, err = io.StringIO(), io.StringIO()
-    with patch.object(common, "open_satchel", opened), redirect_stdout(out), redirect_stderr(err):
+    with patch.object(opening, "open_satchel", opened), redirect_stdout(out), redirect_stderr(err):
         run(argv)
     answer = json.loads(out.getvalue() or err.getvalue())
     assert isinstance(answer, dict)

@@ -1,5 +1,5 @@
 """``python -m satchel`` is ``satchel``."""
 
-from satchel.interfaces.cli import main
+from satchel.interfaces.entry import main
 
 main()

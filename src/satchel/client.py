@@ -19,7 +19,7 @@ from satchel.base.retention import Retention
 from satchel.base.text import check_encodable, check_name, nameable
 from satchel.base.vocabulary import ALL_RUNS
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.caller import COMMAND, Caller
+from satchel.keep.sessions.caller import COMMAND, HOOK, Caller
 from satchel.store.known_stores import KnownStores
 from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
@@ -28,6 +28,7 @@ from satchel.store.trust import Trust
 if TYPE_CHECKING:
     from satchel.brief.briefing import Briefing, Briefings
     from satchel.brief.learning import Learning
+    from satchel.brief.moments import Moments
     from satchel.brief.notices import Notices
     from satchel.consult.service import Consulting
     from satchel.keep.constraints import Constraints
@@ -52,9 +53,9 @@ class Satchel:
     """One opened store, working for one project, with defaults for the run and the agent.
 
     Its services: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
-    ``patterns``, ``corrections``, ``runs``, ``sessions``, ``agents``, ``finding``, ``briefings``, ``learning``,
-    ``consulting``, ``notices``, ``housekeeping``, ``importing``. Nothing is opened or made before it is used. Safe to
-    share between threads. Use it as a context manager, or call :meth:`close`.
+    ``patterns``, ``corrections``, ``runs``, ``sessions``, ``agents``, ``finding``, ``briefings``, ``moments``,
+    ``learning``, ``consulting``, ``notices``, ``housekeeping``, ``importing``. Nothing is opened or made before it is
+    used. Safe to share between threads. Use it as a context manager, or call :meth:`close`.
     """
 
     def __init__(
@@ -210,6 +211,13 @@ class Satchel:
         )
 
     @cached_property
+    def moments(self) -> Moments:
+        """What hooks put into a client's session unasked."""
+        from satchel.brief.moments import Moments
+
+        return Moments(self.workplace, self.config)
+
+    @cached_property
     def finding(self) -> Finding:
         """One search over everything kept."""
         from satchel.keep.finding import Finding
@@ -265,6 +273,10 @@ class Satchel:
         self.close()
 
 
+_MIGRATES = {COMMAND: True, HOOK: False}
+"""Who brings a store of an older version up to date, also to read it, and who never does, for want of time."""
+
+
 def open_satchel(
     db: str | os.PathLike[str] | None = None,
     project: str | None = None,
@@ -277,7 +289,7 @@ def open_satchel(
     environ: Mapping[str, str] | None = None,
     settings: Mapping[str, object] | None = None,
     clock: Clock = system_clock,
-    caller: str | None = None,
+    caller: str | Caller | None = None,
 ) -> Satchel:
     """Open the store that belongs to a folder, as git finds its own.
 
@@ -295,8 +307,8 @@ def open_satchel(
         settings: configuration values by key, before every other source.
         clock: the time in milliseconds UTC.
         caller: what opens it: ``server`` for the server of one client, ``command`` for a command line, which brings a
-            store of an older version up to date also to read it; None is a program, which has a session only where
-            ``SATCHEL_SESSION`` names one.
+            store of an older version up to date also to read it; a :class:`Caller` for a hook; None is a program, which
+            has a session only where ``SATCHEL_SESSION`` names one.
 
     Returns:
         The opened Satchel; ``config.warnings`` says what was wrong in the configuration.
@@ -326,10 +338,11 @@ def open_satchel(
         folders=[Path(folder) for folder in config.trust_folders],
         everywhere=environ.get("SATCHEL_TRUST", "").lower() in {"1", "true"},
     )
+    acting = _as_caller(caller, environ)
     engine = SqliteEngine(
         Access(place.file, config.store_durability, config.store_lock_wait_ms),
         read_only=read_only,
-        migrates=caller == COMMAND,
+        migrates=_MIGRATES.get(acting.kind) if acting is not None else None,
         clock=clock,
         backups_keep=config.store_backups_keep,
         trust=trust,
@@ -361,9 +374,15 @@ def open_satchel(
             config.retention_skip_weekends,
             config.retention_zone,
         ),
-        caller=Caller.from_environment(environ) if caller is None else Caller(caller, environ),
+        caller=acting,
     )
     return Satchel(workplace, place, config, environ)
+
+
+def _as_caller(caller: str | Caller | None, environ: Mapping[str, str]) -> Caller | None:
+    if caller is None:
+        return Caller.from_environment(environ)
+    return Caller(caller, environ) if isinstance(caller, str) else caller
 
 
 def _check_default_run(name: str | None) -> str | None:

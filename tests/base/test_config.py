@@ -83,6 +83,9 @@ VALID = [
     ("brief.token_factor", "1.25", 1.25),
     ("brief.deadline_ms", "60000", 60_000),
     *((f"brief.share_{section}", str(weight), weight) for weight, section in enumerate(SECTIONS)),
+    *((f"hooks.{moment}", "0", 0) for moment in ("start", "resume", "compaction", "subagent")),
+    ("hooks.end", "false", False),
+    ("hooks.deadline_ms", "60000", 60_000),
     ("tokens.encoding", "cl100k_base", "cl100k_base"),
     ("trust.folders", "/mnt/c:/srv/work", ("/mnt/c", "/srv/work")),
     ("project.name", "Shop front", "Shop front"),
@@ -410,7 +413,10 @@ def test_the_toml_parser_is_loaded_only_where_there_is_a_file(tmp_path: Path) ->
 
 
 OF_PROJECTS = {key.name for key in KEYS if key.project == "yes"}
-LOWERED = {"context.max_content_kib", "brief.budget", "brief.deadline_ms"}
+LOWERED = {
+    *("context.max_content_kib", "brief.budget", "brief.deadline_ms"),
+    *(f"hooks.{moment}" for moment in ("start", "resume", "compaction", "subagent")),
+}
 
 
 def test_a_projects_file_may_set_only_what_cannot_send_or_delete() -> None:

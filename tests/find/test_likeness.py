@@ -133,11 +133,11 @@ class TestCandidates:
             assert candidates(transaction, Kind.DECISION, Bands((10,), (99,))) == []
             assert candidates(transaction, Kind.DECISION, Bands((10,), ())) == []
 
-    def test_come_each_once_and_the_newest_first(self, satchel: Satchel) -> None:
+    def test_come_each_once_those_that_share_most_first_then_the_newest(self, satchel: Satchel) -> None:
         with satchel.workplace.engine.write() as transaction:
             for item, marks in ((1, [10, 11]), (3, [10]), (2, [11, 12]), (4, [99])):
                 remember(transaction, Kind.DECISION, item, marks)
-            assert candidates(transaction, Kind.DECISION, Bands((), (10, 11, 12))) == [3, 2, 1]
+            assert candidates(transaction, Kind.DECISION, Bands((), (10, 11, 12))) == [2, 1, 3]
 
     @pytest.mark.parametrize("sought", range(1, 17))
     def test_are_found_by_any_of_so_many_marks(self, satchel: Satchel, sought: int) -> None:
@@ -147,7 +147,7 @@ class TestCandidates:
             found = candidates(transaction, Kind.DECISION, Bands((), tuple(range(sought))))
         assert found == list(range(sought))[::-1]
 
-    def test_are_few_however_many_share_a_mark(self, satchel: Satchel) -> None:
+    def test_are_the_newest_few_however_many_share_a_mark(self, satchel: Satchel) -> None:
         with satchel.workplace.engine.write() as transaction:
             for item in range(100):
                 remember(transaction, Kind.DECISION, item, [10])

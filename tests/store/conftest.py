@@ -31,7 +31,7 @@ def open_engine(store_file: Path) -> Iterator[OpenEngine]:
     opened: list[SqliteEngine] = []
 
     def open_one(
-        *, read_only: bool = False, migrates: bool = False, backups_keep: int = 10, **access: Any
+        *, read_only: bool = False, migrates: bool | None = None, backups_keep: int = 10, **access: Any
     ) -> SqliteEngine:
         file = access.pop("file", store_file)
         engine = SqliteEngine(Access(file, **access), read_only=read_only, migrates=migrates, backups_keep=backups_keep)

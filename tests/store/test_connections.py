@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from faults.rows import add
+from faults.rows import INSERT, add, names, names_in, row
 from satchel.store.opening import wal_bytes
 from satchel.store.schema import APPLICATION_ID
 from store.opened import OpenEngine, OpenStore
@@ -44,6 +44,52 @@ def test_a_reader_is_set_up_as_the_design_says(open_engine: OpenEngine) -> None:
             for name in ("journal_mode", "query_only", "foreign_keys", "mmap_size")
         }
     assert settings == {"journal_mode": "wal", "query_only": 1, "foreign_keys": 1, "mmap_size": 0}
+
+
+class TestALookBeforeAWrite:
+    def test_reads_on_the_writers_connection_and_holds_no_lock_of_the_file(self, open_engine: OpenEngine) -> None:
+        engine, other = open_engine(), open_engine()
+        add(engine, "a")
+        with engine.look() as transaction:
+            assert names_in(transaction) == ["a"]
+            assert transaction.connection.pragma("query_only") == 0
+            add(other, "b")
+            assert names_in(transaction) == ["a"]
+        with engine.look() as transaction:
+            assert names_in(transaction) == ["a", "b"]
+
+    def test_reads_beside_a_thread_that_writes(self, open_engine: OpenEngine) -> None:
+        engine = open_engine()
+        add(engine, "a")
+        with engine.write() as writing:
+            writing.execute(INSERT, row("b"))
+            with engine.look() as transaction:
+                assert names_in(transaction) == ["a"]
+
+    def test_reads_a_store_that_nothing_was_written_to_yet(self, open_engine: OpenEngine) -> None:
+        add(open_engine(), "a")
+        with open_engine().look() as transaction:
+            assert names_in(transaction) == ["a"]
+
+    def test_reads_the_file_that_came_in_the_place_of_another(self, open_engine: OpenEngine, tmp_path: Path) -> None:
+        other = open_engine(file=tmp_path / "other.db")
+        add(other, "the other store")
+        other.close()
+        engine = open_engine()
+        add(engine, "this store")
+        with engine.exclusive() as connection:
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        (tmp_path / "other.db").replace(tmp_path / "s.db")
+        with engine.look() as transaction:
+            assert names_in(transaction) == ["the other store"]
+
+    def test_that_fails_leaves_the_connection_to_the_write(self, open_engine: OpenEngine) -> None:
+        engine = open_engine()
+        add(engine, "a")
+        with pytest.raises(ValueError, match="in vain"), engine.look():
+            raise ValueError("in vain")
+        add(engine, "b")
+        assert names(engine) == ["a", "b"]
 
 
 def test_foreign_keys_hold(open_engine: OpenEngine) -> None:

@@ -9,13 +9,13 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from satchel.base.config_files import flat, read_file
 from satchel.base.config_keys import KEYS, VARIABLE_PREFIX, Key, Value
 from satchel.base.errors import InvalidInput, Refused, nearest, unknown_name
+from satchel.base.records import dataclass
 from satchel.base.text import check_name
 
 FILE_NAME = "config.toml"
@@ -85,6 +85,12 @@ class Config:
     brief_share_errors: int | None
     brief_share_messages: int | None
     brief_share_entries: int | None
+    hooks_start: int
+    hooks_resume: int
+    hooks_compaction: int
+    hooks_subagent: int
+    hooks_end: bool
+    hooks_deadline_ms: int
     consult_stable_inline_list: bool
     consult_base_url: str | None
     consult_window_tokens: int | None

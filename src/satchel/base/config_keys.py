@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from satchel.base.records import dataclass
 from satchel.base.vocabulary import SECTIONS
 
 VARIABLE_PREFIX = "SATCHEL_"
@@ -221,6 +221,37 @@ KEYS: tuple[Key, ...] = (
             project="yes",
         )
         for section in SECTIONS
+    ),
+    *(
+        Key(
+            f"hooks.{moment}",
+            int,
+            budget,
+            f"Tokens at most that a client's hook puts in {when}; 0 puts in nothing.",
+            minimum=0,
+            maximum=1_600,
+            project="lower",
+        )
+        for moment, budget, when in (
+            ("start", 600, "when a session starts, or its window was cleared"),
+            ("resume", 300, "when a session is resumed: what changed since"),
+            ("compaction", 900, "after its window was compacted"),
+            ("subagent", 400, "when a subagent starts"),
+        )
+    ),
+    Key(
+        "hooks.end",
+        bool,
+        True,
+        "Whether the end of a session, told by a hook, is recorded and its automatic claims are released.",
+    ),
+    Key(
+        "hooks.deadline_ms",
+        int,
+        400,
+        "Milliseconds by the clock after which a hook ends with what it has; of processor time it takes 3 of 8.",
+        minimum=50,
+        maximum=60_000,
     ),
     Key(
         "consult.stable_inline_list",

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar
+
+from satchel.base.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,10 @@ class Refused(SatchelError):
     """A rule of safety forbids the request in this place."""
 
     code = "refused"
+
+
+class NoProject(Refused):
+    """The folder lies in no project, and none may be made of it unasked."""
 
 
 class Untrusted(Refused):

@@ -6,10 +6,10 @@ import os
 import stat
 import sys
 from collections.abc import Container
-from dataclasses import dataclass
 from pathlib import Path
 
 from satchel.base.errors import Refused
+from satchel.base.records import dataclass
 
 SHARED_FOLDER = "shared"
 """What lies below this part of a project's folder is for git, and is judged file by file by those who read it."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from satchel.base.errors import InvalidInput
+from satchel.base.records import dataclass
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 500

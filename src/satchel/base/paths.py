@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from satchel.base.errors import InvalidInput, Refused, Unavailable
+from satchel.base.errors import InvalidInput, NoProject, Refused, Unavailable
 from satchel.base.file_checks import is_mine, owner_name
+from satchel.base.records import dataclass, field, replace
 
 FOLDER_NAME = ".satchel"
 FILE_NAME = "satchel.db"
@@ -173,9 +173,9 @@ def locate_store(
     elif here:
         root = cwd
     else:
-        raise Refused(f"{cwd} is not inside a project: no {FOLDER_NAME} folder, no git repository", _INIT_HINT)
+        raise NoProject(f"{cwd} is not inside a project: no {FOLDER_NAME} folder, no git repository", _INIT_HINT)
     if root in forbidden:
-        raise Refused(f"{root} is no place for a project's store", _INIT_HINT)
+        raise NoProject(f"{root} is no place for a project's store", _INIT_HINT)
     return replace(_place_at(root, repository), found=_where(root, cwd, repository))
 
 

@@ -11,12 +11,12 @@ Callers redact each string and serialise afterwards; a marker holds no quote, ba
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from satchel.base.records import dataclass
 from satchel.base.redaction_roots import Places, long_words, places_of_words
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ Every pattern is linear: repeats are bounded or take a whole run at once, none i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from satchel.base.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 
+from satchel.base.records import dataclass
 from satchel.base.redaction_formats import TOKEN_FORMATS as PROVIDERS
 from satchel.base.redaction_formats import TokenFormat
 from satchel.base.redaction_shapes import SHAPES

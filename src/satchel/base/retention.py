@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from satchel.base.records import dataclass
 
 HOUR_MS = 3_600_000
 DAY_HOURS = 24

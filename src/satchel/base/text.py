@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.base.invisible import INVISIBLE, first_invisible, visible
+from satchel.base.records import dataclass
 
 MAX_NAME_CHARS = 200
 MAX_QUERY_BYTES = 64 * 1024

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from functools import cache
 
 from satchel.base.errors import unknown_name
+from satchel.base.records import dataclass, field, replace
 
 ENCODINGS = ("o200k_base", "cl100k_base")
 """The vocabularies that can be counted exactly."""
@@ -98,18 +98,18 @@ def token_counter(encoding: str | None = None) -> TokenCounter:
     try:
         import splintr
     except ImportError as error:
-        return _estimating(f"splintr-rs cannot be imported ({error}); install satchel[tokens] for exact counts")
+        return estimating(f"splintr-rs cannot be imported ({error}); install satchel[tokens] for exact counts")
     try:
         encode = splintr.Tokenizer.from_pretrained(name).encode_ordinary
         for text, *known in _SELF_CHECK:
             expected = known[ENCODINGS.index(name)]
             found = len(encode(text))
             if found != expected:
-                return _estimating(
+                return estimating(
                     f"splintr-rs failed its self-check: {found} tokens instead of {expected} for {text!r}"
                 )
     except (AttributeError, TypeError, ValueError, RuntimeError, OSError) as error:
-        return _estimating(f"splintr-rs cannot load {name} ({error})")
+        return estimating(f"splintr-rs cannot load {name} ({error})")
 
     def count(text: str, _kind: str | None) -> int:
         try:
@@ -120,7 +120,12 @@ def token_counter(encoding: str | None = None) -> TokenCounter:
     return TokenCounter(name, True, None, count)
 
 
-def _estimating(reason: str) -> TokenCounter:
+def estimating(reason: str) -> TokenCounter:
+    """Return a counter that estimates.
+
+    Args:
+        reason: why it only does that.
+    """
     return TokenCounter(ESTIMATE, False, reason, estimate)
 
 

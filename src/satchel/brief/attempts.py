@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.find.likeness import text_likeness, words_of
 from satchel.keep.entries.structured import Scratchpad

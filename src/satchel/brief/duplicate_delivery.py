@@ -8,8 +8,8 @@ what is new in it, and a *not* counts for nothing in a likeness.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 from satchel.keep.deliveries import windows_of
 from satchel.keep.entries.records import ERROR, LEAST_CHARS, MAX_CHARS, DuplicateDelivery, Prepared, Writer

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.records import dataclass
 from satchel.base.text import fold, shortened
 from satchel.brief.attempts import fails, new_attempts
 from satchel.find.kind import Kind

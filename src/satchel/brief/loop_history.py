@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
+from satchel.base.records import dataclass, field
 from satchel.brief.attempts import succeeded
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from satchel.base.records import dataclass
 from satchel.base.redaction import finds_secret
 from satchel.consult.digests import digest_of_text
 from satchel.keep.past_conversations import remove_contents

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from satchel.base.errors import SatchelError
+from satchel.base.records import dataclass
 from satchel.consult.conversation_records import ListedFile
 from satchel.consult.records import HeldBack
 

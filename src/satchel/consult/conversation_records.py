@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from satchel.base.records import dataclass
 from satchel.consult.records import ConversationState, TurnPlan
 
 LOCAL = "local"

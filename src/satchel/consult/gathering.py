@@ -14,11 +14,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from satchel.base.contained import is_inside, why_unreadable
 from satchel.base.errors import InvalidInput, NotFound, Refused, TooLarge, nearest
+from satchel.base.records import dataclass
 from satchel.base.secret_names import is_secret_folder, is_secret_name
 from satchel.base.text import shortened
 from satchel.consult.cancelling import IsCancelled, never, raise_if_cancelled

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from satchel.base.records import dataclass
 from satchel.consult.git_config import read_config, text_of
 
 _NAME = ".gitignore"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import InvalidInput, SatchelError, unknown_name
+from satchel.base.records import dataclass
 from satchel.base.text import check_name, shortened
 from satchel.consult.consultation import Kept
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from satchel.base.records import dataclass
 from satchel.consult.records import Content, KnownFile
 
 

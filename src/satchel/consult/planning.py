@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 
+from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter
 from satchel.consult.changes import is_surely_held, telling_time, unified_diff
 from satchel.consult.digests import digest_of_text

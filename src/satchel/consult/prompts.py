@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from satchel.base.records import dataclass
 from satchel.base.tokens import TokenCounter
 from satchel.consult.fences import ANY_MARK, choose_mark, fenced, named, quoted
 from satchel.consult.records import PastTurn

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput
+from satchel.base.records import dataclass
 from satchel.base.text import check_name
 from satchel.consult.conversation_records import ConversationKey
 from satchel.consult.keeping import Keeping, check_keeping

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from typing import Any, NamedTuple
+
+from satchel.base.records import dataclass, field
 
 
 class Placement(Enum):

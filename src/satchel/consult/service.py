@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from satchel.base.config import Config
 from satchel.base.errors import Conflict, Interrupted, NotFound, SatchelError, nearest
 from satchel.base.paging import MAX_LIMIT
+from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.consult.assistants.opening import AssistantSettings, ProviderState, open_assistant, providers
 from satchel.consult.assistants.protocol import Ask, Assistant, Exchange, Reply, ThreadLost, Timing, noop

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from satchel.base.errors import Interrupted, SatchelError
 from satchel.base.paging import check_whole
+from satchel.base.records import dataclass, replace
 from satchel.consult.cancelling import IsCancelled, never
 from satchel.keep import names, projects
 from satchel.keep.projects import Service

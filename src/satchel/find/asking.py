@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
+from satchel.base.records import dataclass, field
 from satchel.find.exact import Term, Texts, choose
 from satchel.find.query import Query
 from satchel.find.scoring import Matched

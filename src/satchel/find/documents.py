@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
+from satchel.base.records import dataclass
 from satchel.find import index_sqlite as index
 from satchel.find.kind import Kind
 from satchel.store.transaction import Transaction
@@ -67,9 +67,13 @@ _RENEW = """
 _COUNT = "UPDATE projects SET documents = documents + :n WHERE id = :project"
 
 
-def add(transaction: Transaction, document: Document) -> None:
-    """Make an item findable. Its text must not be there already: a new version is a remove and an add."""
-    _index(transaction, _insert(transaction, _values(document)), document)
+def add(transaction: Transaction, document: Document, *, is_counted: bool = False) -> None:
+    """Make an item findable. Its text must not be there already: a new version is a remove and an add.
+
+    Args:
+        is_counted: whether the project's number of documents has it already.
+    """
+    _index(transaction, _insert(transaction, _values(document), is_counted=is_counted), document)
 
 
 def renew(transaction: Transaction, document: Document) -> None:
@@ -79,9 +83,10 @@ def renew(transaction: Transaction, document: Document) -> None:
     _index(transaction, row[0] if row else _insert(transaction, values), document)
 
 
-def _insert(transaction: Transaction, values: dict[str, object]) -> int:
+def _insert(transaction: Transaction, values: dict[str, object], *, is_counted: bool = False) -> int:
     number = transaction.insert(_INSERT, values)
-    transaction.execute(_COUNT, {"n": 1, "project": values["project"]})
+    if not is_counted:
+        transaction.execute(_COUNT, {"n": 1, "project": values["project"]})
     return number
 
 

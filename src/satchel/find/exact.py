@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
+from satchel.base.records import dataclass, replace
 from satchel.find import index_sqlite as index
 from satchel.find.words import STOP_WORDS, WORD, identifier_parts, unspaced_runs
 from satchel.store.transaction import Transaction

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import apsw
 
+from satchel.base.records import dataclass
 from satchel.find.scoring import Matched
 from satchel.find.words import parts_text
 from satchel.store.transaction import Transaction
@@ -28,6 +29,7 @@ _READY: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
 _TOKENIZERS: weakref.WeakKeyDictionary[apsw.Connection, apsw.FTS5Tokenizer] = weakref.WeakKeyDictionary()
 
 
+@lru_cache(maxsize=256)
 def scope_tokens(project: int | None, run: int | None, kind: int | None, item_type: int | None = None) -> str:
     """Return the tokens that tell where a text belongs, as in ``p3 r57 k1 k1t2``; None leaves one out."""
     tokens = [f"{letter}{number}" for letter, number in (("p", project), ("r", run), ("k", kind)) if number is not None]

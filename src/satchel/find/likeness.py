@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import cycle
+from itertools import repeat
 
+from satchel.base.records import dataclass
 from satchel.find.kind import Kind
-from satchel.find.words import STOP_WORDS, WORD, identifier_parts, unspaced_parts, unspaced_runs
+from satchel.find.words import STOP_WORDS, identifier_parts, unspaced_parts, unspaced_runs, words_in
 from satchel.store.transaction import Transaction
 
 THRESHOLD = 80
@@ -35,6 +35,7 @@ _CUT = "text of six"
 """Part of what seeds the bands of texts: those that were cut otherwise are not found."""
 
 _MAX_WORDS = 200
+_NOT_TELLING = ""
 _SHORT = 500
 _HALF = 1 << 63
 _STARTS = tuple(place * 2 * _HALF // (_BANDS * _ROWS) for place in range(_BANDS * _ROWS))
@@ -44,7 +45,7 @@ _MIXERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 _MAX_KEY_WORDS = 8
 _LEAST_LETTERS = 4
 _VOWELS = "aeiouy"
-_LOOKED_UP = (4, 8, 16)
+_LOOKED_UP = (6, 8, 16)
 _MAX_CANDIDATES = 16
 
 
@@ -61,16 +62,22 @@ def _words_of_short(text: str) -> tuple[str, ...]:
 
 def _words_of(text: str) -> tuple[str, ...]:
     found: list[str] = []
-    for word in WORD.findall(text):
-        if word.islower() and word.isalpha():
-            found.append(word)
-        else:
-            found += identifier_parts(word) or [word.lower()]
+    for word in words_in(text):
+        found += _parts_of(word)
         if len(found) > _MAX_WORDS:
             break
     for run in unspaced_runs(text[:_MAX_WORDS]):
         found += unspaced_parts(run)
-    return tuple(dict.fromkeys(_stem(word) for word in found if word not in STOP_WORDS))
+    telling = dict.fromkeys(found)
+    telling.pop(_NOT_TELLING, None)
+    return tuple(telling)
+
+
+@lru_cache(maxsize=8_192)
+def _parts_of(word: str) -> tuple[str, ...]:
+    # the same words come up again and again: what a text's words take falls to a third
+    parts = [word] if word.islower() and word.isalpha() else identifier_parts(word) or [word.lower()]
+    return tuple(_NOT_TELLING if part in STOP_WORDS else _stem(part) for part in parts)
 
 
 def key_likeness(one: Sequence[str], other: Sequence[str]) -> int:
@@ -140,8 +147,8 @@ def text_bands(project_id: int, words: Collection[str]) -> Bands:
         return NO_BANDS
     hashes = sorted(map(_hash, words))
     # beyond the last the circle begins again
-    hashes.append(hashes[0])
-    least = [hashes[bisect_left(hashes, start, hi=len(hashes) - 1)] for start in _STARTS]
+    hashes.append(hashes[0] + 2 * _HALF)
+    least = [hashes[bisect_left(hashes, start)] for start in _STARTS]
     seed, (one, other) = _seed(_CUT, project_id), _MIXERS
     bands = tuple(_signed(least[band] * one + least[band + _BANDS] * other + seed + band) for band in range(_BANDS))
     return Bands(bands, bands)
@@ -168,24 +175,41 @@ def forget(transaction: Transaction, kind: Kind, item: int, bands: Iterable[int]
     )
 
 
+_OF_BAND = """
+    SELECT * FROM (
+        SELECT item_id FROM likenesses WHERE mark = :m{0} AND kind = :kind ORDER BY item_id DESC LIMIT :of_band
+    ) AS m{0}
+"""
+
 # few texts of SQL for any number of bands: a new one costs more to prepare than to run
 _LOOK_UP = {
     size: f"""
-    SELECT DISTINCT item_id FROM likenesses
-    WHERE mark IN ({", ".join(f":m{place}" for place in range(size))}) AND kind = :kind
-    ORDER BY item_id DESC LIMIT {_MAX_CANDIDATES}
+    SELECT item_id FROM ({" UNION ALL ".join(map(_OF_BAND.format, range(size)))}) AS shared
+    GROUP BY item_id ORDER BY count(*) DESC, item_id DESC LIMIT :most
     """
     for size in _LOOKED_UP
 }
 
 
+def look_up(kind: Kind, bands: Bands, most: int, of_band: int) -> tuple[str, dict[str, object]]:
+    """Return SQL for the ``item_id`` of items that share a band, those that share the most first, and its parameters.
+
+    Args:
+        bands: at least one is sought.
+        most: so many at most; of those that share as many bands the newest.
+        of_band: so many of each band at most, the newest.
+    """
+    size = next((size for size in _LOOKED_UP if size >= len(bands.sought)), _LOOKED_UP[-1])
+    sought = (*bands.sought, *repeat(None, size))[:size]
+    values: dict[str, object] = {f"m{place}": band for place, band in enumerate(sought)}
+    return _LOOK_UP[size], values | {"kind": kind.number, "most": most, "of_band": of_band}
+
+
 def candidates(transaction: Transaction, kind: Kind, bands: Bands) -> list[int]:
-    """Return items that share a band, a dozen or so at most, the newest first."""
+    """Return items that share a band, a dozen or so at most, those that share the most first, then the newest."""
     if not bands.sought:
         return []
-    size = next((size for size in _LOOKED_UP if size >= len(bands.sought)), _LOOKED_UP[-1])
-    sought: dict[str, int] = {f"m{place}": band for place, band in zip(range(size), cycle(bands.sought), strict=False)}
-    return [row[0] for row in transaction.all(_LOOK_UP[size], {**sought, "kind": kind.number})]
+    return [row[0] for row in transaction.all(*look_up(kind, bands, _MAX_CANDIDATES, _MAX_CANDIDATES))]
 
 
 def _same_word(one: str, other: str) -> bool:

@@ -8,8 +8,8 @@ recorded with it (:mod:`satchel.find.likeness`), and judged by the words they sh
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.find.kind import Kind
 from satchel.find.likeness import MIN_WORDS, words_of
@@ -50,7 +50,7 @@ class Near:
 
 def share_of_shorter(one: Collection[str], other: Collection[str]) -> int:
     """Return how many percent of the words of the shorter text the other has too; 0 for few, unless they are all."""
-    mine, theirs = set(one), set(other)
+    mine, theirs = frozenset(one), frozenset(other)
     shared = len(mine & theirs)
     if shared < _LEAST_OF_SHORTER and (shared < MIN_WORDS or mine != theirs):
         return 0
@@ -59,7 +59,7 @@ def share_of_shorter(one: Collection[str], other: Collection[str]) -> int:
 
 def share_of_both(one: Collection[str], other: Collection[str]) -> int:
     """Return how many percent of the words of two texts are in both; 0 for fewer than three."""
-    shared = len(set(one) & set(other))
+    shared = len(frozenset(one) & frozenset(other))
     return round(100 * shared / (len(one) + len(other) - shared)) if shared >= MIN_WORDS else 0
 
 
@@ -72,9 +72,10 @@ def judged(
         others: items with their texts.
         likeness: :func:`share_of_shorter` or :func:`share_of_both`.
     """
-    words = words_of(text)
-    found = [Near(100 - likeness(words, words_of(other)), item, other) for item, other in others]
-    return tuple(sorted(near for near in found if near.distance <= 100 - THRESHOLD)[:_MAX_NAMED])
+    words = frozenset(words_of(text))
+    judged_ones = ((likeness(words, words_of(other)), item, other) for item, other in others)
+    found = [Near(100 - percent, item, other) for percent, item, other in judged_ones if percent >= THRESHOLD]
+    return tuple(sorted(found)[:_MAX_NAMED])
 
 
 def by_search(

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 
 from satchel.base.errors import InvalidInput
 from satchel.base.invisible import first_invisible
+from satchel.base.records import dataclass, replace
 from satchel.base.text import check_query
 from satchel.find import exact
 from satchel.find.exact import Name, Term

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from satchel.base.records import dataclass
 
 # one pair for short notes and for code: measured on LoCoMo and CoSQA, where the pairs made for either lose on the other
 K1 = 1.0

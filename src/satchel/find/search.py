@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from satchel.base.errors import StoreDamaged
+from satchel.base.records import dataclass, field, replace
 from satchel.find import index_sqlite as index
 from satchel.find import scoring
 from satchel.find.asking import ask

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from satchel.base.records import dataclass
 from satchel.find import index_sqlite as index
 from satchel.find.exact import Term
 from satchel.find.words import identifier_parts, unspaced_runs

@@ -9,6 +9,8 @@ from functools import cache
 # what SQLite's unicode61 tokenizer takes for a word: letters and digits with their accents, never the underscore
 WORD = re.compile("(?:[^\\W_][\u0300-\u036f]*)+")
 
+_ASCII_WORD = re.compile("[A-Za-z0-9]+")
+
 _UPPER = "A-ZÀ-ÖØ-ÞΑ-ΩА-Я"
 _LOWER = "a-zß-öø-ÿα-ωа-я"
 # compiled when they are first needed: together they took 2 ms of a write, and few texts have what they are about
@@ -46,6 +48,11 @@ STOP_WORDS = frozenset(
 )
 """Words that say nothing about what is looked for (a list of our own, of English function words and the halves that
 contractions fall into)."""
+
+
+def words_in(text: str) -> list[str]:
+    """Return the words of a text as they stand there; of ASCII, as most texts are, in a third of the time."""
+    return (_ASCII_WORD if text.isascii() else WORD).findall(text)
 
 
 def identifier_parts(word: str) -> list[str]:
@@ -103,7 +110,7 @@ def parts_text(text: str) -> str:
     """
     parts: list[str] = []
     if not text.isascii() or _may_have_parts(text):
-        for word in WORD.findall(text):
+        for word in words_in(text):
             if not word.islower() or not word.isalpha():
                 parts += identifier_parts(word)
     for run in unspaced_runs(text):

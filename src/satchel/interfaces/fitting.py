@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from satchel.base.records import replace
 from satchel.interfaces.text_parts import json_line
 
 MAX_CHARS = 19_000

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from satchel.base.clock import moment_text, year_of
+from satchel.base.records import replace
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.snippets import Snippet
 from satchel.interfaces.ledger.compact_lines import note_lines

@@ -7,10 +7,10 @@ title has about 90 characters at most, and less where these would be many tokens
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from satchel.base.clock import moment_text, year_of
+from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.base.tokens import estimate
 from satchel.find.kind import Kind

@@ -5,13 +5,13 @@ The fields are those of the record. An item, which has a uid, leaves out what is
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from satchel.base.clock import iso
+from satchel.base.records import field_names
 
 Fields = dict[str, object]
 
@@ -74,7 +74,7 @@ def fields_of(value: Any, items: str = "") -> Any:
     """
     if hasattr(value, "next_offset"):
         return _page(value, items)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if field_names(value) is not None and not isinstance(value, type):
         return _record(value)
     if items and isinstance(value, tuple):
         return {items: fields_of(list(value))}
@@ -87,7 +87,7 @@ def fields_of(value: Any, items: str = "") -> Any:
 
 def _page(page: Any, items: str) -> Fields:
     """Return a page with what it says beside its items."""
-    own = [one.name for one in dataclasses.fields(page) if one.name not in {*_PAGE, items}]
+    own = [name for name in field_names(page) or () if name not in {*_PAGE, items}]
     fields = {name: fields_of(getattr(page, name)) for name in own}
     fields[items] = [fields_of(one) for one in getattr(page, items if hasattr(page, items) else "items")]
     return fields | rest_fields(page)
@@ -120,7 +120,7 @@ def _record(record: Any) -> Fields:
 @lru_cache(maxsize=128)
 def _plan(kind: Any) -> tuple[tuple[tuple[str, str], ...], frozenset[str] | None]:
     """Return what a record shows and from what, and what of it even if not set; None is all."""
-    names = [one.name for one in dataclasses.fields(kind) if one.name not in _HIDDEN.get(kind.__name__, ())]
+    names = [name for name in field_names(kind) or () if name not in _HIDDEN.get(kind.__name__, ())]
     leaves_out = "uid" in names or kind.__name__ in _LEAN
     taken = {"id": "ref"} if hasattr(kind, "ref") and "ref" not in names else {}
     renamed = _NAMES | ({"ref": "id"} if kind.__name__ in _KNOWN_BY_REF else {})

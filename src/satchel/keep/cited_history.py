@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from satchel.base import git_history
 from satchel.base.cited import CHANGED, GONE, MOVED, Digest, Found
 from satchel.base.errors import InvalidInput
 from satchel.base.git_head import has_branch, read_head, top_of
 from satchel.base.git_index import UNTRACKED, path_of
+from satchel.base.records import replace
 from satchel.keep.citations import Citation, Place
 from satchel.keep.paths import check_path
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.find.kind import Kind
 from satchel.keep.sessions.records import Actor

@@ -87,6 +87,8 @@ def end_claims(transaction: Transaction, numbers: Sequence[int], kind: int, now:
         kind: an event: :data:`satchel.keep.events.EXPIRY` or :data:`~satchel.keep.events.RELEASE`.
         now: milliseconds UTC.
     """
+    if not numbers:
+        return
     rows = transaction.all(
         "SELECT project_id, session_id, agent_id, path, worktree FROM file_claims "
         f"WHERE id IN ({', '.join(map(str, numbers))}) ORDER BY id"

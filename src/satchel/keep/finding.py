@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, NotFound, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, check_page, next_offset
+from satchel.base.records import dataclass, replace
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LIVENESS
 from satchel.find import rebuild as rebuilding

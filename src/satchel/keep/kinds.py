@@ -6,9 +6,9 @@ A new kind registers here, and in :class:`satchel.find.kind.Kind` with its numbe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput
+from satchel.base.records import dataclass
 from satchel.find import rebuild as rebuilding
 from satchel.find.kind import Kind
 from satchel.keep import constraints, decisions, entries, packages

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from satchel.base.records import dataclass
 
 OF_LOOPS = "type IN (2, 5, 6)"
 """Errors, verdicts and scratchpads: the condition of the indexes context_loops and context_session, in these words."""

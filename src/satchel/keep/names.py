@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from satchel.base.errors import InvalidInput, nearest, unknown_name
+from satchel.base.records import dataclass
 from satchel.base.redaction import finds_secret
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LAYERS

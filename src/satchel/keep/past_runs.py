@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from satchel.base.records import dataclass
 from satchel.keep import runs
 from satchel.keep.projects import next_seq
 from satchel.store.transaction import Transaction

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from satchel.base.clock import Clock
 from satchel.base.errors import Conflict
+from satchel.base.records import dataclass, field
 from satchel.base.retention import Retention
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import CATEGORIES, LAYERS, TAGS
@@ -106,7 +106,7 @@ def find(transaction: Transaction, workplace: Workplace) -> Project | None:
 
 def looked_up(workplace: Workplace, look: Callable[[Transaction, int], tuple[Looked, ...]]) -> tuple[Looked, ...]:
     """Look for something in the workplace's project before it is written to; nothing where there is no project yet."""
-    with workplace.engine.read() as transaction:
+    with workplace.engine.look() as transaction:
         project = find(transaction, workplace)
         return () if project is None else look(transaction, project.id)
 
@@ -164,17 +164,19 @@ def _seed(transaction: Transaction, table: str, names: Sequence[str], project_id
     )
 
 
-def next_seq(transaction: Transaction, project_id: int, changes: int = 1) -> int:
+def next_seq(transaction: Transaction, project_id: int, changes: int = 1, *, documents: int = 0) -> int:
     """Take the next numbers of the project's change counter.
 
     Args:
         changes: how many are needed, at least 1.
+        documents: how many search documents the project gets with them, which are counted by the same statement.
 
     Returns:
         The first of them; the others follow.
     """
+    counted = f", documents = documents + {int(documents)}" if documents else ""
     row = transaction.one(
-        "UPDATE projects SET seq = seq + :n WHERE id = :id RETURNING seq", {"n": changes, "id": project_id}
+        f"UPDATE projects SET seq = seq + :n{counted} WHERE id = :id RETURNING seq", {"n": changes, "id": project_id}
     )
     assert row is not None
     return int(row[0]) - changes + 1

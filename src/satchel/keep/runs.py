@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, replace
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, nearest, unknown_name
 from satchel.base.paging import Page, check_page
+from satchel.base.records import dataclass, replace
 from satchel.base.vocabulary import ALL_RUNS, MAIN_RUN
 from satchel.keep import projects
 from satchel.keep.names import check_identifier

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NoReturn
 
 from satchel.base.errors import InvalidInput, TooLarge
+from satchel.base.records import dataclass
 from satchel.base.redaction import finds_secret, redact
 from satchel.base.text import clean_content
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import closing
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import apsw
 
 from satchel.base.errors import InvalidInput, NotFound, Refused, SatchelError, StoreForeign
 from satchel.base.file_checks import my_users, owner_name
+from satchel.base.records import dataclass, replace
 from satchel.store import backups, migrations, opening
 from satchel.store.failures import explained
 from satchel.store.known_stores import KnownStore

@@ -6,7 +6,6 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
@@ -14,6 +13,7 @@ import apsw
 from satchel.base.clock import DAY_MS, iso
 from satchel.base.errors import InvalidInput, NotFound, SatchelError, StoreDamaged
 from satchel.base.paths import FOLDER_NAME
+from satchel.base.records import dataclass
 from satchel.store import opening, unfinished
 from satchel.store.failures import explained
 from satchel.store.opening import Access

@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from satchel.base.errors import Refused, SatchelError
+from satchel.base.records import dataclass
 
 Identity = tuple[int, int]
 """Device and inode of a file."""

@@ -6,13 +6,13 @@ import os
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
 from satchel.base.errors import InvalidInput, Refused, StoreDamaged, StoreForeign, Untrusted
 from satchel.base.paths import FOLDER_NAME, refuse_network_filesystem
+from satchel.base.records import dataclass
 from satchel.store.contents import unknown_objects
 from satchel.store.failures import explained
 from satchel.store.schema import APPLICATION_ID

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from satchel.base.records import dataclass
 from satchel.store.schema_brief import PACK
 from satchel.store.schema_citations import CITATIONS
 from satchel.store.schema_claims import CLAIMS

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -15,6 +14,7 @@ from satchel.base.clock import Clock, iso
 from satchel.base.errors import Refused, Untrusted
 from satchel.base.file_checks import Vouched
 from satchel.base.paths import FOLDER_NAME
+from satchel.base.records import replace
 from satchel.store.known_stores import Identity, KnownStore, KnownStores
 
 # page by page damage may put the rows of another table in this one's place: a uid of theirs says nothing

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
@@ -24,6 +23,7 @@ from satchel.base.errors import (
     TimedOut,
     Untrusted,
 )
+from satchel.base.records import dataclass
 from satchel.store import backups, migrations, opening, unfinished
 from satchel.store.backups import Progress
 from satchel.store.failures import explained

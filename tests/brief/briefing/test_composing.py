@@ -36,29 +36,29 @@ def left_out(one: Composed) -> list[str]:
 
 class TestTheFrame:
     def test_says_once_that_these_are_reports_of_others(self) -> None:
-        assert composed(collected([candidate()]), 600).text.splitlines() == [HEADER, "entries", "e1 text 1"]
+        assert composed(collected([candidate()]), 500).text.splitlines() == [HEADER, "entries", "e1 text 1"]
 
     def test_a_small_budget_has_no_room_for_that(self) -> None:
-        assert composed(collected([candidate()]), 599).text.splitlines() == ["entries", "e1 text 1"]
+        assert composed(collected([candidate()]), 499).text.splitlines() == ["entries", "e1 text 1"]
 
     @pytest.mark.parametrize("zone", ZONES[1:], ids=lambda zone: zone.name)
     def test_every_zone_but_the_normal_one_gives_its_advice(self, zone: Zone) -> None:
-        assert composed(collected([candidate(priority=4)]), 600, zone).text.splitlines()[1] == zone.advice
+        assert composed(collected([candidate(priority=4)]), 500, zone).text.splitlines()[1] == zone.advice
 
     @pytest.mark.parametrize(
         ("standing", "budget", "said"),
         [
-            (STUCK, 600, "STUCK: 4 iterations without progress, each another approach. Write the blocker into a "),
-            (STUCK, 599, "STUCK: stop, write down the blocker"),
-            (REPEATING, 600, "REPEATING: find another approach, your last one had failed before"),
-            (REPEATING, 599, "REPEATING: find another approach"),
+            (STUCK, 500, "STUCK: 4 iterations without progress, each another approach. Write the blocker into a "),
+            (STUCK, 499, "STUCK: stop, write down the blocker"),
+            (REPEATING, 500, "REPEATING: find another approach, your last one had failed before"),
+            (REPEATING, 499, "REPEATING: find another approach"),
         ],
     )
     def test_a_loop_that_is_stuck_is_told_before_anything_else(
         self, standing: Standing, budget: int, said: str
     ) -> None:
         lines = composed(collected([candidate(priority=4)], standing=standing), budget).text.splitlines()
-        assert lines[budget >= 600].startswith(said)
+        assert lines[budget >= 500].startswith(said)
 
     def test_a_loop_that_is_well_is_told_nothing(self) -> None:
         standing = Standing(is_stuck=False, is_repeating=False, iterations=1)

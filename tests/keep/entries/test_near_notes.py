@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from satchel import NewEntry, Satchel
@@ -94,7 +95,7 @@ def test_the_look_is_over_before_the_writers_turn(satchel: Satchel, monkeypatch:
     look = near_notes.look
 
     def watched(transaction: Any, *rest: Any) -> Any:
-        writing.append(not transaction.connection.pragma("query_only"))
+        writing.append(transaction.connection.txn_state("main") == apsw.SQLITE_TXN_WRITE)
         return look(transaction, *rest)
 
     monkeypatch.setattr(near_notes, "look", watched)

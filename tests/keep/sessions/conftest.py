@@ -16,7 +16,7 @@ from keep.sessions.kept import Kept, kept
 from keep.sessions.table import Table
 from satchel import Satchel, open_satchel
 from satchel.base import processes
-from satchel.keep.sessions.caller import COMMAND, SERVER
+from satchel.keep.sessions.caller import COMMAND, SERVER, Caller
 
 
 class Host:
@@ -183,5 +183,19 @@ def command(open_in: Callable[..., Satchel], folder: Path, table: Table) -> Call
     def open_one(*, below: int = 100, cwd: Path = folder, **options: Any) -> Satchel:
         table.stand(below)
         return open_in(cwd, caller=COMMAND, **options)
+
+    return open_one
+
+
+@pytest.fixture
+def hook(open_in: Callable[..., Satchel], folder: Path, table: Table) -> Callable[..., Satchel]:
+    """Open a Satchel as a hook of Claude Code does, below a process of the table."""
+
+    def open_one(
+        identity: str | None = "a", *, begins: bool = False, client: str = "claude", below: int = 100, **options: Any
+    ) -> Satchel:
+        table.stand(below)
+        caller = Caller.of_hook(options.get("environ", {}), client, identity, begins=begins)
+        return open_in(folder, caller=caller, **options)
 
     return open_one

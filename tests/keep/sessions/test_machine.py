@@ -191,13 +191,14 @@ class Sessions(RuleBasedStateMachine):
     @rule(who=WHO)
     def open_window(self, who: int) -> None:
         desk = self.at(who)
-        number = desk.satchel.sessions.open_window()
+        entered = desk.satchel.sessions.enter(opens_window=True)
         self.saw(desk)
         if desk.session is None:
-            assert number is None
+            assert entered is None
         else:
             desk.session.window += 1
-            assert number == desk.session.window
+            assert entered is not None
+            assert entered.window == desk.session.window
 
     @rule(long=st.sampled_from([MINUTE + 1, 20 * MINUTE, 3 * HOUR]))
     def time_passes(self, long: int) -> None:

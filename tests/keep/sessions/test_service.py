@@ -10,7 +10,6 @@ import pytest
 
 from satchel import InvalidInput, Satchel
 from satchel.keep import events
-from satchel.keep.sessions import joining
 from satchel.keep.sessions.caller import SERVER, VARIABLE
 
 if TYPE_CHECKING:
@@ -39,6 +38,12 @@ def rows(satchel: Satchel, sql: str) -> list[tuple[Any, ...]]:
         return transaction.all(sql)
 
 
+def window(satchel: Satchel) -> int:
+    entered = satchel.sessions.enter(opens_window=True)
+    assert entered is not None
+    return entered.window
+
+
 ENDED = f"SELECT session_id, agent_id, details, created_at FROM events WHERE kind = {events.SESSION_ENDED}"
 
 
@@ -64,42 +69,42 @@ def test_in_a_new_window_what_was_delivered_comes_again(server: Satchel, hook: S
     server.entries.write("discovery", note, agent="sub")
     assert note in server.brief().text
     assert note not in server.brief().text
-    assert hook.sessions.open_window() == 2
+    assert window(hook) == 2
     assert note in server.brief().text
-    assert hook.sessions.open_window() == 3
+    assert window(hook) == 3
 
 
-def test_a_window_can_be_what_a_session_begins_or_goes_on_with(server: Satchel) -> None:
-    assert server.sessions.open_window() == 2
-    assert [one.ended_at for one in server.sessions.team().sessions] == [None]
+def test_a_session_begins_with_its_first_window_and_goes_on_with_the_next(server: Satchel) -> None:
+    assert window(server) == 1
     assert server.sessions.end()
-    assert server.sessions.open_window() == 3
+    assert window(server) == 2
     assert [one.ended_at for one in server.sessions.team().sessions] == [None]
 
 
-def test_a_session_is_found_by_each_of_its_ids(server: Satchel, hook: Satchel) -> None:
-    assert hook.sessions.add_host_id("first")
-    assert hook.sessions.add_host_id("second")
-    assert hook.sessions.add_host_id("second")
-    assert not hook.sessions.add_host_id(" ")
-    with server.workplace.engine.read() as transaction:
-        found = {
-            name: [one.state.id for one in joining.by_host_id(transaction, 1, "claude", name)]
-            for name in ("first", "second", "third")
-        }
-    assert found == {"first": [1], "second": [1], "third": []}
+def test_entering_a_session_opens_no_window_unasked_and_says_when_it_was_seen(
+    server: Satchel, clock: ManualClock
+) -> None:
+    first = server.sessions.enter()
+    at = clock()
+    clock.advance(90_000)
+    again = server.sessions.enter()
+    assert first is not None
+    assert again is not None
+    assert (first.seen_at, again.seen_at) == (None, at)
+    assert (again.session, again.agent, again.window) == (first.session, "ann", 1)
 
 
-def test_an_id_of_an_unknown_client_is_not_kept(open_in: Callable[..., Satchel], project: Path) -> None:
-    nameless = open_in(project, caller=SERVER)
-    nameless.entries.write("discovery", "x")
-    assert not nameless.sessions.add_host_id("first")
-    assert rows(nameless, "SELECT * FROM session_hosts") == []
+def test_who_calls_in_it_without_a_name_gets_one_by_entering(open_in: Callable[..., Satchel], project: Path) -> None:
+    server = open_in(project, caller=SERVER)
+    entered = server.sessions.enter()
+    assert entered is not None
+    assert entered.agent == f"agent-{entered.session[:4]}"
+    assert server.entries.write("discovery", "x").agent == entered.agent
 
 
 def test_who_has_no_session_has_nothing_to_end_or_to_open(
     satchel: Satchel, server: Satchel, open_in: Callable[..., Satchel], project: Path
 ) -> None:
     for one in (satchel, open_in(project, environ={VARIABLE: "ff" * 16}), open_in(project, caller="command")):
-        assert (one.sessions.end(), one.sessions.open_window(), one.sessions.add_host_id("x")) == (False, None, False)
-    assert (server.sessions.end(), server.sessions.add_host_id("x")) == (False, False)
+        assert (one.sessions.end(), one.sessions.enter(opens_window=True)) == (False, None)
+    assert not server.sessions.end()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from time import monotonic, thread_time
 
 from satchel.base.errors import Interrupted
+from satchel.base.records import dataclass, field, replace
 from satchel.brief import attempts, loop_history
 from satchel.brief.briefing import left_off, own, packages, rules, run
 from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, gather_found, listed
@@ -68,9 +68,11 @@ class Request:
     """What was asked for, checked.
 
     Attributes:
-        role: folded, or None.
+        role: folded, or None; ``role_as_given`` is how it was written.
         budget: tokens; there is no use for more candidates than fill it.
         again: whether what was delivered is shown again.
+        since: only what changed after that time is shown, in milliseconds UTC; None is everything.
+        reminds: whether what is critical stays in a line after it was delivered.
     """
 
     role: str | None
@@ -82,6 +84,9 @@ class Request:
     agent: str | None
     budget: int
     again: bool
+    since: int | None = None
+    reminds: bool = True
+    role_as_given: str | None = None
 
 
 @dataclass(slots=True)
@@ -119,15 +124,17 @@ class Deadline:
     """When a briefing makes do with what it has: by the processor time of its thread, and by the clock.
 
     Args:
-        milliseconds: of processor time, from now on; four times as many by the clock.
+        milliseconds: of processor time, from now on.
+        clock_ms: by the clock; None is four times as many.
 
     Attributes:
         share: the part of that time which may be used for now.
     """
 
-    def __init__(self, milliseconds: int) -> None:
+    def __init__(self, milliseconds: float, clock_ms: float | None = None) -> None:
         self._seconds = milliseconds / 1_000
-        self._began, self._end = thread_time(), monotonic() + self._seconds * _CLOCK_PER_PROCESSOR
+        clock_ms = milliseconds * _CLOCK_PER_PROCESSOR if clock_ms is None else clock_ms
+        self._began, self._end = thread_time(), monotonic() + clock_ms / 1_000
         self.share = 1.0
 
     def has_passed(self) -> bool:
@@ -135,19 +142,17 @@ class Deadline:
         return thread_time() - self._began > self._seconds * self.share or monotonic() > self._end
 
 
-def collect(workplace: Workplace, request: Request, deadline_ms: int) -> Collected:
+def collect(workplace: Workplace, request: Request, deadline: Deadline) -> Collected:
     """Collect what a briefing could say, what the query finds first.
 
     Args:
-        deadline_ms: after so many milliseconds of processor time what was not looked at yet is left out, and a note
-            says so.
+        deadline: what was not looked at by then is left out, and a note says so.
 
     Raises:
         NotFound: the run does not exist.
         StoreDamaged: the store cannot be read.
     """
     collected = Collected()
-    deadline = Deadline(deadline_ms)
     try:
         with workplace.engine.read() as transaction:
             transaction.is_out_of_time = deadline.has_passed
@@ -198,6 +203,8 @@ def _collect(
         delivered=got,
         budget=request.budget,
         has_query=query is not None and bool(query.terms),
+        since=request.since,
+        reminds=request.reminds,
         now=workplace.clock(),
         loop=LoopScope(
             project.id,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
+from satchel.base.records import replace
 from satchel.base.text import fold
 from satchel.brief.briefing.records import Candidate
 

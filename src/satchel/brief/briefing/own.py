@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
+from satchel.base.records import dataclass, field, replace
 from satchel.brief.briefing.records import Candidate
 from satchel.find.kind import Kind
 from satchel.keep import deliveries

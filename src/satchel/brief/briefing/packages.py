@@ -42,6 +42,7 @@ def packages(asked: Asked) -> Source:
         kind=Kind.PACKAGE,
         tool="get_packages",
         table="context_packages c",
+        changed_at="c.updated_at",
         reminds=True,
         where="c.project_id = :project AND c.superseded_by IS NULL"
         + (f" AND {is_eligible}" if asked.role is not None else ""),
@@ -107,6 +108,7 @@ def error_patterns(_asked: Asked) -> Source:
         kind=Kind.ERROR_PATTERN,
         tool="report_error",
         table="error_patterns c",
+        changed_at="c.last_seen",
         where=f"c.project_id = :project AND c.expires_at > :now AND {_IS_SOLVED}",
         orders=((_LAST_SEEN, _WAS_MET), (_LAST_SEEN, _IS_KNOWN), (_LAST_SEEN, "")),
         priority=_PATTERN_PRIORITY,
@@ -157,6 +159,7 @@ def strategies(_asked: Asked) -> Source:
         kind=Kind.STRATEGY,
         tool="search",
         table="strategies c",
+        changed_at="c.last_seen",
         where="c.project_id = :project AND c.superseded_by IS NULL AND c.helped - c.not_helped >= 0",
         orders=(("c.helped - c.not_helped DESC, c.last_seen DESC, c.id DESC", ""),),
         priority=str(MEDIUM),

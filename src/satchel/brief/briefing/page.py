@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
+from satchel.base.records import dataclass, field
 from satchel.base.vocabulary import SECTIONS
 from satchel.brief.briefing.ranking import is_answer, is_wanted, score
 from satchel.brief.briefing.records import Candidate

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from satchel.base.records import dataclass
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep.citations import Citation

@@ -60,6 +60,7 @@ def decisions(_asked: Asked) -> Source:
         kind=Kind.DECISION,
         tool="find_decisions",
         table="decisions c",
+        changed_at="c.updated_at",
         where=f"c.project_id = :project AND c.status IN ({_ACTIVE}, {_DRAFT})",
         orders=tuple(("c.updated_at DESC, c.id DESC", f"c.status = {status}") for status in (_ACTIVE, _DRAFT)),
         priority=str(MEDIUM),

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from satchel.base.config import Config
 from satchel.base.errors import Busy, InvalidInput, ReadOnly, StoreFull
 from satchel.base.paging import check_whole
+from satchel.base.records import dataclass, replace
 from satchel.base.text import check_query, fold
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.base.vocabulary import PRIORITIES, SECTIONS
-from satchel.brief.briefing.collecting import Collected, Request, collect
+from satchel.brief.briefing.collecting import Collected, Deadline, Request, collect
 from satchel.brief.briefing.composing import Composed, compose
 from satchel.brief.briefing.page import Shown
 from satchel.brief.briefing.records import Briefed, Briefing
 from satchel.brief.briefing.shares import max_packages, shares_of
-from satchel.brief.briefing.zones import zone_of
+from satchel.brief.briefing.zones import NORMAL, Zone, zone_of
 from satchel.keep import deliveries, events
 from satchel.keep.kinds import KINDS
 from satchel.keep.names import check_agent, check_identifier
@@ -34,12 +33,32 @@ _MAX_ITERATION = 2**31 - 1
 _RECORD_WAIT_MS = 250
 
 
-class Briefings:
-    """Briefings for the agents of a project."""
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A briefing that is made, with what it takes to record what it shows."""
 
-    def __init__(self, workplace: Workplace, config: Config) -> None:
+    briefing: Briefing
+    shown: tuple[Shown, ...]
+    collected: Collected
+    request: Request
+
+
+class Briefings:
+    """Briefings for the agents of a project.
+
+    Args:
+        counter: what counts the tokens of a briefing; None is the best there is.
+        margin: what an estimated count is multiplied by.
+    """
+
+    def __init__(
+        self, workplace: Workplace, config: Config, counter: TokenCounter | None = None, margin: float = MARGIN
+    ) -> None:
         self._workplace = workplace
         self._config = config
+        self._margin = margin
+        if counter is not None:
+            self.counter = counter
 
     @cached_property
     def counter(self) -> TokenCounter:
@@ -106,21 +125,26 @@ class Briefings:
             agent=check_agent(work, agent),
             budget=budget,
             again=again,
+            role_as_given=role,
         )
         if not dry_run:
             be_seen(work)
-        collected = collect(work, request, config.brief_deadline_ms)
+        prepared = self.prepare(request, Deadline(config.brief_deadline_ms), zone)
+        return prepared.briefing if dry_run else record(work, prepared, "briefing", _RECORD_WAIT_MS)
+
+    def prepare(self, request: Request, deadline: Deadline, zone: Zone = NORMAL) -> Prepared:
+        """Make a briefing of what was asked for and checked; nothing is recorded."""
+        collected = collect(self._workplace, request, deadline)
         composed = compose(
             collected,
             self.count,
-            budget,
+            request.budget,
             zone,
             shares_of(request.role, self._chosen_shares),
             max_packages=max_packages(request.role),
-            now=work.clock(),
+            now=self._workplace.clock(),
         )
-        briefing = self._briefing(composed, collected, request, role, budget, zone.name)
-        return briefing if dry_run else self._record(briefing, composed.shown, collected, request)
+        return Prepared(self._briefing(composed, collected, request, zone.name), composed.shown, collected, request)
 
     @property
     def _chosen_shares(self) -> dict[str, int]:
@@ -131,20 +155,18 @@ class Briefings:
         """Count tokens as budgets mean them: those of the client's model, with a margin where they are estimated."""
         if not text:
             return 0
-        margin = 1.0 if self.counter.exact else MARGIN
+        margin = 1.0 if self.counter.exact else self._margin
         return math.ceil(self.counter.count(text) * margin * self._config.brief_token_factor)
 
-    def _briefing(
-        self, composed: Composed, collected: Collected, request: Request, role: str | None, budget: int, zone: str
-    ) -> Briefing:
+    def _briefing(self, composed: Composed, collected: Collected, request: Request, zone: str) -> Briefing:
         counted = self.counter.count(composed.text) if composed.text else 0
         return Briefing(
             text=composed.text,
             tokens=math.ceil(counted * self._config.brief_token_factor),
             counter=self.counter.name,
-            budget=budget,
+            budget=request.budget,
             zone=zone,
-            role=role,
+            role=request.role_as_given,
             run_id=collected.run.run_id if collected.run is not None and collected.is_run_chosen else None,
             task_id=request.task_id,
             loop_id=request.loop_id,
@@ -156,36 +178,43 @@ class Briefings:
             is_recorded=False,
         )
 
-    def _record(self, briefing: Briefing, shown: Sequence[Shown], collected: Collected, request: Request) -> Briefing:
-        """Record what a briefing shows as delivered; where that cannot be done soon, say so instead of waiting."""
-        work, project, run = self._workplace, collected.project_id, collected.run
-        if not shown or project is None or run is None or work.engine.read_only:
-            return briefing
-        if request.agent is None and work.caller is None:
-            return briefing
-        try:
-            with work.engine.write(_RECORD_WAIT_MS) as transaction:
-                now = work.clock()
-                actor = acting(transaction, work, project, request.agent, now, task_id=request.task_id)
-                if actor.session is None and not actor.is_named:
-                    return briefing
-                number = run.id if run.is_made else make_main(transaction, project, now).id
-                window = deliveries.window_of(project, actor, number, request.task_id, request.role, request.iteration)
-                said = [item for one in shown for item in (one.candidate, *one.candidate.stands_for)]
-                deliveries.record(transaction, window, [(*item.key, item.seq) for item in said], now)
-                events.record(
-                    transaction,
-                    project,
-                    events.DELIVERY,
-                    now,
-                    session=actor.session,
-                    agent=actor.number,
-                    details={"moment": "briefing", "items": len(said), "tokens": briefing.tokens},
-                )
-        except (Busy, ReadOnly, StoreFull) as error:
-            note = f"the delivery was not recorded: {error.problem}. The next briefing may repeat it"
-            return replace(briefing, notes=(*briefing.notes, note))
-        return replace(briefing, is_recorded=True)
+
+def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int) -> Briefing:
+    """Record what a briefing shows as delivered; where that cannot be done soon, say so instead of waiting.
+
+    Args:
+        moment: when it was shown, kept with the event.
+        wait_ms: how long to wait for a lock.
+    """
+    briefing, request, collected = prepared.briefing, prepared.request, prepared.collected
+    project, run = collected.project_id, collected.run
+    if not prepared.shown or project is None or run is None or work.engine.read_only:
+        return briefing
+    if request.agent is None and work.caller is None:
+        return briefing
+    try:
+        with work.engine.write(wait_ms) as transaction:
+            now = work.clock()
+            actor = acting(transaction, work, project, request.agent, now, task_id=request.task_id)
+            if actor.session is None and not actor.is_named:
+                return briefing
+            number = run.id if run.is_made else make_main(transaction, project, now).id
+            window = deliveries.window_of(project, actor, number, request.task_id, request.role, request.iteration)
+            said = [item for one in prepared.shown for item in (one.candidate, *one.candidate.stands_for)]
+            deliveries.record(transaction, window, [(*item.key, item.seq) for item in said], now)
+            events.record(
+                transaction,
+                project,
+                events.DELIVERY,
+                now,
+                session=actor.session,
+                agent=actor.number,
+                details={"moment": moment, "items": len(said), "tokens": briefing.tokens},
+            )
+    except (Busy, ReadOnly, StoreFull) as error:
+        note = f"the delivery was not recorded: {error.problem}. The next briefing may repeat it"
+        return replace(briefing, notes=(*briefing.notes, note))
+    return replace(briefing, is_recorded=True)
 
 
 def _briefed(shown: Shown) -> Briefed:

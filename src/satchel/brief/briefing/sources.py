@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from satchel.base.errors import SatchelError
+from satchel.base.records import dataclass, field, replace
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.find.kind import Kind
 from satchel.keep.loop_scope import LoopScope
@@ -39,6 +39,8 @@ class Asked:
         now: milliseconds UTC.
         left_off: the number of the scratchpad that a new session goes on from, or None.
         loop: whose attempts count.
+        since: only what changed after that time counts, in milliseconds UTC; None is everything.
+        reminds: whether what is critical stays in a line after it was delivered.
         loop_since: after which of its scratchpads the loop is shown, so that those since it succeeded last are, else
             the newest: its time in milliseconds UTC, and its number or 0.
     """
@@ -59,6 +61,8 @@ class Asked:
     loop: LoopScope
     loop_since: tuple[int, int] = (0, 0)
     left_off: int | None = None
+    since: int | None = None
+    reminds: bool = True
 
     @property
     def values(self) -> dict[str, object]:
@@ -73,6 +77,7 @@ class Asked:
             "author": self.agent,
             "session": self.loop.session,
             "now": self.now,
+            "since": self.since,
         }
 
 
@@ -97,6 +102,7 @@ class Source:
         load: makes candidates of them.
         tokens: what a short one takes; decides how many candidates there is use for.
         seq: the number of their last change, in SQL.
+        changed_at: when that was, in SQL.
         counts_found: whether what is eligible is what the query found, where there is a query.
         narrows: returns which of the items that the query found count, where that is not all.
         reminds: whether critical ones stay in a line after they were delivered.
@@ -115,6 +121,7 @@ class Source:
     found_where: str | None = None
     may_be_critical: bool = True
     seq: str = "c.seq"
+    changed_at: str = "c.created_at"
     counts_found: bool = False
     reminds: bool = False
     narrows: Callable[[Asked, Sequence[int]], list[int]] | None = None
@@ -152,16 +159,17 @@ def gather(asked: Asked, source: Source, notes: list[str]) -> Gathered:
     if not source.where:
         return gathered
     transaction, values = asked.transaction, asked.values
+    where = source.where if asked.since is None else f"{source.where} AND {source.changed_at} > :since"
     counted = transaction.one(
         f"""
         SELECT count(*), {f"count(*) FILTER (WHERE {source.priority} = {CRITICAL})" if source.may_be_critical else 0}
-        FROM {source.table} WHERE {source.where}
+        FROM {source.table} WHERE {where}
         """,
         values,
     )
     assert counted is not None
     gathered.total, gathered.critical = counted
-    known = _unchanged(asked, source, source.where)
+    known = _unchanged(asked, source, where)
     gathered.repeated = len(known)
     gathered.total -= len(known)
     gathered.critical -= sum(priority == CRITICAL for priority in known.values())
@@ -175,7 +183,7 @@ def gather(asked: Asked, source: Source, notes: list[str]) -> Gathered:
         for order, condition in source.orders:
             rows = transaction.all(
                 f"""
-                SELECT c.id FROM {source.table} WHERE {source.where}{f" AND {condition}" if condition else ""}
+                SELECT c.id FROM {source.table} WHERE {where}{f" AND {condition}" if condition else ""}
                 ORDER BY {order} LIMIT {most}
                 """,
                 values,
@@ -183,7 +191,7 @@ def gather(asked: Asked, source: Source, notes: list[str]) -> Gathered:
             chosen.update((row[0], None) for row in rows if row[0] not in known)
         _add(asked, gathered, list(chosen), notes)
     critical = [number for number, priority in known.items() if priority == CRITICAL]
-    if source.reminds and critical:
+    if source.reminds and asked.reminds and critical:
         _add(asked, gathered, critical, notes)
         for number in critical:
             if number in gathered.candidates:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from satchel.base.errors import InvalidInput
+from satchel.base.records import dataclass
 from satchel.base.vocabulary import priority_number
 
 _LOWEST, _HIGH, _CRITICAL = priority_number("low"), priority_number("high"), priority_number("critical")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol, Self
 
 from satchel.base.errors import AssistantFailed
+from satchel.base.records import dataclass
 from satchel.consult.assistants.addresses import public_address
 
 _MIB = 1024 * 1024

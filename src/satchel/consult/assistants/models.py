@@ -10,9 +10,8 @@ OpenAI says outright (1,050,000 with at most 922,000 of input). A model that is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from satchel.base.errors import InvalidInput, nearest, unknown_name
+from satchel.base.records import dataclass
 from satchel.base.text import check_name
 from satchel.consult.records import Window
 

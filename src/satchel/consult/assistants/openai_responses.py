@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import InvalidInput
+from satchel.base.records import replace
 from satchel.consult.assistants import failing
 from satchel.consult.assistants.base import SdkAssistant
 from satchel.consult.assistants.openai_client import KEY_VARIABLE, OWN_URL, OpenAIClient

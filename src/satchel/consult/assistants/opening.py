@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from satchel.base.errors import InvalidInput
+from satchel.base.records import dataclass
 from satchel.consult.assistants import failing
 from satchel.consult.assistants.anthropic import AnthropicMessages
 from satchel.consult.assistants.base import SdkAssistant

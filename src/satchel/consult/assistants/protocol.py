@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from satchel.base.errors import AssistantFailed
+from satchel.base.records import dataclass, field
 from satchel.consult.cancelling import IsCancelled, never
 from satchel.consult.records import Content, HeldBack, Window
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from satchel.base.errors import AssistantFailed
+from satchel.base.records import dataclass
 from satchel.consult.assistants.wire import Wire
 
 T = TypeVar("T")

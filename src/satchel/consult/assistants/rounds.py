@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 from typing import Any
 
 from satchel.base.errors import AssistantFailed
+from satchel.base.records import dataclass, replace
 from satchel.consult.assistants import failing
 from satchel.consult.assistants.limits import too_much
 from satchel.consult.assistants.protocol import Ask, Reply, noop

@@ -12,12 +12,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from satchel.base.errors import AssistantFailed, SatchelError
+from satchel.base.records import dataclass
 from satchel.consult.assistants import failing
 from satchel.consult.assistants.openai_client import OpenAIClient
 from satchel.consult.assistants.protocol import StoreLog, Timing

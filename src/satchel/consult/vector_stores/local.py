@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from satchel.base.errors import InvalidInput
+from satchel.base.records import dataclass
 from satchel.consult.records import Content
 from satchel.find import documents, query, search
 from satchel.find.documents import Document

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel.base.errors import AssistantFailed
+from satchel.base.records import dataclass
 from satchel.consult.assistants.openai_client import OpenAIClient
 from satchel.consult.assistants.protocol import Timing
 from satchel.consult.assistants.retrying import Patience, persist

@@ -5,67 +5,82 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from satchel.interfaces.cli import outcome
 
+TYPE_CHECKING = False  # importing typing takes 4 ms
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import NoReturn
+
     from satchel.base.errors import SatchelError
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command and leave the process with its exit status."""
+def main(arguments: Sequence[str] | None = None, command: Callable[[], object] | None = None) -> NoReturn:
+    """Run one command and leave the process with its exit status; the arguments are those of :func:`run`."""
     for stream in (sys.stdout, sys.stderr):
         # a terminal or pipe of another encoding is no reason to fail: what it cannot show is escaped
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments, command))
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], command: Callable[[], object] | None = None) -> int:
     """Run one command.
 
     What was written is never answered with an error: when only the answer could not be shown, stderr says so.
+
+    Args:
+        arguments: what stands behind ``satchel``.
+        command: does what they say; None leaves finding that to click.
 
     Returns:
         0, or the exit status that :data:`satchel.base.errors.ERROR_KINDS` gives the error. Errors go to stderr as one
         line, with ``--json`` as one JSON object; a traceback only when ``SATCHEL_DEBUG`` is set.
     """
+    outcome.has_kept = False
+    try:
+        result = _by_click(list(arguments)) if command is None else command()
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001 -- all end here, each in its own way
+        return _failed(arguments, error)
+
+
+def _by_click(arguments: list[str]) -> object:
+    from satchel.interfaces.cli.group import satchel_command
+
+    return satchel_command.main(arguments, prog_name="satchel", standalone_mode=False, color=_colour())
+
+
+def _failed(arguments: Sequence[str], error: BaseException) -> int:
+    """Say what became of a command that ended in an error; return its exit status."""
     import click
 
     from satchel.base.errors import ERROR_KINDS, SatchelError
-    from satchel.interfaces.cli.group import satchel_command
 
-    outcome.has_kept = False
-    arguments = list(arguments)
-    try:
-        result = satchel_command.main(arguments, prog_name="satchel", standalone_mode=False, color=_colour())
-        sys.stdout.flush()
-        return result if isinstance(result, int) else 0
-    except click.exceptions.NoArgsIsHelpError as error:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return ERROR_KINDS["invalid_input"].exit_status
-    except click.UsageError as error:
+    if isinstance(error, click.UsageError):
         hint = f"`{error.ctx.command_path} --help` explains" if error.ctx else "`satchel --help` explains"
         _report(arguments, "invalid_input", error.format_message().rstrip("."), hint)
         return ERROR_KINDS["invalid_input"].exit_status
-    except SystemExit as left:
+    if isinstance(error, SystemExit):
         # only click leaves so, with 1 when the reader of our output has left, which is no failure
-        return 0 if left.code == 1 else int(left.code or 0)
-    except BrokenPipeError:
+        return 0 if error.code == 1 else int(error.code or 0)
+    if isinstance(error, BrokenPipeError):
         # the reader of our output has left; a later flush at exit must not complain about it
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
-    except (Exception, KeyboardInterrupt) as error:
-        if os.environ.get("SATCHEL_DEBUG") and not isinstance(error, (SatchelError, click.Abort, KeyboardInterrupt)):
-            raise
-        known = _known(error)
-        if outcome.has_kept:
-            _say(f"done, and what was to be kept is kept; the answer could not be shown ({known.problem})")
-            return 0
-        _report(arguments, known.code, known.problem, known.remedy)
-        return known.kind.exit_status
+    if os.environ.get("SATCHEL_DEBUG") and not isinstance(error, (SatchelError, click.Abort, KeyboardInterrupt)):
+        raise error
+    known = _known(error)
+    if outcome.has_kept:
+        _say(f"done, and what was to be kept is kept; the answer could not be shown ({known.problem})")
+        return 0
+    _report(arguments, known.code, known.problem, known.remedy)
+    return known.kind.exit_status
 
 
 def _known(error: BaseException) -> SatchelError:

@@ -1,4 +1,4 @@
-"""What the commands share: options, opening the store, and printing for people or for machines."""
+"""What the commands share: options, and printing for people or for machines."""
 
 from __future__ import annotations
 
@@ -9,90 +9,42 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from satchel.base.errors import InvalidInput, SatchelError
-from satchel.client import Satchel, open_satchel
-from satchel.interfaces.cli import outcome
-from satchel.keep.sessions.caller import COMMAND
-from satchel.store.daily import back_up_when_due
+from satchel.base.errors import InvalidInput
+from satchel.interfaces.cli.opening import done
+from satchel.interfaces.cli.options import AGENT, DB, PROJECT, RUN, Option
 
 if TYPE_CHECKING:
+    from satchel.client import Satchel
     from satchel.keep.entries import Entry
     from satchel.store.backups import Progress
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def store_options(command: Command) -> Command:
-    """Add the options that say which store and project a command works on."""
-    command = click.option(
-        "--project", metavar="NAME", help="The project, where a store holds several. [env: SATCHEL_PROJECT]"
-    )(command)
-    return click.option(
-        "--db",
-        metavar="PATH",
-        help="The store's file. Default: found as git finds its own. [env: SATCHEL_DB]",
-    )(command)
+def with_options(*options: Option) -> Callable[[Command], Command]:
+    """Return what adds options to a command, in their order."""
+
+    def add(command: Command) -> Command:
+        for one in reversed(options):
+            command = click.option(
+                one.flag, one.name, metavar=one.metavar, help=one.help, default=None, is_flag=one.metavar is None
+            )(command)
+        return command
+
+    return add
 
 
-def run_option(command: Command) -> Command:
-    """Add ``--run``."""
-    return click.option(
-        "--run", "run_id", metavar="ID", help="The run. Default: main to write, all to read. [env: SATCHEL_RUN]"
-    )(command)
+store_options = with_options(DB, PROJECT)
+"""Adds the options that say which store and project a command works on."""
 
-
-def agent_option(command: Command) -> Command:
-    """Add ``--agent``, for commands that act as someone."""
-    return click.option("--agent", metavar="NAME", help="Who acts. [env: SATCHEL_AGENT]")(command)
+run_option = with_options(RUN)
+agent_option = with_options(AGENT)
+"""Adds ``--agent``, for commands that act as someone."""
 
 
 def json_option(command: Command) -> Command:
     """Add ``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")(command)
-
-
-@contextmanager
-def opened(
-    db: str | None,
-    project: str | None,
-    *,
-    run_id: str | None = None,
-    agent: str | None = None,
-    here: bool = False,
-    read_only: bool = False,
-    caller: str = COMMAND,
-) -> Iterator[Satchel]:
-    """Open the store of a command; warnings about the configuration go to stderr."""
-    with open_satchel(db, project, agent, run_id, here=here, read_only=read_only, caller=caller) as satchel:
-        warn(satchel.config.warnings)
-        try:
-            yield satchel
-        finally:
-            caller_note = None if satchel.workplace.caller is None else satchel.workplace.caller.take_note()
-            if caller_note is not None:
-                warn((caller_note,))
-        done(satchel)
-        note = satchel.workplace.engine.take_note()
-        if note is not None:
-            warn((note,))
-        if satchel.workplace.engine.commits:
-            sys.stdout.flush()  # the answer comes first
-            try:
-                back_up_when_due(satchel.workplace.engine)
-            except SatchelError as error:
-                warn((f"the daily backup failed: {error}",))
-
-
-def done(satchel: Satchel) -> None:
-    """Note that what a command was to do is done: what was written stays, whatever befalls the answer."""
-    if satchel.workplace.engine.commits:
-        outcome.has_kept = True
-
-
-def warn(warnings: tuple[str, ...]) -> None:
-    """Print warnings to stderr."""
-    for text in warnings:
-        click.echo(f"{click.style('warning', fg='yellow')}: {text}", err=True)
 
 
 def tell(satchel: Satchel, files: Sequence[str] = (), *, lists_messages: bool = False) -> None:

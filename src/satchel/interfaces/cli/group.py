@@ -15,6 +15,8 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "setup": "Connect your coding clients",
         "init": "Make this folder a project",
         "mcp": "Serve agents over stdio",
+        "hook": "Answer a hook of a client",
+        "pause": "Silence hooks, or let them speak again",
         "config": "Show the configuration",
     },
     "Notes and search": {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from satchel.base.clock import moment_text, year_of
+from satchel.base.records import dataclass
 from satchel.interfaces.consulting.consultations_text import part_lines, paths_text
 from satchel.interfaces.ledger.compact_lines import Line, list_text
 from satchel.interfaces.text_parts import counted, value_text

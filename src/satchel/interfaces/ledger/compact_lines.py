@@ -11,12 +11,12 @@ head, a heading or an item.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
 from satchel.base.clock import DAY_MS, moment_text, year_of
 from satchel.base.paging import Item, KeptPage, Page
+from satchel.base.records import dataclass
 from satchel.base.tokens import estimate
 from satchel.base.vocabulary import LAYERS
 from satchel.interfaces.text_parts import (

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from satchel.base.clock import moment_text, span_in_words, year_of
+from satchel.base.records import replace
 from satchel.base.text import quoted_line, said_once
 from satchel.base.vocabulary import LAYERS
 from satchel.interfaces.ledger.compact_lines import (

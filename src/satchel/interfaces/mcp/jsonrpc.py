@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from satchel.base.records import dataclass
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

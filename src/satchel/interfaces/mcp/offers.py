@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from satchel.base.errors import InvalidInput
+from satchel.base.records import dataclass
 from satchel.interfaces.mcp.schema import check_arguments, shown
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, TypeVar
 
 from satchel.base.errors import InvalidInput, SatchelError, system_error, unknown_name
+from satchel.base.records import dataclass
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.faults import INTERNAL_TEXT, log_fault, reason_of
 from satchel.interfaces.mcp.schema import MAX_SHOWN_CHARS, Schema, check_arguments, check_schema

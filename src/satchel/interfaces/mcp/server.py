@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any, cast
 
 from satchel import __version__
+from satchel.base.records import replace
 from satchel.client import Satchel
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.guidance import PROMPTS, instructions

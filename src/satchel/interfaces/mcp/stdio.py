@@ -12,10 +12,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, BinaryIO, Generic, TypeVar
 
+from satchel.base.records import dataclass
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.faults import INTERNAL_TEXT, log_fault
 from satchel.interfaces.mcp.jsonrpc import (

@@ -13,16 +13,15 @@ from click.core import ParameterSource
 
 from satchel.interfaces.cli.common import (
     agent_option,
-    done,
     given_or_read,
     json_option,
-    opened,
     progress,
     show_json,
     store_options,
     tell,
     warn_notes,
 )
+from satchel.interfaces.cli.opening import done, opened
 from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.operations.declaration import AGENT, Group, Operation, Parameter, Table, help_text, load
 from satchel.interfaces.operations.detail import FULL, fields_maker, text_maker, usual, with_whole_texts

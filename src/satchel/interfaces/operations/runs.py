@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from satchel.base.records import dataclass
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
 from satchel.interfaces.operations.parameters import PAGE, RUN_READ
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from satchel.base.errors import SatchelError
+from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.interfaces.setup import config_files
 from satchel.interfaces.setup.asking import codex_hooks, is_older, program_of, version_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from satchel.base.config import RESERVED_VARIABLES
+from satchel.base.records import dataclass, field
 from satchel.interfaces.setup.editing import Syntax
 from satchel.interfaces.setup.parts import NAME, Chosen, Fixed, Hooks, JsonPart, Keys, Listed, Server, hook_command
 from satchel.interfaces.setup.texts import TextPart, opencode_plugin

@@ -10,7 +10,6 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TypedDict, cast
@@ -18,6 +17,7 @@ from typing import TypedDict, cast
 from satchel.base.errors import Conflict, InvalidInput, Refused, system_error
 from satchel.base.file_checks import my_users, owner_name
 from satchel.base.folders import state_folder
+from satchel.base.records import dataclass, replace
 
 MAX_BYTES = 4 << 20
 """What a configuration file may have; Claude Code keeps histories of projects in its own."""

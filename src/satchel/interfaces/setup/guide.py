@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from satchel.base.errors import SatchelError
+from satchel.base.records import replace
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wish
 from satchel.interfaces.setup.editing import parse
 from satchel.interfaces.setup.parts import NAME, Found, Hooks, State

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from typing import NamedTuple
 
 from satchel.base.errors import Refused
+from satchel.base.records import dataclass, field
 from satchel.interfaces.setup.editing import Append, Change, Drop, Prune, Put, Remove, is_same
 
 NAME = "satchel"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
 from satchel.base.errors import Conflict, SatchelError
+from satchel.base.records import dataclass, field
 from satchel.interfaces.setup import config_files
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wish
 from satchel.interfaces.setup.config_files import ConfigFile, Journal

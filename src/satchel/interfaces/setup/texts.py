@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from satchel.base.errors import InvalidInput, Refused
+from satchel.base.records import dataclass
 from satchel.interfaces.setup.parts import Found, State
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from satchel.base.errors import NotFound
+from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.base.vocabulary import PRIORITIES, priority_number
 from satchel.find import documents, near

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound
+from satchel.base.records import dataclass
 from satchel.base.text import fold, shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import Kind

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from satchel.base.paging import KeptPage, Page
+from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 
 STATUSES = ("active", "deprecated", "draft")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from satchel.base.errors import unknown_name
+from satchel.base.records import dataclass
 from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES, Value
 from satchel.store.transaction import Row, Transaction
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import Conflict, InvalidInput
 from satchel.base.paging import check_whole
+from satchel.base.records import dataclass
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
 from satchel.keep.decisions import state as states

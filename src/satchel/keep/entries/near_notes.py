@@ -8,9 +8,9 @@ looks nor records.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 
+from satchel.base.records import dataclass, field
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
 from satchel.keep.entries.records import COMPARED_TYPES, MAX_CHARS, Prepared
@@ -20,18 +20,31 @@ _KIND = Kind.ENTRY.number
 _LOT = 8
 """From so many notes on that have no bands theirs are recorded."""
 
+_OF_BAND, _COMPARED = 4, 6
+"""Of each band the newest so many, of these so many that share the most bands: of 2,400 notes from 60 nouns 400 share a
+band with a new one, and finding all takes 60 us instead of 15; of lines of change logs .220 find their commit among
+14,000 so, .229 with all, .200 with the newest 16."""
+
 _CAUGHT_UP = 500
 """At most so many get them, the newest: 12 microseconds each."""
 
 
 # up to which note bands are recorded stands under a mark of its own
 _FRESH = f"""
-    SELECT id, content FROM context
+    SELECT id, content, run_id, type = :type AND superseded_by IS NULL FROM context
     WHERE id > (SELECT COALESCE(max(item_id), 0) FROM likenesses WHERE mark = :mark AND kind = :kind)
         AND +project_id = :project AND type IN ({", ".join(map(str, COMPARED_TYPES))})
         AND length(content) <= {MAX_CHARS}
     ORDER BY id DESC LIMIT {_CAUGHT_UP}
 """
+
+
+@cache
+def _among(recorded: str) -> str:
+    return f"""
+        SELECT c.id, c.content, c.run_id FROM ({recorded}) AS recorded JOIN context c ON c.id = recorded.item_id
+        WHERE c.project_id = :project AND c.type = :type AND c.superseded_by IS NULL
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,31 +71,28 @@ def look(transaction: Transaction, project_id: int, entry: Prepared) -> Look:
     """Look for live notes of the same type that say nearly the same as one that is about to be written."""
     if entry.type not in COMPARED_TYPES or len(entry.content) > MAX_CHARS:
         return NO_LOOK
-    bands = likeness.text_bands(project_id, likeness.words_of(entry.content))
+    bands = _bands(project_id, entry.content)
     if not bands.recorded:
         return NO_LOOK
     fresh = transaction.all(
-        _FRESH, {"project": project_id, "kind": _KIND, "mark": likeness.mark("reached", project_id)}
+        _FRESH,
+        {"project": project_id, "kind": _KIND, "mark": likeness.mark("reached", project_id), "type": entry.type},
     )
-    # a row that another program spoilt holds no text
-    late = {number: _bands(project_id, content) for number, content in fresh if isinstance(content, str)}
-    sought = set(bands.sought)
-    numbers = [number for number, others in late.items() if not sought.isdisjoint(others)]
-    numbers += likeness.candidates(transaction, Kind.ENTRY, bands)
-    numbers = [number for number in numbers if number != entry.supersedes]
-    if not numbers:
-        return Look((), late)
-    others = transaction.all(
-        f"""
-        SELECT id, content, run_id FROM context
-        WHERE id IN ({", ".join(map(str, numbers))}) AND +project_id = :project AND +type = :type
-            AND superseded_by IS NULL
-        """,
-        {"project": project_id, "type": entry.type},
-    )
-    runs = {number: run for number, _, run in others}
-    texts = ((number, content) for number, content, _ in others if isinstance(content, str))
-    found = near.judged(entry.content, texts, near.share_of_both)
+    sought, late = set(bands.sought), {}
+    runs: dict[int, int] = {}
+    texts: dict[int, str] = {}
+    for number, content, run, is_like in fresh:
+        late[number] = _bands(project_id, content).recorded
+        if is_like and not sought.isdisjoint(late[number]):
+            runs[number], texts[number] = run, content
+    recorded, values = likeness.look_up(Kind.ENTRY, bands, _COMPARED, _OF_BAND)
+    for number, content, run in transaction.all(
+        _among(recorded), {**values, "project": project_id, "type": entry.type}
+    ):
+        runs[number], texts[number] = run, content
+    if entry.supersedes is not None:
+        texts.pop(entry.supersedes, None)
+    found = near.judged(entry.content, texts.items(), near.share_of_both)
     return Look(tuple((runs[one.item], one.note(Kind.ENTRY)) for one in found), late)
 
 
@@ -109,9 +119,10 @@ def forget(transaction: Transaction, project_id: int, number: int) -> None:
     )
     for (content,) in rows:
         if isinstance(content, str):
-            likeness.forget(transaction, Kind.ENTRY, number, _bands(project_id, content))
+            likeness.forget(transaction, Kind.ENTRY, number, _bands(project_id, content).recorded)
 
 
 @lru_cache(maxsize=1_024)
-def _bands(project_id: int, content: str) -> tuple[int, ...]:
-    return likeness.text_bands(project_id, likeness.words_of(content)).recorded
+def _bands(project_id: int, content: str) -> likeness.Bands:
+    # what one call writes the next ones read until a lot is full
+    return likeness.text_bands(project_id, likeness.words_of(content))

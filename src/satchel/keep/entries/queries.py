@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 
+from satchel.base.records import replace
 from satchel.find.kind import Kind
 from satchel.keep import filters
 from satchel.keep.entries.records import COLUMNS, SOURCE, Entry, entry_of, type_number

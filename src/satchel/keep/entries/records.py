@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import unknown_name
 from satchel.base.paging import KeptPage
+from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 from satchel.store.transaction import Row, Transaction
 

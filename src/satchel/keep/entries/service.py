@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.base.paging import check_whole
+from satchel.base.records import replace
 from satchel.find.kind import Kind
 from satchel.keep import projects, runs
 from satchel.keep.corrections.log import replaced_note
@@ -138,7 +138,7 @@ class Entries:
                 kept[place] = _seen(transaction, writer, known, prepared[place])
             places = [place for place in range(len(prepared)) if place not in kept and place not in said.first]
             fresh = [prepared[place] for place in places]
-            written = updates.insert(transaction, writer, fresh)
+            written = updates.insert(transaction, writer, fresh, [said.keys[place] for place in places])
             followed = {
                 number: self._follow(transaction, writer, number, entry)
                 for (number, _, _), entry in zip(written, fresh, strict=True)
@@ -281,7 +281,7 @@ def _look_for_near_ones(work: Workplace, prepared: Sequence[Prepared]) -> Look:
 
     if len(prepared) > 1:
         return near_notes.NO_LOOK
-    with work.engine.read() as transaction:
+    with work.engine.look() as transaction:
         project = projects.find(transaction, work)
         return near_notes.NO_LOOK if project is None else near_notes.look(transaction, project.id, prepared[0])
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from satchel.base.errors import InvalidInput
+from satchel.base.records import dataclass
 from satchel.keep import runs
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import COLUMNS, ENTRY_TYPES, SOURCE, Entry, entry_of

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput
+from satchel.base.records import dataclass
 from satchel.keep.texts import check_json, json_texts, parse_json
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")

@@ -12,7 +12,7 @@ from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.keep.corrections import log
-from satchel.keep.entries import near_notes, sightings
+from satchel.keep.entries import near_notes
 from satchel.keep.entries.records import (
     CODEBASE_ANALYSIS,
     ENTRY_TYPES,
@@ -110,8 +110,13 @@ _INSERT = """
 """
 
 
-def insert(transaction: Transaction, writer: Writer, entries: Sequence[Prepared]) -> list[tuple[int, bytes, int]]:
+def insert(
+    transaction: Transaction, writer: Writer, entries: Sequence[Prepared], said: Sequence[int | None]
+) -> list[tuple[int, bytes, int]]:
     """Store entries in order, with their documents and whatever they supersede.
+
+    Args:
+        said: for each what :func:`satchel.keep.entries.sightings.key_of` gives.
 
     Returns:
         The number, uid and seq of each.
@@ -121,9 +126,9 @@ def insert(transaction: Transaction, writer: Writer, entries: Sequence[Prepared]
     """
     project_id, run, agent, now = writer.project_id, writer.run, writer.agent, writer.now
     corrector = log.Corrector(agent, writer.session, writer.is_person, now)
-    first = next_seq(transaction, project_id, len(entries))
+    first = next_seq(transaction, project_id, len(entries), documents=len(entries))
     kept: list[tuple[int, bytes, int]] = []
-    for seq, entry in enumerate(entries, first):
+    for seq, (entry, key) in enumerate(zip(entries, said, strict=True), first):
         uid = os.urandom(16)
         replaced = _replaced_by(transaction, project_id, run, entry)
         if entry.supersedes is not None:
@@ -144,7 +149,7 @@ def insert(transaction: Transaction, writer: Writer, entries: Sequence[Prepared]
                 "loop": entry.loop_id,
                 "file": entry.file,
                 "line": entry.line,
-                "said": sightings.key_of(entry, agent),
+                "said": key,
                 "last": entry.last_line,
                 "agent": agent,
                 "now": now,
@@ -176,6 +181,7 @@ def insert(transaction: Transaction, writer: Writer, entries: Sequence[Prepared]
                 loop_id=entry.loop_id,
                 file=entry.file,
             ),
+            is_counted=True,
         )
         kept.append((number, uid, seq))
     return kept

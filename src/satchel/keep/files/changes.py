@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from satchel.base.errors import unknown_name
+from satchel.base.records import dataclass
 from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.kind import Kind

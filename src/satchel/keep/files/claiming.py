@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 
 from satchel.base.errors import SatchelError
+from satchel.base.records import dataclass, replace
 from satchel.keep import events, expiry, projects
 from satchel.keep.files import claims
 from satchel.keep.files.claims import ClaimRefused, Terms

@@ -6,11 +6,11 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.paging import DEFAULT_LIMIT, KeptPage, check_page, check_whole
+from satchel.base.records import replace
 from satchel.keep import expiry, names, projects, waits
 from satchel.keep.files import changes, claiming, claims
 from satchel.keep.files.places import Place, as_on_disk, check_place, check_worktree_file, folder_notes, is_there

@@ -6,13 +6,13 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
 from satchel.base.errors import SatchelError, StoreDamaged, StoreForeign, StoreMissing, Untrusted
 from satchel.base.paths import filesystem_kind
+from satchel.base.records import dataclass
 from satchel.find import index_sqlite as index
 from satchel.keep.housekeeping import leftovers
 from satchel.keep.housekeeping.counts import count_problems

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from satchel.base.paging import check_whole
+from satchel.base.records import dataclass
 from satchel.base.retention import DAY_HOURS
 from satchel.find.kind import Kind
 from satchel.keep import past_conversations, projects

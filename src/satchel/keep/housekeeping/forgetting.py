@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from satchel.base.errors import NotFound, SatchelError
+from satchel.base.records import dataclass
 from satchel.find import documents
 from satchel.find import index_sqlite as index
 from satchel.keep import projects

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 from satchel.keep.kinds import KINDS
 from satchel.keep.past_conversations import GOES_ON

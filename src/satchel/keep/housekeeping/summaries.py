@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from satchel.base.records import dataclass
 from satchel.base.retention import HOUR_MS
 from satchel.base.vocabulary import LAYERS
 from satchel.keep.projects import Project

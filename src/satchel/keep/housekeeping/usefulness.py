@@ -6,9 +6,9 @@ import json
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from satchel.base.clock import DAY_MS
+from satchel.base.records import dataclass, field
 from satchel.base.text import shortened
 from satchel.find.kind import Kind
 from satchel.keep.corrections.log import CONFIRMED

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
+from satchel.base.records import dataclass
 from satchel.keep.importing.bazinga_tables import (
     BazingaTables,
     count_of,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
 from satchel.base.errors import InvalidInput
+from satchel.base.records import replace
 from satchel.base.text import fold, shortened
 from satchel.base.vocabulary import MAIN_RUN, PRIORITIES
 from satchel.find.kind import Kind

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from satchel.base.records import replace
 from satchel.base.redaction import redact
 from satchel.keep import projects
 from satchel.keep.importing.records import ForeignStore, Imported, KindImported

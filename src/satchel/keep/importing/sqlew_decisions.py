@@ -6,10 +6,10 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
+from satchel.base.records import dataclass, replace
 from satchel.keep.importing.sqlew_records import ForeignDecision, ForeignState, named, time
 from satchel.keep.importing.sqlew_tables import Names, SqlewTables, milliseconds
 from satchel.keep.importing.tables import Row, column, columns

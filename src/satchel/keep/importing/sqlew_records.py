@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
+from satchel.base.records import dataclass
 from satchel.keep.importing.records import ForeignStore
 from satchel.keep.importing.sqlew_tables import SqlewTables, milliseconds
 from satchel.keep.importing.tables import Row, column, columns, linked_names

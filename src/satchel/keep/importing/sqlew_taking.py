@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from satchel.base.clock import moment_text
 from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.records import dataclass, replace
 from satchel.base.text import fold
 from satchel.base.vocabulary import LAYERS, PRIORITIES
 from satchel.find.kind import Kind

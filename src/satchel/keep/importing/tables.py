@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from typing import Any, ClassVar, Generic, TypeVar
 
 from satchel.base.errors import Conflict, InvalidInput, StoreForeign, unknown_name
+from satchel.base.records import dataclass, field
 from satchel.keep.importing.records import Trouble
 from satchel.keep.importing.values import Unreadable
 from satchel.store.foreign import ForeignDatabase, Value

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, Protocol, TypeVar
 
 from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.records import dataclass
 from satchel.keep import names
 from satchel.keep.importing.records import ForeignStore, ImportConflict, Trouble
 from satchel.keep.projects import Workplace

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 from satchel.base.errors import InvalidInput, nearest, unknown_name
+from satchel.base.records import replace
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep import filters

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from satchel.base.paging import KeptPage
+from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 
 MESSAGE_TYPES = ("decision", "warning", "request", "info")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound
 from satchel.base.paging import check_whole
+from satchel.base.records import replace
 from satchel.base.text import fold
 from satchel.base.vocabulary import priority_number
 from satchel.find.kind import Kind

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput
+from satchel.base.records import dataclass
 from satchel.base.retention import Retention
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.base.vocabulary import PRIORITIES
 from satchel.store.transaction import Transaction

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 
 from satchel.base.contained import is_inside, open_inside, why_unreadable
 from satchel.base.errors import InvalidInput, Refused
+from satchel.base.records import dataclass
 from satchel.base.secret_names import is_secret_path
 from satchel.keep.texts import storable
 

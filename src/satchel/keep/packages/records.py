@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from satchel.base.errors import unknown_name
 from satchel.base.paging import KeptPage
+from satchel.base.records import dataclass
 from satchel.base.vocabulary import PRIORITIES, priority_number
 from satchel.find.kind import Kind
 from satchel.store.transaction import Row

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import check_whole
+from satchel.base.records import replace
 from satchel.base.vocabulary import PRIORITIES, priority_number
 from satchel.find.kind import Kind
 from satchel.keep import projects, runs

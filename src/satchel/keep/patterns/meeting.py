@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from satchel.base.clock import DAY_MS
+from satchel.base.records import dataclass
 from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep.patterns import resigning, updates

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from satchel.base.clock import DAY_MS
+from satchel.base.records import dataclass
 from satchel.keep.patterns.records import ACTIVE, CONFIRMED, DEMOTED, FIRST
 from satchel.keep.projects import next_seq
 from satchel.store.transaction import Transaction

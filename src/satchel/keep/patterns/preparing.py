@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput
 from satchel.base.paging import check_whole
+from satchel.base.records import dataclass
 from satchel.base.redaction import redact
 from satchel.base.text import fold
 from satchel.keep.names import check_identifier

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from satchel.base.paging import KeptPage
+from satchel.base.records import dataclass
 from satchel.find.kind import Kind, read_number
 from satchel.store.transaction import Row
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.find import documents
 from satchel.find.kind import Kind

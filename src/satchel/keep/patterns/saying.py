@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import cache
 from itertools import takewhile
 
+from satchel.base.records import dataclass, replace
 from satchel.keep.patterns.noise import is_noise, unwrapped, without_advice
 from satchel.keep.patterns.stacks import without_stacks
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.find.kind import Kind
 from satchel.keep import expiry, projects, runs

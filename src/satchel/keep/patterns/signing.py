@@ -6,9 +6,9 @@ Where a message is one that many errors share, the innermost frame of the projec
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
+from satchel.base.records import dataclass
 from satchel.base.redaction import redact
 from satchel.keep.patterns.frames import innermost_frame
 from satchel.keep.patterns.masking import bounded, masked_text

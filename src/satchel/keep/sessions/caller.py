@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 VARIABLE = "SATCHEL_SESSION"
 """The variable with the uid of a session, in hexadecimal."""
 
-SERVER, COMMAND, LIBRARY = "server", "command", "library"
-"""What calls: a server of one client, a command, or a program of its own."""
+SERVER, COMMAND, LIBRARY, HOOK = "server", "command", "library", "hook"
+"""What calls: a server of one client, a command, a program of its own, or a hook of a client."""
 
 _VERSION_CHARS = 100
 
@@ -57,8 +57,11 @@ class Caller:
     """One connection of a client, one command, or one program.
 
     Args:
-        kind: :data:`SERVER`, :data:`COMMAND` or :data:`LIBRARY`.
+        kind: :data:`SERVER`, :data:`COMMAND`, :data:`LIBRARY` or :data:`HOOK`.
         environ: its environment.
+
+    Attributes:
+        begins: whether a hook says that a conversation begins, which no session can have been in before.
     """
 
     def __init__(self, kind: str, environ: Mapping[str, str]) -> None:
@@ -66,6 +69,7 @@ class Caller:
         self.environ = environ
         self.client: Client | None = None
         self.version: str | None = None
+        self.begins = False
         self.notes: list[str] = []
         self._lock = threading.Lock()
         self._told_id: str | None = None
@@ -79,6 +83,21 @@ class Caller:
     def from_environment(cls, environ: Mapping[str, str]) -> Caller | None:
         """Return the caller of a program: one in the session that its environment names, else None."""
         return cls(LIBRARY, environ) if environ.get(VARIABLE) else None
+
+    @classmethod
+    def of_hook(cls, environ: Mapping[str, str], client: str, identity: str | None, *, begins: bool) -> Caller:
+        """Return the caller of a hook.
+
+        Args:
+            client: the client that runs it, by a name of :data:`satchel.keep.sessions.clients.CLIENTS`.
+            identity: the id that the client gave its session in the event, or None.
+            begins: whether the event says that a conversation begins.
+        """
+        caller = cls(HOOK, environ)
+        caller.client = client_named(client)
+        caller.begins = begins
+        caller._told_id = check_host_id(identity)
+        return caller
 
     def meet(self, name: str | None, version: str | None) -> None:
         """Take in how the client of a server names itself; what it said first stays."""
@@ -124,7 +143,7 @@ class Caller:
 
         A plain terminal and a program have none, and neither has a command that could belong to several.
         """
-        return self.kind == SERVER or (self.kind == COMMAND and self.is_in_client and not self.notes)
+        return self.kind in {SERVER, HOOK} or (self.kind == COMMAND and self.is_in_client and not self.notes)
 
     def take_note(self) -> str | None:
         """Return what is to be said of its session and was not said yet."""

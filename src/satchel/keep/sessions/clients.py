@@ -29,12 +29,15 @@ CLIENTS = (
     Client("claude", ("claude",), "CLAUDE_CODE_SESSION_ID", ("CLAUDECODE",)),
     Client("codex", ("codex",), "CODEX_THREAD_ID", ("CODEX_SANDBOX",), "threadId"),
     Client("gemini", ("gemini",), "GEMINI_SESSION_ID", ("GEMINI_CLI",)),
-    Client("qwen", ("qwen",), None, ("QWEN_CODE",)),
+    Client("qwen", ("qwen",), "QWEN_CODE_SESSION_ID", ("QWEN_CODE",)),
     Client("copilot", ("copilot", "github-copilot"), None, ("COPILOT_CLI",)),
     Client("opencode", ("opencode",), None, ("OPENCODE",)),
     Client("cursor", ("cursor",), None, ("CURSOR_AGENT",)),
     Client("vscode", ("visual studio code", "visual-studio-code", "vscode")),
 )
+
+_ONLY_LOOK = ("explor", "statusline", "guide")
+"""What the names of subagents have in them that only look around."""
 
 _MAX_ID_CHARS = 200
 _MAX_NAME_CHARS = 20
@@ -48,6 +51,15 @@ def client_named(name: str | None) -> Client | None:
     known = next((one for one in CLIENTS if folded.startswith(one.prefixes)), None)
     short = re.sub(r"[^a-z0-9]+", "-", re.sub(r"[- ]?(?:mcp[- ]?)?client\b.*", "", folded)).strip("-")
     return known or (Client(short[:_MAX_NAME_CHARS].rstrip("-"), ()) if short else None)
+
+
+def only_looks(kind: str | None) -> bool:
+    """Whether subagents of a kind only look around, so that what a project has learned is of no use to them.
+
+    Args:
+        kind: what their client calls the kind; None is unknown.
+    """
+    return kind is not None and any(word in kind.lower() for word in _ONLY_LOOK)
 
 
 def host_id(client: Client | None, environ: Mapping[str, str]) -> str | None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from satchel.base import processes
 from satchel.base.processes import Process
-from satchel.keep.sessions.caller import LIBRARY, SERVER, STATE, VARIABLE, Caller, State
+from satchel.keep.sessions.caller import HOOK, LIBRARY, SERVER, STATE, VARIABLE, Caller, State
 from satchel.keep.sessions.clients import client_of_command, clients_around, host_id
 from satchel.store.transaction import Row, Transaction
 
@@ -81,6 +81,8 @@ def find(transaction: Transaction, project_id: int, caller: Caller) -> tuple[Fou
         return given, None
     if caller.kind == SERVER:
         return _of_server(transaction, project_id, caller, given)
+    if caller.kind == HOOK:
+        return _of_hook(transaction, project_id, caller, given)
     return _of_command(transaction, project_id, caller, given)
 
 
@@ -88,13 +90,15 @@ def is_up_to_date(session: Found, caller: Caller) -> bool:
     """Whether the processes of a session are still as it says; of a server that only just joined they never are."""
     if caller.kind == SERVER:
         return False
-    return not caller.is_in_client or (session.process is not None and processes.is_alive(session.process))
+    return (caller.kind != HOOK and not caller.is_in_client) or (
+        session.process is not None and processes.is_alive(session.process)
+    )
 
 
 def client_process(caller: Caller) -> Process | None:
     """Return the process of the client that a caller serves, or runs in."""
     client = caller.client
-    if caller.kind != SERVER:
+    if caller.kind not in {SERVER, HOOK}:
         client = client_of_command(caller.environ, [name for _, name in processes.ancestors()])
     return processes.find_client(() if client is None else client.prefixes)
 
@@ -132,28 +136,75 @@ def _by_uid(transaction: Transaction, project_id: int, uid: str) -> Found | None
 def _of_server(
     transaction: Transaction, project_id: int, caller: Caller, given: Found | None
 ) -> tuple[Found | None, str | None]:
-    process, identity = client_process(caller), caller.host_id
+    process = client_process(caller)
     if given is not None and not _is_around(given, caller, process):
         return given, None
-    if identity is not None and caller.client is not None:
-        same = by_host_id(transaction, project_id, caller.client.name, identity)
-        here = next((one for one in same if one.process is None or one.process == process), None)
-        if here is not None:
-            return here, None
-        # the same id in a later client is the same session resumed, in another live one another session
-        over = next((one for one in same if one.process is not None and not processes.is_alive(one.process)), None)
-        if over is not None:
-            return over, None
-        if same:
-            return None, f"another running client has the session {identity!r} too: this is a session of its own"
-    fitting = [] if process is None else _by_processes(transaction, project_id, [process])
+    same = _by_own_id(transaction, project_id, caller)
+    known = _here(same, process) or _over(same)
+    if known is not None:
+        return known, None
+    if same:
+        return None, f"another running client has the session {caller.host_id!r} too: this is a session of its own"
     # two servers of one client at once serve two conversations, a later one goes on with the first
     fitting = [
-        one for one in fitting if _may_be_of(one, caller) and (one.server is None or not processes.is_alive(one.server))
+        one
+        for one in _of_client(transaction, project_id, caller, process)
+        if one.server is None or not processes.is_alive(one.server)
     ]
     if len(fitting) > 1:
         return None, _not_unique(fitting)
     return (fitting[0] if fitting else None), None
+
+
+def _of_hook(
+    transaction: Transaction, project_id: int, caller: Caller, given: Found | None
+) -> tuple[Found | None, str | None]:
+    """Return the session of a hook: that with the id of its event, else the one of its client's process.
+
+    Within one process a client may go on to another conversation, whose id is new or that of an earlier session: both
+    stay one session here. Only what begins there has one of its own, where the process has another already.
+    """
+    process = client_process(caller)
+    if given is not None and not _is_around(given, caller, process):
+        return given, None
+    same = _by_own_id(transaction, project_id, caller)
+    known = _here(same, process)
+    if known is not None:
+        return known, None
+    fitting = _of_client(transaction, project_id, caller, process)
+    if caller.begins and caller.host_id is not None:
+        fitting = [one for one in fitting if not _has_host_id(transaction, one)]
+    if len(fitting) == 1:
+        return fitting[0], None
+    return _over(same), _not_unique(fitting) if fitting else None
+
+
+def _by_own_id(transaction: Transaction, project_id: int, caller: Caller) -> list[Found]:
+    """Return the sessions that have the id of a caller, those seen last first."""
+    if caller.host_id is None or caller.client is None:
+        return []
+    return by_host_id(transaction, project_id, caller.client.name, caller.host_id)
+
+
+def _here(same: Sequence[Found], process: Process | None) -> Found | None:
+    """Return the session of an id that runs in a client's process, or in one that cannot be told."""
+    return next((one for one in same if one.process is None or one.process == process), None)
+
+
+def _over(same: Sequence[Found]) -> Found | None:
+    """Return the session of an id whose client is gone: under a later one it is resumed."""
+    return next((one for one in same if one.process is not None and not processes.is_alive(one.process)), None)
+
+
+def _of_client(transaction: Transaction, project_id: int, caller: Caller, process: Process | None) -> list[Found]:
+    """Return the sessions of the process of a caller's client."""
+    found = [] if process is None else _by_processes(transaction, project_id, [process])
+    return [one for one in found if _may_be_of(one, caller)]
+
+
+def _has_host_id(transaction: Transaction, session: Found) -> bool:
+    row = transaction.one("SELECT 1 FROM session_hosts WHERE session_id = :id LIMIT 1", {"id": session.state.id})
+    return row is not None
 
 
 def _may_be_of(session: Found, caller: Caller) -> bool:

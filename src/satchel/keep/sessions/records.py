@@ -1,4 +1,4 @@
-"""Who acts in a call."""
+"""Who acts in a call, and in which session a client works."""
 
 from __future__ import annotations
 
@@ -21,3 +21,19 @@ class Actor(NamedTuple):
     session: int | None = None
     is_named: bool = False
     window: int = 0
+
+
+class Entered(NamedTuple):
+    """A session in which a client works.
+
+    Attributes:
+        session: its uid, in hexadecimal.
+        agent: the name of those who name nobody in it.
+        window: the number of its context window.
+        seen_at: when it was seen before, in milliseconds UTC; None where it was just made.
+    """
+
+    session: str
+    agent: str
+    window: int
+    seen_at: int | None

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from satchel.keep import events, projects
+from satchel.keep.expiry import end_claims
 from satchel.keep.names import check_identifier
 from satchel.keep.projects import Service
 from satchel.keep.sessions import updates
-from satchel.keep.sessions.clients import check_host_id
+from satchel.keep.sessions.records import Entered
 
 if TYPE_CHECKING:
     from satchel.keep.sessions.caller import State
@@ -45,7 +46,7 @@ class Sessions(Service):
             return find_team(transaction, project.id, number, now, is_all=all, notes=notes)
 
     def end(self, reason: str | None = None) -> bool:
-        """Record that the caller's session is over, once.
+        """Record that the caller's session is over, once, and release what was claimed in it automatically.
 
         Args:
             reason: the client's word for why, kept with the event.
@@ -67,18 +68,24 @@ class Sessions(Service):
                 {"now": now, "id": own.id},
             )
             if ended:
+                claims = transaction.all(
+                    "SELECT id FROM file_claims WHERE session_id = :id AND automatic = 1", {"id": own.id}
+                )
+                end_claims(transaction, [number for (number,) in claims], events.RELEASE, now)
                 details = None if reason is None else {"reason": reason}
                 kind = events.SESSION_ENDED
                 events.record(transaction, project_id, kind, now, session=own.id, agent=own.agent, details=details)
             return True
 
-    def open_window(self) -> int | None:
-        """Give the caller's session its next context window, where what was delivered before counts no more.
+    def enter(self, *, opens_window: bool = False) -> Entered | None:
+        """Record that the caller's client works in its session, which is made where there is none, or goes on.
 
-        The session is made where the caller is to have one, and goes on where it had ended.
+        Args:
+            opens_window: give it its next context window, where what was delivered before counts no more; a session
+                that is made has its first one.
 
         Returns:
-            The number of the window; None where the caller has no session.
+            The session, and its agent, which has a name from now on; None where the caller has no session.
         """
         work, caller = self._workplace, self._workplace.caller
         if caller is None:
@@ -86,29 +93,15 @@ class Sessions(Service):
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
+            before = caller.find(transaction, project.id)
             own = caller.ensure(transaction, work, project.id, now)
             if own is None:
                 return None
-            own = own._replace(window=own.window + 1, seen_at=now)
-            updates.change(transaction, own.id, {"window": own.window, "seen_at": now, "ended_at": None})
-            caller.remember(transaction, project.id, own)
-            return own.window
-
-    def add_host_id(self, host_id: str) -> bool:
-        """Record what the client calls the caller's session from now on; earlier ids stay.
-
-        Returns:
-            Whether it was recorded: the caller has a session of a client that is known, and the id is not blank.
-        """
-        identity = check_host_id(host_id)
-        if identity is None or self._workplace.caller is None:
-            return False
-        with self._workplace.engine.write() as transaction:
-            found = self._find_own(transaction)
-            if found is None or found[1].client is None:
-                return False
-            updates.add_host_id(transaction, found[1].id, found[1].client, identity)
-            return True
+            window = own.window + (opens_window and before is not None)
+            own, _, agent = updates.name_unnamed(transaction, project.id, own._replace(window=window), now)
+            updates.change(transaction, own.id, {"window": window, "seen_at": now, "ended_at": None})
+            caller.remember(transaction, project.id, own._replace(seen_at=now))
+            return Entered(own.uid.hex(), agent, window, None if before is None else before.seen_at)
 
     def _find_own(self, transaction: Transaction) -> tuple[int, State] | None:
         """Return the project and the caller's session, or None where there is either not."""

@@ -14,7 +14,7 @@ from satchel.keep.names import ensure_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.actors import name_of, speaker
-from satchel.keep.sessions.caller import SERVER, Caller, State
+from satchel.keep.sessions.caller import HOOK, SERVER, Caller, State
 from satchel.keep.sessions.clients import client_of_command, host_id
 from satchel.keep.sessions.joining import Found
 from satchel.store.transaction import Transaction
@@ -30,7 +30,7 @@ _LEAST_DIGITS = 4
 def start(transaction: Transaction, workplace: Workplace, project_id: int, caller: Caller, now: int) -> State:
     """Make the session of a caller, and let it go on from one that is over, where there is one."""
     client, identity = caller.client, caller.host_id
-    if caller.kind != SERVER:
+    if caller.kind not in {SERVER, HOOK}:
         client = client_of_command(caller.environ, [name for _, name in processes.ancestors()])
         identity = host_id(client, caller.environ)
     branch, commit = read_head(workplace.files_root)
@@ -91,8 +91,6 @@ def touch(transaction: Transaction, workplace: Workplace, state: State, caller: 
         if state.client is None and caller.client is not None:
             changes["client"] = caller.client.name
             state = state._replace(client=caller.client.name)
-        if caller.client is not None and caller.host_id is not None:
-            add_host_id(transaction, state.id, caller.client.name, caller.host_id)
     else:
         session = joining.load(transaction, "s.id = :id", {"id": state.id})[0]
         if session.worktree == (workplace.worktree or ""):
@@ -101,6 +99,8 @@ def touch(transaction: Transaction, workplace: Workplace, state: State, caller: 
         if not is_elsewhere and not joining.is_up_to_date(session, caller):
             # its client was started again, and only commands have been heard of since
             changes |= _processes(joining.client_process(caller), None)
+    if caller.kind in {SERVER, HOOK} and caller.client is not None and caller.host_id is not None:
+        add_host_id(transaction, state.id, caller.client.name, caller.host_id)
     change(transaction, state.id, changes)
     return state._replace(seen_at=now)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.find import documents, likeness, near
 from satchel.find.documents import Document

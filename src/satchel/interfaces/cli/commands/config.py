@@ -7,7 +7,8 @@ import click
 from satchel.base.config import FILE_NAME, documented_toml
 from satchel.base.folders import config_folder
 from satchel.client import open_satchel
-from satchel.interfaces.cli.common import json_option, setting_text, show_json, store_options, warn
+from satchel.interfaces.cli.common import json_option, setting_text, show_json, store_options
+from satchel.interfaces.cli.opening import warn
 
 
 @click.command()

@@ -8,6 +8,7 @@ from satchel.base.errors import ERROR_KINDS
 from satchel.base.tokens import token_counter
 from satchel.client import open_satchel
 from satchel.interfaces.cli.common import json_option, progress, show_json, store_options
+from satchel.interfaces.hooks.state import check_hooks
 from satchel.keep.housekeeping import Check
 
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
@@ -37,7 +38,8 @@ def command(db: str | None, project: str | None, as_json: bool) -> int:
                 _show(check)
         counter = token_counter(satchel.config.tokens_encoding)
         detail = f"exact, {counter.name}" if counter.exact else f"estimated: {counter.reason}"
-        for check in (Check("tokens", "ok", detail), satchel.housekeeping.whereabouts(satchel.place.found)):
+        hooks = check_hooks()
+        for check in (Check("tokens", "ok", detail), hooks, satchel.housekeeping.whereabouts(satchel.place.found)):
             checks.append(check)
             if not as_json:
                 _show(check)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from satchel.interfaces.cli.common import json_option, opened, progress, show_json, store_options
+from satchel.interfaces.cli.common import json_option, progress, show_json, store_options
+from satchel.interfaces.cli.opening import opened
 
 if TYPE_CHECKING:
     from satchel.keep.importing import Imported, KindImported

@@ -7,7 +7,8 @@ from contextlib import suppress
 import click
 
 from satchel.base.config import FILE_NAME, documented_toml
-from satchel.interfaces.cli.common import json_option, opened, show_json, store_options
+from satchel.interfaces.cli.common import json_option, show_json, store_options
+from satchel.interfaces.cli.opening import opened
 
 
 @click.command()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from satchel.interfaces.cli.common import json_option, opened, progress, show_json, store_options
+from satchel.interfaces.cli.common import json_option, progress, show_json, store_options
+from satchel.interfaces.cli.opening import opened
 
 
 @click.command()

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from satchel.base.errors import InvalidInput
-from satchel.interfaces.cli.common import json_option, opened, progress, show_json, store_options
+from satchel.interfaces.cli.common import json_option, progress, show_json, store_options
+from satchel.interfaces.cli.opening import opened
 
 
 @click.command()

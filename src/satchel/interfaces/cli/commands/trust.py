@@ -12,7 +12,8 @@ from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.file_checks import owner_name
 from satchel.base.folders import state_folder
 from satchel.base.paths import FILE_NAME, FOLDER_NAME, locate_store
-from satchel.interfaces.cli.common import json_option, opened, show_json
+from satchel.interfaces.cli.common import json_option, show_json
+from satchel.interfaces.cli.opening import opened
 from satchel.store.known_stores import KnownStore, KnownStores
 
 

@@ -11,12 +11,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from satchel.base.errors import InvalidInput
+from satchel.base.records import dataclass
 from satchel.base.tokens import token_counter
 from satchel.interfaces.cli.tour.client import ToolClient
 from satchel.interfaces.cli.tour.history import choose_history

@@ -6,10 +6,10 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from satchel.base.errors import InvalidInput, NotFound, Refused, SatchelError, Unavailable
+from satchel.base.records import dataclass, replace
 from satchel.base.text import clean_content
 
 MIN_COMMITS = 5

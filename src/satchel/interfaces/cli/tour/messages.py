@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from satchel.base.records import dataclass
 
 Kind = Literal["discovery", "error", "decision", "nothing"]
 

@@ -6,10 +6,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from satchel.base.errors import SatchelError
+from satchel.base.records import dataclass
 from satchel.interfaces.cli.tour.client import ToolClient
 
 KEY = "test_timeout_seconds"

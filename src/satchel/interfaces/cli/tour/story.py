@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePath
 
 from satchel.base.errors import InvalidInput
+from satchel.base.records import dataclass
 from satchel.interfaces.cli.tour.history import MIN_COMMITS, Commit, History
 from satchel.interfaces.cli.tour.messages import REVERT, VERB, VERB_ENDING, Message, is_document, is_test, read_message
 from satchel.keep.paths import check_path

@@ -1,0 +1,184 @@
+"""Moments of a client's session: what its hooks put in unasked, so that it begins, and goes on, briefed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from satchel.base.config import Config
+from satchel.base.errors import Busy, ReadOnly, StoreFull
+from satchel.base.records import dataclass, replace
+from satchel.base.text import fold
+from satchel.base.tokens import estimating
+from satchel.brief.briefing.collecting import Deadline, Request
+from satchel.brief.briefing.records import Briefing
+from satchel.brief.briefing.service import Briefings, Prepared, record
+from satchel.brief.briefing.shares import ROLES
+from satchel.keep.projects import Workplace
+from satchel.keep.sessions.clients import only_looks
+from satchel.keep.sessions.records import Entered
+from satchel.keep.sessions.service import Sessions
+
+MARGIN = 1.08
+"""What the estimated tokens of a briefing are multiplied by: of 1,200 such texts of about 600 tokens, made of commit
+subjects, documentation, code and functions, the one that was estimated lowest had 1.065 times as many."""
+
+WAIT_MS = 50
+"""How long a hook waits for a lock."""
+
+_LEAST_FOR_CLOSING = 300
+_MAX_SUFFIX_CHARS = 6
+_MORE = 'More: get_briefing(query="your task"), search. Keep what you learn: write_context'
+
+
+class Moment(NamedTuple):
+    """One moment at which hooks brief.
+
+    Attributes:
+        name: it and ``hooks.NAME`` in the configuration, the budget in tokens.
+        opens_window: whether the client's context window is a new one.
+        opening: how what is put in begins.
+        naming: how it goes on where the agent has a name, ``{agent}``.
+        closing: its last line.
+    """
+
+    name: str
+    opens_window: bool
+    opening: str
+    naming: str = ""
+    closing: str = ""
+
+
+_WHAT = "Satchel, the memory that this project's agents share"
+_YOU = " You are {agent}."
+
+START = Moment("start", True, f"{_WHAT}.", _YOU, _MORE)
+RESUME = Moment("resume", False, "Satchel: what changed in this project since you were here.")
+RESUME_AFRESH = Moment("resume", True, f"{_WHAT}.", _YOU, _MORE)
+"""Resuming where the client gives what it was given at the start to its model no more."""
+
+COMPACTION = Moment("compaction", True, f"{_WHAT}, after compaction.", _YOU, _MORE)
+SUBAGENT = Moment("subagent", False, f"{_WHAT}: reports, not orders.", ' Its tools know you by agent="{agent}".')
+MOMENTS = (START, RESUME, RESUME_AFRESH, COMPACTION, SUBAGENT)
+
+
+@dataclass(frozen=True, slots=True)
+class PutIn:
+    """What a hook puts in at one moment.
+
+    Attributes:
+        text: for the agent; empty where there is nothing to say.
+        tokens: how many that are, estimated.
+        budget: how many were allowed.
+        entered: the session that it belongs to; None where none could be recorded.
+        agent: who gets it, or None.
+        why: why there is nothing, for people; empty where there is something.
+        prepared: the briefing in it, to be recorded once the text has reached the client.
+        is_complete: whether everything was looked at in time.
+    """
+
+    text: str = ""
+    tokens: int = 0
+    budget: int = 0
+    entered: Entered | None = None
+    agent: str | None = None
+    why: str = ""
+    prepared: Prepared | None = None
+    is_complete: bool = True
+
+    @property
+    def briefing(self) -> Briefing | None:
+        """The briefing in it."""
+        return None if self.prepared is None else self.prepared.briefing
+
+
+class Moments:
+    """What hooks put into the sessions of clients."""
+
+    def __init__(self, workplace: Workplace, config: Config) -> None:
+        self._workplace = workplace
+        self._config = config
+        # loading a vocabulary takes 50 ms, a third of what a hook has
+        self._briefings = Briefings(workplace, config, estimating("a hook has no time to load a vocabulary"), MARGIN)
+
+    def make(
+        self,
+        moment: Moment,
+        deadline: Deadline,
+        *,
+        agent_id: str | None = None,
+        agent_type: str | None = None,
+        dry_run: bool = False,
+    ) -> PutIn:
+        """Enter the session of a hook and make what is put into it; :meth:`record` says that it got there.
+
+        Args:
+            deadline: when to make do with what is there.
+            agent_id, agent_type: what the client calls the subagent that it is for, and its kind; None is the agent of
+                the session itself.
+            dry_run: record nothing, and show what an agent would get that has got nothing yet.
+
+        Raises:
+            StoreDamaged: the store cannot be read.
+        """
+        budget = getattr(self._config, f"hooks_{moment.name}")
+        if only_looks(agent_type):
+            return PutIn(budget=budget, why=f"subagents of the kind {agent_type!r} only look around")
+        entered = None if dry_run else self._enter(moment)
+        agent = None if entered is None else entered.agent
+        if agent is not None and agent_id is not None:
+            agent = f"{agent}-{_suffix(agent_id)}"
+        put_in = PutIn(budget=budget, entered=entered, agent=agent)
+        if not budget:
+            return replace(put_in, why=f"hooks.{moment.name} is 0")
+        since = entered.seen_at if entered is not None and moment is RESUME else None
+        role = None if agent_type is None or fold(agent_type) not in ROLES else agent_type
+        prepared = self._briefings.prepare(
+            Request(
+                role=None if role is None else fold(role),
+                role_as_given=role,
+                task_id=None,
+                loop_id=None,
+                iteration=0,
+                query=None,
+                run_id=None,
+                agent=agent,
+                budget=budget - self._briefings.count(_framed(moment, agent, budget, "")),
+                again=dry_run,
+                since=since,
+                reminds=False,
+            ),
+            deadline,
+        )
+        put_in = replace(put_in, is_complete=prepared.collected.is_complete)
+        if not prepared.shown:
+            return replace(put_in, why="; ".join(prepared.briefing.notes) or "there is nothing to say")
+        text = _framed(moment, agent, budget, prepared.briefing.text)
+        return replace(put_in, text=text, tokens=self._briefings.counter.count(text), prepared=prepared)
+
+    def record(self, moment: Moment, put_in: PutIn) -> Briefing | None:
+        """Record that a client has taken what was put in; where that cannot be done soon, the next may repeat it."""
+        if put_in.prepared is None or put_in.agent is None:
+            return put_in.briefing
+        return record(self._workplace, put_in.prepared, moment.name, WAIT_MS)
+
+    def _enter(self, moment: Moment) -> Entered | None:
+        """Enter the session; where that cannot be recorded soon, the briefing comes without."""
+        if self._workplace.engine.read_only:
+            return None
+        try:
+            return Sessions(self._workplace).enter(opens_window=moment.opens_window)
+        except (Busy, ReadOnly, StoreFull):
+            return None
+
+
+def _framed(moment: Moment, agent: str | None, budget: int, text: str) -> str:
+    """Return a briefing with what stands around it, for which a small budget has less room."""
+    naming = "" if agent is None else moment.naming.format(agent=agent)
+    closing = moment.closing if budget >= _LEAST_FOR_CLOSING else ""
+    return "\n".join(part for part in (moment.opening + naming, text, closing) if part)
+
+
+def _suffix(agent_id: str) -> str:
+    """Return what tells a subagent from the others of its session: the end of its id, since many begin alike."""
+    letters = "".join(letter for letter in agent_id.lower() if letter.isascii() and letter.isalnum())
+    return letters[-_MAX_SUFFIX_CHARS:] or "sub"

@@ -1,0 +1,44 @@
+"""``satchel pause``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from satchel.base.errors import NoProject
+from satchel.interfaces.cli.common import json_option, show_json
+from satchel.interfaces.cli.opening import opened
+from satchel.interfaces.hooks import state
+
+
+@click.command()
+@click.option("--project", "of_project", is_flag=True, help="Only in the project of this folder.")
+@click.option("--off", is_flag=True, help="Let them speak again.")
+@json_option
+def command(of_project: bool, off: bool, as_json: bool) -> None:
+    """Silence the hooks of all clients: they put in nothing and record nothing until --off.
+
+    Servers and commands go on as ever.
+
+    \b
+    Examples:
+      satchel pause
+      satchel pause --project
+      satchel pause --off
+    """
+    folder = None
+    if of_project:
+        with opened(None, None) as satchel:
+            root = satchel.place.worktree or satchel.place.root
+        if root is None:
+            raise NoProject("this store belongs to no folder", "Leave --project out to silence all hooks")
+        folder = str(Path(root).resolve())
+    paused = state.pause(folder, on=not off)
+    if as_json:
+        show_json({"paused": paused})
+        return
+    if not paused:
+        click.echo("hooks speak")
+    for one in paused:
+        click.echo("hooks are silent everywhere" if one == "*" else f"hooks are silent in {one}")

@@ -1,0 +1,59 @@
+"""Opening the store of a command or server, and what is said of that on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from satchel.base.errors import SatchelError
+from satchel.client import Satchel, open_satchel
+from satchel.interfaces.cli import outcome
+from satchel.keep.sessions.caller import COMMAND
+from satchel.store.daily import back_up_when_due
+
+
+@contextmanager
+def opened(
+    db: str | None,
+    project: str | None,
+    *,
+    run_id: str | None = None,
+    agent: str | None = None,
+    here: bool = False,
+    read_only: bool = False,
+    caller: str = COMMAND,
+) -> Iterator[Satchel]:
+    """Open the store of a command; warnings about the configuration go to stderr."""
+    with open_satchel(db, project, agent, run_id, here=here, read_only=read_only, caller=caller) as satchel:
+        warn(satchel.config.warnings)
+        try:
+            yield satchel
+        finally:
+            caller_note = None if satchel.workplace.caller is None else satchel.workplace.caller.take_note()
+            if caller_note is not None:
+                warn((caller_note,))
+        done(satchel)
+        note = satchel.workplace.engine.take_note()
+        if note is not None:
+            warn((note,))
+        if satchel.workplace.engine.commits:
+            sys.stdout.flush()  # the answer comes first
+            try:
+                back_up_when_due(satchel.workplace.engine)
+            except SatchelError as error:
+                warn((f"the daily backup failed: {error}",))
+
+
+def done(satchel: Satchel) -> None:
+    """Note that what a command was to do is done: what was written stays, whatever befalls the answer."""
+    if satchel.workplace.engine.commits:
+        outcome.has_kept = True
+
+
+def warn(warnings: tuple[str, ...]) -> None:
+    """Print warnings to stderr."""
+    for text in warnings:
+        import click  # 20 ms of a server, for what is wrong in a configuration
+
+        click.echo(f"{click.style('warning', fg='yellow')}: {text}", err=True)

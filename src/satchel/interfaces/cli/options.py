@@ -1,0 +1,51 @@
+"""Options of the program, for click and for what starts without it."""
+
+from __future__ import annotations
+
+from satchel.base.records import dataclass
+
+TYPE_CHECKING = False  # importing typing takes 4 ms
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a command.
+
+    Attributes:
+        flag: as it is typed: ``--db``.
+        name: the parameter that takes its value.
+        help: what people read of it.
+        metavar: what its value is called; None for a switch.
+    """
+
+    flag: str
+    name: str
+    help: str
+    metavar: str | None = None
+
+
+DB = Option("--db", "db", "The store's file. Default: found as git finds its own. [env: SATCHEL_DB]", "PATH")
+PROJECT = Option("--project", "project", "The project, where a store holds several. [env: SATCHEL_PROJECT]", "NAME")
+RUN = Option("--run", "run_id", "The run. Default: main to write, all to read. [env: SATCHEL_RUN]", "ID")
+AGENT = Option("--agent", "agent", "Who acts. [env: SATCHEL_AGENT]", "NAME")
+
+
+def read(options: Sequence[Option], arguments: Sequence[str]) -> dict[str, Any] | None:
+    """Return the values that a command line gives to options, read as click reads them.
+
+    Returns:
+        A value for each option, by its name; None for what only click can answer: ``--help``, and what is wrong.
+    """
+    values: dict[str, Any] = {one.name: None if one.metavar else False for one in options}
+    by_flag = {one.flag: one for one in options}
+    left = list(reversed(arguments))
+    while left:
+        flag, given, value = left.pop().partition("=")
+        option = by_flag.get(flag)
+        if option is None or bool(given) > bool(option.metavar) or (option.metavar and not given and not left):
+            return None
+        values[option.name] = (value if given else left.pop()) if option.metavar else True
+    return values

@@ -1,0 +1,1 @@
+"""Hooks: what clients run at moments of their sessions, ``satchel hook CLIENT EVENT``."""

@@ -1,0 +1,234 @@
+"""``satchel hook CLIENT EVENT``: one command behind every hook of every client.
+
+It never fails its host: whatever goes wrong, it ends with status 0 and prints nothing, and the fault is recorded for
+``satchel doctor``. Nothing outlives it, and it never makes, trusts or migrates a store.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from satchel.interfaces.hooks import events, state
+from satchel.interfaces.hooks.events import HookEvent
+from satchel.keep.sessions.clients import only_looks
+
+if TYPE_CHECKING:
+    from satchel.brief.briefing.collecting import Deadline
+    from satchel.brief.moments import Moment
+    from satchel.client import Satchel
+
+_DEADLINE_VARIABLE = "SATCHEL_HOOKS_DEADLINE_MS"
+_USUAL_DEADLINE_MS = 400
+_PROCESSOR_SHARE = 3 / 8
+"""Of the time by the clock: 150 of 400 ms."""
+
+_FOR_PRINTING_MS = 60
+"""What is kept of the time by the clock for writing the text out and recording it."""
+
+_LOCK_WAIT_MS = 50
+
+USAGE = "usage: satchel hook CLIENT EVENT < EVENT.json, or satchel hook --explain CLIENT EVENT"
+
+
+class Limit:
+    """How long a hook may take: when its time is over, the process ends, whatever it does.
+
+    Args:
+        clock_ms: by the clock, from now on.
+        hook: the client and event, for the record.
+    """
+
+    def __init__(self, clock_ms: float, hook: str) -> None:
+        self._began, self._processor = time.monotonic(), time.process_time()
+        self.clock_ms = clock_ms
+        self.hook = hook
+        self._is_over = False
+
+    def extend(self, clock_ms: float) -> None:
+        """Take another time, from the same begin."""
+        self.clock_ms = clock_ms
+
+    def watch(self) -> None:
+        """End this process, silently and well, when its time is over."""
+        _thread.start_new_thread(self._wait, ())
+
+    def lift(self) -> None:
+        """Let the process live on: what the hook had to do is done."""
+        self._is_over = True
+
+    def deadline(self) -> Deadline:
+        """Return when a briefing must make do with what it has."""
+        from satchel.brief.briefing.collecting import Deadline
+
+        used = (time.process_time() - self._processor) * 1_000
+        gone = (time.monotonic() - self._began) * 1_000
+        left = self.clock_ms - gone - min(_FOR_PRINTING_MS, self.clock_ms / 4)
+        return Deadline(max(1.0, self.clock_ms * _PROCESSOR_SHARE - used), max(1.0, left))
+
+    def _wait(self) -> None:
+        while (left := self._began + self.clock_ms / 1_000 - time.monotonic()) > 0:
+            time.sleep(left)
+        if not self._is_over:
+            state.record_fault(self.hook, f"it took longer than {self.clock_ms:.0f} ms and was ended", os.sep)
+            os._exit(0)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one hook.
+
+    Args:
+        arguments: what stands behind ``satchel hook``.
+
+    Returns:
+        0, but for a person who calls it in a way that means nothing.
+    """
+    if arguments[:1] == ["--explain"] and len(arguments) == 3:
+        from satchel.interfaces.hooks.explaining import explain
+
+        return explain(arguments[1], arguments[2])
+    if len(arguments) != 2 or arguments[0] not in events.CLIENTS:
+        return _misused(arguments)
+    client, name = arguments
+    limit = Limit(_asked_deadline(os.environ), f"{client} {name}")
+    limit.watch()
+    folder = os.sep
+    try:
+        folder = os.getcwd()  # noqa: PTH109 -- pathlib is not needed before a store is
+        event = events.parse(_read(), client, name)
+        folder = working_folder(event, os.environ, folder)
+        _answer(event, folder, limit)
+    except Exception as error:  # noqa: BLE001 -- whatever it is, the host must not notice
+        from satchel.base.errors import NoProject
+
+        if not isinstance(error, (NoProject, BrokenPipeError)):
+            state.record_fault(limit.hook, f"{type(error).__name__}: {error}", folder)
+    finally:
+        limit.lift()
+    return 0
+
+
+def working_folder(event: HookEvent, environ: Mapping[str, str], here: str) -> str:
+    """Return the folder in which an event happened: the client's project where the agent has gone elsewhere.
+
+    Args:
+        here: the current folder.
+    """
+    project = environ.get("CLAUDE_PROJECT_DIR") or environ.get("GEMINI_PROJECT_DIR")
+    cwd = event.cwd if event.cwd is not None and os.path.isdir(event.cwd) else here  # noqa: PTH112
+    if project is not None and os.path.isdir(project) and not f"{cwd}{os.sep}".startswith(f"{project}{os.sep}"):  # noqa: PTH112
+        return project
+    return cwd
+
+
+def moment_of(event: HookEvent) -> Moment | None:
+    """Return the moment at which something is put in; None where the event is none."""
+    from satchel.brief import moments
+
+    return {
+        events.START: moments.START,
+        events.CLEAR: moments.START,
+        events.RESUME: moments.RESUME_AFRESH if event.is_forgotten else moments.RESUME,
+        events.COMPACTION: moments.COMPACTION,
+        events.SUBAGENT: moments.SUBAGENT,
+    }.get(event.happening)
+
+
+def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satchel | None:
+    """Open the store that an event belongs to; None where there is none.
+
+    Raises:
+        SatchelError: the store is not to be believed, or cannot be read.
+    """
+    from satchel.client import open_satchel
+    from satchel.keep.sessions.caller import Caller
+
+    satchel = open_satchel(
+        cwd=folder,
+        environ=environ,
+        settings={"store.durability": "relaxed", "store.lock_wait_ms": _LOCK_WAIT_MS},
+        caller=Caller.of_hook(environ, event.client, event.session_id, begins=event.happening == events.START),
+    )
+    if satchel.place.file.exists():
+        return satchel
+    satchel.close()
+    return None
+
+
+def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
+    if not event.happening or state.is_paused(folder) or not state.is_first(event.key):
+        return
+    if event.happening == events.SUBAGENT and only_looks(event.agent_type):
+        return
+    satchel = open_for(event, folder, os.environ)
+    if satchel is None:
+        return
+    limit.extend(satchel.config.hooks_deadline_ms)
+    state.keep_last(f"{event.client}-{event.name}", event._asdict() | {"cwd": folder})
+    moment = moment_of(event)
+    if moment is None:
+        _end(satchel, event)
+        return
+    put_in = satchel.moments.make(moment, limit.deadline(), agent_id=event.agent_id, agent_type=event.agent_type)
+    session = None if put_in.entered is None else put_in.entered.session
+    if session is not None:
+        _export(event, session, os.environ)
+    if not put_in.is_complete:
+        state.record_fault(limit.hook, "it was short of time: not everything was looked at", folder)
+    if put_in.text and len(put_in.text) <= events.MAX_ANSWER_CHARS:
+        _print(events.answer(event, put_in.text, session))
+        # what the client has counts as delivered; were it the other way round, a text that was cut off would not come
+        satchel.moments.record(moment, put_in)
+
+
+def _end(satchel: Satchel, event: HookEvent) -> None:
+    if event.reason not in events.GOES_ON and satchel.config.hooks_end:
+        satchel.sessions.end(event.reason)
+
+
+def _export(event: HookEvent, session: str, environ: Mapping[str, str]) -> None:
+    """Let the commands that an agent runs know their session, where the client has a file for that."""
+    file = environ.get("CLAUDE_ENV_FILE")
+    if file and event.client == "claude" and event.happening != events.SUBAGENT:
+        descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, f"export SATCHEL_SESSION={session}\n".encode())
+        finally:
+            os.close(descriptor)
+
+
+def _read() -> bytes:
+    """Return what stands on standard input, at most a little more than an event may have."""
+    parts, total = [], 0
+    while total <= events.MAX_BYTES and (part := os.read(0, 1 << 16)):
+        parts.append(part)
+        total += len(part)
+    return b"".join(parts)
+
+
+def _print(text: str) -> None:
+    data = text.encode()
+    while data:
+        data = data[os.write(1, data) :]
+
+
+def _asked_deadline(environ: Mapping[str, str]) -> float:
+    """Return the time by the clock that the environment allows, which counts before any file can be read."""
+    asked = environ.get(_DEADLINE_VARIABLE, "")
+    return float(asked) if asked.isdecimal() else _USUAL_DEADLINE_MS
+
+
+def _misused(arguments: Sequence[str]) -> int:
+    """Say how it is used to a person; a client is told nothing, since it might show that as a failure."""
+    if arguments[:1] in (["--help"], ["-h"]):
+        print(USAGE)  # noqa: T201 -- the only words of a command that has no options
+        return 0
+    if sys.stdin is not None and sys.stdin.isatty():
+        print(f"{USAGE}\nCLIENT is one of {', '.join(events.CLIENTS)}", file=sys.stderr)  # noqa: T201
+        return 2
+    state.record_fault(f"hook {' '.join(arguments)}"[:100], f"it was not understood; {USAGE}", os.sep)
+    return 0

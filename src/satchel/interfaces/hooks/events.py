@@ -1,0 +1,154 @@
+"""The events of clients' hooks: how each client tells what happened, and how each takes the answer.
+
+What each client sends and takes was seen with the versions that docs/clients names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+CLIENTS = ("claude", "codex", "gemini", "qwen", "copilot", "opencode", "cursor", "vscode")
+"""The clients whose hooks are understood, as :data:`satchel.keep.sessions.clients.CLIENTS` names them."""
+
+START, CLEAR, RESUME, COMPACTION, SUBAGENT, END = "start", "clear", "resume", "compaction", "subagent", "end"
+
+MAX_BYTES = 4 * 1024 * 1024
+"""A larger event is not read."""
+
+MAX_ANSWER_CHARS = 8_000
+"""Claude Code shows 2 KB of what is longer than 10,000 characters, and the rest only in a file."""
+
+_MAX_FIELD_CHARS = 4_096
+
+_HAPPENINGS = {"sessionstart": START, "subagentstart": SUBAGENT, "sessionend": END, "sessioncompacted": COMPACTION}
+_SOURCES = {"clear": CLEAR, "resume": RESUME, "compact": COMPACTION}
+
+_FORGETFUL = frozenset({"copilot", "gemini", "qwen"})
+"""Clients that take what they were given at the start out of a conversation that is resumed."""
+
+GOES_ON = frozenset({"clear", "resume"})
+"""Reasons for which a conversation ends while its client goes on with another one in the same session."""
+
+
+class NotAnEventError(ValueError):
+    """What a client sent is no event that can be understood."""
+
+
+class HookEvent(NamedTuple):
+    """What a client says has happened.
+
+    Attributes:
+        client: whose event it is, as the event itself shows: Cursor and VS Code run the hooks of Claude Code too.
+        name: the event's name, as the client gave it.
+        happening: what it means here; empty where it means nothing.
+        session_id: what the client calls its session, or None.
+        cwd: the folder that the client works in, or None.
+        agent_id, agent_type: of the subagent in which it happened, or None.
+        detail: what tells it from other events of that name in the session.
+        reason: why a session ended, or None.
+    """
+
+    client: str
+    name: str
+    happening: str
+    session_id: str | None = None
+    cwd: str | None = None
+    agent_id: str | None = None
+    agent_type: str | None = None
+    detail: str = ""
+    reason: str | None = None
+
+    @property
+    def is_forgotten(self) -> bool:
+        """Whether the model has what was put in before no more, though its conversation goes on."""
+        return self.happening == RESUME and self.client in _FORGETFUL
+
+    @property
+    def key(self) -> str:
+        """What names the event: a second hook that is told of it has the same."""
+        # not the client: one event may reach us through the hooks of two
+        parts = (self.session_id or "", self.happening, self.agent_id or "", self.detail)
+        return " ".join("".join(part.split())[:100] for part in parts)
+
+
+def parse(data: bytes, client: str, name: str) -> HookEvent:
+    """Return the event that a hook was given.
+
+    Args:
+        data: what stands on its standard input; nothing at all is an event without fields.
+        client, name: what the hook's command says: for clients that do not say it themselves.
+
+    Raises:
+        NotAnEventError: it is no JSON object, or too large.
+    """
+    if len(data) > MAX_BYTES:
+        raise NotAnEventError(f"the event is larger than {MAX_BYTES // 1024 // 1024} MiB")
+    try:
+        fields = json.loads(data) if data.strip() else {}
+    except (ValueError, RecursionError) as error:
+        raise NotAnEventError(f"the event is no JSON ({error})"[:200]) from error
+    if not isinstance(fields, dict):
+        raise NotAnEventError(f"the event is no JSON object, but {type(fields).__name__}")
+    client = _client(fields, client)
+    name = _text(fields, "hook_event_name", "hookEventName") or name
+    happening = _HAPPENINGS.get("".join(filter(str.isalpha, name.lower())), "")
+    source = _text(fields, "source") or ""
+    if happening == START:
+        happening = _SOURCES.get(source, START)
+    return HookEvent(
+        client=client,
+        name=name,
+        happening=happening,
+        session_id=_text(fields, "session_id", "sessionId", "conversation_id"),
+        cwd=_text(fields, "cwd", "directory") or _first_root(fields),
+        agent_id=_text(fields, "agent_id", "agentId", "subagent_id"),
+        agent_type=_text(fields, "agent_type", "agentType", "agent_name", "agentName", "subagent_type"),
+        detail=source,
+        reason=_text(fields, "reason", "final_status"),
+    )
+
+
+def answer(event: HookEvent, text: str, session: str | None = None) -> str:
+    """Return what a hook prints so that its client gives a text to the model.
+
+    Args:
+        session: the uid of the session, for clients that take variables from a hook.
+    """
+    if event.client == "cursor":
+        return _json({"additional_context": text, **({"env": {"SATCHEL_SESSION": session}} if session else {})})
+    if event.client == "copilot":
+        return _json({"additionalContext": text})
+    if event.client == "opencode":  # our own plugin
+        return _json({"additionalContext": text, **({"session": session} if session else {})})
+    return _json({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+
+
+def _client(fields: Mapping[str, object], client: str) -> str:
+    if "conversation_id" in fields or "cursor_version" in fields:
+        return "cursor"
+    if "hookEventName" in fields:
+        return "vscode"
+    if "sessionId" in fields and "hook_event_name" not in fields:
+        return "copilot"
+    return client
+
+
+def _text(fields: Mapping[str, object], *names: str) -> str | None:
+    """Return the first field of these that holds a text, cut where it is absurdly long."""
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, str) and value.strip():
+            return value[:_MAX_FIELD_CHARS]
+    return None
+
+
+def _first_root(fields: Mapping[str, object]) -> str | None:
+    roots = fields.get("workspace_roots")
+    first = roots[0] if isinstance(roots, list) and roots else None
+    return first[:_MAX_FIELD_CHARS] if isinstance(first, str) and first.strip() else None

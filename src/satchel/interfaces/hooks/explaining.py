@@ -1,0 +1,76 @@
+"""``satchel hook --explain``: what a hook would put in, and why, from the last event of that name."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from satchel.base.errors import SatchelError
+from satchel.brief.briefing.collecting import Deadline
+from satchel.interfaces.hooks import events, state
+from satchel.interfaces.hooks.command import moment_of, open_for, working_folder
+from satchel.interfaces.hooks.events import HookEvent
+
+_DEADLINE_MS = 10_000
+
+
+def explain(client: str, name: str) -> int:
+    """Print what a hook would put in now, and why; nothing is recorded.
+
+    Args:
+        client, name: whose hook, and of which event.
+
+    Returns:
+        0, or 2 where there is no such hook.
+    """
+    if client not in events.CLIENTS:
+        print(f"no client {client!r}; there are {', '.join(events.CLIENTS)}", file=sys.stderr)  # noqa: T201
+        return 2
+    kept = state.last(f"{client}-{name}")
+    here = os.getcwd()  # noqa: PTH109
+    event = HookEvent(**kept) if kept is not None else events.parse(b"{}", client, name)  # type: ignore[arg-type]
+    folder = working_folder(event, {}, here)
+    if not event.happening:
+        print(f"{client} {name}: nothing is done at this event")  # noqa: T201
+        return 0
+    source = "the last that was heard" if kept is not None else "none was heard yet: an empty one"
+    lines = [f"event: {client} {name}, {source}: {event.happening}, in {folder}"]
+    try:
+        lines += _explained(event, folder)
+    except SatchelError as error:
+        lines.append(f"puts in nothing: {error}")
+    print("\n".join(lines))  # noqa: T201
+    return 0
+
+
+def _explained(event: HookEvent, folder: str) -> list[str]:
+    satchel = open_for(event, folder, os.environ)
+    if satchel is None:
+        return ["puts in nothing: the project has no store; `satchel init` makes one"]
+    with satchel:
+        lines = [f"store: {satchel.place.file}"]
+        if state.is_paused(folder):
+            lines.append("paused: `satchel pause --off` lets hooks speak again")
+        moment = moment_of(event)
+        if moment is None:
+            does = "releases automatic claims and records the end of the session"
+            on = satchel.config.hooks_end and event.reason not in events.GOES_ON
+            return [*lines, f"does: {does if on else 'nothing'}; puts in nothing"]
+        setting = satchel.config.setting(f"hooks.{moment.name}")
+        lines.append(f"budget: {setting.value} tokens ({setting.key.name}, {setting.source})")
+        put_in = satchel.moments.make(
+            moment, Deadline(_DEADLINE_MS), agent_id=event.agent_id, agent_type=event.agent_type, dry_run=True
+        )
+        if not put_in.text or put_in.briefing is None:
+            return [*lines, f"puts in nothing: {put_in.why}"]
+        briefing = put_in.briefing
+        shown = ", ".join(f"{item.ref} ({item.section}, {item.priority})" for item in briefing.items)
+        left = "; ".join(str(one) for one in briefing.left_out) or "nothing"
+        return [
+            *lines,
+            f"shows: {shown}",
+            f"leaves out: {left}",
+            f"puts in about {put_in.tokens} tokens, {len(put_in.text)} characters, in a new window:",
+            "",
+            put_in.text,
+        ]

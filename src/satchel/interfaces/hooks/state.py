@@ -1,0 +1,227 @@
+"""What hooks keep in the user's state folder: which events were heard, whether they are silenced, what failed.
+
+These are files rather than tables of a store: they hold for all stores, and where there is none; and they cost a
+hook that stays silent no connection.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from satchel.base.folders import state_folder
+
+if TYPE_CHECKING:
+    from satchel.keep.housekeeping import Check
+
+_HEARD, _FAULTS, _PAUSED, _LAST = "hooks-heard", "hooks-faults.jsonl", "hooks-paused.json", "hooks-last"
+_MAX_BYTES = 64 * 1024
+"""A file of events or faults that is larger loses its older half."""
+
+_SAME_SECONDS = 10
+"""Within this time a second event of the same name is the same one, told by another client's hooks."""
+
+_LOCK_TRIES, _LOCK_PAUSE_SECONDS = 10, 0.005
+
+_ALL = "*"
+
+_SHOWN_DAYS = 7
+
+
+class Fault(NamedTuple):
+    """What went wrong in a hook.
+
+    Attributes:
+        at: seconds UTC since 1970.
+        hook: the client and event.
+        problem: in one line.
+        folder: where it was called.
+    """
+
+    at: float
+    hook: str
+    problem: str
+    folder: str
+
+
+def is_first(key: str, now: float | None = None) -> bool:
+    """Whether an event is heard for the first time; from then on it was.
+
+    Where that cannot be recorded it counts as the first: told twice is better than not at all.
+
+    Args:
+        key: what names the event.
+        now: seconds UTC since 1970; None is the system's clock.
+    """
+    now = time.time() if now is None else now
+    name = f"{key}\t".encode()
+    try:
+        with _locked(_HEARD) as descriptor:
+            known = os.pread(descriptor, 2 * _MAX_BYTES, 0)
+            heard = next((line for line in reversed(known.splitlines()) if line.startswith(name)), name)
+            at = heard.removeprefix(name)
+            if at.isdigit() and abs(now - int(at)) < _SAME_SECONDS:
+                return False
+            _append(descriptor, known, b"%s%d\n" % (name, int(now)))
+    except OSError:
+        return True
+    return True
+
+
+def record_fault(hook: str, problem: str, folder: str) -> None:
+    """Record what went wrong in a hook, if that is possible at all."""
+    fault = Fault(time.time(), hook, " ".join(problem.split())[:400], folder[:400])
+    with suppress(OSError), _locked(_FAULTS) as descriptor:
+        known = os.pread(descriptor, 2 * _MAX_BYTES, 0)
+        _append(descriptor, known, json.dumps(fault._asdict()).encode() + b"\n")
+
+
+def faults(since: float) -> list[Fault]:
+    """Return what went wrong after a time, the last first.
+
+    Args:
+        since: seconds UTC since 1970.
+    """
+    found = []
+    with suppress(OSError):
+        for line in (state_folder() / _FAULTS).read_bytes().splitlines():
+            with suppress(ValueError, TypeError):
+                fault = Fault(**json.loads(line))
+                if fault.at > since:
+                    found.append(fault)
+    return found[::-1]
+
+
+def check_hooks(now: float | None = None) -> Check:
+    """Examine what hooks have recorded, as ``satchel doctor`` shows it.
+
+    Args:
+        now: seconds UTC since 1970; None is the system's clock.
+    """
+    from satchel.base.clock import span_in_words
+    from satchel.keep.housekeeping import Check
+
+    now = time.time() if now is None else now
+    paused = paused_folders()
+    if paused:
+        where = "all of them" if _ALL in paused else f"those in {', '.join(paused)}"
+        return Check("hooks", "warning", f"paused: {where}; `satchel pause --off` lets them speak again")
+    found = faults(now - _SHOWN_DAYS * 86_400)
+    if not found:
+        return Check("hooks", "ok", f"no fault in the last {_SHOWN_DAYS} days")
+    last = found[0]
+    ago = span_in_words(int((now - last.at) * 1_000))
+    said = f"{len(found)} fault{'s' * (len(found) > 1)} in the last {_SHOWN_DAYS} days, the last {ago} ago"
+    return Check("hooks", "warning", f"{said}: {last.hook} in {last.folder}: {last.problem}")
+
+
+def is_paused(folder: str) -> bool:
+    """Whether hooks are silenced for a folder, or altogether."""
+    paused = paused_folders()
+    if not paused:
+        return False
+    folder = os.path.realpath(folder)
+    return _ALL in paused or any(folder == one or folder.startswith(f"{one.rstrip(os.sep)}{os.sep}") for one in paused)
+
+
+def paused_folders() -> list[str]:
+    """Return the folders whose hooks are silenced; ``*`` stands for all."""
+    try:
+        text = (state_folder() / _PAUSED).read_text(encoding="utf-8")
+    except OSError:
+        return []
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return [_ALL]  # somebody has silenced them, and what exactly cannot be read
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else [_ALL]
+
+
+def pause(folder: str | None, *, on: bool) -> list[str]:
+    """Silence hooks, or let them speak again.
+
+    Args:
+        folder: the project's; None is all, which also ends every pause of a single project when it is switched off.
+        on: whether they are silenced.
+
+    Returns:
+        What is silenced now.
+
+    Raises:
+        OSError: it cannot be recorded.
+    """
+    one = _ALL if folder is None else folder
+    now = [] if folder is None and not on else [other for other in paused_folders() if other != one]
+    now += [one] * on
+    file = state_folder() / _PAUSED
+    if now:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = file.with_name(f"{_PAUSED}.{os.getpid()}")
+        draft.write_text(json.dumps(now), encoding="utf-8")
+        draft.replace(file)
+    else:
+        file.unlink(missing_ok=True)
+    return now
+
+
+def keep_last(hook: str, fields: dict[str, object]) -> None:
+    """Remember the last event of a hook, for ``satchel hook --explain``."""
+    with suppress(OSError, ValueError):
+        folder = state_folder() / _LAST
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(folder / f"{hook}.json", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, json.dumps(fields).encode())
+        finally:
+            os.close(descriptor)
+
+
+def last(hook: str) -> dict[str, object] | None:
+    """Return the last event of a hook, or None."""
+    with suppress(OSError, ValueError):
+        fields = json.loads((state_folder() / _LAST / f"{hook}.json").read_bytes())
+        return fields if isinstance(fields, dict) else None
+    return None
+
+
+@contextmanager
+def _locked(name: str) -> Iterator[int]:
+    """Open a file of the state folder, made where there is none, and keep others from it.
+
+    Raises:
+        OSError: it cannot be opened, or others keep it for 50 ms.
+    """
+    import fcntl
+
+    folder = state_folder()
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(folder / name, flags, 0o600)
+    except FileNotFoundError:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(folder / name, flags, 0o600)
+    try:
+        for tried in range(_LOCK_TRIES + 1):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if tried == _LOCK_TRIES:
+                    raise
+                time.sleep(_LOCK_PAUSE_SECONDS)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _append(descriptor: int, known: bytes, line: bytes) -> None:
+    if len(known) + len(line) > _MAX_BYTES:
+        known = known[known.find(b"\n", len(known) // 2) + 1 :] + line
+        os.pwrite(descriptor, known, 0)
+        os.ftruncate(descriptor, len(known))
+    else:
+        os.pwrite(descriptor, line, len(known))

@@ -1,0 +1,72 @@
+"""``satchel mcp``: what it takes, and the server of one client over stdio."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+
+from satchel.base.errors import Refused, StoreMissing
+from satchel.client import Satchel
+from satchel.interfaces.cli.opening import opened
+from satchel.interfaces.cli.options import AGENT, DB, PROJECT, RUN, Option
+from satchel.keep.sessions.caller import SERVER
+
+OPTIONS = (
+    DB,
+    PROJECT,
+    RUN,
+    AGENT,
+    Option(
+        "--toolsets",
+        "toolsets",
+        "Comma-separated names, or all. Default: context,search,decisions,constraints,briefing,errors,messages,files.",
+        "NAMES",
+    ),
+    Option("--read-only", "read_only", "Serve only the tools that change nothing."),
+    Option("--json", "as_json", "Do not serve: print the tools as JSON and leave."),
+)
+
+
+def run(
+    db: str | None,
+    project: str | None,
+    run_id: str | None,
+    agent: str | None,
+    toolsets: str | None,
+    read_only: bool,
+    as_json: bool,
+) -> int:
+    """Serve one client until its input ends, or print the tools.
+
+    Returns:
+        The exit status.
+    """
+    from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+
+    chosen = DEFAULT_TOOLSETS if toolsets is None else tuple(name.strip() for name in toolsets.split(","))
+    if as_json:
+        from satchel.interfaces.cli.common import show_json
+        from satchel.interfaces.mcp.registry import Registry
+
+        show_json({"tools": Registry(ALL_TOOLS, chosen, read_only=read_only).listing()})
+        return 0
+    from satchel.interfaces.mcp.server import make_late_server, make_server
+    from satchel.interfaces.mcp.stdio import serve_stdio
+    from satchel.store.daily import daily_backups
+
+    with ExitStack() as stack:
+
+        def open_here() -> Satchel:
+            satchel = stack.enter_context(
+                opened(db, project, run_id=run_id, agent=agent, read_only=read_only, caller=SERVER)
+            )
+            stack.enter_context(daily_backups(satchel.workplace.engine))
+            return satchel
+
+        try:
+            server = make_server(open_here(), chosen, read_only=read_only)
+        except (Refused, StoreMissing) as error:
+            # a client shows no more of a server that leaves than that it failed; a call can say why
+            print(f"satchel: {error}", file=sys.stderr)  # noqa: T201 -- what the host's log keeps
+            server = make_late_server(open_here, chosen, read_only=read_only)
+        return serve_stdio(server)

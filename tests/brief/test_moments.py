@@ -1,0 +1,201 @@
+"""What is put into a client's session at its moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from satchel import Satchel
+from satchel.base.tokens import token_counter
+from satchel.brief import moments
+from satchel.brief.briefing.collecting import Deadline
+from satchel.brief.moments import COMPACTION, MOMENTS, RESUME, START, SUBAGENT, Moment, PutIn
+from satchel.keep.sessions.caller import Caller
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
+
+MINUTE = 60_000
+RULE, NOTE = "never log a password", "the gateway's clock is 30 s ahead"
+PAD = {"iteration": 1, "attempted": ["retry without the cache"], "done": False, "next_step": "ask ann"}
+
+
+class Session:
+    """One session of Claude Code, of which every hook is a process of its own."""
+
+    def __init__(self, open_in: Callable[..., Satchel], folder: Path, **settings: object) -> None:
+        self._open, self._folder, self._settings = open_in, folder, settings
+
+    def hook(self, *, begins: bool = False) -> Satchel:
+        caller = Caller.of_hook({}, "claude", "s1", begins=begins)
+        return self._open(self._folder, caller=caller, settings=self._settings)
+
+    def make(self, moment: Moment, **options: Any) -> PutIn:
+        return self.hook(begins=moment is START).moments.make(moment, Deadline(60_000), **options)
+
+    def put_in(self, moment: Moment, **options: Any) -> str:
+        """Let the client take what is put in; return it."""
+        satchel = self.hook(begins=moment is START)
+        made = satchel.moments.make(moment, Deadline(60_000), **options)
+        satchel.moments.record(moment, made)
+        return made.text
+
+
+@pytest.fixture
+def other(satchel: Satchel) -> Satchel:
+    """Somebody else in the project, who has left a rule, a decision and a note."""
+    satchel.constraints.add(RULE, priority="critical", agent="ann")
+    satchel.decisions.set("session_ttl", 300, agent="ann")
+    satchel.entries.write("discovery", NOTE, agent="ann")
+    return satchel
+
+
+@pytest.fixture
+def session(other: Satchel, open_in: Callable[..., Satchel], project: Path) -> Session:
+    return Session(open_in, project)
+
+
+def test_a_session_begins_with_what_the_project_keeps(session: Session) -> None:
+    text = session.put_in(START)
+    for part in (RULE, "session_ttl by ann: 300", NOTE):
+        assert part in text
+    first, *_, last = text.splitlines()
+    assert first.startswith("Satchel, the memory that this project's agents share. You are claude-")
+    assert last.startswith("More: get_briefing")
+
+
+def test_a_project_without_anything_kept_begins_in_silence(open_in: Callable[..., Satchel], project: Path) -> None:
+    made = Session(open_in, project).make(START)
+    assert (made.text, made.why) == ("", "no rules, no decisions, no notes are kept here yet")
+    assert made.entered is not None
+
+
+def test_nothing_comes_twice_in_a_window_not_even_what_is_critical(session: Session) -> None:
+    session.put_in(START)
+    assert session.put_in(RESUME) == ""
+
+
+def test_a_text_that_did_not_reach_the_client_comes_again(session: Session) -> None:
+    assert RULE in session.make(START).text
+    made = session.make(COMPACTION)
+    assert RULE in made.text
+
+
+class TestResuming:
+    def test_shows_what_changed_since(self, session: Session, other: Satchel, clock: ManualClock) -> None:
+        session.put_in(START)
+        clock.advance(10 * MINUTE)
+        other.entries.write("discovery", "the cache is cold", agent="ann")
+        other.decisions.set("session_ttl", 600, agent="ann")
+        text = session.put_in(RESUME)
+        assert "the cache is cold" in text
+        assert "session_ttl by ann: 600" in text
+        assert RULE not in text
+        assert NOTE not in text
+
+    def test_leaves_what_found_no_room_at_the_start_where_it_is(
+        self, open_in: Callable[..., Satchel], project: Path, other: Satchel, clock: ManualClock
+    ) -> None:
+        for number in range(100):
+            other.entries.write("discovery", f"note {number} of what else is known about {number * 7919}", agent="ann")
+        session = Session(open_in, project)
+        clock.advance(MINUTE)
+        assert "left out" in session.put_in(START)
+        clock.advance(10 * MINUTE)
+        assert session.put_in(RESUME) == ""
+
+
+class TestACompaction:
+    def test_brings_everything_again(self, session: Session) -> None:
+        session.put_in(START)
+        assert RULE in session.put_in(COMPACTION)
+        assert "after compaction" in session.put_in(COMPACTION)
+
+    def test_with_the_agents_own_attempts_and_claims(self, session: Session) -> None:
+        session.put_in(START)
+        mine = session.hook()
+        mine.entries.write("scratchpad", PAD)
+        mine.files.claim(["src/auth.py"])
+        text = session.put_in(COMPACTION)
+        assert "retry without the cache" in text
+        assert "you claim src/auth.py" in text
+
+
+class TestASubagent:
+    def test_has_a_name_and_a_window_of_its_own(self, session: Session) -> None:
+        session.put_in(START)
+        text = session.put_in(SUBAGENT, agent_id="agent-7c1b2d", agent_type="general-purpose")
+        assert 'agent="claude-' in text.splitlines()[0]
+        assert text.splitlines()[0].endswith('-7c1b2d".')
+        assert RULE in text
+
+    def test_is_told_apart_from_another(self, session: Session) -> None:
+        texts = [session.put_in(SUBAGENT, agent_id=one) for one in ("a596510a", "b596510b")]
+        assert all(RULE in text for text in texts)
+
+    def test_gets_nothing_again(self, session: Session) -> None:
+        assert session.put_in(SUBAGENT, agent_id="a1")
+        assert session.put_in(SUBAGENT, agent_id="a1") == ""
+
+    @pytest.mark.parametrize("kind", ["Explore", "explorer", "statusline-setup"])
+    def test_that_only_looks_around_gets_nothing(self, session: Session, kind: str) -> None:
+        made = session.make(SUBAGENT, agent_id="a1", agent_type=kind)
+        assert (made.text, made.why) == ("", f"subagents of the kind {kind!r} only look around")
+
+    def test_of_a_role_gets_that_roles_shares(self, session: Session) -> None:
+        made = session.make(SUBAGENT, agent_id="a1", agent_type="QA_Expert")
+        assert made.briefing is not None
+        assert made.briefing.role == "QA_Expert"
+
+
+@pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.name)
+def test_a_budget_of_nothing_puts_in_nothing_but_the_session_is_known(
+    other: Satchel, open_in: Callable[..., Satchel], project: Path, moment: Moment
+) -> None:
+    session = Session(open_in, project, **{f"hooks.{moment.name}": 0})
+    made = session.make(moment, agent_id="a1" if moment is SUBAGENT else None)
+    assert (made.text, made.why) == ("", f"hooks.{moment.name} is 0")
+    assert made.entered is not None
+
+
+@pytest.mark.parametrize("moment", [START, COMPACTION, SUBAGENT], ids=lambda moment: moment.name)
+@pytest.mark.parametrize(
+    ("budget", "least"), [(150, 0.4), (300, 0.75), (400, 0.8), (600, 0.8), (900, 0.8), (1_600, 0.8)]
+)
+def test_a_full_store_fills_the_budget_and_never_exceeds_it(
+    open_in: Callable[..., Satchel], project: Path, satchel: Satchel, moment: Moment, budget: int, least: float
+) -> None:
+    for number in range(300):
+        satchel.entries.write(
+            "discovery", f"In src/module_{number}.py the {number % 7} retries wait {number * 13} ms for `pool.get()`"
+        )
+    made = Session(open_in, project, **{f"hooks.{moment.name}": budget}).make(moment, agent_id="a1")
+    assert least * budget <= token_counter().count(made.text) <= budget
+
+
+def test_a_trial_records_nothing(session: Session) -> None:
+    made = session.make(START, dry_run=True)
+    assert RULE in made.text
+    assert made.entered is None
+    assert session.hook().sessions.team().sessions == ()
+
+
+def test_a_locked_store_is_briefed_from_all_the_same(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moments, "WAIT_MS", 0)
+    satchel = session.hook(begins=True)
+    with satchel.workplace.engine.read():
+        pass
+    blocker = session.hook()
+    with blocker.workplace.engine.write():
+        locked = session._open(
+            session._folder,
+            caller=Caller.of_hook({}, "claude", "s1", begins=True),
+            settings={"store.lock_wait_ms": 0},
+        )
+        made = locked.moments.make(START, Deadline(60_000))
+        locked.moments.record(START, made)
+    assert RULE in made.text
+    assert made.entered is None

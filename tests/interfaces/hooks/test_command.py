@@ -1,0 +1,229 @@
+"""One command behind every hook: what it answers, and that it never fails its host."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from interfaces.hooks.conftest import RULE, Hook, context
+from satchel import Satchel
+from satchel.base import folders
+from satchel.interfaces.hooks import command, events, state
+
+
+def faults() -> list[str]:
+    return [fault.problem for fault in state.faults(0)]
+
+
+class TestWhatItAnswers:
+    def test_a_session_begins_briefed(self, hook: Hook) -> None:
+        assert RULE in context(hook("claude", "SessionStart", source="startup"))
+
+    @pytest.mark.parametrize("client", ["codex", "qwen", "gemini"])
+    def test_in_every_client_that_takes_claudes_form(self, hook: Hook, client: str) -> None:
+        assert RULE in context(hook(client, "SessionStart", source="startup"))
+
+    def test_in_copilots_form(self, hook: Hook, project: Path) -> None:
+        fields = {"sessionId": "s1", "timestamp": 1, "cwd": str(project), "source": "new"}
+        answer = hook("copilot", "sessionStart", {**fields, "session_id": None, "hook_event_name": None})
+        assert answer is not None
+        assert RULE in answer["additionalContext"]
+
+    def test_a_session_that_is_told_by_two_hooks_is_briefed_once(self, hook: Hook) -> None:
+        assert hook("claude", "SessionStart", source="startup") is not None
+        assert hook("vscode", "SessionStart", source="startup") is None
+
+    def test_after_a_compaction_it_comes_again(self, hook: Hook) -> None:
+        hook("claude", "SessionStart", source="startup")
+        assert RULE in context(hook("claude", "SessionStart", source="compact"))
+
+    def test_after_resuming_nothing_does_that_has_not_changed(self, hook: Hook) -> None:
+        hook("claude", "SessionStart", source="startup")
+        assert hook("claude", "SessionStart", source="resume") is None
+
+    @pytest.mark.parametrize("client", ["gemini", "qwen", "copilot"])
+    def test_but_where_the_client_has_taken_the_briefing_out_it_comes_again(self, hook: Hook, client: str) -> None:
+        hook(client, "SessionStart", source="startup")
+        assert RULE in str(hook(client, "SessionStart", source="resume"))
+
+    def test_each_subagent_has_its_own(self, hook: Hook) -> None:
+        for number in range(2):
+            assert RULE in context(hook("claude", "SubagentStart", agent_id=f"a{number}", agent_type="general-purpose"))
+
+    @pytest.mark.parametrize("name", ["PreCompact", "Stop", "Notification", "SomethingNew", ""])
+    def test_nothing_is_said_at_other_events(self, hook: Hook, name: str) -> None:
+        assert hook("claude", name) is None
+        assert faults() == []
+
+    def test_variables_reach_the_commands_of_the_session(
+        self, hook: Hook, filled: Satchel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("CLAUDE_ENV_FILE", str(tmp_path / "env"))
+        hook("claude", "SessionStart", source="startup")
+        (session,) = filled.sessions.team().sessions
+        assert (tmp_path / "env").read_text() == f"export SATCHEL_SESSION={session.uid}\n"
+
+    def test_the_end_is_recorded_and_releases_what_was_claimed_automatically(
+        self, hook: Hook, filled: Satchel, open_in: Callable[..., Satchel], project: Path
+    ) -> None:
+        hook("claude", "SessionStart", source="startup")
+        (session,) = filled.sessions.team().sessions
+        inside = open_in(project, environ={"SATCHEL_SESSION": session.uid})
+        inside.files.claim(["a.py"], automatic=True)
+        inside.files.claim(["b.py"])
+        assert hook("claude", "SessionEnd", reason="other") is None
+        assert [claim.path for claim in filled.files.claims().items] == ["b.py"]
+        assert [one.ended_at is not None for one in filled.sessions.team().sessions] == [True]
+
+    @pytest.mark.parametrize("reason", sorted(events.GOES_ON))
+    def test_an_end_after_which_the_client_goes_on_is_none(self, hook: Hook, filled: Satchel, reason: str) -> None:
+        hook("claude", "SessionStart", source="startup")
+        hook("claude", "SessionEnd", reason=reason)
+        assert [one.ended_at for one in filled.sessions.team().sessions] == [None]
+
+    def test_the_client_is_that_of_the_event_whatever_hook_is_called(self, hook: Hook, filled: Satchel) -> None:
+        hook("claude", "SessionStart", {"conversation_id": "c1", "hook_event_name": "sessionStart"})
+        assert [one.client for one in filled.sessions.team().sessions] == ["cursor"]
+
+
+class TestWhereItWorks:
+    def test_in_the_clients_project_where_the_agent_has_gone_elsewhere(
+        self, hook: Hook, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(project))
+        assert RULE in context(hook("claude", "SessionStart", cwd=str(elsewhere)))
+
+    def test_in_the_folder_it_was_started_in_where_that_of_the_event_is_gone(
+        self, hook: Hook, project: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(project)
+        assert RULE in context(hook("claude", "SessionStart", cwd="/no/such/folder"))
+
+
+class TestSilence:
+    def test_outside_any_project(self, hook: Hook, tmp_path: Path) -> None:
+        (tmp_path / "plain").mkdir()
+        assert hook("claude", "SessionStart", cwd=str(tmp_path / "plain")) is None
+        assert faults() == []
+
+    def test_in_a_project_without_a_store_which_is_not_made(self, hook: Hook, tmp_path: Path) -> None:
+        (tmp_path / "bare" / ".git").mkdir(parents=True)
+        assert hook("claude", "SessionStart", cwd=str(tmp_path / "bare")) is None
+        assert faults() == []
+        assert os.listdir(tmp_path / "bare") == [".git"]  # noqa: PTH208
+
+    def test_where_hooks_are_paused(self, hook: Hook, filled: Satchel, project: Path) -> None:
+        state.pause(str(project), on=True)
+        assert hook("claude", "SessionStart") is None
+        assert filled.sessions.team().sessions == ()
+
+    def test_where_the_budget_is_nothing(self, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SATCHEL_HOOKS_START", "0")
+        assert hook("claude", "SessionStart") is None
+
+
+class TestFaults:
+    def test_an_event_that_is_none(self, hook: Hook) -> None:
+        assert hook("claude", "SessionStart", b"[1]") is None
+        assert faults() == ["NotAnEventError: the event is no JSON object, but list"]
+
+    def test_a_store_that_is_damaged(self, hook: Hook, filled: Satchel) -> None:
+        filled.close()
+        filled.place.file.write_bytes(b"no database" * 100)
+        assert hook("claude", "SessionStart") is None
+        (problem,) = faults()
+        assert problem.startswith("StoreForeign: ")
+
+    def test_a_store_that_is_newer(self, hook: Hook, filled: Satchel) -> None:
+        with filled.workplace.engine.write() as transaction:
+            transaction.execute("UPDATE store SET min_reader = 9999, min_writer = 9999")
+        filled.close()
+        assert hook("claude", "SessionStart") is None
+        (problem,) = faults()
+        assert problem.startswith("StoreNewer: ")
+
+    def test_a_store_that_was_not_trusted(
+        self, hook: Hook, filled: Satchel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        filled.close()
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another"))
+        assert hook("claude", "SessionStart") is None
+        (problem,) = faults()
+        assert problem.startswith("Untrusted: ")
+
+    def test_a_state_folder_that_cannot_be_written_keeps_nobody_from_being_briefed(
+        self, hook: Hook, tmp_path: Path
+    ) -> None:
+        assert folders.state_folder() == tmp_path / "state" / "satchel"
+        (tmp_path / "state" / "satchel" / "hooks-heard").mkdir(parents=True)
+        (tmp_path / "state" / "satchel" / "hooks-last").write_text("no folder")
+        assert RULE in context(hook("claude", "SessionStart"))
+
+    @pytest.mark.usefixtures("own_state")
+    def test_a_client_that_is_unknown(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.stdin", None)
+        assert command.run(["emacs", "SessionStart"]) == 0
+        (problem,) = faults()
+        assert problem.startswith("it was not understood; usage: satchel hook CLIENT EVENT")
+
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(
+        data=st.binary(max_size=40)
+        | st.dictionaries(
+            st.sampled_from(["session_id", "cwd", "source", "agent_id", "agent_type", "hook_event_name", "reason"]),
+            st.text(max_size=20) | st.integers() | st.none() | st.lists(st.none(), max_size=2),
+        ),
+        name=st.sampled_from(["SessionStart", "SubagentStart", "SessionEnd", "x"]),
+    )
+    def test_whatever_a_client_sends_it_ends_well(self, hook: Hook, data: Any, name: str) -> None:
+        hook("claude", name, data)
+
+
+class TestExplaining:
+    @pytest.fixture
+    def explain(
+        self,
+        filled: Satchel,  # noqa: ARG002 -- what there is to say
+        capfdbinary: pytest.CaptureFixture[bytes],
+        project: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> Callable[..., str]:
+        monkeypatch.chdir(project)
+
+        def said(client: str, name: str) -> str:
+            capfdbinary.readouterr()
+            assert command.run(["--explain", client, name]) == 0
+            return capfdbinary.readouterr().out.decode()
+
+        return said
+
+    def test_shows_what_the_last_event_would_put_in_and_why(self, hook: Hook, explain: Callable[..., str]) -> None:
+        hook("claude", "SessionStart", source="compact")
+        text = explain("claude", "SessionStart")
+        assert text.startswith("event: claude SessionStart, the last that was heard: compaction, in ")
+        assert "budget: 900 tokens (hooks.compaction, default)\nshows: c1 (rules, critical)\n" in text
+        assert RULE in text
+
+    def test_records_nothing(self, filled: Satchel, explain: Callable[..., str]) -> None:
+        explain("claude", "SessionStart")
+        assert filled.sessions.team().sessions == ()
+
+    def test_says_what_keeps_it_silent(self, explain: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+        assert "claude Stop: nothing is done at this event" in explain("claude", "Stop")
+        assert "does: releases automatic claims" in explain("claude", "SessionEnd")
+        monkeypatch.setenv("SATCHEL_HOOKS_START", "0")
+        assert "puts in nothing: hooks.start is 0" in explain("claude", "SessionStart")
+        state.pause(None, on=True)
+        assert "paused: `satchel pause --off`" in explain("claude", "SessionStart")
+
+    def test_names_the_clients_there_are(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert command.run(["--explain", "emacs", "SessionStart"]) == 2
+        assert "claude, codex, gemini" in capsys.readouterr().err

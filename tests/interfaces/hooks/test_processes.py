@@ -1,0 +1,132 @@
+"""Hooks as clients run them: processes of their own, many at once, and none that stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from interfaces.hooks.conftest import RULE, context
+from satchel import Satchel, open_satchel
+from satchel.interfaces.hooks import state
+
+pytestmark = pytest.mark.slow
+
+_HOOK = [sys.executable, "-m", "satchel", "hook", "claude"]
+
+
+@pytest.fixture
+def real(own_state: None, project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a rule in a store of its own, and a home in which nothing is configured."""
+    monkeypatch.setenv("HOME", str(project.parent))
+    with open_satchel(cwd=project) as satchel:
+        satchel.constraints.add(RULE, priority="critical", agent="ann")
+    return project
+
+
+def start(project: Path, name: str, **fields: Any) -> subprocess.Popen[bytes]:
+    """Start a hook and hand it its event."""
+    event = {"session_id": "s1", "cwd": str(project), "hook_event_name": name, **fields}
+    process = subprocess.Popen(
+        [*_HOOK, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=project
+    )
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(event).encode())
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def end(process: subprocess.Popen[bytes]) -> dict[str, Any] | None:
+    """Return what a hook printed; it ended well and said nothing else."""
+    printed, said = process.communicate(timeout=110)
+    assert (process.returncode, said) == (0, b"")
+    return json.loads(printed) if printed else None
+
+
+def sessions(project: Path) -> tuple[Any, ...]:
+    with open_satchel(cwd=project) as satchel:
+        return satchel.sessions.team(all=True).sessions
+
+
+def test_a_session_begins_briefed_and_ends(real: Path) -> None:
+    assert RULE in context(end(start(real, "SessionStart", source="startup")))
+    assert end(start(real, "SessionStart", source="startup")) is None
+    assert end(start(real, "SessionEnd", reason="other")) is None
+    (session,) = sessions(real)
+    assert session.ended_at is not None
+
+
+def test_fifty_at_once_are_all_briefed_and_each_is_a_session(real: Path) -> None:
+    started = [start(real, "SessionStart", source="startup", session_id=f"s{number}") for number in range(50)]
+    texts = [context(end(one)) for one in started]
+    assert all(RULE in text for text in texts)
+    # a hook that did not get its turn in 50 ms is briefed without a session
+    assert len({text.splitlines()[0] for text in texts if "You are" in text.splitlines()[0]}) == len(sessions(real))
+
+
+def test_of_the_same_event_told_many_times_at_once_one_is_answered(real: Path) -> None:
+    started = [start(real, "SessionStart", source="startup") for _ in range(8)]
+    assert [answer is not None for answer in map(end, started)].count(True) == 1
+
+
+def test_a_store_that_another_process_keeps_locked_is_briefed_from(real: Path, open_in: Callable[..., Satchel]) -> None:
+    with open_in(real).workplace.engine.write() as transaction:
+        transaction.execute("UPDATE store SET min_reader = min_reader")
+        assert RULE in context(end(start(real, "SessionStart", source="startup")))
+
+
+def test_an_event_that_never_ends_is_given_up(real: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_HOOKS_DEADLINE_MS", "50")
+    process = subprocess.Popen([*_HOOK, "SessionStart"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=real)
+    assert process.wait(timeout=110) == 0
+    assert process.stdout is not None
+    assert process.stdout.read() == b""
+    process.stdout.close()
+    process.stdin.close()  # type: ignore[union-attr]
+    assert [fault.problem for fault in state.faults(0)] == ["it took longer than 50 ms and was ended"]
+
+
+def test_a_client_that_has_gone_is_no_fault(real: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    event: IO[bytes]
+    with (real / "event.json").open("w+b") as event:
+        event.write(json.dumps({"session_id": "s1", "cwd": str(real)}).encode())
+        event.seek(0)
+        process = subprocess.Popen([*_HOOK, "SessionStart"], stdin=event, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert process.stderr is not None
+    assert (process.wait(timeout=110), process.stderr.read()) == (0, b"")
+    process.stderr.close()
+    assert state.faults(0) == []
+
+
+def test_nothing_stays_behind(real: Path) -> None:
+    end(start(real, "SessionStart", source="startup"))
+    mine = f"{real}".encode()
+    running = []
+    for entry in Path("/proc").iterdir() if Path("/proc").is_dir() else ():
+        if entry.name.isdigit():
+            try:
+                command, folder = (entry / "cmdline").read_bytes(), (entry / "cwd").readlink()
+            except OSError:
+                continue
+            if b"satchel\0hook" in command and bytes(folder) == mine:
+                running.append(command)
+    assert running == []
+
+
+def test_a_home_that_cannot_be_written_is_no_hindrance(real: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # a file where the state folder would be: also root cannot make anything below it
+    elsewhere = real.parent / "file"
+    elsewhere.write_text("no folder")
+    monkeypatch.setenv("SATCHEL_TRUST", "1")
+    monkeypatch.setenv("XDG_STATE_HOME", str(elsewhere))
+    assert RULE in context(end(start(real, "SessionStart", source="startup")))
