@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from satchel.interfaces.setup.clients import Place, Wish
-from satchel.interfaces.setup.config_files import Journal
+from satchel.interfaces.setup.journal import Journal
 
 Program = Callable[[str, str], Path]
 

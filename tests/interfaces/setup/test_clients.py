@@ -112,7 +112,10 @@ def test_the_entries_are_as_each_client_wants_them() -> None:
     assert entries == {
         "claude": {"mcpServers": {"satchel": {"type": "stdio", **command}}},
         "copilot": {"mcpServers": {"satchel": {"type": "local", "tools": ["*"], **command}}},
-        "opencode": {"mcp": {"satchel": {"type": "local", "command": ["/opt/satchel", "mcp"]}}},
+        "opencode": {
+            "$schema": "https://opencode.ai/config.json",
+            "mcp": {"satchel": {"type": "local", "command": ["/opt/satchel", "mcp"]}},
+        },
         "cursor": {"mcpServers": {"satchel": command}},
         "vscode": {"servers": {"satchel": {"type": "stdio", **command}}},
     }
@@ -130,10 +133,11 @@ def test_codex_hands_on_every_variable_that_satchel_reads_outside_its_configurat
 @pytest.mark.parametrize("name", ["claude", "codex", "qwen"])
 def test_hooks_in_groups(name: str) -> None:
     hooks = written(targets(name)[1])["hooks"]
-    ends = 3 if name == "codex" else 10
+    limit = 10_000 if name == "qwen" else 10
+    ends = 3 if name == "codex" else limit
     assert hooks == {
-        event: [{"hooks": [{"type": "command", "command": f"/opt/satchel hook {name} {event}", "timeout": limit}]}]
-        for event, limit in (("SessionStart", 10), ("SubagentStart", 10), ("SessionEnd", ends))
+        event: [{"hooks": [{"type": "command", "command": f"/opt/satchel hook {name} {event}", "timeout": seconds}]}]
+        for event, seconds in (("SessionStart", limit), ("SubagentStart", limit), ("SessionEnd", ends))
     }
 
 

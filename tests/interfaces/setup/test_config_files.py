@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from satchel.base import file_checks
 from satchel.base.errors import Conflict, InvalidInput, Refused
 from satchel.interfaces.setup import config_files
-from satchel.interfaces.setup.config_files import MAX_BYTES, Journal, read, write
+from satchel.interfaces.setup.config_files import MAX_BYTES, read, write
+from satchel.interfaces.setup.journal import Journal
 
 
 @pytest.fixture
