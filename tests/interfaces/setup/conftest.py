@@ -29,6 +29,25 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 
 @pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder with nothing in it, and a state folder beside it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return home
+
+
+@pytest.fixture
+def file(home: Path) -> Path:
+    """A client's file in the home folder."""
+    file = home / ".client" / "settings.json"
+    file.parent.mkdir()
+    file.write_bytes(b'{"a": 1}\r\n')
+    return file
+
+
+@pytest.fixture
 def wish() -> Wish:
     """Everything that setup does unasked, with a launcher that need not exist."""
     return Wish("/opt/satchel/bin/satchel")
