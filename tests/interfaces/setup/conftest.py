@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from satchel.interfaces.setup.clients import Place, Wish
-from satchel.interfaces.setup.config_files import Journal
+from satchel.interfaces.setup.journal import Journal
 
 Program = Callable[[str, str], Path]
 
@@ -26,6 +26,25 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     monkeypatch.setenv("HOME", str(home))
     path = os.pathsep.join([str(home / "bin"), "/usr/bin", "/bin"])
     return Place(home, {"HOME": str(home), "PATH": path}, project)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder with nothing in it, and a state folder beside it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return home
+
+
+@pytest.fixture
+def file(home: Path) -> Path:
+    """A client's file in the home folder."""
+    file = home / ".client" / "settings.json"
+    file.parent.mkdir()
+    file.write_bytes(b'{"a": 1}\r\n')
+    return file
 
 
 @pytest.fixture

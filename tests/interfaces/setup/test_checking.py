@@ -12,7 +12,7 @@ import pytest
 from satchel.interfaces.setup import checking
 from satchel.interfaces.setup.checking import ClientCheck, Verdict, check, launcher_note, version_note
 from satchel.interfaces.setup.clients import CLIENTS, Place, Wish
-from satchel.interfaces.setup.config_files import Journal
+from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.planning import carry_out, plan_setup
 
 Program = Callable[[str, str], Path]

@@ -50,8 +50,12 @@ def written(target: Target) -> dict[str, object]:
     return parse(text, target.syntax)
 
 
-def targets(name: str, wish: Wish = WISH, *, project: Path | None = None, **environ: str) -> tuple[Target, ...]:
-    return CLIENTS[name].targets(Place(HOME, environ, project), wish)
+def targets(name: str, wish: Wish = WISH, *, project: Path | None = None) -> tuple[Target, ...]:
+    return CLIENTS[name].targets(Place(HOME, {}, project), wish)
+
+
+def moved(name: str, variable: str, value: str) -> tuple[Target, ...]:
+    return CLIENTS[name].targets(Place(HOME, {variable: value}), WISH)
 
 
 @pytest.mark.skipif(os.uname().sysname != "Linux", reason="VS Code's folder differs")
@@ -87,19 +91,19 @@ def test_without_hooks_only_the_server_is_written(name: str) -> None:
 def test_a_variable_moves_the_folder_of_a_client(
     name: str, variable: str, files: tuple[str, ...], tmp_path: Path
 ) -> None:
-    found = targets(name, **{variable: str(tmp_path)})
+    found = moved(name, variable, str(tmp_path))
     assert tuple(str(target.path.relative_to(tmp_path)) for target in found) == files
     assert all(target.below.exists() for target in found)
 
 
 def test_a_variable_that_is_no_absolute_path_moves_nothing() -> None:
-    assert targets("codex", CODEX_HOME="codex") == targets("codex")
+    assert moved("codex", "CODEX_HOME", "codex") == targets("codex")
 
 
 def test_the_file_with_comments_of_opencode_is_taken_where_it_is_there(tmp_path: Path) -> None:
     (tmp_path / "opencode").mkdir()
     (tmp_path / "opencode" / "opencode.jsonc").touch()
-    assert targets("opencode", XDG_CONFIG_HOME=str(tmp_path))[0].path.name == "opencode.jsonc"
+    assert moved("opencode", "XDG_CONFIG_HOME", str(tmp_path))[0].path.name == "opencode.jsonc"
 
 
 def test_the_entries_are_as_each_client_wants_them() -> None:
@@ -108,7 +112,10 @@ def test_the_entries_are_as_each_client_wants_them() -> None:
     assert entries == {
         "claude": {"mcpServers": {"satchel": {"type": "stdio", **command}}},
         "copilot": {"mcpServers": {"satchel": {"type": "local", "tools": ["*"], **command}}},
-        "opencode": {"mcp": {"satchel": {"type": "local", "command": ["/opt/satchel", "mcp"]}}},
+        "opencode": {
+            "$schema": "https://opencode.ai/config.json",
+            "mcp": {"satchel": {"type": "local", "command": ["/opt/satchel", "mcp"]}},
+        },
         "cursor": {"mcpServers": {"satchel": command}},
         "vscode": {"servers": {"satchel": {"type": "stdio", **command}}},
     }
@@ -126,10 +133,11 @@ def test_codex_hands_on_every_variable_that_satchel_reads_outside_its_configurat
 @pytest.mark.parametrize("name", ["claude", "codex", "qwen"])
 def test_hooks_in_groups(name: str) -> None:
     hooks = written(targets(name)[1])["hooks"]
-    ends = 3 if name == "codex" else 10
+    limit = 10_000 if name == "qwen" else 10
+    ends = 3 if name == "codex" else limit
     assert hooks == {
-        event: [{"hooks": [{"type": "command", "command": f"/opt/satchel hook {name} {event}", "timeout": limit}]}]
-        for event, limit in (("SessionStart", 10), ("SubagentStart", 10), ("SessionEnd", ends))
+        event: [{"hooks": [{"type": "command", "command": f"/opt/satchel hook {name} {event}", "timeout": seconds}]}]
+        for event, seconds in (("SessionStart", limit), ("SubagentStart", limit), ("SessionEnd", ends))
     }
 
 

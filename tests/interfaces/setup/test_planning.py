@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from config_texts import json_texts, toml_texts
 from satchel.base.errors import Conflict, InvalidInput, Refused, SatchelError
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
-from satchel.interfaces.setup.config_files import Journal
 from satchel.interfaces.setup.editing import Syntax, parse
+from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.planning import Plan, Way, carry_out, plan_removal, plan_setup
 
 ALL = list(CLIENTS.values())
@@ -128,8 +128,8 @@ def test_files_that_setup_made_are_deleted_also_where_its_journal_is_lost(
     set_up(place, wish, journal, CLIENTS["copilot"], CLIENTS["opencode"])
     remove(place, Journal(tmp_path / "another"), CLIENTS["copilot"], CLIENTS["opencode"])
     left = [path for path, (_, content) in tree(place.home).items() if content is not None]
-    assert left == [".config/opencode/opencode.json", ".copilot/mcp-config.json"]  # an empty object each
-    assert parse((place.home / left[0]).read_text(), Syntax.JSONC) == {}
+    assert left == [".config/opencode/opencode.json", ".copilot/mcp-config.json"]  # they may be the user's
+    assert (place.home / left[1]).read_text().strip() == "{}"
 
 
 def test_a_launcher_that_moved_is_replaced_and_removal_still_gives_back_the_bytes(

@@ -134,12 +134,20 @@ const transform = async (input) => {
   await hooks["experimental.chat.system.transform"](input, output)
   seen.push(output.system)
 }
+const tell = (type, properties) => hooks.event({ event: { type, properties } })
 await Promise.all([transform({ sessionID: "one" }), transform({ sessionID: "one" })])
+await tell("session.created", { sessionID: "two", info: { id: "two", parentID: "one", agent: "general" } })
 await transform({ sessionID: "two" })
 await transform({})
-const output = { context: [] }
-await hooks["experimental.session.compacting"]({ sessionID: "one" }, output)
-console.log(JSON.stringify({ seen, context: output.context }))
+await tell("session.compacted", { sessionID: "one" })
+await transform({ sessionID: "one" })
+const output = { env: {} }
+await hooks["shell.env"]({ sessionID: "one" }, output)
+await hooks["shell.env"]({}, { env: {} })
+await tell("session.deleted", { info: { id: "two" } })
+await tell("session.deleted", { info: { id: "one" } })
+await tell("session.idle", undefined)
+console.log(JSON.stringify({ seen, env: output.env }))
 """
 
 
@@ -161,24 +169,35 @@ def launcher(folder: Path, script: str) -> Path:
 
 
 @pytest.mark.slow
-def test_the_plugin_asks_once_a_session_and_again_at_a_compaction(tmp_path: Path) -> None:
+def test_the_plugin_tells_of_starts_subagents_compactions_and_ends(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    script = f'echo "$*|$(cat)" >> {log}\necho "briefing for $3"'
-    answer = run_plugin(tmp_path, launcher(tmp_path, script))
-    text = "briefing for session.start"
-    assert answer["seen"] == [["base", text], ["base", text], ["base", text], ["base"]]
-    assert answer["context"] == ["briefing for session.compacted"]
+    reply = """printf '{"additionalContext": "text of %s", "session": "%s"}' "$3" uid-of-$3"""
+    answer = run_plugin(tmp_path, launcher(tmp_path, f'echo "$*|$(cat)" >> {log}\n{reply}'))
+    starts, begun = ["base", "text of session.start"], ["base", "text of subagent.start"]
+    assert answer["seen"] == [starts, starts, begun, ["base"], ["base", "text of session.compacted"]]
+    assert answer["env"] == {"SATCHEL_SESSION": "uid-of-session.compacted"}
     calls = [line.split("|") for line in log.read_text().splitlines()]
-    assert [call for call, _ in calls] == [
-        "hook opencode session.start",
-        "hook opencode session.start",
-        "hook opencode session.compacted",
+    one, event = {"session_id": "one", "directory": "/project"}, "event"
+    subagent = {**one, "agent_id": "two", "agent_type": "general"}
+    assert [(call.removeprefix("hook opencode "), json.loads(given)) for call, given in calls] == [
+        ("session.start", {event: "session.start", **one}),
+        ("subagent.start", {event: "subagent.start", **subagent}),
+        ("session.compacted", {event: "session.compacted", **one}),
+        ("session.end", {event: "session.end", **one}),
     ]
-    assert json.loads(calls[0][1]) == {"event": "session.start", "session_id": "one", "directory": "/project"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", [None, "exit 1", "echo half; exit 3", "exec </dev/null; true", "kill -9 $$"])
+def test_the_plugin_keeps_the_text_where_a_compaction_brings_none(tmp_path: Path) -> None:
+    script = 'case "$3" in session.start) echo \'{"additionalContext": "first"}\';; esac'
+    seen = run_plugin(tmp_path, launcher(tmp_path, script))["seen"]
+    assert seen == [["base", "first"], ["base", "first"], ["base"], ["base"], ["base", "first"]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "script", [None, "exit 1", "echo text", "echo '[1]'", "echo null", "exec </dev/null; true", "kill -9 $$"]
+)
 def test_the_plugin_puts_nothing_in_and_never_fails_where_satchel_does(tmp_path: Path, script: str | None) -> None:
     file = tmp_path / "absent" if script is None else launcher(tmp_path, script)
-    assert run_plugin(tmp_path, file) == {"seen": [["base"]] * 4, "context": []}
+    assert run_plugin(tmp_path, file) == {"seen": [["base"]] * 5, "env": {}}

@@ -35,7 +35,7 @@ class Verdict(StrEnum):
 _FINE = {Verdict.OK, Verdict.NOTE, Verdict.UNKNOWN}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that was looked at: which part, what is said of it, where or why."""
 
@@ -44,7 +44,7 @@ class Finding:
     detail: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ClientCheck:
     """What was found of one client.
 

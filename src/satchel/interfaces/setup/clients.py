@@ -47,7 +47,7 @@ EVENTS = (
 """The moments that setup installs hooks for; a further one is a line here."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where setup works.
 
@@ -67,7 +67,7 @@ class Place:
         return Path(named) if Path(named).is_absolute() else default
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Wish:
     """What is to be set up.
 
@@ -100,7 +100,7 @@ class Target(NamedTuple):
     below: Path
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Client:
     """A coding client.
 
@@ -118,6 +118,7 @@ class Client:
         entry: the keys of the server's entry beside its command.
         one_list: command and arguments are one list.
         grouped, camel, command_key, handler: how its hooks are written; of a handler the limit of time is the last.
+        before, before_hooks: what stands before the servers, and before the hooks.
         known: the version in which the hooks were seen to work; None where they were not run.
         has_trust: its servers can be trusted, so that it does not ask before their tools.
     """
@@ -139,7 +140,8 @@ class Client:
     camel: bool = False
     command_key: str = "command"
     handler: Mapping[str, object] = field(default_factory=lambda: {"type": "command", "timeout": HOOK_SECONDS})
-    first: tuple[Fixed, ...] = ()
+    before: tuple[Fixed, ...] = ()
+    before_hooks: tuple[Fixed, ...] = ()
     known: str | None = None
     has_trust: bool = False
 
@@ -159,7 +161,10 @@ class Client:
         below = base if wish.in_project or not base.is_relative_to(place.home) else place.home
         while not below.exists():
             below = below.parent
-        server: tuple[JsonPart, ...] = (Server(self.place, wish.launcher, self.entry, self.one_list, self.united),)
+        server: tuple[JsonPart, ...] = (
+            *self.before,
+            Server(self.place, wish.launcher, self.entry, self.one_list, self.united),
+        )
         if self.name in wish.allowed and self.has_trust:
             server += (Chosen("permission", (*self.place, NAME, "trust"), True),)
         path = self._server_file(base, place, wish)
@@ -169,7 +174,10 @@ class Client:
             if self.name == "opencode":
                 targets.append(Target(base / hooks, None, (opencode_plugin(wish.launcher),), below))
             else:
-                parts: tuple[JsonPart, ...] = (*self.first, Hooks(self._handlers(wish), self.grouped, self.command_key))
+                parts: tuple[JsonPart, ...] = (
+                    *self.before_hooks,
+                    Hooks(self._handlers(wish), self.grouped, self.command_key),
+                )
                 targets.append(Target(base / hooks, self.syntax, parts, below))
         if self.name in wish.allowed and self.name == "claude":
             permission = Listed("permission", ("permissions", "allow"), PERMISSION)
@@ -261,6 +269,7 @@ CLIENTS: dict[str, Client] = {
             ("settings.json", ".qwen/settings.json"),
             "QWEN_HOME",
             syntax=Syntax.JSONC,
+            handler={"type": "command", "timeout": HOOK_SECONDS * 1_000},  # from 1,000 on it counts in milliseconds
             known="0.24.4",
             has_trust=True,
         ),
@@ -277,7 +286,7 @@ CLIENTS: dict[str, Client] = {
             camel=True,
             command_key="bash",
             handler={"type": "command", "timeoutSec": HOOK_SECONDS},
-            first=(Fixed(("version",), 1),),
+            before_hooks=(Fixed(("version",), 1),),
             known="1.0.102",
         ),
         Client(
@@ -289,6 +298,7 @@ CLIENTS: dict[str, Client] = {
             (f"plugin/{NAME}.js", f".opencode/plugin/{NAME}.js"),
             "XDG_CONFIG_HOME",
             "opencode",
+            before=(Fixed(("$schema",), "https://opencode.ai/config.json", only_new=True),),  # else opencode adds it
             place=("mcp",),
             syntax=Syntax.JSONC,
             entry={"type": "local"},
@@ -305,7 +315,7 @@ CLIENTS: dict[str, Client] = {
             grouped=False,
             camel=True,
             handler={"timeout": HOOK_SECONDS},
-            first=(Fixed(("version",), 1),),
+            before_hooks=(Fixed(("version",), 1),),
         ),
         Client(
             "vscode",

@@ -1,37 +1,33 @@
-"""Configuration files on disk: read without following links, replaced in one step, given back as they were."""
+"""Configuration files on disk: read without following links, replaced in one step."""
 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import secrets
 import stat
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TypedDict, cast
 
 from satchel.base.errors import Conflict, InvalidInput, Refused, system_error
 from satchel.base.file_checks import my_users, owner_name
-from satchel.base.folders import state_folder
-from satchel.base.records import dataclass, replace
+from satchel.base.records import dataclass
 
 MAX_BYTES = 4 << 20
 """What a configuration file may have; Claude Code keeps histories of projects in its own."""
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
+"""The byte order mark of UTF-8."""
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # without waiting, since opening a pipe would wait for its writer
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_MOST_COPIES = 5
-_MOST_DIGESTS = 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ConfigFile:
     """A configuration file as it was read.
 
@@ -55,7 +51,7 @@ class ConfigFile:
 
     def encoded(self, text: str) -> bytes:
         """Return the bytes of a text for this file."""
-        return (_BOM if self.bom else b"") + text.encode()
+        return (BOM if self.bom else b"") + text.encode()
 
 
 def read(path: Path, root: Path | None = None) -> ConfigFile:
@@ -76,18 +72,18 @@ def read(path: Path, root: Path | None = None) -> ConfigFile:
     file = ConfigFile(path, Path(os.path.abspath(root)))  # noqa: PTH100
     if path == file.root or not path.is_relative_to(file.root):
         raise InvalidInput(f"{path} is not below {root}", "Name a file in that folder")
-    with _naming(path, "read"), _folder_of(file, make=False) as folder:
+    with naming(path, "read"), _folder_of(file, make=False) as folder:
         if folder is None or (found := _content(folder, file)) is None:
             return file
     content, status = found
-    bom = content.startswith(_BOM)
+    bom = content.startswith(BOM)
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InvalidInput(f"{path} is UTF-16", "Save it as UTF-8, then try again")
     try:
-        text = content[len(_BOM) if bom else 0 :].decode()
+        text = content[len(BOM) if bom else 0 :].decode()
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            f"{path} is not UTF-8: byte {error.start + bom * len(_BOM)}", "Save it as UTF-8, then try again"
+            f"{path} is not UTF-8: byte {error.start + bom * len(BOM)}", "Save it as UTF-8, then try again"
         ) from None
     return ConfigFile(path, file.root, text, True, bom, stat.S_IMODE(status.st_mode), sha256(content).hexdigest())
 
@@ -106,210 +102,61 @@ def write(file: ConfigFile, text: str) -> None:
         Refused: it or its folder is read-only, or became what :func:`read` refuses.
         IoError: the system could not write it; the file is as it was.
     """
-    with _naming(file.path, "written"), _folder_of(file, make=True) as folder:
+    overwrite(file, file.encoded(text))
+
+
+def overwrite(file: ConfigFile, content: bytes) -> None:
+    """Replace a configuration file by bytes, as :func:`write` does by a text."""
+    with naming(file.path, "written"), _folder_of(file, make=True) as folder:
         if folder is not None:
-            _replace(folder, file, file.encoded(text))
+            _replace(folder, file, content)
 
 
-class _Copy(TypedDict):
-    name: str
-    digest: str
+def write_private(path: Path, content: bytes) -> None:
+    """Write a new file for this user alone, to the disk."""
+    with os.fdopen(os.open(path, _NEW, 0o600), "wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
-class _Record(TypedDict):
-    """What is known of one path.
-
-    ``before`` is the copy of what was there before the first edit, None where setup made the file; ``ours`` are the
-    digests of what setup wrote, ``folders`` those it made, outermost first; ``mixed`` is whether others changed the
-    file between two edits.
-    """
-
-    root: str
-    before: _Copy | None
-    ours: list[str]
-    folders: list[str]
-    mixed: bool
-
-
-class _Book(TypedDict):
-    files: dict[str, _Record]
-    copies: dict[str, list[_Copy]]
-
-
-class Journal:
-    """What was there before setup changed it: a file ``setup.json`` and copies beside it, each for this user alone.
-
-    A record is changed under a lock, so that setups at the same time lose nothing of each other's.
+def delete(file: ConfigFile, folders: Sequence[str] = ()) -> None:
+    """Delete a configuration file.
 
     Args:
-        folder: where it is kept; None is the user's state folder.
+        file: the file as it was read.
+        folders: those that were made for it, outermost first; those that are empty then go too.
+
+    Raises:
+        Refused: its folder is read-only.
     """
+    with naming(file.path, "deleted"), _folder_of(file, make=False) as folder:
+        if folder is not None:
+            _refuse_read_only(file.path.parent, os.fstat(folder).st_mode)
+            os.unlink(file.path.name, dir_fd=folder)
+    for made in reversed(folders):
+        with suppress(OSError):  # something of others is in it
+            Path(made).rmdir()
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder or state_folder()
-        self._file = self._folder / "setup.json"
-        self._copies = self._folder / "setup-copies"
 
-    def paths(self) -> list[Path]:
-        """Return the files that setup has edited and not yet given back."""
-        return sorted(map(Path, self._load()["files"]))
+def check_writable(file: ConfigFile) -> None:
+    """Refuse a file that :func:`write` could not replace, before any other is written.
 
-    def before(self, path: Path) -> bytes | None:
-        """Return what a file held before the first edit; None where there was none, or nothing is known of it."""
-        record = self._load()["files"].get(str(path))
-        return self._held(record["before"]) if record and record["before"] else None
-
-    def copies(self, path: Path) -> list[Path]:
-        """Return the copies of what a file held before edits, oldest first."""
-        return [self._copies / copy["name"] for copy in self._load()["copies"].get(str(path), [])]
-
-    def write(self, file: ConfigFile, text: str) -> None:
-        """Keep what a file holds, then replace it as :func:`write` does.
-
-        Raises:
-            SatchelError: as :func:`write`, or the journal itself cannot be written; the file is as it was.
-        """
-        with self._changing() as book:
-            self._note(book, file, sha256(file.encoded(text)).hexdigest())
-            self._save(book)
-            write(file, text)
-
-    def note(self, path: Path, before: ConfigFile, after: bytes) -> None:
-        """Keep what a file holds and what it is about to hold; for those who write by other means than :meth:`write`.
-
-        Args:
-            path: the file.
-            before: the file as it was read.
-            after: the bytes that will be written.
-        """
-        with self._changing() as book:
-            self._note(book, replace(before, path=path), sha256(after).hexdigest())
-            self._save(book)
-
-    def restore(self, path: Path) -> bool:
-        """Give a file back as it was before the first edit; one that setup made is deleted, with the folders it made.
-
-        Returns:
-            Whether that was done; False where others changed the file since, or nothing is known of it: then what
-            setup put in is to be taken out by edits, followed by :meth:`leave`.
-
-        Raises:
-            SatchelError: it cannot be read or written.
-        """
-        with self._changing() as book:
-            record = book["files"].get(str(path))
-            if record is None or record["mixed"]:
-                return False
-            file = read(path, Path(record["root"]))
-            if file.digest not in record["ours"]:
-                return False
-            if (before := record["before"]) is not None:
-                if (content := self._held(before)) is None:
-                    return False
-                with _naming(path, "written"), _folder_of(file, make=False) as folder:
-                    if folder is not None:
-                        _replace(folder, file, content)
-            else:
-                _delete(file, record["folders"])
-            del book["files"][str(path)]
-            self._save(book)
-        return True
-
-    def leave(self, path: Path) -> None:
-        """End the record of a file whose parts were taken out by edits; if setup made it and it is blank, delete it.
-
-        Raises:
-            SatchelError: it cannot be read or deleted.
-        """
-        with self._changing() as book:
-            record = book["files"].pop(str(path), None)
-            if record is not None:
-                if record["before"] is None:
-                    file = read(path, Path(record["root"]))
-                    if file.existed and not file.text.strip():
-                        _delete(file, record["folders"])
-                self._save(book)
-
-    def _held(self, copy: _Copy) -> bytes | None:
-        """Return the bytes of a copy; None where it is gone or was changed."""
-        try:
-            content = (self._copies / copy["name"]).read_bytes()
-        except OSError:
-            return None
-        return content if sha256(content).hexdigest() == copy["digest"] else None
-
-    def _note(self, book: _Book, file: ConfigFile, after: str) -> None:
-        name = str(file.path)
-        copy = self._copy(book, file) if file.digest is not None else None
-        record = book["files"].get(name)
-        if record is None:
-            folders = [str(folder) for folder in reversed(file.path.parents) if folder.is_relative_to(file.root)]
-            missing = [folder for folder in folders if not os.path.lexists(folder)]
-            record = _Record(root=str(file.root), before=copy, ours=[], folders=missing, mixed=False)
-            book["files"][name] = record
-        else:
-            before = record["before"]["digest"] if record["before"] else None
-            record["mixed"] |= file.digest != before and file.digest not in record["ours"]
-        record["ours"] = [*(digest for digest in record["ours"] if digest != after), after][-_MOST_DIGESTS:]
-        kept = book["copies"].get(name, [])
-        for old in kept[:-_MOST_COPIES]:
-            if old != record["before"]:
-                kept.remove(old)
-                (self._copies / old["name"]).unlink(missing_ok=True)
-
-    def _copy(self, book: _Book, file: ConfigFile) -> _Copy:
-        """Keep what a file holds; what is the newest copy already is not kept again."""
-        kept = book["copies"].setdefault(str(file.path), [])
-        if kept and kept[-1]["digest"] == file.digest and (self._copies / kept[-1]["name"]).exists():
-            return kept[-1]
-        self._copies.mkdir(mode=0o700, exist_ok=True)
-        copy = _Copy(name=f"{secrets.token_hex(8)}-{file.path.name[-100:]}", digest=file.digest or "")
-        _write_new(self._copies / copy["name"], file.encoded(file.text))
-        kept.append(copy)
-        return copy
-
-    @contextmanager
-    def _changing(self) -> Iterator[_Book]:
-        with _naming(self._folder, "written"):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = os.open(self._folder / "setup.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-            try:
-                if sys.platform != "win32":
-                    import fcntl
-
-                    fcntl.flock(lock, fcntl.LOCK_EX)
-                yield self._load()
-            finally:
-                os.close(lock)
-
-    def _load(self) -> _Book:
-        try:
-            book = json.loads(self._file.read_bytes())
-        except FileNotFoundError:
-            return _Book(files={}, copies={})
-        except (OSError, ValueError) as error:
-            raise self._unreadable(error) from error
-        if not isinstance(book, dict) or not book.keys() >= {"files", "copies"}:
-            raise self._unreadable("it holds something else")
-        return cast(_Book, book)
-
-    def _unreadable(self, why: object) -> Refused:
-        return Refused(
-            f"{self._file}, which says what setup has changed, cannot be read ({why})",
-            f"Move it away; copies of what was there are in {self._copies}",
-        )
-
-    def _save(self, book: _Book) -> None:
-        draft = self._file.with_name(f"setup.json.{secrets.token_hex(8)}")
-        try:
-            _write_new(draft, json.dumps(book, indent=1).encode())
-            draft.replace(self._file)
-        finally:
-            draft.unlink(missing_ok=True)
+    Raises:
+        Refused: it is read-only, or its folder is; of missing folders the one that they would be made in.
+    """
+    folder = file.path.parent
+    while not folder.exists():
+        folder = folder.parent
+    _refuse_read_only(folder, folder.stat().st_mode)
+    if not os.access(folder, os.W_OK):
+        raise Refused(f"{folder} cannot be written", "Check its permissions and whose it is")
+    if file.mode is not None:
+        _refuse_read_only(file.path, file.mode)
 
 
 @contextmanager
-def _naming(path: Path, done: str) -> Iterator[None]:
+def naming(path: Path, done: str) -> Iterator[None]:
     """Turn an error of the system into one that names the file and what was being done with it."""
     try:
         yield
@@ -416,21 +263,3 @@ def _replace(folder: int, file: ConfigFile, content: bytes) -> None:
 def _refuse_read_only(path: Path, mode: int) -> None:
     if not mode & stat.S_IWUSR:
         raise Refused(f"{path} is read-only", f"Run `chmod u+w {path}` if it may be changed")
-
-
-def _delete(file: ConfigFile, folders: list[str]) -> None:
-    """Delete a file, and of the folders that setup made those that are empty now."""
-    with _naming(file.path, "deleted"), _folder_of(file, make=False) as folder:
-        if folder is not None:
-            _refuse_read_only(file.path.parent, os.fstat(folder).st_mode)
-            os.unlink(file.path.name, dir_fd=folder)
-    for made in reversed(folders):
-        with suppress(OSError):  # something of others is in it
-            Path(made).rmdir()
-
-
-def _write_new(path: Path, content: bytes) -> None:
-    with os.fdopen(os.open(path, _NEW, 0o600), "wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())

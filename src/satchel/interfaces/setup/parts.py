@@ -85,7 +85,7 @@ def at(content: object, path: Keys) -> object:
     return content
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Server:
     """The entry that starts ``satchel mcp``.
 
@@ -187,7 +187,7 @@ def runs_satchel(entry: Mapping[str, object]) -> bool:
     return "mcp" in words and any(is_launcher(word) for word in words[: words.index("mcp")])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Hooks:
     """The hooks that call ``satchel hook``; those of others stay, also where they share a group with ours.
 
@@ -299,7 +299,7 @@ class Hooks:
         return self._handlers_of(element)[0].get(self.command_key)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Listed:
     """A value in a list, such as a permission."""
 
@@ -324,7 +324,7 @@ class Listed:
         return [Remove(self.path, partial(is_same, self.value)), *parents]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Chosen:
     """A value that the user asked for in the entry of the server, with which it also goes."""
 
@@ -345,26 +345,32 @@ class Chosen:
         return []
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Fixed:
-    """A value that a client's file must begin with, such as the version of its format."""
+    """A value that a client's file must have, such as the version of its format; it is no reason to keep the file.
+
+    Attributes:
+        only_new: it is put only into a file that holds nothing yet.
+    """
 
     path: Keys
     value: object
+    only_new: bool = False
 
     role = "format"
 
     def found(self, content: Content) -> Found:
         """Say whether there is any value; another one than ours is the client's business."""
-        return Found(State.MISSING if at(content, self.path) is None else State.CURRENT)
+        is_there = at(content, self.path) is not None or (self.only_new and bool(content))
+        return Found(State.CURRENT if is_there else State.MISSING)
 
     def put(self, content: Content) -> list[Change]:
         """Return the change that sets the value."""
         return [] if self.found(content).state is State.CURRENT else [Put(self.path, self.value)]
 
-    def take(self, content: Content) -> list[Change]:
-        """Return the change that removes the value where nothing else is left."""
-        return [Drop(self.path)] if set(content) == {self.path[0]} else []
+    def take(self, content: Content) -> list[Change]:  # noqa: ARG002 -- what every part takes
+        """Return nothing: the value goes with the file."""
+        return []
 
 
 JsonPart = Server | Hooks | Listed | Chosen | Fixed

@@ -10,10 +10,11 @@ from satchel.base.errors import Conflict, SatchelError
 from satchel.base.records import dataclass, field
 from satchel.interfaces.setup import config_files
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wish
-from satchel.interfaces.setup.config_files import ConfigFile, Journal
+from satchel.interfaces.setup.config_files import ConfigFile
 from satchel.interfaces.setup.doubles import plugin_of
-from satchel.interfaces.setup.editing import Prune, Syntax, edited, parse
+from satchel.interfaces.setup.editing import Drop, Prune, edited, parse
 from satchel.interfaces.setup.guide import found_in, left_for_user, reads_hooks_of_claude
+from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, JsonPart, State
 from satchel.interfaces.setup.texts import INSTRUCTIONS, TextPart, instructions_file, instructions_notes
 
@@ -26,7 +27,7 @@ class Way(Enum):
     RESTORE = "restore"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Edit:
     """A file that is to be written or deleted.
 
@@ -41,7 +42,7 @@ class Edit:
     way: Way
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What becomes of one client, or of a project's instructions.
 
@@ -60,7 +61,7 @@ class Outcome:
     is_there: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Plan:
     """All edits, and what they mean for each client; nothing is written yet."""
 
@@ -71,7 +72,7 @@ class Plan:
 _Step = Callable[[str, Target, JsonPart | TextPart], str]
 
 
-@dataclass
+@dataclass(slots=True)
 class _Drafts:
     """The texts of files while edits are put together; several clients may share a file."""
 
@@ -223,8 +224,10 @@ def _taking(drafts: _Drafts, path: Path, journal: Journal) -> Edit:
     if original is not None:
         return Edit(file, original.text if original.existed else None, Way.RESTORE)
     is_ours = journal.made(path) or path.stem == NAME
-    if is_ours and target.syntax in {Syntax.JSON, Syntax.JSONC}:
-        text = edited(text, target.syntax, [Prune(())])
+    if is_ours and target.syntax is not None:
+        fixed = [part.path for part in target.parts if isinstance(part, Fixed)]
+        if set(parse(text, target.syntax)) <= {keys[0] for keys in fixed}:
+            text = edited(text, target.syntax, [*map(Drop, fixed), Prune(())])
     return Edit(file, None if is_ours and not text.strip() else text, Way.TAKE)
 
 

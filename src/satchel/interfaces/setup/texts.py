@@ -11,7 +11,7 @@ from satchel.base.records import dataclass
 from satchel.interfaces.setup.parts import Found, State
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class OwnText:
     """A file that is wholly ours.
 
@@ -45,7 +45,7 @@ class OwnText:
         return "" if text.startswith(self.mark) else text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Block:
     """A block between two marked lines of a text that is otherwise the user's."""
 
@@ -113,43 +113,61 @@ import { spawn } from "node:child_process"
 const LAUNCHER = %(launcher)s
 const LIMIT_MS = %(limit)d
 
-// Resolves to what `satchel hook` puts in, or to nothing: a fault of Satchel is never one of opencode.
+// Resolves to what a hook answers, or to nothing: a fault of Satchel is never one of opencode.
 const ask = (event, fields) =>
   new Promise((resolve) => {
+    let timer
+    const finish = (output) => {
+      clearTimeout(timer)
+      try {
+        resolve(JSON.parse(output) ?? {})
+      } catch {
+        resolve({})
+      }
+    }
     try {
       const child = spawn(LAUNCHER, ["hook", "opencode", event], { stdio: ["pipe", "pipe", "ignore"] })
       const chunks = []
-      const timer = setTimeout(() => {
+      timer = setTimeout(() => {
         child.kill("SIGKILL")
-        resolve("")
+        finish("")
       }, LIMIT_MS)
-      const finish = (text) => {
-        clearTimeout(timer)
-        resolve(text)
-      }
       child.on("error", () => finish(""))
       child.stdin.on("error", () => {})
       child.stdout.on("data", (chunk) => chunks.push(chunk))
-      child.on("close", (code) => finish(code === 0 ? Buffer.concat(chunks).toString("utf8").trim() : ""))
+      child.on("close", () => finish(Buffer.concat(chunks).toString("utf8")))
       child.stdin.end(JSON.stringify({ event, ...fields }))
     } catch {
-      resolve("")
+      finish("")
     }
   })
 
 export const Satchel = async ({ directory }) => {
-  const texts = new Map()
+  const answers = new Map() // what the system prompt of each session holds; it carries it in every request
+  const subagents = new Map() // a subagent works in a session of its own, below that of its parent
+  const tell = (event, id) => ask(event, { directory, ...(subagents.get(id) ?? { session_id: id }) })
   return {
+    event: async ({ event }) => {
+      const { sessionID: id, info } = event.properties ?? {}
+      if (event.type === "session.created" && info?.parentID) {
+        subagents.set(info.id, { session_id: info.parentID, agent_id: info.id, agent_type: info.agent })
+      } else if (event.type === "session.compacted" && id) {
+        const before = answers.get(id)
+        answers.set(id, tell("session.compacted", id).then((answer) => (answer.additionalContext ? answer : before)))
+      } else if (event.type === "session.deleted" && info?.id && !subagents.has(info.id)) {
+        await tell("session.end", info.id)
+      }
+    },
     "experimental.chat.system.transform": async (input, output) => {
-      const session_id = input?.sessionID
-      if (!session_id) return
-      if (!texts.has(session_id)) texts.set(session_id, ask("session.start", { session_id, directory }))
-      const text = await texts.get(session_id)
+      const id = input?.sessionID
+      if (!id) return
+      if (!answers.has(id)) answers.set(id, tell(subagents.has(id) ? "subagent.start" : "session.start", id))
+      const text = (await answers.get(id))?.additionalContext
       if (text) output.system.push(text)
     },
-    "experimental.session.compacting": async (input, output) => {
-      const text = await ask("session.compacted", { session_id: input?.sessionID, directory })
-      if (text) output.context.push(text)
+    "shell.env": async (input, output) => {
+      const session = (await answers.get(input?.sessionID))?.session
+      if (session) output.env.SATCHEL_SESSION = session
     },
   }
 }
@@ -157,7 +175,7 @@ export const Satchel = async ({ directory }) => {
 
 
 def opencode_plugin(launcher: str) -> OwnText:
-    """Return the plugin that gives opencode's model the briefing, once a session and at a compaction.
+    """Return the plugin that gives opencode's model the briefing: made once a session, and anew after a compaction.
 
     Args:
         launcher: the command ``satchel``, by its path, or by its name in a file that is committed.

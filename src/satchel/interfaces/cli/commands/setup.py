@@ -13,7 +13,7 @@ from satchel.base.paths import StorePlace, locate_store
 from satchel.interfaces.cli.common import json_option, show_json
 from satchel.interfaces.setup.checking import ClientCheck, check, is_on_machine, launcher_note, version_note
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
-from satchel.interfaces.setup.config_files import Journal
+from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.launcher import find_launcher
 from satchel.interfaces.setup.parts import NAME
 from satchel.interfaces.setup.planning import Plan, carry_out, plan_removal, plan_setup
@@ -176,7 +176,7 @@ def _store(store: StorePlace | None, *, asks: bool, yes: bool) -> str | None:
         return None
     if not yes and not (asks and click.confirm(f"Make this project's store {store.file}?", default=True)):
         return f"This project has no store yet: its first write makes {store.file}, or `satchel init` does"
-    from satchel.interfaces.cli.common import opened
+    from satchel.interfaces.cli.opening import opened
 
     with opened(None, None) as satchel:
         satchel.housekeeping.initialise(new=False)

@@ -1,0 +1,229 @@
+"""What setup has changed, and what was there before."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import TypedDict, cast
+
+from satchel.base.errors import Refused
+from satchel.base.folders import state_folder
+from satchel.base.records import replace
+from satchel.interfaces.setup.config_files import BOM, ConfigFile, delete, naming, overwrite, read, write, write_private
+
+_MOST_COPIES = 5
+_MOST_DIGESTS = 16
+
+
+class _Copy(TypedDict):
+    name: str
+    digest: str
+
+
+class _Record(TypedDict):
+    """What is known of one path.
+
+    ``before`` is the copy of what was there before the first edit, None where setup made the file; ``ours`` are the
+    digests of what setup wrote, ``folders`` those it made, outermost first; ``mixed`` is whether others changed the
+    file between two edits.
+    """
+
+    root: str
+    before: _Copy | None
+    ours: list[str]
+    folders: list[str]
+    mixed: bool
+
+
+class _Book(TypedDict):
+    files: dict[str, _Record]
+    copies: dict[str, list[_Copy]]
+
+
+class Journal:
+    """What was there before setup changed it: a file ``setup.json`` and copies beside it, each for this user alone.
+
+    A record is changed under a lock, so that setups at the same time lose nothing of each other's.
+
+    Args:
+        folder: where it is kept; None is the user's state folder.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or state_folder()
+        self._file = self._folder / "setup.json"
+        self._copies = self._folder / "setup-copies"
+
+    def paths(self) -> list[Path]:
+        """Return the files that setup has edited and not yet given back."""
+        return sorted(map(Path, self._load()["files"]))
+
+    def copies(self, path: Path) -> list[Path]:
+        """Return the copies of what a file held before edits, oldest first."""
+        return [self._copies / copy["name"] for copy in self._load()["copies"].get(str(path), [])]
+
+    def write(self, file: ConfigFile, text: str) -> None:
+        """Keep what a file holds, then replace it as :func:`write` does.
+
+        Raises:
+            SatchelError: as :func:`write`, or the journal itself cannot be written; the file is as it was.
+        """
+        with self._changing() as book:
+            self._note(book, file, sha256(file.encoded(text)).hexdigest())
+            self._save(book)
+            write(file, text)
+
+    def note(self, path: Path, before: ConfigFile, after: bytes) -> None:
+        """Keep what a file holds and what it is about to hold; for those who write by other means than :meth:`write`.
+
+        Args:
+            path: the file.
+            before: the file as it was read.
+            after: the bytes that will be written.
+        """
+        with self._changing() as book:
+            self._note(book, replace(before, path=path), sha256(after).hexdigest())
+            self._save(book)
+
+    def restore(self, path: Path) -> bool:
+        """Give a file back as it was before the first edit; one that setup made is deleted, with the folders it made.
+
+        Returns:
+            Whether that was done; False where others changed the file since, or nothing is known of it: then what
+            setup put in is to be taken out by edits, followed by :meth:`leave`.
+
+        Raises:
+            SatchelError: it cannot be read or written.
+        """
+        with self._changing() as book:
+            record = book["files"].get(str(path))
+            found = None if record is None else self._look_up(path, record)
+            if record is None or found is None:
+                return False
+            file, content = found
+            if content is None:
+                delete(file, record["folders"])
+            else:
+                overwrite(file, content)
+            del book["files"][str(path)]
+            self._save(book)
+        return True
+
+    def original(self, path: Path) -> ConfigFile | None:
+        """Return a file as :meth:`restore` would leave it; None where that would do nothing."""
+        record = self._load()["files"].get(str(path))
+        found = None if record is None else self._look_up(path, record)
+        if found is None:
+            return None
+        file, content = found
+        if content is None:
+            return ConfigFile(path, file.root)
+        return ConfigFile(path, file.root, content.removeprefix(BOM).decode(), existed=True)
+
+    def made(self, path: Path) -> bool:
+        """Whether setup made a file, and has not yet given it back."""
+        record = self._load()["files"].get(str(path))
+        return record is not None and record["before"] is None
+
+    def leave(self, path: Path) -> None:
+        """End the record of a file whose parts were taken out by edits; if setup made it and it is blank, delete it.
+
+        Raises:
+            SatchelError: it cannot be read or deleted.
+        """
+        with self._changing() as book:
+            record = book["files"].pop(str(path), None)
+            if record is not None:
+                if record["before"] is None:
+                    file = read(path, Path(record["root"]))
+                    if file.existed and not file.text.strip():
+                        delete(file, record["folders"])
+                self._save(book)
+
+    def _look_up(self, path: Path, record: _Record) -> tuple[ConfigFile, bytes | None] | None:
+        """Return a file that nobody else has changed since and what it held before, None where setup made it."""
+        file = read(path, Path(record["root"]))
+        if record["mixed"] or file.digest not in record["ours"]:
+            return None
+        if (before := record["before"]) is None:
+            return file, None
+        try:
+            content = (self._copies / before["name"]).read_bytes()
+        except OSError:
+            return None
+        return (file, content) if sha256(content).hexdigest() == before["digest"] else None
+
+    def _note(self, book: _Book, file: ConfigFile, after: str) -> None:
+        name = str(file.path)
+        copy = self._copy(book, file) if file.digest is not None else None
+        record = book["files"].get(name)
+        if record is None:
+            folders = [str(folder) for folder in reversed(file.path.parents) if folder.is_relative_to(file.root)]
+            missing = [folder for folder in folders if not os.path.lexists(folder)]
+            record = _Record(root=str(file.root), before=copy, ours=[], folders=missing, mixed=False)
+            book["files"][name] = record
+        else:
+            before = record["before"]["digest"] if record["before"] else None
+            record["mixed"] |= file.digest != before and file.digest not in record["ours"]
+        record["ours"] = [*(digest for digest in record["ours"] if digest != after), after][-_MOST_DIGESTS:]
+        kept = book["copies"].get(name, [])
+        for old in kept[:-_MOST_COPIES]:
+            if old != record["before"]:
+                kept.remove(old)
+                (self._copies / old["name"]).unlink(missing_ok=True)
+
+    def _copy(self, book: _Book, file: ConfigFile) -> _Copy:
+        """Keep what a file holds; what is the newest copy already is not kept again."""
+        kept = book["copies"].setdefault(str(file.path), [])
+        if kept and kept[-1]["digest"] == file.digest and (self._copies / kept[-1]["name"]).exists():
+            return kept[-1]
+        self._copies.mkdir(mode=0o700, exist_ok=True)
+        copy = _Copy(name=f"{secrets.token_hex(8)}-{file.path.name[-100:]}", digest=file.digest or "")
+        write_private(self._copies / copy["name"], file.encoded(file.text))
+        kept.append(copy)
+        return copy
+
+    @contextmanager
+    def _changing(self) -> Iterator[_Book]:
+        with naming(self._folder, "written"):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = os.open(self._folder / "setup.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            try:
+                if sys.platform != "win32":
+                    import fcntl
+
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+                yield self._load()
+            finally:
+                os.close(lock)
+
+    def _load(self) -> _Book:
+        try:
+            book = json.loads(self._file.read_bytes())
+        except FileNotFoundError:
+            return _Book(files={}, copies={})
+        except (OSError, ValueError) as error:
+            raise self._unreadable(error) from error
+        if not isinstance(book, dict) or not book.keys() >= {"files", "copies"}:
+            raise self._unreadable("it holds something else")
+        return cast(_Book, book)
+
+    def _unreadable(self, why: object) -> Refused:
+        return Refused(
+            f"{self._file}, which says what setup has changed, cannot be read ({why})",
+            f"Move it away; copies of what was there are in {self._copies}",
+        )
+
+    def _save(self, book: _Book) -> None:
+        draft = self._file.with_name(f"setup.json.{secrets.token_hex(8)}")
+        try:
+            write_private(draft, json.dumps(book, indent=1).encode())
+            draft.replace(self._file)
+        finally:
+            draft.unlink(missing_ok=True)
