@@ -71,7 +71,7 @@ class Plan:
 _Step = Callable[[str, Target, JsonPart | TextPart], str]
 
 
-@dataclass
+@dataclass()
 class _Drafts:
     """The texts of files while edits are put together; several clients may share a file."""
 
