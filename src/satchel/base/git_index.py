@@ -103,13 +103,18 @@ def _compared(entry: bytes, file: File, written: int, hash_bytes: int) -> int:
         return DIRTY  # a conflict
     seconds, nanoseconds = int.from_bytes(entry[8:12], "big"), int.from_bytes(entry[12:16], "big")
     changed = seconds * 1_000_000_000 + nanoseconds
-    is_same = changed == file.status.st_mtime_ns and int.from_bytes(entry[36:40], "big") == file.status.st_size
+    size = int.from_bytes(entry[36:40], "big")
+    is_same = changed == file.status.st_mtime_ns and size == file.status.st_size
     # a file as young as the index may have changed since without a sign
     if is_same and changed < written:
         return CLEAN
+    has_crlf = b"\r\n" in file.data
+    if size not in {0, file.status.st_size} and not has_crlf:
+        return DIRTY  # as git says without hashing, which takes 0.6 ms for 1 MB; it writes 0 where it was not sure
     known = entry[_BEFORE_HASH : _BEFORE_HASH + hash_bytes]
-    contents = (file.data, file.data.replace(b"\r\n", b"\n"))
-    return CLEAN if any(_blob(content, hash_bytes) == known for content in contents) else DIRTY
+    if _blob(file.data, hash_bytes) == known:
+        return CLEAN
+    return CLEAN if has_crlf and _blob(file.data.replace(b"\r\n", b"\n"), hash_bytes) == known else DIRTY
 
 
 def _blob(content: bytes, hash_bytes: int) -> bytes:
