@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 TEST_JOBS ?= 2
 
-.PHONY: help tour test test-slow check referees trial bench lock clean
+.PHONY: help tour test test-slow check referees trial bench dist lock clean
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -52,10 +52,21 @@ trial: $(VENV)/.base  ## print a trial for two agents; REPO=the clone they work 
 bench: $(VENV)/.dev  ## measure the figures and print them beside their baselines
 	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA)) $(BENCH_ARGS)
 
+$(VENV)/.dist: $(VENV)/.base requirements-dist.txt
+	$(PIP) install --require-hashes -r requirements-dist.txt
+	@touch $@
+
+dist: $(VENV)/.dist  ## build the sdist and, from it, the wheel into dist/, and check both
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} \
+		$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+
 lock: $(VENV)/.dev  ## renew the hashed requirement files (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 pyproject.toml --output-file requirements.txt
 	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --group build --output-file requirements-build.txt
 	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 pyproject.toml --all-extras --group dev --output-file requirements-dev.txt
+	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --group dist --output-file requirements-dist.txt
 
 clean:  ## remove everything that was built
-	rm -rf $(VENV) .referees
+	rm -rf $(VENV) .referees dist

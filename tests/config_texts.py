@@ -70,9 +70,18 @@ def toml_texts(draw: st.DrawFn) -> Drawn:
     def blank() -> str:
         return draw(st.sampled_from(["", " ", "  "]))
 
+    def inline_pairs(table: Mapping[str, object], before: str) -> list[str]:
+        pairs: list[str] = []
+        for name, value in table.items():
+            if isinstance(value, dict) and value and draw(st.booleans()):
+                pairs += inline_pairs(value, f"{before}{key(name)}.")
+            else:
+                pairs.append(f" {before}{key(name)}{blank()}={inline(value)} ")
+        return pairs
+
     def inline(value: object) -> str:
         if isinstance(value, dict):
-            return "{" + ",".join(f" {key(name)}{blank()}={inline(inner)} " for name, inner in value.items()) + "}"
+            return "{" + ",".join(inline_pairs(value, "")) + "}"
         if isinstance(value, list):
             gaps: st.SearchStrategy[str] = st.sampled_from(["", " ", newline, f" # ] c{newline}", f"{newline}  "])
             items = [draw(gaps) + inline(item) + draw(gaps) for item in value]

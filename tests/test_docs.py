@@ -24,7 +24,8 @@ from satchel.interfaces.setup.clients import CLIENTS, Client
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+OF_THE_PLUGIN = sorted(ROOT.glob("plugin/**/*.md"))
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *OF_THE_PLUGIN])
 FOR_USERS = sorted([ROOT / "README.md", *REFERENCE.glob("*.md")])
 
 _FENCED = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -119,7 +120,7 @@ def test_no_document_names_a_command_that_does_not_exist(path: Path) -> None:
             assert rest[0] in inner, line
 
 
-@pytest.mark.parametrize("path", FOR_USERS, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", [*FOR_USERS, *OF_THE_PLUGIN], ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_document_names_a_tool_that_does_not_exist(path: Path) -> None:
     named = {name for name in backticked([path]) if _TOOL_LIKE.fullmatch(name)}
     assert named - {tool.name for tool in ALL_TOOLS} - ERROR_KINDS.keys() == set()

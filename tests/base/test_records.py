@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import enum
 import inspect
 import pickle
 from typing import Any, ClassVar
@@ -13,6 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.base import records
+
+
+class Colour(enum.Enum):
+    """An enumeration, whose members know the class that they belong to as slots do."""
+
+    RED = 1
+    BLUE = 2
 
 
 @records.dataclass(frozen=True, slots=True)
@@ -186,3 +194,11 @@ def test_changeable_records_share_no_default() -> None:
 def test_a_record_without_slots_takes_cached_values_and_keeps_its_defaults_on_the_class() -> None:
     assert Open.text == "as it is"
     assert vars(Open("x")) == {"text": "x"}
+
+
+def test_a_default_may_be_a_member_of_an_enumeration() -> None:
+    @records.dataclass(frozen=True)
+    class Ruled:
+        colour: Colour = Colour.RED
+
+    assert (Ruled().colour, Ruled(Colour.BLUE).colour) == (Colour.RED, Colour.BLUE)

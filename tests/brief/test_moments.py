@@ -176,6 +176,24 @@ def test_a_full_store_fills_the_budget_and_never_exceeds_it(
     assert least * budget <= token_counter().count(made.text) <= budget
 
 
+@pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.name)
+@pytest.mark.parametrize("budget", [1, 10, 40])
+def test_a_budget_for_less_than_the_opening_puts_in_nothing(
+    other: Satchel, open_in: Callable[..., Satchel], project: Path, moment: Moment, budget: int
+) -> None:
+    made = Session(open_in, project, **{f"hooks.{moment.name}": budget}).make(moment)
+    assert token_counter().count(made.text) <= budget
+
+
+def test_words_of_many_letters_fill_no_more_than_8000_characters(
+    open_in: Callable[..., Satchel], project: Path, satchel: Satchel
+) -> None:
+    for number in range(200):
+        satchel.entries.write("discovery", f"internationalization characteristics representations {number} " * 3)
+    made = Session(open_in, project, **{"hooks.compaction": 1_600}).make(COMPACTION)
+    assert 6_000 < len(made.text) <= 8_000
+
+
 def test_a_trial_records_nothing(session: Session) -> None:
     made = session.make(START, dry_run=True)
     assert RULE in made.text

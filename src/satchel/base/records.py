@@ -180,7 +180,7 @@ def _init(cls: Any, frozen: bool) -> Callable[..., None]:
         slot = getattr(cls, name, None)
         if not frozen:
             body.append(f"self.{name} = {value}")
-        elif hasattr(slot, "__objclass__"):
+        elif hasattr(slot, "__set__"):
             known[f"__set_{name}"] = slot.__set__  # type: ignore[union-attr]
             body.append(f"__set_{name}(self, {value})")
         else:

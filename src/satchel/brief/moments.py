@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from satchel.base.config import Config
@@ -25,6 +26,7 @@ subjects, documentation, code and functions, the one that was estimated lowest h
 WAIT_MS = 50
 """How long a hook waits for a lock."""
 
+_MAX_CHARS_PER_TOKEN = 5
 _LEAST_FOR_CLOSING = 300
 _MAX_SUFFIX_CHARS = 6
 _MORE = 'More: get_briefing(query="your task"), search. Keep what you learn: write_context'
@@ -91,6 +93,14 @@ class PutIn:
         return None if self.prepared is None else self.prepared.briefing
 
 
+class _Briefings(Briefings):
+    """Briefings whose texts are short in characters too."""
+
+    def count(self, text: str) -> int:
+        """Count tokens, one at least for five characters: 1,600 are at most 8,000 characters so."""
+        return max(super().count(text), math.ceil(len(text) / _MAX_CHARS_PER_TOKEN))
+
+
 class Moments:
     """What hooks put into the sessions of clients."""
 
@@ -98,7 +108,7 @@ class Moments:
         self._workplace = workplace
         self._config = config
         # loading a vocabulary takes 50 ms, a third of what a hook has
-        self._briefings = Briefings(workplace, config, estimating("a hook has no time to load a vocabulary"), MARGIN)
+        self._briefings = _Briefings(workplace, config, estimating("a hook has no time to load a vocabulary"), MARGIN)
 
     def make(
         self,
@@ -142,7 +152,7 @@ class Moments:
                 query=None,
                 run_id=None,
                 agent=agent,
-                budget=budget - self._briefings.count(_framed(moment, agent, budget, "")),
+                budget=max(0, budget - self._briefings.count(_framed(moment, agent, budget, ""))),
                 again=dry_run,
                 since=since,
                 reminds=False,

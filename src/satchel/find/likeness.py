@@ -15,7 +15,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import repeat
 
 from satchel.base.records import dataclass
@@ -250,6 +249,8 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _hash(word: str) -> int:
+    from hashlib import blake2b  # 3 ms of a start: it loads OpenSSL
+
     return int.from_bytes(blake2b(word.encode("utf-8", "replace"), digest_size=8).digest(), "big")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import Package, Satchel
-from satchel.keep.packages.service import MAX_BYTES
+from satchel.keep.packages.contents import MAX_BYTES
 
 if TYPE_CHECKING:
     from conftest import ManualClock

@@ -92,6 +92,54 @@ def test_an_array_of_tables_takes_nothing_but_tables() -> None:
         edited("[[a]]\n", Syntax.TOML, [Append(("a",), "b")])
 
 
+ALL_FORMS = r'''#:schema ./config.json
+"quoted = key" = "a # no \"comment\" = ]"
+'literal' = 'C:\path' # comment
+dotted."key.in".'parts' = 0xff
+many = """
+[not.a.table]
+key = "no \
+  key" \\"""""
+raw = @@@
+[[not.tables]] \@@@
+when = 1979-05-27 07:32:00.5-07:00
+day = [1979-05-27, 07:32:00, # ]
+  1979-05-27T07:32:00Z,]
+numbers = [+1_000, -0.5e+10, inf, -nan, 0o7, 0b1,]
+point = { x.y = [1,{ z = "}" }], "w" = true }
+
+  [ spaced . "out" ]  # comment
+  inside = false
+[[fruit]]
+name = "apple"
+  [fruit.physical]
+  color = "red"
+  [[fruit.variety]]
+  name = "delicious"
+[[fruit]]
+[spaced]
+last = {}'''.replace("@@@", "'''")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    "path", [("z",), ("dotted", "z"), ("point", "z"), ("point", "x", "z"), ("spaced", "out", "z"), ("z", "z")]
+)
+def test_every_form_of_toml_is_passed_over(path: tuple[str, ...], newline: str) -> None:
+    text = ALL_FORMS.replace("\n", newline)
+    for value in (1, {"a": [1]}):
+        now = edited(text, Syntax.TOML, [Put(path, value)])
+        assert now != text
+        assert edited(now, Syntax.TOML, [Drop(path), Prune(("z",))]) == text
+
+
+@pytest.mark.parametrize("key", sorted(parse(ALL_FORMS, Syntax.TOML)))
+def test_every_form_of_toml_is_replaced_and_removed(key: str) -> None:
+    for change in (Put((key,), "new"), Put((key,), {"a": {"b": 1}}), Drop((key,))):
+        now = edited(ALL_FORMS, Syntax.TOML, [change])
+        assert parse(now, Syntax.TOML).get(key) == (change.value if isinstance(change, Put) else None)
+
+
 def test_comments_of_others_outlive_what_they_stood_beside() -> None:
     text = "[a]\nx = 1 # why\ny = 2\n"
     assert edited(text, Syntax.TOML, [Drop(("a", "x"))]) == "[a]\n# why\ny = 2\n"

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from satchel.base.vocabulary import SECTIONS
-from satchel.brief.briefing.records import Briefed, Briefing, LeftOut
-from satchel.brief.briefing.service import Briefings
+from satchel.base.lazy import exported
 
-__all__ = ["SECTIONS", "Briefed", "Briefing", "Briefings", "LeftOut"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from satchel.brief.briefing.records import Briefed, Briefing, LeftOut
+    from satchel.brief.briefing.service import Briefings
+
+__all__ = ["Briefed", "Briefing", "Briefings", "LeftOut"]
+
+__getattr__ = exported(__name__, "records", "service")

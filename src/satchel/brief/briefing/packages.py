@@ -15,7 +15,6 @@ from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, IS_MINE, UNREAD
 from satchel.keep.packages import contents
 from satchel.keep.packages.records import TYPES
-from satchel.keep.packages.service import MAX_BYTES
 from satchel.keep.patterns.records import KNOWN, TENTATIVE
 from satchel.keep.patterns.updates import solutions_of
 from satchel.store.transaction import Row
@@ -68,7 +67,7 @@ def packages(asked: Asked) -> Source:
 
 def _package(asked: Asked, row: Row) -> Candidate:
     number, seq, kind, priority, summary, path, task, run_id, agent, changed, is_for_role = row
-    problem = None if path is None else contents.unreadable(path, asked.workplace.files_root, MAX_BYTES)
+    problem = None if path is None else contents.unreadable(path, asked.workplace.files_root, contents.MAX_BYTES)
     return Candidate(
         section="packages",
         kind=Kind.PACKAGE,

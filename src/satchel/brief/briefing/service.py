@@ -19,7 +19,6 @@ from satchel.brief.briefing.records import Briefed, Briefing
 from satchel.brief.briefing.shares import max_packages, shares_of
 from satchel.brief.briefing.zones import NORMAL, Zone, zone_of
 from satchel.keep import deliveries, events
-from satchel.keep.kinds import KINDS
 from satchel.keep.names import check_agent, check_identifier
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import make_main
@@ -221,7 +220,7 @@ def _briefed(shown: Shown) -> Briefed:
     candidate = shown.candidate
     return Briefed(
         ref=candidate.ref,
-        kind=KINDS[candidate.kind].name,
+        kind=candidate.kind.name.lower(),
         section=candidate.section,
         priority=PRIORITIES[candidate.priority - 1],
         is_shortened=shown.is_shortened,

@@ -160,7 +160,9 @@ def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satch
 
 
 def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
-    if not event.happening or state.is_paused(folder) or not state.is_first(event.key):
+    if not event.happening or state.is_paused(folder):
+        return
+    if event.happening != events.END and not state.is_first(event.key):  # what has ended ends no second time
         return
     if event.happening == events.SUBAGENT and only_looks(event.agent_type):
         return

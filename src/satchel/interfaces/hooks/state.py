@@ -22,8 +22,9 @@ _HEARD, _FAULTS, _PAUSED, _LAST = "hooks-heard", "hooks-faults.jsonl", "hooks-pa
 _MAX_BYTES = 64 * 1024
 """A file of events or faults that is larger loses its older half."""
 
-_SAME_SECONDS = 10
-"""Within this time a second event of the same name is the same one, told by another client's hooks."""
+_SAME_MS = 2_000
+"""Within this time a second event of the same name is the same one, told by another client's hooks; clients without a
+terminal were seen to resume a session 3 s after they had resumed it."""
 
 _LOCK_TRIES, _LOCK_PAUSE_SECONDS = 10, 0.005
 
@@ -64,9 +65,9 @@ def is_first(key: str, now: float | None = None) -> bool:
             known = os.pread(descriptor, 2 * _MAX_BYTES, 0)
             heard = next((line for line in reversed(known.splitlines()) if line.startswith(name)), name)
             at = heard.removeprefix(name)
-            if at.isdigit() and abs(now - int(at)) < _SAME_SECONDS:
+            if at.isdigit() and abs(now * 1_000 - int(at)) < _SAME_MS:
                 return False
-            _append(descriptor, known, b"%s%d\n" % (name, int(now)))
+            _append(descriptor, known, b"%s%d\n" % (name, now * 1_000))
     except OSError:
         return True
     return True

@@ -86,7 +86,8 @@ def edited(text: str, syntax: Syntax, changes: Sequence[Change]) -> str:
     """Return a configuration's text with changes made, in their order.
 
     Comments, order, unknown keys and whitespace stay as they are. What is put in follows the text's line ends and
-    indents. A change that finds what it wants alters nothing.
+    indents. A change that finds what it wants alters nothing. Taking out what was put in, in the reverse order and with
+    the parents that were missing pruned, gives back the text.
 
     Args:
         text: without a byte order mark.

@@ -76,6 +76,8 @@ class TomlText:
             return self._put_over(path, old, value)
         for depth in range(len(path) - 1, 0, -1):
             if (place := self._find_value(path[:depth])) is not None:
+                if self._look_up(path[: depth + 1]) is not None:  # it comes from dotted keys
+                    return self._insert(place, f"{_dotted(path[depth:])} = {_inline(value)}")
                 for key in reversed(path[depth + 1 :]):
                     value = {key: value}
                 return self._insert(place, f"{_key(path[depth])} = {_inline(value)}")

@@ -1,7 +1,13 @@
 """Constraints: rules that the project must respect."""
 
-from satchel.keep.constraints.records import STATUSES, Constraint, ConstraintPage
-from satchel.keep.constraints.service import Constraints
+from __future__ import annotations
+
+from satchel.base.lazy import exported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from satchel.keep.constraints.records import STATUSES, Constraint, ConstraintPage
+    from satchel.keep.constraints.service import Constraints
 
 __all__ = [
     "STATUSES",
@@ -9,3 +15,5 @@ __all__ = [
     "ConstraintPage",
     "Constraints",
 ]
+
+__getattr__ = exported(__name__, "records", "service")

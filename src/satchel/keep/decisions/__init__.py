@@ -1,18 +1,24 @@
 """Decisions: the project's word, keyed and versioned, with everything it was before."""
 
-from satchel.keep.decisions.records import (
-    KEEP,
-    STATUSES,
-    ChangedDecision,
-    Decision,
-    DecisionHistory,
-    DecisionPage,
-    DecisionState,
-    Keep,
-    NewDecision,
-    Similar,
-)
-from satchel.keep.decisions.service import Decisions
+from __future__ import annotations
+
+from satchel.base.lazy import exported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from satchel.keep.decisions.records import (
+        KEEP,
+        STATUSES,
+        ChangedDecision,
+        Decision,
+        DecisionHistory,
+        DecisionPage,
+        DecisionState,
+        Keep,
+        NewDecision,
+        Similar,
+    )
+    from satchel.keep.decisions.service import Decisions
 
 __all__ = [
     "KEEP",
@@ -27,3 +33,5 @@ __all__ = [
     "NewDecision",
     "Similar",
 ]
+
+__getattr__ = exported(__name__, "records", "service")

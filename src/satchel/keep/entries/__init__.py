@@ -1,7 +1,13 @@
 """Entries: the notes of a run's context, in seven types."""
 
-from satchel.keep.entries.records import ENTRY_TYPES, Entry, EntryPage, NewEntry, PruneResult
-from satchel.keep.entries.service import Entries
+from __future__ import annotations
+
+from satchel.base.lazy import exported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from satchel.keep.entries.records import ENTRY_TYPES, Entry, EntryPage, NewEntry, PruneResult
+    from satchel.keep.entries.service import Entries
 
 __all__ = [
     "ENTRY_TYPES",
@@ -11,3 +17,5 @@ __all__ = [
     "NewEntry",
     "PruneResult",
 ]
+
+__getattr__ = exported(__name__, "records", "service")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b
 
 from satchel.base.records import replace
 from satchel.find.kind import Kind
@@ -30,6 +29,8 @@ def key_of(entry: Prepared, agent: int | None) -> int | None:
     said = [str(entry.type), " ".join(words), entry.file or "", str(entry.line or "")]
     if entry.type == ERROR:
         said += [str(agent or ""), entry.loop_id or ""]
+    from hashlib import blake2b  # 3 ms of a start: it loads OpenSSL
+
     digest = blake2b("\0".join(said).encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 

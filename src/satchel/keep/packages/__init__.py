@@ -1,14 +1,20 @@
 """Packages: files and texts worth handing to other agents."""
 
-from satchel.keep.packages.records import (
-    EVENTS,
-    STATUSES,
-    TYPES,
-    Package,
-    PackageContent,
-    PackagePage,
-)
-from satchel.keep.packages.service import Packages
+from __future__ import annotations
+
+from satchel.base.lazy import exported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from satchel.keep.packages.records import (
+        EVENTS,
+        STATUSES,
+        TYPES,
+        Package,
+        PackageContent,
+        PackagePage,
+    )
+    from satchel.keep.packages.service import Packages
 
 __all__ = [
     "EVENTS",
@@ -19,3 +25,5 @@ __all__ = [
     "PackagePage",
     "Packages",
 ]
+
+__getattr__ = exported(__name__, "records", "service")

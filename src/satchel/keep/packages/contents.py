@@ -11,6 +11,9 @@ from satchel.base.records import dataclass
 from satchel.base.secret_names import is_secret_path
 from satchel.keep.texts import storable
 
+MAX_BYTES = 64 * 1024 * 1024
+"""The largest package that can be read at all."""
+
 
 @dataclass(frozen=True, slots=True)
 class FileText:

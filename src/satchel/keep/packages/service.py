@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 MAX_READ = 100
 """How many packages one call reads at most."""
 
-MAX_BYTES = 64 * 1024 * 1024
-"""The largest package that can be read at all."""
-
 
 class Packages(Service):
     """Files and texts that agents hand to each other."""
@@ -148,7 +145,7 @@ class Packages(Service):
         numbers = _check_refs(refs)
         if max_bytes is None:
             max_bytes = work.max_content_bytes
-        check_whole("max_bytes", max_bytes, MAX_BYTES, smallest=1)
+        check_whole("max_bytes", max_bytes, contents.MAX_BYTES, smallest=1)
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
             found = [

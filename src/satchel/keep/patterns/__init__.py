@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from satchel.keep.patterns.masking import mask
-from satchel.keep.patterns.signing import signature
+from satchel.base.lazy import exported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from satchel.keep.patterns.masking import mask
+    from satchel.keep.patterns.signing import signature
 
 __all__ = ["mask", "signature"]
+
+__getattr__ = exported(__name__, "masking", "signing")

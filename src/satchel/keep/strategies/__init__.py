@@ -1,10 +1,18 @@
 """Strategies: approaches that worked, with how often they helped and did not."""
 
-from satchel.keep.strategies.records import Strategy, StrategyPage
-from satchel.keep.strategies.service import Strategies
+from __future__ import annotations
+
+from satchel.base.lazy import exported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from satchel.keep.strategies.records import Strategy, StrategyPage
+    from satchel.keep.strategies.service import Strategies
 
 __all__ = [
     "Strategies",
     "Strategy",
     "StrategyPage",
 ]
+
+__getattr__ = exported(__name__, "records", "service")

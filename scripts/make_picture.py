@@ -1,0 +1,186 @@
+"""Write docs/picture.svg from a real session: two agents, a server for each, one store. A test runs it again.
+
+python scripts/make_picture.py
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, chdir
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from satchel.interfaces.cli.tour.client import ToolClient
+
+TARGET = Path(__file__).parent.parent / "docs" / "picture.svg"
+
+TASK = "add up returned.csv with src/report.py"
+FILE = "src/report.py"
+_PROGRAM = """\
+import csv, sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    print(sum(int(row[1]) for row in csv.reader(file, delimiter=";")))
+"""
+_EXPORTS = {"sold.csv": "Café Zoë;12\nMüller;7\n", "returned.csv": "Señor Núñez;3\nCafé Zoë;2\n"}
+_FIX = "Open the shop's exports with encoding='cp1252'"
+_RULE = "Every fix comes with a test that failed before it"
+_NOTE = "The shop's exports separate by semicolons"
+_TIME = r"\d\d-\d\d \d\d:\d\d(?: UTC)?"
+_MOMENT = re.compile(rf" \({_TIME}\)|(?: since| until)? {_TIME}| \(\d+ min left\)| \d+ s ago")
+
+_WIDTH, _MARGIN = 880, 24
+_COLUMNS = 102
+_LINE, _GAP = 17, 16
+_MOST_LINES = {"get_briefing": 20}
+_STYLE = """\
+text { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 13px; fill: #24292f }
+.what { font-family: system-ui, -apple-system, "Segoe UI", sans-serif; font-size: 14px }
+.builder { fill: #0969da; font-weight: 600 }
+.reviewer { fill: #8250df; font-weight: 600 }
+.page { fill: #ffffff; stroke: #d0d7de }
+.box { fill: #f6f8fa }
+@media (prefers-color-scheme: dark) {
+text { fill: #e6edf3 }
+.builder { fill: #58a6ff }
+.reviewer { fill: #bc8cff }
+.page { fill: #0d1117; stroke: #30363d }
+.box { fill: #161b22 }
+}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What an agent did, and what came back without the time of day.
+
+    Attributes:
+        tool: the tool that it called, or None where it ran a program.
+    """
+
+    agent: str
+    what: str
+    tool: str | None
+    answer: str
+
+
+def session() -> tuple[Act, ...]:
+    """Run the session in a repository that is made for it, and return what happened.
+
+    Raises:
+        SatchelError: a server refused what it should have done, or allowed what it should not.
+        RuntimeError: the program did not fail where it should, or failed where it should not.
+    """
+    with ExitStack() as stack:
+        home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="satchel-picture-")))
+        project = home / "shop"
+        (project / "src").mkdir(parents=True)
+        (project / FILE).write_text(_PROGRAM, encoding="utf-8")
+        for name, text in _EXPORTS.items():
+            (project / name).write_bytes(text.encode("cp1252"))
+        kept = {name: value for name, value in os.environ.items() if name in {"PATH", "PYTHONPATH", "LANG"}}
+        environment = kept | {"HOME": str(home), "SATCHEL_BRIEF_DEADLINE_MS": "60000"}
+        subprocess.run(["git", "init", "--quiet", project], check=True, env=environment)
+        satchel = [sys.executable, "-m", "satchel"]
+        subprocess.run([*satchel, "init"], check=True, cwd=project, env=environment, capture_output=True)
+        stack.enter_context(chdir(project))
+        builder, reviewer = (
+            stack.enter_context(ToolClient([*satchel, "mcp", "--agent", name], environment, name))
+            for name in ("builder", "reviewer")
+        )
+        return tuple(_acts(builder, reviewer, project))
+
+
+def _acts(builder: ToolClient, reviewer: ToolClient, project: Path) -> Iterator[Act]:
+    failed = _add_up(project, "sold.csv")
+    error_type, _, message = failed.stderr.rstrip().rpartition("\n")[2].partition(": ")
+    if not failed.returncode or not message:
+        raise RuntimeError("the program did not fail")
+    yield Act(builder.name, "adds up sold.csv, and fails", None, f"{error_type}: {message}")
+    met = {"error_type": error_type, "message": message, "stack": failed.stderr, "lang": "python"}
+    yield _act(builder, "reports the error", "report_error", met)
+    (project / FILE).write_text(_PROGRAM.replace("utf-8", "cp1252"), encoding="utf-8")
+    done = _add_up(project, "sold.csv")
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    yield _act(builder, f"says what fixed it: {_FIX}", "report_outcome", {"error": "x1", "solution": _FIX})
+    rule = {"text": _RULE, "priority": "high"}
+    yield _act(builder, f"adds a rule: {_RULE}", "add_constraint", rule)
+    note = {"type": "discovery", "content": _NOTE, "file": f"{FILE}:3"}
+    yield _act(builder, f"keeps a note: {_NOTE}", "write_context", note)
+    yield _act(builder, "claims the file it rewrites", "claim_files", {"paths": [FILE], "reason": "other exports"})
+    briefing = {"query": TASK, "budget": 400}
+    yield _act(reviewer, f"is to {TASK}, and begins with its briefing", "get_briefing", briefing)
+    yield _act(reviewer, "wants the same file, and is kept off it", "claim_files", {"paths": [FILE]}, refused=True)
+
+
+def _act(agent: ToolClient, what: str, tool: str, arguments: Mapping[str, object], *, refused: bool = False) -> Act:
+    answer = agent.call(tool, arguments, refused=refused)
+    return Act(agent.name, what, tool, _MOMENT.sub("", answer))
+
+
+def _add_up(project: Path, file: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-I", FILE, file]
+    return subprocess.run(command, check=False, cwd=project, capture_output=True, text=True, timeout=30)
+
+
+def draw(acts: tuple[Act, ...]) -> str:
+    """Return the picture of a session: each act with the first lines of its answer.
+
+    Args:
+        acts: what happened, in order.
+    """
+    body: list[str] = []
+    y = _MARGIN
+    for act in acts:
+        calls = "" if act.tool is None else f" · {act.tool}"
+        y += _LINE
+        body.append(
+            f'<text class="what" x="{_MARGIN}" y="{y}"><tspan class="{act.agent}">{act.agent}</tspan> '
+            f"{escape(act.what)}{calls}</text>"
+        )
+        lines = _wrapped(act.answer, _MOST_LINES.get(act.tool or "", 3))
+        height = len(lines) * _LINE + 12
+        body.append(
+            f'<rect class="box" x="{_MARGIN}" y="{y + 7}" width="{_WIDTH - 2 * _MARGIN}" height="{height}" rx="6"/>'
+        )
+        y += 6
+        for line in lines:
+            y += _LINE
+            body.append(f'<text x="{_MARGIN + 10 + _indent(line)}" y="{y}">{escape(line.lstrip())}</text>')
+        y += _GAP + 6
+    height = y + _MARGIN - _GAP
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" '
+        'aria-label="Two agents share one store: one fails, the other is briefed before it fails the same way">\n'
+        f"<style>\n{_STYLE}\n</style>\n"
+        f'<rect class="page" x="0.5" y="0.5" width="{_WIDTH - 1}" height="{height - 1}" rx="10"/>\n'
+        + "\n".join(body)
+        + "\n</svg>\n"
+    )
+
+
+def _indent(line: str) -> int:
+    return 8 * (len(line) - len(line.lstrip()))
+
+
+def _wrapped(text: str, most: int) -> list[str]:
+    wrapper = textwrap.TextWrapper(_COLUMNS, subsequent_indent="  ", break_on_hyphens=False)
+    lines = [line for given in text.splitlines() for line in wrapper.wrap(given)]
+    return lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1][: _COLUMNS - 2]} …"]
+
+
+def main() -> None:
+    """Run the session and write its picture."""
+    picture = draw(session())
+    TARGET.write_text(picture, encoding="utf-8")
+    sys.stdout.write(f"{TARGET.name}: {len(picture.encode()):,} bytes\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""Packages that load what they export when it is first asked for."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False  # importing typing takes 4 ms
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def exported(package: str, *modules: str) -> Callable[[str], object]:
+    """Return the ``__getattr__`` of a package.
+
+    Args:
+        package: its name; its ``__all__`` says what it exports.
+        modules: those of its modules that hold that, what is light first: they are loaded in turn until one has it.
+    """
+
+    def load(name: str) -> object:
+        if name in sys.modules[package].__all__:
+            for module in modules:
+                home = __import__(f"{package}.{module}", fromlist=[name])
+                if hasattr(home, name):
+                    value = vars(home)[name]
+                    setattr(sys.modules[package], name, value)
+                    return value
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return load
