@@ -13,15 +13,15 @@ import satchel
 from satchel.interfaces.mcp.guidance import PROMPTS, instructions
 from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.interfaces.setup.clients import EVENTS, HOOK_SECONDS
+from satchel.interfaces.setup.parts import NAME, hook_command
 
 ROOT = Path(__file__).parent.parent
-NAME = "satchel"
 AUTHOR = {"name": "The Satchel maintainers"}
 PURPOSE = "What this project's coding agents learn, decide and work on, shared by all of them on this machine."
 
-HOOK_EVENTS = ("SessionStart", "SubagentStart", "SessionEnd")
+HOOK_EVENTS = tuple(event.name for event in EVENTS if "claude" in event.clients.split())
 """The events of Claude Code that call ``satchel hook claude EVENT``."""
-HOOK_SECONDS = 10
 
 _SKILL = """\
 ---
@@ -142,8 +142,8 @@ def files() -> dict[str, str]:
 
 
 def _handler(event: str) -> dict[str, object]:
-    """Return the hook of an event: silent and successful also where there is no ``satchel``, or one without hooks."""
-    command = f"command -v satchel >/dev/null 2>&1 && satchel hook claude {event} || exit 0"
+    """Return the hook of an event: silent and successful also where there is no ``satchel``."""
+    command = hook_command(NAME, "claude", event, is_guarded=True)
     return {"type": "command", "command": command, "timeout": HOOK_SECONDS}
 
 
