@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from end_to_end.clients.scripted_model import Call, Given, Json, ScriptedModel
+from end_to_end.clients.dialects import Call, Given, Json
+from end_to_end.clients.scripted_model import ScriptedModel
 
 ROOT = Path(__file__).parents[3]
 INSTALLED = ROOT / ".referees"
@@ -147,7 +148,7 @@ class Seen:
     def after(cls, workplace: Workplace, script: Sequence[Call], model: ScriptedModel) -> Seen:
         """Look at a session that has just ended."""
         sessions = workplace.satchel("who", "--all")["sessions"]
-        return cls(workplace, script, model.given, model.asked, sessions, tuple(model.strangers))
+        return cls(workplace, script, model.given(), model.asked, sessions, tuple(model.strangers))
 
     def given(self, call: Call) -> Given:
         """Return what the model was given for a call of the script."""
