@@ -83,6 +83,14 @@ class Workplace:
 
         What it started and left behind is killed.
         """
+        status, printed, problems = self.try_to_run(command, environment)
+        assert status == 0, problems + printed
+        return printed
+
+    def try_to_run(
+        self, command: Sequence[str | Path], environment: dict[str, str] | None = None
+    ) -> tuple[int, str, str]:
+        """Run a command without a terminal; return its status, what it printed, and what it said of problems."""
         process = subprocess.Popen(
             command,
             cwd=self.project,
@@ -99,8 +107,7 @@ class Workplace:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        assert process.returncode == 0, problems + printed
-        return printed
+        return process.returncode, printed, problems
 
     def satchel(self, *arguments: str) -> Any:
         """Return what a command prints as JSON to a person outside any client."""

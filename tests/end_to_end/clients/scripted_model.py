@@ -6,7 +6,7 @@ import gzip
 import json
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 
@@ -15,6 +15,10 @@ from end_to_end.clients.dialects import Answer, Call, Dialect, Given, Json, Turn
 LAST_WORDS = "The script is done."
 PROMPT = "Do the work."
 """What a person asks of the client."""
+GO_ON = "Go on with the work."
+"""What a person asks of it in a session that is resumed."""
+FAREWELL = "Say goodbye."
+"""What a person asks of it once Satchel is removed."""
 ERRAND = "Run the errand."
 """What an agent asks of its subagent."""
 
@@ -30,9 +34,19 @@ class ScriptedModel:
     A script is what the model does about a prompt. Which call comes next is told by the results that a request holds
     since the last prompt, so that one that is repeated is answered alike; after a compaction it is the next one.
     A request without tools (a title, say), or without a known prompt, gets the last words.
+
+    Args:
+        dialect: how it is asked, and answers.
+        scripts: by their prompts.
+        after_summary: waits for what is to have happened before the model goes on after a compaction.
     """
 
-    def __init__(self, dialect: Dialect, scripts: Mapping[str, Sequence[Call]]) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        scripts: Mapping[str, Sequence[Call]],
+        after_summary: Callable[[], None] = lambda: None,
+    ) -> None:
         self.requests: list[Json] = []
         self.strangers: list[str] = []
         model = self
@@ -65,7 +79,7 @@ class ScriptedModel:
                 self.end_headers()
                 self.wfile.write(answer.body.encode())
 
-        self._dialect, self._scripts = dialect, scripts
+        self._dialect, self._scripts, self._after_summary = dialect, scripts, after_summary
         self._made: Counter[str] = Counter()
         self._is_compacted, self._window = False, 10
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -99,6 +113,8 @@ class ScriptedModel:
         if prompt is not None and self._dialect.has_tools(body):
             number = self._made[prompt] if self._is_compacted else len(given)
             script = self._scripts[prompt]
+            if self._is_compacted:
+                self._after_summary()
             if number < len(script):
                 self._made[prompt] = number + 1
                 self._window = script[number].window
