@@ -156,6 +156,7 @@ class Moments:
                 again=dry_run,
                 since=since,
                 reminds=False,
+                counts=False,
             ),
             deadline,
         )

@@ -73,6 +73,7 @@ class Request:
         again: whether what was delivered is shown again.
         since: only what changed after that time is shown, in milliseconds UTC; None is everything.
         reminds: whether what is critical stays in a line after it was delivered.
+        counts: whether what is left out is counted; otherwise only what is critical.
     """
 
     role: str | None
@@ -86,6 +87,7 @@ class Request:
     again: bool
     since: int | None = None
     reminds: bool = True
+    counts: bool = True
     role_as_given: str | None = None
 
 
@@ -205,6 +207,7 @@ def _collect(
         has_query=query is not None and bool(query.terms),
         since=request.since,
         reminds=request.reminds,
+        counts=request.counts,
         now=workplace.clock(),
         loop=LoopScope(
             project.id,

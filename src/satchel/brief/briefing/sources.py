@@ -41,6 +41,7 @@ class Asked:
         loop: whose attempts count.
         since: only what changed after that time counts, in milliseconds UTC; None is everything.
         reminds: whether what is critical stays in a line after it was delivered.
+        counts: whether everything that is new is counted; otherwise what is critical alone, as far as it is looked at.
         loop_since: after which of its scratchpads the loop is shown, so that those since it succeeded last are, else
             the newest: its time in milliseconds UTC, and its number or 0.
     """
@@ -63,6 +64,7 @@ class Asked:
     left_off: int | None = None
     since: int | None = None
     reminds: bool = True
+    counts: bool = True
 
     @property
     def values(self) -> dict[str, object]:
@@ -160,20 +162,15 @@ def gather(asked: Asked, source: Source, notes: list[str]) -> Gathered:
         return gathered
     transaction, values = asked.transaction, asked.values
     where = source.where if asked.since is None else f"{source.where} AND {source.changed_at} > :since"
-    counted = transaction.one(
-        f"""
-        SELECT count(*), {f"count(*) FILTER (WHERE {source.priority} = {CRITICAL})" if source.may_be_critical else 0}
-        FROM {source.table} WHERE {where}
-        """,
-        values,
-    )
-    assert counted is not None
-    gathered.total, gathered.critical = counted
     known = _unchanged(asked, source, where)
     gathered.repeated = len(known)
-    gathered.total -= len(known)
-    gathered.critical -= sum(priority == CRITICAL for priority in known.values())
-    if gathered.total:
+    if asked.counts:
+        critical = f"count(*) FILTER (WHERE {source.priority} = {CRITICAL})" if source.may_be_critical else "0"
+        counted = transaction.one(f"SELECT count(*), {critical} FROM {source.table} WHERE {where}", values)
+        assert counted is not None
+        gathered.total = counted[0] - len(known)
+        gathered.critical = counted[1] - sum(priority == CRITICAL for priority in known.values())
+    if gathered.total or not asked.counts:
         most = source.most(asked.budget)
         if asked.has_query:
             # what it does not find only fills what is left, but for what is critical
@@ -190,10 +187,12 @@ def gather(asked: Asked, source: Source, notes: list[str]) -> Gathered:
             )
             chosen.update((row[0], None) for row in rows if row[0] not in known)
         _add(asked, gathered, list(chosen), notes)
-    critical = [number for number, priority in known.items() if priority == CRITICAL]
-    if source.reminds and asked.reminds and critical:
-        _add(asked, gathered, critical, notes)
-        for number in critical:
+        if not asked.counts:
+            gathered.total = gathered.critical = sum(one.is_critical for one in gathered.candidates.values())
+    reminders = [number for number, priority in known.items() if priority == CRITICAL]
+    if source.reminds and asked.reminds and reminders:
+        _add(asked, gathered, reminders, notes)
+        for number in reminders:
             if number in gathered.candidates:
                 gathered.candidates[number] = replace(gathered.candidates[number], is_repeated=True)
     return gathered
