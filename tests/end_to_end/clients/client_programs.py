@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from end_to_end.clients.scripted_model import Call, Given, Json, ScriptedModel
+from end_to_end.clients.dialects import Call, Given, Json
+from end_to_end.clients.scripted_model import ScriptedModel
 
 ROOT = Path(__file__).parents[3]
 INSTALLED = ROOT / ".referees"
@@ -82,6 +83,14 @@ class Workplace:
 
         What it started and left behind is killed.
         """
+        status, printed, problems = self.try_to_run(command, environment)
+        assert status == 0, problems + printed
+        return printed
+
+    def try_to_run(
+        self, command: Sequence[str | Path], environment: dict[str, str] | None = None
+    ) -> tuple[int, str, str]:
+        """Run a command without a terminal; return its status, what it printed, and what it said of problems."""
         process = subprocess.Popen(
             command,
             cwd=self.project,
@@ -98,8 +107,7 @@ class Workplace:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        assert process.returncode == 0, problems + printed
-        return printed
+        return process.returncode, printed, problems
 
     def satchel(self, *arguments: str) -> Any:
         """Return what a command prints as JSON to a person outside any client."""
@@ -147,7 +155,7 @@ class Seen:
     def after(cls, workplace: Workplace, script: Sequence[Call], model: ScriptedModel) -> Seen:
         """Look at a session that has just ended."""
         sessions = workplace.satchel("who", "--all")["sessions"]
-        return cls(workplace, script, model.given, model.asked, sessions, tuple(model.strangers))
+        return cls(workplace, script, model.given(), model.asked, sessions, tuple(model.strangers))
 
     def given(self, call: Call) -> Given:
         """Return what the model was given for a call of the script."""

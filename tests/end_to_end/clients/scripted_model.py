@@ -1,146 +1,52 @@
-"""A model that the clients of coding agents talk to: it calls the tools of its script, and keeps what it was asked.
-
-It speaks Anthropic's Messages API and OpenAI's Responses API, streamed, as far as Claude Code and Codex need them.
-"""
+"""A model that the clients of coding agents talk to: it calls the tools of its scripts, and keeps what it was asked."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, ClassVar, Protocol
 
-Json = dict[str, Any]
+from end_to_end.clients.dialects import Answer, Call, Dialect, Given, Json, Turn
 
 LAST_WORDS = "The script is done."
+PROMPT = "Do the work."
+"""What a person asks of the client."""
+GO_ON = "Go on with the work."
+"""What a person asks of it in a session that is resumed."""
+FAREWELL = "Say goodbye."
+"""What a person asks of it once Satchel is removed."""
+ERRAND = "Run the errand."
+"""What an agent asks of its subagent."""
 
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call of a tool that the model makes."""
-
-    tool: str
-    arguments: Json
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What the client gave the model for a call: the text of the answer, or the tools that a search of tools found."""
-
-    text: str
-    tools: tuple[str, ...] = ()
-    is_error: bool = False
-
-
-class Api(Protocol):
-    """How a client asks the model, and how the model answers."""
-
-    path: ClassVar[str]
-
-    def given(self, body: Json) -> list[Given]:
-        """Return what a request holds for the calls made so far, in their order."""
-
-    def events(self, call: Call | None, number: int) -> list[Json]:
-        """Return the events that call a tool, or say the last words."""
-
-
-class Messages:
-    """Anthropic's Messages API."""
-
-    path: ClassVar[str] = "/v1/messages"
-
-    def given(self, body: Json) -> list[Given]:
-        """Return the results of the tools; what a search found is a reference to each tool."""
-        contents = [message["content"] for message in body["messages"] if message["role"] == "user"]
-        blocks = [block for content in contents if isinstance(content, list) for block in content]
-        return [self._result(block) for block in blocks if block["type"] == "tool_result"]
-
-    def _result(self, block: Json) -> Given:
-        content = block["content"]
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        return Given(
-            "\n".join(part["text"] for part in parts if part["type"] == "text"),
-            tuple(part["tool_name"] for part in parts if part["type"] == "tool_reference"),
-            bool(block.get("is_error")),
-        )
-
-    def events(self, call: Call | None, number: int) -> list[Json]:
-        """Return the events of one message with one block."""
-        opening: Json
-        if call is None:
-            reason, opening = "end_turn", {"type": "text", "text": ""}
-            delta = {"type": "text_delta", "text": LAST_WORDS}
-        else:
-            reason = "tool_use"
-            opening = {"type": "tool_use", "id": f"toolu_{number:04}", "name": call.tool, "input": {}}
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(call.arguments)}
-        message = {"id": f"msg_{number:04}", "type": "message", "role": "assistant", "model": "scripted"}
-        usage = {"input_tokens": 10, "output_tokens": 1}
-        return [
-            {"type": "message_start", "message": {**message, "content": [], "stop_reason": None, "usage": usage}},
-            {"type": "content_block_start", "index": 0, "content_block": opening},
-            {"type": "content_block_delta", "index": 0, "delta": delta},
-            {"type": "content_block_stop", "index": 0},
-            {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": usage},
-            {"type": "message_stop"},
-        ]
-
-
-class Responses:
-    """OpenAI's Responses API; a tool's name is ``namespace.name`` where it has a namespace."""
-
-    path: ClassVar[str] = "/v1/responses"
-
-    def given(self, body: Json) -> list[Given]:
-        """Return the outputs of the calls; what a search found is a list of tools in their namespaces."""
-        return [
-            self._search(item) if item["type"] == "tool_search_output" else self._output(item)
-            for item in body["input"]
-            if item.get("type") in {"function_call_output", "tool_search_output"}
-        ]
-
-    def _search(self, item: Json) -> Given:
-        found = [f"{space['name']}.{tool['name']}" for space in item["tools"] for tool in space.get("tools", [])]
-        return Given("", tuple(found))
-
-    def _output(self, item: Json) -> Given:
-        output = item["output"]
-        return Given(output if isinstance(output, str) else "\n".join(part["text"] for part in output))
-
-    def events(self, call: Call | None, number: int) -> list[Json]:
-        """Return the events of one response with one item."""
-        response = {"id": f"resp_{number:04}", "object": "response", "model": "scripted"}
-        usage = {"input_tokens": 10, "output_tokens": 10, "total_tokens": 20}
-        item = self._item(call, number)
-        return [
-            {"type": "response.created", "response": {**response, "status": "in_progress"}},
-            {"type": "response.output_item.done", "output_index": 0, "item": item},
-            {"type": "response.completed", "response": {**response, "status": "completed", "usage": usage}},
-        ]
-
-    def _item(self, call: Call | None, number: int) -> Json:
-        if call is None:
-            content = [{"type": "output_text", "text": LAST_WORDS, "annotations": []}]
-            return {"type": "message", "id": f"m_{number:04}", "role": "assistant", "content": content}
-        made = {"id": f"c_{number:04}", "call_id": f"call_{number:04}", "status": "completed"}
-        if call.tool == "tool_search":
-            return {**made, "type": "tool_search_call", "execution": "client", "arguments": call.arguments}
-        space, _, name = call.tool.rpartition(".")
-        item = {**made, "type": "function_call", "name": name, "arguments": json.dumps(call.arguments)}
-        return {**item, "namespace": space} if space else item
+SUMMARY = f"<analysis>None.</analysis><state_snapshot>I was asked: {PROMPT}</state_snapshot>"
+"""What the model says of a conversation that is compacted, in the form that Qwen Code refuses anything but."""
+SUMMARY_REQUESTS = ("CONTEXT CHECKPOINT COMPACTION", "create a detailed summary of", "produce the <state_snapshot> XML")
+"""What clients say to a model that is to sum a conversation up; each has words of its own."""
 
 
 class ScriptedModel:
     """The server of the model, on this machine only; its requests are kept in their order.
 
-    Which call comes next is told by the results that a request holds, so that one that is repeated is answered alike.
-    A request without tools (a title, say) gets the last words.
+    A script is what the model does about a prompt. Which call comes next is told by the results that a request holds
+    since the last prompt, so that one that is repeated is answered alike; after a compaction it is the next one.
+    A request without tools (a title, say), or without a known prompt, gets the last words.
+
+    Args:
+        dialect: how it is asked, and answers.
+        scripts: by their prompts.
+        after_summary: waits for what is to have happened before the model goes on after a compaction.
     """
 
-    def __init__(self, api: Api, script: Sequence[Call]) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        scripts: Mapping[str, Sequence[Call]],
+        after_summary: Callable[[], None] = lambda: None,
+    ) -> None:
         self.requests: list[Json] = []
         self.strangers: list[str] = []
         model = self
@@ -159,18 +65,23 @@ class ScriptedModel:
             do_GET = do_HEAD = do_CONNECT = refuse  # noqa: N815 - the names they have there
 
             def do_POST(self) -> None:
-                """Stream the next call."""
-                if self.path.partition("?")[0] != api.path:
+                """Answer with the next call."""
+                path = self.path.partition("?")[0]
+                if not dialect.is_asked(path):
                     self.refuse()
                     return
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                content = self.rfile.read(int(self.headers["content-length"]))
+                if self.headers.get("content-encoding") == "gzip":
+                    content = gzip.decompress(content)
+                answer = model.answer(path, json.loads(content))
                 self.send_response(200)
-                self.send_header("content-type", "text/event-stream")
+                self.send_header("content-type", answer.content_type)
                 self.end_headers()
-                for event in model.answer(body):
-                    self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+                self.wfile.write(answer.body.encode())
 
-        self._api, self._script = api, script
+        self._dialect, self._scripts, self._after_summary = dialect, scripts, after_summary
+        self._made: Counter[str] = Counter()
+        self._is_compacted, self._window = False, 10
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever)
@@ -192,19 +103,47 @@ class ScriptedModel:
         """The variables with which a program asks this server whatever it would ask another one, and is refused."""
         return {"HTTPS_PROXY": self.url, "HTTP_PROXY": self.url, "NO_PROXY": "127.0.0.1"}
 
-    def answer(self, body: Json) -> Iterator[Json]:
-        """Keep a request, and return the events that answer it."""
+    def answer(self, path: str, body: Json) -> Answer:
+        """Keep a request, and return what answers it."""
         self.requests.append(body)
-        number = len(self._api.given(body))
-        is_over = not body.get("tools") or number >= len(self._script)
-        yield from self._api.events(None if is_over else self._script[number], number)
+        prompt, given = self._conversation(body)
+        if self._sums_up(body):
+            self._is_compacted = True
+            return self._dialect.answer(Turn(path, body, SUMMARY, len(self.requests), self._window))
+        if prompt is not None and self._dialect.has_tools(body):
+            number = self._made[prompt] if self._is_compacted else len(given)
+            script = self._scripts[prompt]
+            if self._is_compacted:
+                self._after_summary()
+            if number < len(script):
+                self._made[prompt] = number + 1
+                self._window = script[number].window
+                return self._dialect.answer(Turn(path, body, script[number], number, self._window))
+        return self._dialect.answer(Turn(path, body, LAST_WORDS, len(self.requests)))
+
+    def _conversation(self, body: Json) -> tuple[str | None, list[Given]]:
+        """Return the last known prompt of a request, and what it was given since."""
+        prompt, given = None, []
+        for one in self._dialect.said(body):
+            if isinstance(one, Given):
+                given.append(one)
+            elif known := [text for text in self._scripts if text in one]:
+                prompt, given = known[-1], []
+        return prompt, given
+
+    def _sums_up(self, body: Json) -> bool:
+        words = [text for text in self._dialect.said(body) if isinstance(text, str)]
+        return any(request in text for request in SUMMARY_REQUESTS for text in words[-1:])
+
+    def asked_for(self, prompt: str) -> list[Json]:
+        """Return the requests with tools of which this is the last prompt."""
+        return [body for body in self.asked if self._conversation(body)[0] == prompt]
 
     @property
     def asked(self) -> list[Json]:
-        """The requests of the conversation: those that offer tools."""
-        return [body for body in self.requests if body.get("tools")]
+        """The requests of conversations: those that offer tools."""
+        return [body for body in self.requests if self._dialect.has_tools(body)]
 
-    @property
-    def given(self) -> list[Given]:
-        """What the model was given for each call of the script."""
-        return self._api.given(self.asked[-1])
+    def given(self, prompt: str = PROMPT) -> list[Given]:
+        """Return what the model was given for each call of a script."""
+        return self._conversation(self.asked_for(prompt)[-1])[1]

@@ -19,7 +19,8 @@ from end_to_end.clients.client_programs import (
     program,
     texts,
 )
-from end_to_end.clients.scripted_model import LAST_WORDS, Call, Messages, ScriptedModel
+from end_to_end.clients.dialects import Call, Messages
+from end_to_end.clients.scripted_model import LAST_WORDS, PROMPT, ScriptedModel
 
 pytestmark = pytest.mark.referee
 
@@ -49,7 +50,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
     """A session of Claude Code that may use Satchel's tools and commands, as its documentation says to allow them."""
     claude = program("Claude Code", "@anthropic-ai/claude-code", "claude")
     workplace = Workplace.make(tmp_path_factory.mktemp("claude"))
-    with ScriptedModel(Messages(), SCRIPT) as model:
+    with ScriptedModel(Messages(), {PROMPT: SCRIPT}) as model:
         environment = model.environment | {
             "ANTHROPIC_BASE_URL": model.url,
             "ANTHROPIC_API_KEY": "none",
@@ -58,7 +59,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
         }
         workplace.run([claude, "mcp", "add", "--scope", "user", "satchel", "--", "satchel", "mcp"], environment)
         allowed = ["--allowedTools", PREFIX.rstrip("_"), "Bash(satchel *)"]
-        said = workplace.run([claude, "--print", "Do the work.", "--model", "scripted", *allowed], environment)
+        said = workplace.run([claude, "--print", PROMPT, "--model", "scripted", *allowed], environment)
     assert said.strip() == LAST_WORDS
     return Seen.after(workplace, SCRIPT, model)
 

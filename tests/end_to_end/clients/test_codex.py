@@ -25,7 +25,8 @@ from end_to_end.clients.client_programs import (
     program,
     texts,
 )
-from end_to_end.clients.scripted_model import LAST_WORDS, Call, Responses, ScriptedModel
+from end_to_end.clients.dialects import Call, Responses
+from end_to_end.clients.scripted_model import LAST_WORDS, PROMPT, ScriptedModel
 
 pytestmark = pytest.mark.referee
 
@@ -64,11 +65,11 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
     """A session of Codex that may edit the project, as far as its sandbox goes, and asks nobody for more."""
     codex = program("Codex", "@openai/codex", "vendor/*/bin/codex")
     workplace = Workplace.make(tmp_path_factory.mktemp("codex"))
-    with ScriptedModel(Responses(), SCRIPT) as model:
+    with ScriptedModel(Responses(), {PROMPT: SCRIPT}) as model:
         configuration = workplace.home / ".codex" / "config.toml"
         configuration.parent.mkdir()
         configuration.write_text(CONFIGURATION.format(url=model.url), encoding="utf-8")
-        said = workplace.run([codex, "exec", "--sandbox", "workspace-write", "Do the work."], model.environment)
+        said = workplace.run([codex, "exec", "--sandbox", "workspace-write", PROMPT], model.environment)
     assert said.strip() == LAST_WORDS
     return Seen.after(workplace, SCRIPT, model)
 
