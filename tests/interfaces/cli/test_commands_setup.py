@@ -12,7 +12,7 @@ import pytest
 from cli_asking import options_of
 from satchel.base.errors import Refused
 from satchel.interfaces.cli.commands import setup
-from satchel.interfaces.setup import asking
+from satchel.interfaces.setup import asking, checking
 from satchel.interfaces.setup.clients import CLIENTS
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -259,6 +259,17 @@ def test_check_says_what_is_there_and_what_is_missing(cli: Cli, home: Path) -> N
         3,
         "qwen      not set up\n`satchel setup CLIENT` puts in what is missing or stale\n",
     )
+
+
+def test_check_of_hooks_that_are_not_trusted_says_what_the_user_does_and_nothing_of_setup(
+    cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "codex_hooks", lambda *_: [])
+    cli("setup", "codex")
+    status, out, _ = cli("setup", "--check")
+    assert (status, out.splitlines()[0]) == (3, "codex     incomplete: server, hooks")
+    assert "enter /hooks and trust those of Satchel" in out
+    assert "satchel setup CLIENT" not in out
 
 
 def test_check_changes_nothing_and_starts_no_client_that_is_not_set_up(

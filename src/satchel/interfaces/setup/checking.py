@@ -64,6 +64,11 @@ class ClientCheck:
         return any(finding.verdict not in {Verdict.MISSING, Verdict.NOTE} for finding in self.findings)
 
     @property
+    def has_gaps(self) -> bool:
+        """Whether setup could put in what is missing or stale."""
+        return any(finding.verdict in {Verdict.MISSING, Verdict.STALE} for finding in self.findings)
+
+    @property
     def is_fine(self) -> bool:
         """Whether nothing is missing, stale, doubled, broken or untrusted."""
         return all(finding.verdict in _FINE for finding in self.findings)

@@ -106,7 +106,7 @@ def check_lines(
         yield note
     if not checks:
         yield "no client is set up or found; `satchel setup --print` shows what to write by hand"
-    elif any(one.is_set_up and not one.is_fine for one in checks) or not any(one.is_set_up for one in checks):
+    elif any(one.has_gaps for one in checks if one.is_set_up) or not any(one.is_set_up for one in checks):
         yield "`satchel setup CLIENT` puts in what is missing or stale"
 
 
