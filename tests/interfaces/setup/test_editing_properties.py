@@ -6,7 +6,7 @@ import re
 from functools import partial
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from config_texts import KEYS, SCALARS, json_texts, toml_texts, values
@@ -33,6 +33,8 @@ TEXTS = {
 PATHS = st.lists(KEYS, min_size=1, max_size=3).map(tuple)
 VALUES = values(SCALARS)
 pytestmark = pytest.mark.slow
+ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A loaded machine is no fault of an edit."""
 SYNTAXES = pytest.mark.parametrize("syntax", Syntax)
 
 
@@ -98,6 +100,7 @@ def is_subsequence(part: str, whole: str) -> bool:
 
 
 @SYNTAXES
+@ANY_SPEED
 @given(st.data())
 def test_a_text_holds_what_was_written(syntax: Syntax, data: st.DataObject) -> None:
     text, held = data.draw(TEXTS[syntax])
@@ -105,6 +108,7 @@ def test_a_text_holds_what_was_written(syntax: Syntax, data: st.DataObject) -> N
 
 
 @SYNTAXES
+@ANY_SPEED
 @given(st.data())
 def test_any_changes_mean_what_they_mean_on_dictionaries(syntax: Syntax, data: st.DataObject) -> None:
     text, held = data.draw(TEXTS[syntax])
@@ -134,6 +138,7 @@ def test_any_changes_mean_what_they_mean_on_dictionaries(syntax: Syntax, data: s
 
 
 @SYNTAXES
+@ANY_SPEED
 @given(st.data())
 def test_what_is_put_in_leaves_all_else_in_its_order(syntax: Syntax, data: st.DataObject) -> None:
     text, held = data.draw(TEXTS[syntax])
@@ -141,6 +146,7 @@ def test_what_is_put_in_leaves_all_else_in_its_order(syntax: Syntax, data: st.Da
 
 
 @SYNTAXES
+@ANY_SPEED
 @given(st.data())
 def test_what_is_taken_out_adds_nothing(syntax: Syntax, data: st.DataObject) -> None:
     text, _ = data.draw(TEXTS[syntax])
@@ -148,6 +154,7 @@ def test_what_is_taken_out_adds_nothing(syntax: Syntax, data: st.DataObject) -> 
 
 
 @SYNTAXES
+@ANY_SPEED
 @given(st.data())
 def test_editing_twice_is_editing_once(syntax: Syntax, data: st.DataObject) -> None:
     text, held = data.draw(TEXTS[syntax])
@@ -157,6 +164,7 @@ def test_editing_twice_is_editing_once(syntax: Syntax, data: st.DataObject) -> N
 
 
 @SYNTAXES
+@ANY_SPEED
 @given(st.data())
 def test_taking_out_what_was_put_in_gives_back_the_bytes(syntax: Syntax, data: st.DataObject) -> None:
     text, held = data.draw(TEXTS[syntax])
