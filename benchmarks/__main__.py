@@ -32,6 +32,7 @@ FAMILIES = {
     "redaction": "which secrets are found, what is taken for one (more with --data), and what looking costs",
     "kill": "killing a writer again and again",
     "start-up": "importing, and the command line",
+    "hosts": "what hosts start, beside a bare interpreter",
     "stdio": "the MCP server over stdio beside the official SDK",
     "sizes": "installed, on disk, and in tokens",
 }

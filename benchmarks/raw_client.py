@@ -38,6 +38,16 @@ class RawClient:
         )
         self._last_id = 0
 
+    def initialize(self) -> None:
+        """Shake hands as clients of the revision 2025-11-25 do, and wait for the answer."""
+        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        request = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client}
+        self.process.stdin.write(json.dumps(request).encode() + b"\n")
+        self.process.stdin.flush()
+        self.process.stdout.readline()
+
     def call(self, tool: str, arguments: Mapping[str, object]) -> str:
         """Call a tool and return its text.
 

@@ -5,13 +5,14 @@ python scripts/make_picture.py
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, chdir
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ TARGET = Path(__file__).parent.parent / "docs" / "picture.svg"
 
 TASK = "add up returned.csv with src/report.py"
 FILE = "src/report.py"
+HOOK = "satchel hook claude SessionStart"
 _PROGRAM = """\
 import csv, sys
 with open(sys.argv[1], encoding="utf-8") as file:
@@ -33,12 +35,12 @@ _FIX = "Open the shop's exports with encoding='cp1252'"
 _RULE = "Every fix comes with a test that failed before it"
 _NOTE = "The shop's exports separate by semicolons"
 _TIME = r"\d\d-\d\d \d\d:\d\d(?: UTC)?"
-_MOMENT = re.compile(rf" \({_TIME}\)|(?: since| until)? {_TIME}| \(\d+ min left\)| \d+ s ago")
+_MOMENT = re.compile(rf" \({_TIME}\)|(?: since| until)? {_TIME}| \(\d+ min left\)| \d+ s ago|, seen [^,\n]* ago")
 
 _WIDTH, _MARGIN = 880, 24
 _COLUMNS = 102
 _LINE, _GAP = 17, 16
-_MOST_LINES = {"get_briefing": 20}
+_MOST_LINES = {HOOK: 20}
 _STYLE = """\
 text { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 13px; fill: #24292f }
 .what { font-family: system-ui, -apple-system, "Segoe UI", sans-serif; font-size: 14px }
@@ -60,7 +62,7 @@ class Act:
     """What an agent did, and what came back without the time of day.
 
     Attributes:
-        tool: the tool that it called, or None where it ran a program.
+        tool: the tool that it called, the hook that its client called, or None where it ran a program.
     """
 
     agent: str
@@ -84,7 +86,8 @@ def session() -> tuple[Act, ...]:
         for name, text in _EXPORTS.items():
             (project / name).write_bytes(text.encode("cp1252"))
         kept = {name: value for name, value in os.environ.items() if name in {"PATH", "PYTHONPATH", "LANG"}}
-        environment = kept | {"HOME": str(home), "SATCHEL_BRIEF_DEADLINE_MS": "60000"}
+        patience = dict.fromkeys(("SATCHEL_BRIEF_DEADLINE_MS", "SATCHEL_HOOKS_DEADLINE_MS"), "60000")
+        environment = kept | patience | {"HOME": str(home)}
         subprocess.run(["git", "init", "--quiet", project], check=True, env=environment)
         satchel = [sys.executable, "-m", "satchel"]
         subprocess.run([*satchel, "init"], check=True, cwd=project, env=environment, capture_output=True)
@@ -93,10 +96,24 @@ def session() -> tuple[Act, ...]:
             stack.enter_context(ToolClient([*satchel, "mcp", "--agent", name], environment, name))
             for name in ("builder", "reviewer")
         )
-        return tuple(_acts(builder, reviewer, project))
+
+        def start() -> str:
+            event = {"session_id": "s", "hook_event_name": "SessionStart", "source": "startup", "cwd": str(project)}
+            done = subprocess.run(
+                [*satchel, *HOOK.split()[1:]],
+                check=True,
+                env=environment | {"SATCHEL_AGENT": reviewer.name},
+                input=json.dumps(event),
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            return str(json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"])
+
+        return tuple(_acts(builder, reviewer, project, start))
 
 
-def _acts(builder: ToolClient, reviewer: ToolClient, project: Path) -> Iterator[Act]:
+def _acts(builder: ToolClient, reviewer: ToolClient, project: Path, start: Callable[[], str]) -> Iterator[Act]:
     failed = _add_up(project, "sold.csv")
     error_type, _, message = failed.stderr.rstrip().rpartition("\n")[2].partition(": ")
     if not failed.returncode or not message:
@@ -114,8 +131,7 @@ def _acts(builder: ToolClient, reviewer: ToolClient, project: Path) -> Iterator[
     note = {"type": "discovery", "content": _NOTE, "file": f"{FILE}:3"}
     yield _act(builder, f"keeps a note: {_NOTE}", "write_context", note)
     yield _act(builder, "claims the file it rewrites", "claim_files", {"paths": [FILE], "reason": "other exports"})
-    briefing = {"query": TASK, "budget": 400}
-    yield _act(reviewer, f"is to {TASK}, and begins with its briefing", "get_briefing", briefing)
+    yield Act(reviewer.name, f"begins a session, to {TASK}; its first request holds", HOOK, start())
     yield _act(reviewer, "wants the same file, and is kept off it", "claim_files", {"paths": [FILE]}, refused=True)
 
 

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -39,9 +40,16 @@ class Server:
     """
 
     def __init__(self, agent: str, project: Path, toolsets: str | None = None) -> None:
+        briefing, environ = begin(agent, project)
         command = [sys.executable, "-m", "satchel", "mcp", *([] if toolsets is None else ["--toolsets", toolsets])]
         self._process = subprocess.Popen(
-            command, cwd=project, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+            command,
+            cwd=project,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            env=environ,
         )
         self._asked = 0
         hello = self._ask(
@@ -49,6 +57,8 @@ class Server:
             {"protocolVersion": _REVISION, "capabilities": {}, "clientInfo": {"name": agent, "version": "1"}},
         )
         self._instructions = str(hello["result"].get("instructions", ""))
+        if briefing:
+            self._instructions += f"\n\n(A hook put this in when your session started:)\n{briefing}"
         self._send({"method": "notifications/initialized"})
 
     def close(self) -> None:
@@ -84,6 +94,24 @@ class Server:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         self._process.stdin.flush()
+
+
+def begin(agent: str, project: Path) -> tuple[str, dict[str, str]]:
+    """Run the hook of a session that starts, as a client with hooks does.
+
+    Returns:
+        What it puts in, and the environment of the session's server: the hook names the session in it.
+    """
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as file:
+        environ = {**os.environ, "CLAUDE_ENV_FILE": file.name}
+        event = {"session_id": f"trial-{agent}-{os.getpid()}", "cwd": str(project), "source": "startup"}
+        command = [sys.executable, "-m", "satchel", "hook", "claude", "SessionStart"]
+        done = subprocess.run(
+            command, input=json.dumps(event), stdout=subprocess.PIPE, text=True, env=environ, check=True
+        )
+        exported = [line.removeprefix("export ").split("=", 1) for line in file.read().split("\n") if line]
+    text = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"] if done.stdout else ""
+    return str(text), dict(os.environ) | dict(exported)
 
 
 def host(agent: str, project: Path, folder: Path, toolsets: str | None = None) -> None:

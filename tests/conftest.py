@@ -12,6 +12,7 @@ from typing import Any
 
 import apsw
 import httpcore2
+import hypothesis
 import pytest
 
 from satchel import Satchel, open_satchel
@@ -38,6 +39,11 @@ class ManualClock:
         """Move the clock, and return the new time."""
         self.now += milliseconds
         return self.now
+
+
+# how long an example takes says nothing on a busy machine
+hypothesis.settings.register_profile("without-deadline", deadline=None)
+hypothesis.settings.load_profile("without-deadline")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from make_picture import TARGET, Act, draw, session
+from make_picture import HOOK, TARGET, Act, draw, session
 from satchel.base.tokens import token_counter
 from test_docs import ROOT
 
@@ -38,7 +38,7 @@ def test_the_picture_keeps_what_looks_like_markup_as_text() -> None:
 
 @pytest.mark.slow
 def test_the_readme_quotes_the_briefing_and_its_tokens(acts: tuple[Act, ...]) -> None:
-    (briefing,) = (act.answer for act in acts if act.tool == "get_briefing")
+    (briefing,) = (act.answer for act in acts if act.tool == HOOK)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"```text\n{briefing}\n```" in readme
     counter = token_counter()

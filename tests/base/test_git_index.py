@@ -127,3 +127,43 @@ def test_an_index_that_git_never_made_breaks_nothing(repository: Path, content: 
     (repository / ".git" / "index").write_bytes(content)
     assert stands(repository, "a.py")[0] in {None, UNTRACKED}
     assert path_of(str(repository), b"py\0a." * 4) in {None, ".py"}
+
+
+class TestWhatIsStaged:
+    def test_is_dirty_where_nothing_was_committed(self, tmp_path: Path) -> None:
+        git(tmp_path, "init", "--quiet", "--initial-branch=main")
+        (tmp_path / "a.py").write_text("a\n")
+        git(tmp_path, "add", "a.py")
+        assert stands(tmp_path, "a.py")[0] == DIRTY
+
+    @pytest.mark.parametrize("path", ["a.py", "src/a.py", "src/deep/a.py"])
+    def test_is_not_taken_for_committed(self, repository: Path, path: str) -> None:
+        (repository / path).parent.mkdir(parents=True, exist_ok=True)
+        (repository / path).write_text("staged\n")
+        git(repository, "add", path)
+        assert stands(repository, path) == (None, bytes.fromhex(git(repository, "rev-parse", f":{path}")))
+        commit_all(repository)
+        assert stands(repository, path)[0] == CLEAN
+
+    @pytest.mark.parametrize("staged", ["a.py", "docs/a.md", "src.py/a.py", "zoo/src/a.py"])
+    def test_says_nothing_of_other_folders(self, repository: Path, staged: str) -> None:
+        (repository / staged).parent.mkdir(parents=True, exist_ok=True)
+        (repository / staged).write_text("before\n")
+        commit_all(repository)
+        (repository / staged).write_text("staged\n")
+        git(repository, "add", staged)
+        assert stands(repository, "src/a.py")[0] == CLEAN
+
+    def test_is_committed_once_it_is_taken_back(self, repository: Path) -> None:
+        (repository / "a.py").write_text("staged\n")
+        git(repository, "add", "a.py")
+        git(repository, "reset", "--quiet", "--hard")
+        assert stands(repository, "a.py")[0] == CLEAN
+
+    def test_is_unknown_where_the_index_is_spoilt_there(self, repository: Path) -> None:
+        index = repository / ".git" / "index"
+        data = index.read_bytes()
+        place = data.rfind(b"TREE") + 8
+        for spoilt in (b"\0x y\n", b"\0-1 \xb2\n", b"\xff" * 8, b"\n" * 8):
+            index.write_bytes(data[:place] + spoilt + data[place + len(spoilt) :])
+            assert stands(repository, "src/a.py")[0] is None

@@ -58,7 +58,7 @@ def test_a_healthy_store_passes_every_check(satchel: Satchel) -> None:
     found = checks(satchel)
     assert list(found) == [
         *("configuration", "place", "store", "file", "git", "schema", "texts", "index", "counts", "deliveries"),
-        *("conversations", "contents", "vector stores", "wal", "leftovers", "backups"),
+        *("corrections", "conversations", "contents", "vector stores", "wal", "leftovers", "backups"),
     ]
     assert {check.status for check in found.values()} == {"ok"}
 

@@ -14,7 +14,7 @@ from satchel.base.cited import File
 from satchel.base.git_head import git_folder, read_regular
 
 CLEAN, DIRTY, UNTRACKED = 1, 2, 3
-"""How a file of a worktree stands: as the index has it, in another way, or unknown to it."""
+"""How a file of a worktree stands: as it was committed, in another way, or unknown to git."""
 
 _MAX_BYTES = 16 * 1024 * 1024
 """About 160,000 files; reading more takes longer than 5 ms."""
@@ -27,13 +27,14 @@ _READABLE = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")
 _HEADER, _BEFORE_HASH = 12, 40
 _LONG_NAME = 0xFFF
 _EXTENDED, _OF_STAGE = 0x4000, 0x3000
-_SPLIT = b"link\0\0"
+_SPLIT, _TREES = b"link\0\0", b"TREE"
 
 
 def standing(top: str, path: str, file: File, commit: str | None) -> tuple[int | None, bytes | None]:
     """Return how a file stands: :data:`CLEAN`, :data:`DIRTY` or :data:`UNTRACKED`; None where that is not known.
 
-    What is staged and not committed is clean.
+    What is staged and not committed is dirty where nothing was committed yet; else nothing is known of files in whose
+    folder something is staged. After ``git reset --soft`` the index does not show it, and such a file is clean.
 
     Args:
         top: the worktree's top.
@@ -42,7 +43,7 @@ def standing(top: str, path: str, file: File, commit: str | None) -> tuple[int |
         commit: what is checked out, which tells the length of the repository's hashes.
 
     Returns:
-        That, and of a clean file git's hash of it.
+        That, and of a file that is as the index has it git's hash of it.
     """
     index = _index(top)
     if index is None:
@@ -52,7 +53,12 @@ def standing(top: str, path: str, file: File, commit: str | None) -> tuple[int |
     if not entry:
         return None if entry is None else UNTRACKED, None
     stands = _compared(entry, file, index[1][2], hash_bytes)
-    return stands, entry[_BEFORE_HASH : _BEFORE_HASH + hash_bytes] if stands == CLEAN else None
+    if stands != CLEAN:
+        return stands, None
+    blob = entry[_BEFORE_HASH : _BEFORE_HASH + hash_bytes]
+    if commit is None:
+        return DIRTY, blob
+    return CLEAN if _is_written(*index, os.fsencode(path.rpartition("/")[0]), hash_bytes) else None, blob
 
 
 def path_of(top: str, blob: bytes) -> str | None:
@@ -103,13 +109,18 @@ def _compared(entry: bytes, file: File, written: int, hash_bytes: int) -> int:
         return DIRTY  # a conflict
     seconds, nanoseconds = int.from_bytes(entry[8:12], "big"), int.from_bytes(entry[12:16], "big")
     changed = seconds * 1_000_000_000 + nanoseconds
-    is_same = changed == file.status.st_mtime_ns and int.from_bytes(entry[36:40], "big") == file.status.st_size
+    size = int.from_bytes(entry[36:40], "big")
+    is_same = changed == file.status.st_mtime_ns and size == file.status.st_size
     # a file as young as the index may have changed since without a sign
     if is_same and changed < written:
         return CLEAN
+    has_crlf = b"\r\n" in file.data
+    if size not in {0, file.status.st_size} and not has_crlf:
+        return DIRTY  # as git says without hashing, which takes 0.6 ms for 1 MB; it writes 0 where it was not sure
     known = entry[_BEFORE_HASH : _BEFORE_HASH + hash_bytes]
-    contents = (file.data, file.data.replace(b"\r\n", b"\n"))
-    return CLEAN if any(_blob(content, hash_bytes) == known for content in contents) else DIRTY
+    if _blob(file.data, hash_bytes) == known:
+        return CLEAN
+    return CLEAN if has_crlf and _blob(file.data.replace(b"\r\n", b"\n"), hash_bytes) == known else DIRTY
 
 
 def _blob(content: bytes, hash_bytes: int) -> bytes:
@@ -119,6 +130,51 @@ def _blob(content: bytes, hash_bytes: int) -> bytes:
     made.update(b"blob %d\0" % len(content))
     made.update(content)
     return made.digest()
+
+
+@lru_cache(maxsize=256)
+def _is_written(index: str, moment: tuple[int, int, int], folder: bytes, hash_bytes: int) -> bool:
+    """Whether a folder of the index is as a commit or a checkout wrote it, by the extension with the trees of folders.
+
+    Staging something in a folder takes the hash of its tree out of there, and of the folders around it.
+    """
+    data = _content(index, moment)
+    place = data.rfind(_TREES)
+    while place >= 0 and not _ends_in_extensions(data, place, len(data) - hash_bytes):
+        place = data.rfind(_TREES, 0, place)
+    if place < 0:
+        return False
+    wanted = folder.split(b"/") if folder else []
+    place += 8
+    # for each folder that is being read: how many of those in it are left, and whether the wanted one may be in it
+    around: list[list[int]] = []
+    while True:
+        name_end = data.find(b"\0", place)
+        line_end = data.find(b"\n", name_end)
+        entries, _, folders = data[name_end + 1 : line_end].partition(b" ")
+        depth = len(around)
+        # the outermost folder has no name
+        if min(name_end, line_end) < 0 or not folders.isdigit() or (not depth and name_end > place):
+            return False
+        is_on_way = not depth or (around[-1][1] and depth <= len(wanted) and data[place:name_end] == wanted[depth - 1])
+        is_valid = not entries.startswith(b"-")
+        if is_on_way and (is_valid or depth == len(wanted)):
+            return is_valid
+        place = line_end + 1 + hash_bytes * is_valid
+        if depth:
+            around[-1][0] -= 1
+        around.append([int(folders), is_on_way])
+        while around and not around[-1][0]:
+            around.pop()
+        if not around:
+            return False
+
+
+def _ends_in_extensions(data: bytes, place: int, end: int) -> bool:
+    """Whether from a place on extensions stand one behind the other up to the end of an index."""
+    while place < end:
+        place += 8 + int.from_bytes(data[place + 4 : place + 8], "big")
+    return place == end
 
 
 @lru_cache(maxsize=256)

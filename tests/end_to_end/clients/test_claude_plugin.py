@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from end_to_end.clients.client_programs import ROOT, WRITE, Seen, Workplace, program, texts
-from end_to_end.clients.scripted_model import LAST_WORDS, Call, Messages, ScriptedModel
+from end_to_end.clients.dialects import Call, Messages
+from end_to_end.clients.scripted_model import LAST_WORDS, PROMPT, ScriptedModel
 
 pytestmark = pytest.mark.referee
 
@@ -47,7 +48,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     satchel = workplace.run(["sh", "-c", "command -v satchel"]).strip()
     (programs / "satchel").write_text(RECORDER.format(satchel=satchel))
     (programs / "satchel").chmod(0o755)
-    with ScriptedModel(Messages(), SCRIPT) as model:
+    with ScriptedModel(Messages(), {PROMPT: SCRIPT}) as model:
         environment = model.environment | {
             "PATH": f"{programs}:{workplace.environment['PATH']}",
             "ANTHROPIC_BASE_URL": model.url,
@@ -58,7 +59,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
         workplace.run([claude, "plugin", "marketplace", "add", ROOT], environment)
         workplace.run([claude, "plugin", "install", "satchel@satchel"], environment)
         allowed = ["--allowedTools", SERVER, "Skill"]
-        said = workplace.run([claude, "--print", "Do the work.", "--model", "scripted", *allowed], environment)
+        said = workplace.run([claude, "--print", PROMPT, "--model", "scripted", *allowed], environment)
     assert said.strip() == LAST_WORDS
     hooks = (workplace.home / "hooks").read_text().splitlines()
     return Installed(claude, environment, Seen.after(workplace, SCRIPT, model), hooks)

@@ -90,7 +90,18 @@ def test_the_doctor_reports_json(cli: Cli) -> None:
     checks = json.loads(cli("doctor", "--json")[1])
     assert {check["name"] for check in checks} == {
         *("configuration", "place", "store", "file", "git", "schema", "texts", "index", "counts", "deliveries"),
-        *("conversations", "contents", "vector stores", "wal", "leftovers", "backups", "tokens", "here"),
+        *(
+            "corrections",
+            "conversations",
+            "contents",
+            "vector stores",
+            "wal",
+            "leftovers",
+            "backups",
+            "tokens",
+            "hooks",
+            "here",
+        ),
     }
 
 

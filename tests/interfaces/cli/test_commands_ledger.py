@@ -248,6 +248,7 @@ def test_a_refused_claim_says_how_to_wait(cli: Cli) -> None:
     status, _, err = cli("file", "claim", "src/a.py", "--agent", "builder", "--wait", "1")
     assert status == 4
     assert "nothing was claimed within 1 s: src/a.py is held by planner" in err
+    assert "You can wait for it with --wait (1 to 45)" in cli("file", "claim", "src/a.py", "--agent", "builder")[2]
     status, out, _ = cli("file", "release", "--all", "--agent", "planner")
     assert (status, out.splitlines()[0]) == (0, "released src/a.py")
     assert re.fullmatch(

@@ -101,6 +101,19 @@ def test_a_dry_run_shows_the_changes_and_makes_none(cli: Cli, home: Path) -> Non
     assert (home / ".cursor" / "hooks.json").exists()
 
 
+def test_what_a_file_of_somebody_else_says_does_not_reach_the_terminal_as_a_command(
+    cli: Cli, home: Path, folder: Path
+) -> None:
+    entry = {"command": "/x\x1b[31m/satchel", "args": ["mcp", "\u202e"]}
+    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"satchel": entry}}, ensure_ascii=False, indent=1))
+    (folder / ".mcp.json").write_bytes((folder / ".mcp.json").read_bytes().replace(b"\n", b"\r\n"))
+    for arguments in (("--check",), ("--dry-run",), ()):
+        _, out, err = cli("setup", "claude", "--project", *arguments)
+        assert not [char for char in out + err if not (char.isprintable() or char == "\n")]
+        assert "\N{REPLACEMENT CHARACTER}" in out
+        assert "\r" not in out
+
+
 def test_without_a_client_those_that_are_found_are_shown_and_asked_for(
     cli: Cli, home: Path, answers: list[bool]
 ) -> None:
@@ -149,6 +162,9 @@ def test_where_nobody_can_be_asked_it_says_what_it_would_do_and_how(cli: Cli, ho
     assert (status, out.splitlines()[0][:24]) == (2, "cursor    would make ~/.")
     assert "Add --yes, or name the clients" in err
     assert list((home / ".cursor").iterdir()) == []
+    cli("setup", "cursor")
+    assert cli("setup") == cli("setup", "cursor")
+    assert cli("setup")[0] == 0
 
 
 def test_yes_sets_up_all_that_are_found_and_the_store_but_gives_no_permission(

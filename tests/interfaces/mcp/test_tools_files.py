@@ -211,7 +211,7 @@ def test_without_files_all_that_the_agent_claims_is_checked(world: Callable[[], 
 
 def test_who_was_refused_is_told_with_its_next_answer_that_it_is_free(world: Callable[[], Asker]) -> None:
     ask = world()
-    assert "wait_seconds or --wait (1 to 45)" in ask.refused("claim_files", paths=["src/main.py"], agent="ann")
+    assert "wait_seconds (1 to 45)" in ask.refused("claim_files", paths=["src/main.py"], agent="ann")
     assert "free now" not in ask.text("get_constraints")
     freed = ask.text("release_files", paths=["src/main.py"], agent="ben")
     assert freed.splitlines()[1] == "ann was refused src/main.py at 11-18 11:09 UTC, and is told that it is free"

@@ -53,11 +53,18 @@ def test_what_is_stale_missing_or_broken_is_named_with_its_file(bare: Place, wis
     ]
     assert "/old/satchel" in one.findings[0].detail
     (bare.home / ".claude" / "settings.json").unlink()
-    (bare.home / ".claude.json").write_text("{")
+    (bare.home / ".claude.json").write_text('{"mcpServers": {"satchel": ')
     one = check(CLAUDE, bare, wish)
     assert found(one) == {"file": Verdict.BROKEN, "hooks": Verdict.MISSING}
     assert str(bare.home / ".claude.json") in one.findings[0].detail
     assert not one.is_fine
+
+
+def test_a_broken_file_in_which_setup_never_wrote_is_no_sign_of_it(bare: Place, wish: Wish) -> None:
+    (bare.home / ".claude.json").write_text("{")
+    one = check(CLAUDE, bare, wish)
+    assert (one.is_set_up, one.is_fine) == (False, False)
+    assert f"{bare.home}/.claude.json" in one.findings[0].detail
 
 
 def test_an_entry_that_the_user_has_switched_off_is_said_and_no_fault(

@@ -132,6 +132,22 @@ def test_files_that_setup_made_are_deleted_also_where_its_journal_is_lost(
     assert (place.home / left[1]).read_text().strip() == "{}"
 
 
+def test_removal_passes_over_broken_files_that_setup_never_wrote_and_refuses_those_that_it_did(
+    place: Place, wish: Wish, journal: Journal
+) -> None:
+    never = write(place.home / ".qwen" / "settings.json", "{")
+    set_up(place, wish, journal, CLIENTS["cursor"])
+    broken = write(place.home / ".cursor" / "mcp.json", "{")
+    with pytest.raises(InvalidInput, match="line 1"):
+        remove(place, journal)
+    broken.unlink()
+    remove(place, journal)
+    assert [path for path, (_, content) in tree(place.home).items() if content is not None] == [".qwen/settings.json"]
+    write(never, '{"mcpServers": {"satchel": ')
+    with pytest.raises(InvalidInput, match="line 1"):
+        remove(place, journal)
+
+
 def test_a_launcher_that_moved_is_replaced_and_removal_still_gives_back_the_bytes(
     place: Place, wish: Wish, journal: Journal
 ) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from satchel import Conflict, NotFound, Satchel, open_satchel
+from satchel.keep.corrections.log import examine
 from state_machines import short_and_long
 
 KINDS = ("entry", "constraint", "strategy")
@@ -182,6 +183,12 @@ class Corrected(RuleBasedStateMachine):
             if ended is not None and ended.heir is not None:
                 assert f"see {ended.heir}" in told
             assert kept.heir is not None or "retracted" not in told
+
+    @invariant()
+    def what_is_recorded_agrees_with_what_holds(self) -> None:
+        if hasattr(self, "satchel"):
+            with self.satchel.workplace.engine.read() as transaction:
+                assert examine(transaction)[1:] == (0, [])
 
 
 TestCorrected, TestLongCorrected = short_and_long(Corrected, examples=60, steps=40)

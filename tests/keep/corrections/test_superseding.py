@@ -39,11 +39,14 @@ def test_what_replaces_it_is_found_and_briefed_instead(satchel: Satchel, write: 
 
 
 @every_kind
-def test_what_was_replaced_already_names_the_newer_one(satchel: Satchel, write: Write) -> None:
+def test_what_was_replaced_already_names_and_quotes_the_newer_one(satchel: Satchel, write: Write) -> None:
     old = write(satchel, "the gateway signs every request")
     new = write(satchel, "the mailer signs every request", supersedes=old)
-    with pytest.raises(Conflict, match=f"{old} was replaced by {new} already. Read {new}, and give supersedes={new}"):
+    with pytest.raises(
+        Conflict, match=f"{old} was replaced by {new} already. Read {new}, and give supersedes={new}"
+    ) as (refused):
         write(satchel, "nobody signs", supersedes=old)
+    assert str(refused.value).endswith("if it is wrong; it says: the mailer signs every request")
     assert satchel.finding.search("nobody").total == 0
 
 

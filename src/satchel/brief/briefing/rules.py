@@ -62,7 +62,11 @@ def decisions(_asked: Asked) -> Source:
         table="decisions c",
         changed_at="c.updated_at",
         where=f"c.project_id = :project AND c.status IN ({_ACTIVE}, {_DRAFT})",
-        orders=tuple(("c.updated_at DESC, c.id DESC", f"c.status = {status}") for status in (_ACTIVE, _DRAFT)),
+        orders=(
+            ("c.updated_at DESC, c.id DESC", f"c.status = {_ACTIVE}"),
+            # drafts are few: by the order of the first, all 12,500 decisions are read for them: 11 ms
+            ("+c.updated_at DESC, c.id DESC", f"c.status = {_DRAFT}"),
+        ),
         priority=str(MEDIUM),
         load=loading(
             Kind.DECISION,

@@ -26,9 +26,9 @@ def with_options(*options: Option) -> Callable[[Command], Command]:
 
     def add(command: Command) -> Command:
         for one in reversed(options):
-            command = click.option(
-                one.flag, one.name, metavar=one.metavar, help=one.help, default=None, is_flag=one.metavar is None
-            )(command)
+            command = click.option(one.flag, one.name, metavar=one.metavar, help=one.help, is_flag=one.metavar is None)(
+                command
+            )
         return command
 
     return add

@@ -45,7 +45,13 @@ def read(options: Sequence[Option], arguments: Sequence[str]) -> dict[str, Any] 
     while left:
         flag, given, value = left.pop().partition("=")
         option = by_flag.get(flag)
-        if option is None or bool(given) > bool(option.metavar) or (option.metavar and not given and not left):
+        if option is None:
             return None
-        values[option.name] = (value if given else left.pop()) if option.metavar else True
+        if option.metavar and not given and left:
+            given, value = "=", left.pop()
+            if value.startswith("-"):  # click has rules of its own for these
+                return None
+        if bool(given) != bool(option.metavar):
+            return None
+        values[option.name] = value if option.metavar else True
     return values

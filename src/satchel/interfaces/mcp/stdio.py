@@ -7,6 +7,7 @@ called :func:`serve_stdio` only waits for a reason to leave: end of input, a sig
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -78,6 +79,8 @@ def serve_stdio(
     takes_over = stdin is None or stdout is None
     if takes_over:
         _ensure_stderr()
+        gc.freeze()  # what the start has loaded stays
+        gc.enable()
     session = _Session(
         server,
         _take_over_input() if stdin is None else stdin,

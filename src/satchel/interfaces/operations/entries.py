@@ -23,7 +23,7 @@ from satchel.interfaces.operations.parameters import (
     TYPES,
 )
 from satchel.keep.entries import ENTRY_TYPES, NewEntry
-from satchel.keep.entries.service import DEFAULT_KEEP
+from satchel.keep.entries.records import DEFAULT_KEEP
 
 if TYPE_CHECKING:
     from satchel.keep.entries import Entry

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -53,6 +52,8 @@ def _use(satchel: Satchel, *, run_id: str) -> Mapping[str, str]:
 
 def export_line(run_id: str) -> str:
     """Return the line that makes a run a shell's choice."""
+    import shlex
+
     return f"export SATCHEL_RUN={shlex.quote(run_id)}"
 
 

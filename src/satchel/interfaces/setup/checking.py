@@ -133,11 +133,12 @@ def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
         ):
             yield Finding("hooks", Verdict.OK, "those of Claude Code, which VS Code reads")
             continue
+        text = ""
         try:
-            text = config_files.read(target.path, target.below).text
+            text = _text_of(target)
             found = found_in(text, target)
         except SatchelError as error:
-            yield Finding("file", Verdict.BROKEN, _named(error, target.path))
+            yield Finding("file", Verdict.BROKEN if NAME in text else Verdict.MISSING, _named(error, target.path))
             continue
         for part, (role, one) in zip(target.parts, found, strict=True):
             if isinstance(part, Fixed) or role == "permission":

@@ -164,15 +164,22 @@ def plan_removal(
         instructions: with the block in the project's instructions.
 
     Raises:
-        InvalidInput: a file cannot be parsed.
-        Refused: a file is not one that setup may change.
+        InvalidInput: a file with parts of setup cannot be parsed.
+        Refused: one is not a file that setup may change.
     """
     drafts, outcomes = _Drafts(), []
+    known = journal.paths()
     everything = Wish(NAME, in_project=in_project, allowed=frozenset() if in_project else frozenset(CLIENTS))
     for client in clients:
         files: dict[Path, str] = {}
         for target in client.targets(place, everything):
-            _add_roles(files, target, drafts.change(target, _take))
+            try:
+                roles = drafts.change(target, _take)
+            except SatchelError:
+                if target.path in known or NAME in drafts.texts.get(target.path, ""):
+                    raise
+                continue  # whatever is wrong with it, setup never wrote it
+            _add_roles(files, target, roles)
         outcomes.append(Outcome(client.name, tuple(files.items()), is_there=bool(files)))
     if instructions and place.project is not None:
         target = Target(instructions_file(place.project), None, (INSTRUCTIONS,), place.project)

@@ -34,7 +34,7 @@ def outcome_lines(plan: Plan, place: Place, *, is_done: bool) -> Iterator[str]:
             f"{_CHANGES[_kind(edits[path])][0 if is_done else 1]} {short(path, place)} ({roles})"
             for path, roles in outcome.files
         )
-        first, *rest = [*filter(None, [done]), *outcome.notes] or ["set up already"]
+        first, *rest = [*filter(None, [done]), *map(_plain, outcome.notes)] or ["set up already"]
         yield f"{outcome.name:<{width}}{first}"
         yield from (f"{'':<{width}}{line}" for line in rest)
 
@@ -52,11 +52,12 @@ def left_lines(plan: Plan, *, is_done: bool) -> Iterator[str]:
 def diff_lines(plan: Plan) -> Iterator[str]:
     """Yield all edits as a unified diff; secrets that stand beside them are not shown."""
     for edit in plan.edits:
-        before, after = edit.file.text.splitlines(), (edit.after or "").splitlines()
+        before, after = _lines(edit.file.text), _lines(edit.after or "")
         old = str(edit.file.path) if edit.file.existed else "/dev/null"
         new = "/dev/null" if edit.after is None else str(edit.file.path)
         diff = "\n".join(difflib.unified_diff(before, after, old, new, lineterm=""))
-        for number, line in enumerate(redact(diff).text.splitlines()):
+        for number, raw in enumerate(redact(diff).text.split("\n")):
+            line = _plain(raw)
             yield click.style(line, bold=True) if number < 2 else click.style(line, fg=_COLOURS.get(line[:1]))
 
 
@@ -157,7 +158,16 @@ def short(path: Path, place: Place) -> str:
 
 
 def _shortened(text: str, place: Place) -> str:
-    return text.replace(f"{place.home}/", "~/")
+    return _plain(text.replace(f"{place.home}/", "~/"))
+
+
+def _lines(text: str) -> list[str]:
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
+
+
+def _plain(line: str) -> str:
+    """Return a line that may quote a file of somebody else's, without what a terminal would obey."""
+    return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in line)
 
 
 _CHANGES = {

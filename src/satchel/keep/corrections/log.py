@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from satchel.base.errors import Conflict, Refused
-from satchel.base.text import fold
+from satchel.base.text import fold, shortened
 from satchel.base.vocabulary import HUMAN
 from satchel.find.kind import Kind
 from satchel.store.transaction import Transaction
@@ -183,7 +183,8 @@ def check_replaceable(
         if done is not None and done.heir is not None:
             heir = item[0].ref(done.heir)
             raise Conflict(
-                f"{ref} was replaced by {heir} already", f"Read {heir}, and give supersedes={heir} if it is wrong"
+                f"{ref} was replaced by {heir} already",
+                f"Read {heir}, and give supersedes={heir} if it is wrong{_saying(transaction, item[0], done.heir)}",
             )
         raise Conflict(f"{ref} holds no more: it was retracted", "Leave supersedes out")
     if not by.is_person and (is_critical or is_persons(author)):
@@ -192,6 +193,55 @@ def check_replaceable(
             f"{ref} {why}: only a person replaces it",
             f"Leave supersedes out; retract asks a person for it, and so does send_message to {HUMAN}",
         )
+
+
+class _Kept(NamedTuple):
+    """The column with what items of a kind say, and the condition that one, as ``i``, holds."""
+
+    text: str
+    holds: str
+
+
+_KEPT = {
+    Kind.ENTRY: _Kept("content", "i.superseded_by IS NULL"),
+    Kind.CONSTRAINT: _Kept("text", "i.active = 1"),
+    Kind.STRATEGY: _Kept("insight", "i.superseded_by IS NULL"),
+}
+
+_GONE = " AND ".join(
+    f"""
+    NOT (c.item_kind = {kind.number}
+        AND EXISTS (SELECT 1 FROM {kind.table} i WHERE i.id = c.item_id AND i.project_id = c.project_id)
+        AND (c.heir_id IS NULL
+            OR EXISTS (SELECT 1 FROM {kind.table} i WHERE i.id = c.heir_id AND i.project_id = c.project_id)))
+    """
+    for kind in _KEPT
+)
+_ENDED = f"c.action <> {CONFIRMED} AND c.undone_at IS NULL"
+
+
+def examine(transaction: Transaction) -> tuple[int, int, list[str]]:
+    """Return how many corrections the store records, how many of what its project does not have, and what holds though.
+
+    Returns:
+        The last are short ids of items that were replaced or retracted, which was not taken back, and that hold.
+    """
+    row = transaction.one(f"SELECT count(*), (SELECT count(*) FROM corrections c WHERE {_GONE}) FROM corrections")
+    assert row is not None
+    holding = [
+        kind.ref(number)
+        for kind, kept in _KEPT.items()
+        for (number,) in transaction.all(
+            f"SELECT DISTINCT i.id FROM corrections c JOIN {kind.table} i ON i.id = c.item_id "
+            f"WHERE c.item_kind = {kind.number} AND {_ENDED} AND {kept.holds} ORDER BY i.id"
+        )
+    ]
+    return row[0], row[1], holding
+
+
+def _saying(transaction: Transaction, kind: Kind, number: int) -> str:
+    row = transaction.one(f"SELECT {_KEPT[kind].text} FROM {kind.table} WHERE id = :id", {"id": number})
+    return "" if row is None else f"; it says: {shortened(row[0])}"
 
 
 def _correction(number: int, action: int, kind: int, item: int, *rest: object) -> Correction:

@@ -14,6 +14,9 @@ from satchel.store.transaction import Row, Transaction
 if TYPE_CHECKING:
     from satchel.keep.citations import Citation, Cited
 
+DEFAULT_KEEP = 500
+"""How many of each type and loop pruning keeps."""
+
 ENTRY_TYPES = (
     "discovery",
     "error",

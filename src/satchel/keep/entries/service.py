@@ -13,6 +13,7 @@ from satchel.keep import projects, runs
 from satchel.keep.corrections.log import replaced_note
 from satchel.keep.entries.records import (
     COLUMNS,
+    DEFAULT_KEEP,
     ENTRY_TYPES,
     SOURCE,
     AfterWrite,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from satchel.keep.entries.updates import Cite
 
 MAX_BATCH = 500
-DEFAULT_KEEP = 500
 
 
 class Entries:

@@ -14,6 +14,7 @@ from satchel.base.errors import SatchelError, StoreDamaged, StoreForeign, StoreM
 from satchel.base.paths import filesystem_kind
 from satchel.base.records import dataclass
 from satchel.find import index_sqlite as index
+from satchel.keep.corrections import log as corrections
 from satchel.keep.housekeeping import leftovers
 from satchel.keep.housekeeping.counts import count_problems
 from satchel.keep.housekeeping.packages import count_deliveries
@@ -72,6 +73,7 @@ def examine(engine: SqliteEngine, warnings: tuple[str, ...], further: tuple[Exam
         ("index", _check_index),
         ("counts", _check_counts),
         ("deliveries", _check_deliveries),
+        ("corrections", _check_corrections),
         *further,
     ):
         check = _guarded(name, examination, engine)
@@ -175,6 +177,26 @@ def _check_deliveries(engine: SqliteEngine) -> Check:
         )
     left = f", {gone} of items that are gone; `satchel compact` removes those" if gone else ""
     return Check("deliveries", "ok", f"{recorded} recorded{left}")
+
+
+def _check_corrections(engine: SqliteEngine) -> Check:
+    with engine.read() as transaction:
+        recorded, gone, holding = corrections.examine(transaction)
+    if holding:
+        return Check(
+            "corrections",
+            "failed",
+            f"{leftovers.listed(holding)} was replaced or retracted and holds all the same: somebody changed the file; "
+            "`satchel retract` ends an item by its id",
+        )
+    if gone:
+        return Check(
+            "corrections",
+            "warning",
+            f"{gone} of {recorded} are of items that their project does not have: somebody changed the file; nothing "
+            "rests on them",
+        )
+    return Check("corrections", "ok", f"{recorded} recorded")
 
 
 def _check_tracked(engine: SqliteEngine) -> Check:

@@ -105,12 +105,12 @@ def command(
     if dry_run:
         _show(plan, place, [note], is_done=False, as_json=as_json)
         return 0
-    if not was_named and not yes:
+    if plan.edits and not was_named and not yes:
         for line in outcome_lines(plan, place, is_done=False):
             click.echo(line)
         if not asks:
             raise InvalidInput("nothing was written, since nobody can be asked", "Add --yes, or name the clients")
-        if plan.edits and not click.confirm("Write these files?", default=True):
+        if not click.confirm("Write these files?", default=True):
             click.echo("nothing was changed")
             return 0
     if asks:

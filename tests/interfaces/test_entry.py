@@ -1,0 +1,133 @@
+"""What hosts start loads little, and says the same as what click starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from satchel import open_satchel
+from satchel.interfaces.cli.commands.mcp import command as by_click
+from satchel.interfaces.cli.options import read
+from satchel.interfaces.mcp.command import OPTIONS
+
+HEAVY = {
+    "argparse",
+    "ast",
+    "asyncio",
+    "click",
+    "dataclasses",
+    "inspect",
+    "platformdirs",
+    "rich",
+    "sqlite3",
+    "tempfile",
+    "tomllib",
+}
+"""What takes long to import, and nothing that a host starts needs."""
+
+STARTED = """
+import atexit, sys
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+import os
+os._exit = sys.exit  # a hook leaves without what is registered here
+from satchel.interfaces.entry import main
+main()
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    with open_satchel(cwd=folder, environ={}, agent="first") as satchel:
+        satchel.constraints.add("Passwords are never logged", priority="critical")
+    return folder
+
+
+def started(project: Path, arguments: list[str], given: str) -> tuple[str, set[str]]:
+    """Return what a command prints, and the modules that it has loaded in the end."""
+    done = subprocess.run(
+        [sys.executable, "-c", STARTED, *arguments],
+        input=given,
+        cwd=project,
+        env=os.environ | {"SATCHEL_HOOKS_DEADLINE_MS": "60000"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout, set(done.stderr.split())
+
+
+@pytest.mark.slow
+def test_a_server_has_answered_a_call_before_anything_heavy_is_loaded(project: Path) -> None:
+    client = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "claude-code", "version": "2"},
+    }
+    messages = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "get_constraints", "arguments": {}}},
+    ]
+
+    answered, loaded = started(project, ["mcp"], "".join(f"{json.dumps(one)}\n" for one in messages))
+
+    assert "Passwords are never logged" in answered
+    assert not loaded & (HEAVY | {"hashlib", "satchel.keep.kinds", "satchel.find.search"})
+
+
+@pytest.mark.slow
+def test_a_hook_briefs_before_anything_heavy_is_loaded(project: Path) -> None:
+    event = {"hook_event_name": "SessionStart", "source": "startup", "session_id": "s1"}
+
+    answered, loaded = started(project, ["hook", "claude", "SessionStart"], json.dumps(event))
+
+    assert "Passwords are never logged" in answered
+    assert not loaded & (HEAVY | {"hashlib", "splintr", "satchel.keep.kinds", "satchel.interfaces.cli"})
+
+
+@pytest.mark.slow
+def test_a_hook_that_has_nothing_to_do_loads_no_store(project: Path) -> None:
+    event = {"hook_event_name": "PreToolUse", "session_id": "s1"}
+
+    answered, loaded = started(project, ["hook", "claude", "PreToolUse"], json.dumps(event))
+
+    assert answered == ""
+    assert not loaded & (HEAVY | {"apsw", "threading", "satchel.client", "satchel.interfaces.cli"})
+
+
+@given(
+    st.lists(
+        st.sampled_from(["--db", "--run", "--agent=", "--agent=a=b", "--toolsets", "--read-only", "--read-only=1", "x"])
+        | st.sampled_from(["--json", "--", "-h", "--help", "--ag", "", "-", "--project=p"]),
+        max_size=5,
+    )
+)
+def test_options_mean_what_they_mean_to_click(arguments: list[str]) -> None:
+    by_entry = read(OPTIONS, arguments)
+
+    if by_entry is not None:
+        with by_click.make_context("mcp", list(arguments)) as context:
+            assert by_entry == context.params
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["-h"], ["--db"], ["--unknown"], ["word"], ["--read-only=1"], ["--"]]
+)
+def test_what_only_click_can_answer_is_left_to_it(arguments: list[str]) -> None:
+    assert read(OPTIONS, arguments) is None
+
+
+def test_the_help_of_the_server_names_every_option() -> None:
+    shown = CliRunner().invoke(by_click, ["--help"]).output
+
+    assert all(option.flag in shown for option in OPTIONS)
