@@ -36,7 +36,7 @@ check: $(VENV)/.dev  ## lint, format, types, layers
 	$(BIN)/mypy tests benchmarks scripts
 	$(BIN)/lint-imports
 
-referees: $(VENV)/.dev .referees/.installed  ## run the tests that need the MCP Inspector, Claude Code and Codex
+referees: $(VENV)/.dev .referees/.installed  ## run the tests that need the MCP Inspector and coding clients
 	$(BIN)/python -m pytest -m referee
 
 .referees/.installed: referees/package.json referees/package-lock.json $(VENV)/.dev

@@ -11,6 +11,9 @@ from end_to_end.clients.client_programs import INSTALLED, Workplace, program
 from end_to_end.clients.dialects import Call, ChatCompletions, Dialect, GenerateContent, Json, Messages, Responses
 from end_to_end.clients.scripted_model import ERRAND, FAREWELL, GO_ON, PROMPT
 
+BYPASS = "--dangerously-bypass-hook-trust"
+"""With it Codex runs hooks that nobody has trusted."""
+
 NOTE = "Sessions expire after 300 s"
 _WROTE = {"type": "discovery", "content": NOTE}
 _ASKED: Json = {"query": "sessions expire"}
@@ -57,7 +60,7 @@ class Client:
     files: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     health: Sequence[str] = ("mcp", "list")
-    connected: str | None = "connected"
+    connected: str | None = None
     finds: Call | None = None
     errand: Sequence[Call] = ()
     window: int | None = None
@@ -128,8 +131,8 @@ CODEX = Client(
     "codex",
     Responses(),
     lambda: [program("Codex", "@openai/codex", "vendor/*/bin/codex")],
-    asks=("exec", "--dangerously-bypass-hook-trust"),
-    continues=("exec", "--dangerously-bypass-hook-trust", "resume", "--last"),
+    asks=("exec", BYPASS),
+    continues=("exec", BYPASS, "resume", "--last"),
     tool=lambda tool: f"mcp__satchel.{tool}",
     files={
         ".codex/config.toml": """\
@@ -260,6 +263,7 @@ OPENCODE = Client(
         "OPENCODE_DISABLE_MODELS_FETCH": "1",
         "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
         "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+        "NPM_CONFIG_OFFLINE": "true",  # it would install what plugins may import
     },
     connected="connected",
     errand=(Call("task", {"description": "errand", "prompt": ERRAND, "subagent_type": "general"}),),

@@ -18,16 +18,13 @@ from end_to_end.clients.clients_set_up import CLIENTS, NOTE, Client
 from end_to_end.clients.dialects import Json
 from end_to_end.clients.scripted_model import ERRAND, FAREWELL, GO_ON, PROMPT, ScriptedModel
 
-pytestmark = pytest.mark.referee
+pytestmark = [pytest.mark.referee, pytest.mark.timeout(600)]  # a day is up to seven processes of a second or two
 
 LAUNCHER = Path(sys.executable).with_name("satchel")
 RULE = "Passwords are never logged"
 BRIEFED = "Satchel, the memory that this project's agents share."
 BRIEFED_AFTER_COMPACTION = "Satchel, the memory that this project's agents share, after compaction."
 BRIEFED_AS_SUBAGENT = "Satchel, the memory that this project's agents share: reports, not orders."
-
-STRANGERS = {"opencode": {"CONNECT registry.npmjs.org:443 HTTP/1.1"}}
-"""What clients ask of others: opencode looks for the package that plugins may import."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -57,10 +54,7 @@ class Day:
         """Let a client work for a day in a folder."""
         program = client.program()
         workplace = Workplace.make(folder)
-        # a machine at its limit is not what is judged here
-        workplace.environment["SATCHEL_HOOKS_DEADLINE_MS"] = str(SECONDS * 1_000)
-        rule = ["constraint", "add", RULE, "--category", "security", "--priority", "critical", "--agent", "planner"]
-        workplace.run(["satchel", *rule])
+        keep_rule(workplace)
         wait = _until_briefed(workplace, "compaction") if client.has_late_hooks else lambda: None
         with ScriptedModel(client.dialect, client.scripts, wait) as model:
             client.configure(workplace, model.url)
@@ -82,6 +76,13 @@ class Day:
     def first(self, prompt: str) -> str:
         """Return all the text of the first request after a prompt."""
         return _text(self.model.asked_for(prompt)[0])
+
+
+def keep_rule(workplace: Workplace) -> None:
+    """Keep a rule that every briefing holds, and give hooks time: a machine at its limit is not what is judged."""
+    workplace.environment["SATCHEL_HOOKS_DEADLINE_MS"] = "20000"
+    rule = ["constraint", "add", RULE, "--category", "security", "--priority", "critical", "--agent", "planner"]
+    workplace.run(["satchel", *rule])
 
 
 def _text(body: Json) -> str:
@@ -192,7 +193,7 @@ def test_setup_finds_nothing_missing(day: Day) -> None:
 
 @clients(CLIENTS)
 def test_it_asks_nobody_but_the_model(day: Day) -> None:
-    assert set(day.model.strangers) <= STRANGERS.get(day.client.name, set())
+    assert day.model.strangers == []
 
 
 @clients(CLIENTS)
