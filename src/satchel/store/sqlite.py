@@ -117,8 +117,8 @@ class SqliteEngine:
     def look(self) -> Iterator[Transaction]:
         """Open a read transaction for who is about to write, on the writer's connection where that is idle.
 
-        It still holds the pages that it wrote last; a reader beside it reads its pages again after every write, 200 us
-        for a look at near-duplicates. No process waits for it, nor does another thread: it reads as :meth:`read` does.
+        It still holds the pages that it wrote last; a reader beside it reads its pages again after every write, which
+        takes a note's look at near-duplicates 50 us. No process waits for it, nor does another thread: it reads as :meth:`read` does.
 
         Raises:
             As :meth:`read`.
