@@ -117,8 +117,9 @@ class SqliteEngine:
     def look(self) -> Iterator[Transaction]:
         """Open a read transaction for who is about to write, on the writer's connection where that is idle.
 
-        It still holds the pages that it wrote last; a reader beside it reads its pages again after every write, 200 us
-        for a look at near-duplicates. No process waits for it, nor does another thread: it reads as :meth:`read` does.
+        It still holds the pages that it wrote last; a reader beside it reads its pages again after every write: 50 us
+        more for a note. Where another
+        thread writes or looks, this reads as :meth:`read` does; a thread that begins to write waits for it.
 
         Raises:
             As :meth:`read`.

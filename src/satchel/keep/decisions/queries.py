@@ -1,8 +1,8 @@
 """How decisions are listed.
 
 A page by one tag, scope, layer or none at all is a range of an index, and its total stands in ``decision_counts``. One
-by several tags that must all be there is the range of the rarest, probed for the others, and its total is counted so
-too. What combines other filters is counted.
+by several tags that must all be there merges their ranges, or probes the others for the rarest one's, and its total is
+counted so too. What combines other filters is counted.
 """
 
 from __future__ import annotations
@@ -126,22 +126,16 @@ def _with_all(view: View, tags: Sequence[int], status: int | None) -> tuple[Sequ
             view.values,
         )
     )
-    rarest, *others = sorted(tags, key=lambda tag: counts.get(tag, 0))
-    probes = " AND ".join(
-        f"""EXISTS (SELECT 1 FROM decision_tags o WHERE o.tag_id = {tag} AND o.status = t.status
-            AND o.created_at = t.created_at AND o.decision_id = t.decision_id)"""
-        for tag in others
-    )
+    tags = sorted(tags, key=lambda tag: counts.get(tag, 0))
+    by_merging = sum(counts.values()) < _MERGED * counts.get(tags[0], 0)
     way = "ASC" if asked.order == "asc" else "DESC"
     total, arms = 0, []
     for one in (1, 2, 3) if status is None else (status,):
-        found = f"FROM decision_tags t WHERE t.tag_id = {rarest} AND t.status = {one} AND {probes}"
-        row = view.transaction.one(f"SELECT count(*) {found}")
+        # ordered, so that ranges of the index are merged and not brought into a table of their own
+        found = f"{(_merged if by_merging else _probed)(tags, one)} ORDER BY created_at {way}, id {way}"
+        row = view.transaction.one(f"SELECT count(*) FROM ({found}) AS every")
         total += int(row[0]) if row else 0
-        arms.append(
-            f"SELECT created_at, id FROM (SELECT t.created_at, t.decision_id AS id {found} "
-            f"ORDER BY t.created_at {way}, t.decision_id {way} LIMIT :reach) AS arm{one}"
-        )
+        arms.append(f"SELECT created_at, id FROM ({found} LIMIT :reach) AS arm{one}")
     if not asked.limit or not total:
         return (), total
     rows = view.transaction.all(
@@ -150,6 +144,30 @@ def _with_all(view: View, tags: Sequence[int], status: int | None) -> tuple[Sequ
         {"reach": asked.limit + asked.offset, "limit": asked.limit, "offset": asked.offset},
     )
     return [number for (number,) in rows], total
+
+
+_MERGED = 5
+"""Up to so many times the rarest tag's range all ranges are merged: two of 37,000 decisions in 6 ms, 16 if probed."""
+
+
+def _merged(tags: Sequence[int], status: int) -> str:
+    return " INTERSECT ".join(
+        f"SELECT created_at, decision_id AS id FROM decision_tags WHERE tag_id = {tag} AND status = {status}"
+        for tag in tags
+    )
+
+
+def _probed(tags: Sequence[int], status: int) -> str:
+    rarest, *others = tags
+    probes = " AND ".join(
+        f"""EXISTS (SELECT 1 FROM decision_tags o WHERE o.tag_id = {tag} AND o.status = t.status
+            AND o.created_at = t.created_at AND o.decision_id = t.decision_id)"""
+        for tag in others
+    )
+    return (
+        "SELECT t.created_at AS created_at, t.decision_id AS id FROM decision_tags t "
+        f"WHERE t.tag_id = {rarest} AND t.status = {status} AND {probes}"
+    )
 
 
 def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:

@@ -148,9 +148,10 @@ class Entries:
             for place, first in said.first.items():
                 kept[place] = _seen(transaction, writer, numbers[first], prepared[place])
             self._keep_to_limit(transaction, project.id, run.id, fresh)
+        alike = found.notes(run.id)
         for place, (number, uid, seq) in zip(places, written, strict=True):
             entry = prepared[place]
-            near = (duplicates[place].note,) if place in duplicates else found.notes(run.id)
+            near = (duplicates[place].note,) if place in duplicates else alike
             if place in said.ended:
                 near = (f"{entry_ref(said.ended[place])}, which says the same, holds no more: this is kept anew", *near)
             kept[place] = Entry(

@@ -128,8 +128,9 @@ def insert(
     corrector = log.Corrector(agent, writer.session, writer.is_person, now)
     first = next_seq(transaction, project_id, len(entries), documents=len(entries))
     kept: list[tuple[int, bytes, int]] = []
+    random = os.urandom(16 * len(entries))
     for seq, (entry, key) in enumerate(zip(entries, said, strict=True), first):
-        uid = os.urandom(16)
+        uid = random[16 * (seq - first) : 16 * (seq - first + 1)]
         replaced = _replaced_by(transaction, project_id, run, entry)
         if entry.supersedes is not None:
             _check_replaceable(transaction, project_id, entry.supersedes, corrector)
