@@ -34,7 +34,7 @@ class Server:
     """A server of an agent, spoken to over its standard streams.
 
     Args:
-        agent: what its client calls itself.
+        agent: its name.
         project: the folder in which it is started.
         toolsets: those that it serves, as ``satchel mcp`` takes them; None for its own.
     """
@@ -54,7 +54,7 @@ class Server:
         self._asked = 0
         hello = self._ask(
             "initialize",
-            {"protocolVersion": _REVISION, "capabilities": {}, "clientInfo": {"name": agent, "version": "1"}},
+            {"protocolVersion": _REVISION, "capabilities": {}, "clientInfo": {"name": "claude-code", "version": "1"}},
         )
         self._instructions = str(hello["result"].get("instructions", ""))
         if briefing:
@@ -103,7 +103,8 @@ def begin(agent: str, project: Path) -> tuple[str, dict[str, str]]:
         What it puts in, and the environment of the session's server: the hook names the session in it.
     """
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as file:
-        environ = {**os.environ, "CLAUDE_ENV_FILE": file.name}
+        named = {**os.environ, "SATCHEL_AGENT": agent}
+        environ = {**named, "CLAUDE_ENV_FILE": file.name}
         event = {"session_id": f"trial-{agent}-{os.getpid()}", "cwd": str(project), "source": "startup"}
         command = [sys.executable, "-m", "satchel", "hook", "claude", "SessionStart"]
         done = subprocess.run(
@@ -111,7 +112,7 @@ def begin(agent: str, project: Path) -> tuple[str, dict[str, str]]:
         )
         exported = [line.removeprefix("export ").split("=", 1) for line in file.read().split("\n") if line]
     text = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"] if done.stdout else ""
-    return str(text), dict(os.environ) | dict(exported)
+    return str(text), named | dict(exported)
 
 
 def host(agent: str, project: Path, folder: Path, toolsets: str | None = None) -> None:

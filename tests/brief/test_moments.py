@@ -64,7 +64,8 @@ def test_a_session_begins_with_what_the_project_keeps(session: Session) -> None:
         assert part in text
     first, *_, last = text.splitlines()
     assert first.startswith("Satchel, the memory that this project's agents share. You are claude-")
-    assert last.startswith("More: get_briefing")
+    agent = first.rpartition(" ")[2].rstrip(".")
+    assert last.startswith(f'More, and only what is new: get_briefing(query="your task", agent="{agent}")')
 
 
 def test_a_project_without_anything_kept_begins_in_silence(open_in: Callable[..., Satchel], project: Path) -> None:

@@ -29,7 +29,7 @@ WAIT_MS = 50
 _MAX_CHARS_PER_TOKEN = 5
 _LEAST_FOR_CLOSING = 300
 _MAX_SUFFIX_CHARS = 6
-_MORE = 'More: get_briefing(query="your task"), search. Keep what you learn: write_context'
+_MORE = 'More, and only what is new: get_briefing(query="your task"{agent}); search. Keep what you learn: write_context'
 
 
 class Moment(NamedTuple):
@@ -40,7 +40,7 @@ class Moment(NamedTuple):
         opens_window: whether the client's context window is a new one.
         opening: how what is put in begins.
         naming: how it goes on where the agent has a name, ``{agent}``.
-        closing: its last line.
+        closing: its last line, with ``{agent}`` where a call names the agent: who gives no name gets all of it again.
     """
 
     name: str
@@ -186,6 +186,7 @@ def _framed(moment: Moment, agent: str | None, budget: int, text: str) -> str:
     """Return a briefing with what stands around it, for which a small budget has less room."""
     naming = "" if agent is None else moment.naming.format(agent=agent)
     closing = moment.closing if budget >= _LEAST_FOR_CLOSING else ""
+    closing = closing.replace("{agent}", "" if agent is None else f', agent="{agent}"')
     return "\n".join(part for part in (moment.opening + naming, text, closing) if part)
 
 

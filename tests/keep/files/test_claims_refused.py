@@ -29,7 +29,7 @@ def test_a_refusal_says_who_since_when_until_when_why_and_what_to_do(satchel: Sa
         f"nothing was claimed: src/a.py is held by ann as src/** since {moment_text(since, '2026')} "
         f'until {moment_text(since + 10 * MINUTE, YEAR)} UTC (9 min left): "moving modules"; '
         f"README.md is held by cat, shared, since {moment_text(since, '2026')} "
-        f"until {moment_text(since + MINUTE, '2026')} UTC (1 min left)"
+        f"until {moment_text(since + MINUTE, '2026')} UTC (1 min left). Free: free"
     )
     assert refused.value.remedy == (
         "You can wait for it with wait_seconds (1 to 45), ask ann or cat by a message, or do something else "

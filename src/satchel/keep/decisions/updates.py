@@ -159,7 +159,7 @@ def upsert(
     if before.state.status == ACTIVE and given.status == DRAFT:
         raise Conflict(
             f"{given.key} is active: a draft over it would hide what holds",
-            f"Draft it under another key, such as {given.key}_draft, or deprecate it first",
+            f"Draft it under another key, such as {given.key}_draft: who decides sets {given.key} then",
         )
     wanted = _resolve(transaction, workplace, project_id, given, before.state, now)
     if wanted == before.state:
@@ -191,7 +191,8 @@ def _create(
         )
     wanted = _resolve(transaction, workplace, project_id, given, State(given.value), now)
     bands = tables.bands_of(project_id, given.key, wanted.value)
-    named = _similar(transaction, given.key, wanted.value, bands, similar)
+    # who drafts over what is decided was told to take another key
+    named = () if wanted.status == DRAFT else _similar(transaction, given.key, wanted.value, bands, similar)
     made = tables.create(transaction, project_id, given.key, wanted, agent, now, bands=bands)
     return Done(decision(made, notes=given.notes, similar=named), None)
 

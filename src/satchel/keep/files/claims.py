@@ -190,6 +190,9 @@ def refuse(wanted: Sequence[Place], seen: Look, now: int, *, exclusive: bool) ->
         if claims
     ]
     more = f"; and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
+    free = [place.path for place, claims in refused.items() if not claims]
+    if free:
+        more += f". Free: {', '.join(free[:_SHOWN])}{f' and {len(free) - _SHOWN} more' if len(free) > _SHOWN else ''}"
     holders = " or ".join(dict.fromkeys(claim.agent for claim in against))
     share = "claim it shared (exclusive false), " if exclusive and not any(claim.exclusive for claim in against) else ""
     raise ClaimRefused(
