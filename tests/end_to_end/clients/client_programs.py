@@ -21,7 +21,7 @@ from end_to_end.clients.scripted_model import ScriptedModel
 
 ROOT = Path(__file__).parents[3]
 INSTALLED = ROOT / ".referees"
-SECONDS = 120
+SECONDS = 300
 
 NOTE = 'Sessions expire after 300 s:\n"ttl" ≤ 5 min, see C:\\auth.py'
 FROM_THE_SHELL = "Tokens live in src/tokens.py"
