@@ -216,7 +216,7 @@ def test_two_agents_ask_real_servers_that_are_kept(
     who = subprocess.run(
         [sys.executable, "-m", "satchel", "who", "--json"], check=True, cwd=project, capture_output=True, text=True
     )
-    assert sorted(one["client"] for one in json.loads(who.stdout)["sessions"]) == ["ann", "ben"]
+    assert sorted(one["agents"] for one in json.loads(who.stdout)["sessions"]) == [["ann"], ["ben"]]
     (log,) = tmp_path.glob("*/log.jsonl")
     rows = {row.name: row for row in rows_of(read_log(log.read_text(encoding="utf-8")))}
     assert (rows["search"].calls, rows["search"].errors, rows["search"].nothing) == (3, 1, 1)

@@ -86,9 +86,10 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "trust": ((), "It holds 9 items of 1 project by 3 agents", {"store", "how", "items", "copy_of"}),
     "restore": (("copy.db", "--yes"), "restored ", {"source", "previous", "previous_was_damaged"}),
     "compact": ((), " before, ", {"before", "after", "wal_emptied"}),
+    "pause": (("--off",), "hooks speak", {"paused"}),
     "config": ((), "store.durability = full  (default)", {"file", "warnings", "settings"}),
 }
-ELSEWHERE = {"doctor", "import", "mcp", "tour", "undo"}
+ELSEWHERE = {"doctor", "hook", "import", "mcp", "setup", "tour", "undo"}
 """doctor answers with a list; mcp serves; undo needs what can be undone; the others have tests of their own."""
 
 
