@@ -203,7 +203,7 @@ def test_a_trial_records_nothing(session: Session) -> None:
 
 
 def test_a_locked_store_is_briefed_from_all_the_same(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moments, "WAIT_MS", 0)
+    monkeypatch.setattr(moments, "HOOK_WAIT_MS", 0)
     satchel = session.hook(begins=True)
     with satchel.workplace.engine.read():
         pass

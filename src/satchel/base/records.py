@@ -177,11 +177,11 @@ def _init(cls: Any, frozen: bool) -> Callable[..., None]:
         default = "__missing" if one.factory is not None else f"__default_{name}"
         if one.is_part_of("init"):
             (named if one.kw_only else positional).append(f"{name}={default}" if has_default else name)
-        slot = getattr(cls, name, None)
+        setter = getattr(getattr(cls, name, None), "__set__", None)
         if not frozen:
             body.append(f"self.{name} = {value}")
-        elif hasattr(slot, "__set__"):
-            known[f"__set_{name}"] = slot.__set__  # type: ignore[union-attr]
+        elif setter is not None:
+            known[f"__set_{name}"] = setter
             body.append(f"__set_{name}(self, {value})")
         else:
             body.append(f"__set(self, {name!r}, {value})")

@@ -15,6 +15,7 @@ from satchel.brief.briefing.records import Briefing
 from satchel.brief.briefing.service import Briefings, Prepared, record
 from satchel.brief.briefing.shares import ROLES
 from satchel.keep.projects import Workplace
+from satchel.keep.sessions.caller import HOOK_WAIT_MS
 from satchel.keep.sessions.clients import only_looks
 from satchel.keep.sessions.records import Entered
 from satchel.keep.sessions.service import Sessions
@@ -23,10 +24,10 @@ MARGIN = 1.08
 """What the estimated tokens of a briefing are multiplied by: of 1,200 such texts of about 600 tokens, made of commit
 subjects, documentation, code and functions, the one that was estimated lowest had 1.065 times as many."""
 
-WAIT_MS = 50
-"""How long a hook waits for a lock."""
-
 _MAX_CHARS_PER_TOKEN = 5
+"""With it 1,600 tokens, the most that may be configured, have at most 8,000 characters: of what is longer than 10,000
+Claude Code shows 2 KB, and the rest only in a file."""
+
 _LEAST_FOR_CLOSING = 300
 _MAX_SUFFIX_CHARS = 6
 _MORE = 'More, and only what is new: get_briefing(query="your task"{agent}); search. Keep what you learn: write_context'
@@ -97,7 +98,7 @@ class _Briefings(Briefings):
     """Briefings whose texts are short in characters too."""
 
     def count(self, text: str) -> int:
-        """Count tokens, one at least for five characters: 1,600 are at most 8,000 characters so."""
+        """Count tokens, one at least for five characters."""
         return max(super().count(text), math.ceil(len(text) / _MAX_CHARS_PER_TOKEN))
 
 
@@ -170,7 +171,7 @@ class Moments:
         """Record that a client has taken what was put in; where that cannot be done soon, the next may repeat it."""
         if put_in.prepared is None or put_in.agent is None:
             return put_in.briefing
-        return record(self._workplace, put_in.prepared, moment.name, WAIT_MS)
+        return record(self._workplace, put_in.prepared, moment.name, HOOK_WAIT_MS)
 
     def _enter(self, moment: Moment) -> Entered | None:
         """Enter the session; where that cannot be recorded soon, the briefing comes without."""

@@ -30,8 +30,6 @@ _PROCESSOR_SHARE = 3 / 8
 _FOR_PRINTING_MS = 60
 """What is kept of the time by the clock for writing the text out and recording it."""
 
-_LOCK_WAIT_MS = 50
-
 USAGE = "usage: satchel hook CLIENT EVENT < EVENT.json, or satchel hook --explain CLIENT EVENT"
 
 
@@ -87,10 +85,6 @@ def run(arguments: Sequence[str]) -> int:
     Returns:
         0, but for a person who calls it in a way that means nothing.
     """
-    if arguments[:1] == ["--explain"] and len(arguments) == 3:
-        from satchel.interfaces.hooks.explaining import explain
-
-        return explain(arguments[1], arguments[2])
     if len(arguments) != 2 or arguments[0] not in events.CLIENTS:
         return _misused(arguments)
     client, name = arguments
@@ -145,12 +139,12 @@ def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satch
         SatchelError: the store is not to be believed, or cannot be read.
     """
     from satchel.client import open_satchel
-    from satchel.keep.sessions.caller import Caller
+    from satchel.keep.sessions.caller import HOOK_WAIT_MS, Caller
 
     satchel = open_satchel(
         cwd=folder,
         environ=environ,
-        settings={"store.durability": "relaxed", "store.lock_wait_ms": _LOCK_WAIT_MS},
+        settings={"store.durability": "relaxed", "store.lock_wait_ms": HOOK_WAIT_MS},
         caller=Caller.of_hook(environ, event.client, event.session_id, begins=event.happening == events.START),
     )
     if satchel.place.file.exists():
@@ -173,23 +167,19 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     state.keep_last(f"{event.client}-{event.name}", event._asdict() | {"cwd": folder})
     moment = moment_of(event)
     if moment is None:
-        _end(satchel, event)
+        if satchel.config.hooks_end:
+            satchel.sessions.end(event.reason)
         return
     put_in = satchel.moments.make(moment, limit.deadline(), agent_id=event.agent_id, agent_type=event.agent_type)
     session = None if put_in.entered is None else put_in.entered.session
-    if session is not None:
-        _export(event, session, os.environ)
-    if not put_in.is_complete:
-        state.record_fault(limit.hook, "it was short of time: not everything was looked at", folder)
-    if put_in.text and len(put_in.text) <= events.MAX_ANSWER_CHARS:
+    if put_in.text:
         _print(events.answer(event, put_in.text, session))
         # what the client has counts as delivered; were it the other way round, a text that was cut off would not come
         satchel.moments.record(moment, put_in)
-
-
-def _end(satchel: Satchel, event: HookEvent) -> None:
-    if event.reason not in events.GOES_ON and satchel.config.hooks_end:
-        satchel.sessions.end(event.reason)
+    if not put_in.is_complete:
+        state.record_fault(limit.hook, "it was short of time: not everything was looked at", folder)
+    if session is not None:
+        _export(event, session, os.environ)
 
 
 def _export(event: HookEvent, session: str, environ: Mapping[str, str]) -> None:
@@ -226,9 +216,6 @@ def _asked_deadline(environ: Mapping[str, str]) -> float:
 
 def _misused(arguments: Sequence[str]) -> int:
     """Say how it is used to a person; a client is told nothing, since it might show that as a failure."""
-    if arguments[:1] in (["--help"], ["-h"]):
-        print(USAGE)  # noqa: T201 -- the only words of a command that has no options
-        return 0
     if sys.stdin is not None and sys.stdin.isatty():
         print(f"{USAGE}\nCLIENT is one of {', '.join(events.CLIENTS)}", file=sys.stderr)  # noqa: T201
         return 2

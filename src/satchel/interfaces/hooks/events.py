@@ -9,16 +9,15 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-CLIENTS = ("claude", "codex", "gemini", "qwen", "copilot", "opencode", "cursor", "vscode")
-"""The clients whose hooks are understood, as :data:`satchel.keep.sessions.clients.CLIENTS` names them."""
+from satchel.keep.sessions import clients
+
+CLIENTS = tuple(client.name for client in clients.CLIENTS)
+"""The clients whose hooks are understood."""
 
 START, CLEAR, RESUME, COMPACTION, SUBAGENT, END = "start", "clear", "resume", "compaction", "subagent", "end"
 
 MAX_BYTES = 4 * 1024 * 1024
 """A larger event is not read."""
-
-MAX_ANSWER_CHARS = 8_000
-"""Claude Code shows 2 KB of what is longer than 10,000 characters, and the rest only in a file."""
 
 _MAX_FIELD_CHARS = 4_096
 
@@ -28,7 +27,7 @@ _SOURCES = {"clear": CLEAR, "resume": RESUME, "compact": COMPACTION}
 _FORGETFUL = frozenset({"copilot", "gemini", "qwen"})
 """Clients that take what they were given at the start out of a conversation that is resumed."""
 
-GOES_ON = frozenset({"clear", "resume"})
+_GOES_ON = frozenset({"clear", "resume"})
 """Reasons for which a conversation ends while its client goes on with another one in the same session."""
 
 
@@ -95,8 +94,11 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
     name = _text(fields, "hook_event_name", "hookEventName") or name
     happening = _HAPPENINGS.get("".join(filter(str.isalpha, name.lower())), "")
     source = _text(fields, "source") or ""
+    reason = _text(fields, "reason", "final_status")
     if happening == START:
         happening = _SOURCES.get(source, START)
+    elif happening == END and reason in _GOES_ON:
+        happening = ""
     return HookEvent(
         client=client,
         name=name,
@@ -106,7 +108,7 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         agent_id=_text(fields, "agent_id", "agentId", "subagent_id"),
         agent_type=_text(fields, "agent_type", "agentType", "agent_name", "agentName", "subagent_type"),
         detail=source,
-        reason=_text(fields, "reason", "final_status"),
+        reason=reason,
     )
 
 

@@ -54,8 +54,7 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
         moment = moment_of(event)
         if moment is None:
             does = "releases automatic claims and records the end of the session"
-            on = satchel.config.hooks_end and event.reason not in events.GOES_ON
-            return [*lines, f"does: {does if on else 'nothing'}; puts in nothing"]
+            return [*lines, f"does: {does if satchel.config.hooks_end else 'nothing'}; puts in nothing"]
         setting = satchel.config.setting(f"hooks.{moment.name}")
         lines.append(f"budget: {setting.value} tokens ({setting.key.name}, {setting.source})")
         put_in = satchel.moments.make(

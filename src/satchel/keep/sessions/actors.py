@@ -14,8 +14,6 @@ from satchel.keep.sessions.caller import COMMAND, Caller, State
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 
-"""The name of a person at a terminal."""
-
 _WAIT_MS = 250
 
 _AT_WORK_MS = 8 * 3_600_000

@@ -18,6 +18,9 @@ VARIABLE = "SATCHEL_SESSION"
 SERVER, COMMAND, LIBRARY, HOOK = "server", "command", "library", "hook"
 """What calls: a server of one client, a command, a program of its own, or a hook of a client."""
 
+HOOK_WAIT_MS = 50
+"""How long a hook waits for a lock."""
+
 _VERSION_CHARS = 100
 
 SEEN_MS = 60_000

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from satchel.base import processes
 from satchel.base.processes import Process
 from satchel.keep.sessions.caller import HOOK, LIBRARY, SERVER, STATE, VARIABLE, Caller, State
-from satchel.keep.sessions.clients import client_of_command, clients_around, host_id
+from satchel.keep.sessions.clients import Client, client_of_command, clients_around, host_id
 from satchel.store.transaction import Row, Transaction
 
 GONE_MS = 30 * 60_000
@@ -95,11 +95,16 @@ def is_up_to_date(session: Found, caller: Caller) -> bool:
     )
 
 
+def client_of(caller: Caller) -> Client | None:
+    """Return the client that a caller serves, or runs in."""
+    if caller.kind in {SERVER, HOOK}:
+        return caller.client
+    return client_of_command(caller.environ, [name for _, name in processes.ancestors()])
+
+
 def client_process(caller: Caller) -> Process | None:
     """Return the process of the client that a caller serves, or runs in."""
-    client = caller.client
-    if caller.kind not in {SERVER, HOOK}:
-        client = client_of_command(caller.environ, [name for _, name in processes.ancestors()])
+    client = client_of(caller)
     return processes.find_client(() if client is None else client.prefixes)
 
 

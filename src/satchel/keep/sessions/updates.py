@@ -15,7 +15,7 @@ from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.actors import name_of, speaker
 from satchel.keep.sessions.caller import HOOK, SERVER, Caller, State
-from satchel.keep.sessions.clients import client_of_command, host_id
+from satchel.keep.sessions.clients import host_id
 from satchel.keep.sessions.joining import Found
 from satchel.store.transaction import Transaction
 
@@ -29,10 +29,8 @@ _LEAST_DIGITS = 4
 
 def start(transaction: Transaction, workplace: Workplace, project_id: int, caller: Caller, now: int) -> State:
     """Make the session of a caller, and let it go on from one that is over, where there is one."""
-    client, identity = caller.client, caller.host_id
-    if caller.kind not in {SERVER, HOOK}:
-        client = client_of_command(caller.environ, [name for _, name in processes.ancestors()])
-        identity = host_id(client, caller.environ)
+    client = joining.client_of(caller)
+    identity = caller.host_id if client is caller.client else host_id(client, caller.environ)
     branch, commit = read_head(workplace.files_root)
     process = joining.client_process(caller)
     server = processes.find(os.getpid()) if caller.kind == SERVER else None

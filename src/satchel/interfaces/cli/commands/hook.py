@@ -22,6 +22,10 @@ def command(explain: bool, client: str, event: str) -> int:
       satchel hook --explain claude SessionStart
       satchel hook claude SessionStart < event.json
     """
+    if explain:
+        from satchel.interfaces.hooks.explaining import explain as show
+
+        return show(client, event)
     from satchel.interfaces.hooks.command import run
 
-    return run(["--explain", client, event] if explain else [client, event])
+    return run([client, event])

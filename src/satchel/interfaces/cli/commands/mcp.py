@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from satchel.interfaces.cli.common import with_options
@@ -10,15 +12,7 @@ from satchel.interfaces.mcp.command import OPTIONS, run
 
 @click.command()
 @with_options(*OPTIONS)
-def command(
-    db: str | None,
-    project: str | None,
-    run_id: str | None,
-    agent: str | None,
-    toolsets: str | None,
-    read_only: bool,
-    as_json: bool,
-) -> int:
+def command(**given: Any) -> int:
     """Serve agents over stdio with the Model Context Protocol, until the input ends.
 
     A host starts this; standard output carries nothing but the protocol.
@@ -27,4 +21,4 @@ def command(
     Example:
       satchel mcp --agent builder-1 --toolsets all
     """
-    return run(db, project, run_id, agent, toolsets, read_only, as_json)
+    return run(**given)
