@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from satchel.brief.learning import Learning
     from satchel.brief.moments import Moments
     from satchel.brief.notices import Notices
+    from satchel.brief.working.service import Working
     from satchel.consult.service import Consulting
     from satchel.keep.constraints import Constraints
     from satchel.keep.corrections.service import Corrections
@@ -54,8 +55,9 @@ class Satchel:
 
     Its services: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
     ``patterns``, ``corrections``, ``runs``, ``sessions``, ``agents``, ``finding``, ``briefings``, ``moments``,
-    ``learning``, ``consulting``, ``notices``, ``housekeeping``, ``importing``. Nothing is opened or made before it is
-    used. Safe to share between threads. Use it as a context manager, or call :meth:`close`.
+    ``working``, ``learning``, ``consulting``, ``notices``, ``housekeeping``,
+    ``importing``. Nothing is opened or made before it is used. Safe to share between threads. Use it as a context
+    manager, or call :meth:`close`.
     """
 
     def __init__(
@@ -209,6 +211,13 @@ class Satchel:
             run_id=run_id,
             agent=agent,
         )
+
+    @cached_property
+    def working(self) -> Working:
+        """What hooks do while an agent works."""
+        from satchel.brief.working.service import Working
+
+        return Working(self.workplace, self.config)
 
     @cached_property
     def moments(self) -> Moments:

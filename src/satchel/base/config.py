@@ -89,6 +89,11 @@ class Config:
     hooks_resume: int
     hooks_compaction: int
     hooks_subagent: int
+    hooks_edit: int
+    hooks_error: int
+    hooks_messages: int
+    hooks_stop: int
+    hooks_claims: str
     hooks_end: bool
     hooks_deadline_ms: int
     consult_stable_inline_list: bool

@@ -237,7 +237,20 @@ KEYS: tuple[Key, ...] = (
             ("resume", 300, "when a session is resumed: what changed since"),
             ("compaction", 900, "after its window was compacted"),
             ("subagent", 400, "when a subagent starts"),
+            ("edit", 150, "before an edit: notes that cite its file, once a file"),
+            ("error", 150, "after a command failed: a known fix, or the most similar error"),
+            ("messages", 80, "after edits and commands: unread messages, at most once a minute"),
+            ("stop", 40, "when an agent stops that changed files and kept nothing, once a session"),
         )
+    ),
+    Key(
+        "hooks.claims",
+        str,
+        "deny",
+        "What a hook does before an edit of a file that another session has claimed explicitly: deny stops it, and so "
+        "does ask, since no client was seen to ask its user yet; warn lets it through with a line; off leaves claims "
+        "alone and makes none.",
+        choices=("deny", "ask", "warn", "off"),
     ),
     Key(
         "hooks.end",

@@ -95,6 +95,26 @@ def learn(transaction: Transaction, writer: Writer, number: int, entry: Prepared
     return tuple(notes)
 
 
+def learn_from_command(transaction: Transaction, loop: LoopScope, pattern: int, failed_at: int, now: int) -> None:
+    """Record what fixed an error, where a command that met it succeeds: what the agent says it has attempted since.
+
+    Where no scratchpad says it, nothing is guessed: the error goes on waiting for one that does.
+
+    Args:
+        loop: the session's.
+        pattern: the number of the error.
+        failed_at: when it was met last, in milliseconds UTC.
+    """
+    attempts = loop_history.load(transaction, loop, now, (SCRATCHPAD,)).attempts
+    if not attempts or attempts[0].created_at < failed_at:
+        return
+    earlier = [one for one in attempts if one.created_at < failed_at]
+    fix = _fix(attempts[0], earlier)
+    if fix is not None:
+        met = Waiting(pattern, "", failed_at)
+        _solve(transaction, loop, met, fix, loop.author, now)
+
+
 def _is_success(entry: Prepared) -> bool:
     """Whether an entry says that its loop succeeded; one that cannot be read says nothing."""
     try:

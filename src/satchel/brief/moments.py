@@ -15,6 +15,7 @@ from satchel.brief.briefing.records import Briefing
 from satchel.brief.briefing.service import Briefings, Prepared, record
 from satchel.brief.briefing.shares import ROLES
 from satchel.keep.projects import Workplace
+from satchel.keep.sessions.actors import subagent_name
 from satchel.keep.sessions.caller import HOOK_WAIT_MS
 from satchel.keep.sessions.clients import only_looks
 from satchel.keep.sessions.records import Entered
@@ -29,7 +30,6 @@ _MAX_CHARS_PER_TOKEN = 5
 Claude Code shows 2 KB, and the rest only in a file."""
 
 _LEAST_FOR_CLOSING = 300
-_MAX_SUFFIX_CHARS = 6
 _MORE = 'More, and only what is new: get_briefing(query="your task"{agent}); search. Keep what you learn: write_context'
 
 
@@ -137,7 +137,7 @@ class Moments:
         entered = None if dry_run else self._enter(moment)
         agent = None if entered is None else entered.agent
         if agent is not None and agent_id is not None:
-            agent = f"{agent}-{_suffix(agent_id)}"
+            agent = subagent_name(agent, agent_id)
         put_in = PutIn(budget=budget, entered=entered, agent=agent)
         if not budget:
             return replace(put_in, why=f"hooks.{moment.name} is 0")
@@ -189,9 +189,3 @@ def _framed(moment: Moment, agent: str | None, budget: int, text: str) -> str:
     closing = moment.closing if budget >= _LEAST_FOR_CLOSING else ""
     closing = closing.replace("{agent}", "" if agent is None else f', agent="{agent}"')
     return "\n".join(part for part in (moment.opening + naming, text, closing) if part)
-
-
-def _suffix(agent_id: str) -> str:
-    """Return what tells a subagent from the others of its session: the end of its id, since many begin alike."""
-    letters = "".join(letter for letter in agent_id.lower() if letter.isascii() and letter.isalnum())
-    return letters[-_MAX_SUFFIX_CHARS:] or "sub"

@@ -218,7 +218,7 @@ class TestExplaining:
         assert filled.sessions.team().sessions == ()
 
     def test_says_what_keeps_it_silent(self, explained: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
-        assert "claude Stop: nothing is done at this event" in explained("claude", "Stop")
+        assert "claude Notification: nothing is done at this event" in explained("claude", "Notification")
         assert "does: releases automatic claims" in explained("claude", "SessionEnd")
         monkeypatch.setenv("SATCHEL_HOOKS_START", "0")
         assert "puts in nothing: hooks.start is 0" in explained("claude", "SessionStart")

@@ -81,7 +81,7 @@ def test_what_is_no_object_is_no_event(data: bytes) -> None:
 
 
 def test_what_is_too_large_is_not_read() -> None:
-    with pytest.raises(NotAnEventError, match="4 MiB"):
+    with pytest.raises(NotAnEventError, match="32 MiB"):
         parse(b"{}" + b" " * events.MAX_BYTES, "claude", "SessionStart")
 
 
@@ -110,7 +110,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 def test_fields_of_any_type_make_an_event(fields: dict[str, Any], client: str) -> None:
     event = read(client, "SessionStart", fields)
     assert event.happening in {"start", "clear", "resume", "compaction"}
-    assert all(value is None or isinstance(value, str) for value in event)
+    assert all(value is None or isinstance(value, str) for value in event[:9])
 
 
 ANSWERS = [

@@ -164,6 +164,11 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     if satchel is None:
         return
     limit.extend(satchel.config.hooks_deadline_ms)
+    if event.happening in events.AT_WORK:
+        from satchel.interfaces.hooks import working
+
+        working.answer(event, folder, satchel, _print)
+        return
     state.keep_last(f"{event.client}-{event.name}", event._asdict() | {"cwd": folder})
     moment = moment_of(event)
     if moment is None:

@@ -9,20 +9,48 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from satchel.interfaces.hooks import tools
+from satchel.interfaces.hooks.tools import ToolCall
 from satchel.keep.sessions import clients
 
 CLIENTS = tuple(client.name for client in clients.CLIENTS)
 """The clients whose hooks are understood."""
 
 START, CLEAR, RESUME, COMPACTION, SUBAGENT, END = "start", "clear", "resume", "compaction", "subagent", "end"
+BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, STOP = (
+    "before an edit",
+    "after an edit",
+    "a command failed",
+    "a command succeeded",
+    "stop",
+)
+AT_WORK = frozenset({BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, STOP})
+"""What happens while an agent works; the others brief it, or end its session."""
 
-MAX_BYTES = 4 * 1024 * 1024
+MAX_BYTES = 32 * 1024 * 1024
 """A larger event is not read."""
 
 _MAX_FIELD_CHARS = 4_096
 
-_HAPPENINGS = {"sessionstart": START, "subagentstart": SUBAGENT, "sessionend": END, "sessioncompacted": COMPACTION}
+_HAPPENINGS = {
+    "sessionstart": START,
+    "subagentstart": SUBAGENT,
+    "sessionend": END,
+    "sessioncompacted": COMPACTION,
+    "stop": STOP,
+    "agentstop": STOP,
+}
+_TOOL_EVENTS = {
+    "pretooluse": "before",
+    "beforetool": "before",
+    "posttooluse": "after",
+    "aftertool": "after",
+    "posttoolusefailure": "failure",
+}
 _SOURCES = {"clear": CLEAR, "resume": RESUME, "compact": COMPACTION}
+
+_SILENT_BEFORE = frozenset({"gemini", "qwen", "cursor"})
+"""Clients that give nothing to the model before a tool runs but why it does not."""
 
 _FORGETFUL = frozenset({"copilot", "gemini", "qwen"})
 """Clients that take what they were given at the start out of a conversation that is resumed."""
@@ -47,6 +75,8 @@ class HookEvent(NamedTuple):
         agent_id, agent_type: of the subagent in which it happened, or None.
         detail: what tells it from other events of that name in the session.
         reason: why a session ended, or None.
+        tool: what the agent does, or did, with a tool of the client.
+        is_repeated: whether an agent that stops was held back by a hook before.
     """
 
     client: str
@@ -58,6 +88,13 @@ class HookEvent(NamedTuple):
     agent_type: str | None = None
     detail: str = ""
     reason: str | None = None
+    tool: ToolCall | None = None
+    is_repeated: bool = False
+
+    @property
+    def is_heard_before(self) -> bool:
+        """Whether the client gives its model a text before a tool runs."""
+        return self.client not in _SILENT_BEFORE
 
     @property
     def is_forgotten(self) -> bool:
@@ -99,6 +136,11 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         happening = _SOURCES.get(source, START)
     elif happening == END and reason in _GOES_ON:
         happening = ""
+    tool = None
+    when = _TOOL_EVENTS.get("".join(filter(str.isalpha, name.lower())))
+    if when is not None:
+        tool = tools.read(fields, client, is_failure=when == "failure")
+        happening = _at_tool(tool, when)
     return HookEvent(
         client=client,
         name=name,
@@ -107,9 +149,24 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         cwd=_text(fields, "cwd", "directory") or _first_root(fields),
         agent_id=_text(fields, "agent_id", "agentId", "subagent_id"),
         agent_type=_text(fields, "agent_type", "agentType", "agent_name", "agentName", "subagent_type"),
-        detail=source,
+        detail=source if tool is None else tool.id,
         reason=reason,
+        tool=tool,
+        is_repeated=fields.get("stop_hook_active") is True,
     )
+
+
+def _at_tool(tool: ToolCall | None, when: str) -> str:
+    """Return what an event of a tool means here."""
+    if tool is None:
+        return ""
+    if tool.command is not None:
+        if when == "before" or tool.command.has_failed is None:
+            return ""
+        return FAILED if tool.command.has_failed else SUCCEEDED
+    if tool.edits and not tool.has_failed:
+        return BEFORE_EDIT if when == "before" else AFTER_EDIT
+    return ""
 
 
 def answer(event: HookEvent, text: str, session: str | None = None) -> str:
@@ -125,6 +182,25 @@ def answer(event: HookEvent, text: str, session: str | None = None) -> str:
     if event.client == "opencode":  # our own plugin
         return _json({"additionalContext": text, **({"session": session} if session else {})})
     return _json({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
+
+
+def stop_edit(event: HookEvent, reason: str) -> str:
+    """Return what a hook prints so that its client does not run an editing tool, and tells its model why."""
+    if event.client == "gemini":
+        return _json({"decision": "deny", "reason": reason})
+    if event.client == "cursor":
+        return _json({"permission": "deny", "user_message": reason, "agent_message": reason})
+    said = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+    if event.client in {"copilot", "opencode"}:
+        return _json(said)
+    return _json({"hookSpecificOutput": {"hookEventName": event.name, **said}})
+
+
+def hold_back(event: HookEvent, reason: str) -> str:
+    """Return what a hook prints so that an agent that stops goes on, for a reason."""
+    if event.client == "cursor":
+        return _json({"followup_message": reason})
+    return _json({"decision": "deny" if event.client == "gemini" else "block", "reason": reason})
 
 
 def _json(value: object) -> str:

@@ -44,6 +44,7 @@ class NewChange:
         worktree: the linked worktree it was made in; None is the main one.
         created_at, expires_at: milliseconds UTC.
         uid: 16 bytes; None takes random ones.
+        session_id: the session that made it, or None.
     """
 
     project_id: int
@@ -56,6 +57,7 @@ class NewChange:
     created_at: int
     expires_at: int
     uid: bytes | None = None
+    session_id: int | None = None
 
 
 def insert(transaction: Transaction, new: NewChange) -> tuple[int, bytes, int]:
@@ -71,6 +73,7 @@ def insert(transaction: Transaction, new: NewChange) -> tuple[int, bytes, int]:
             "project_id": new.project_id,
             "file_id": file,
             "agent_id": new.agent_id,
+            "session_id": new.session_id,
             "worktree": new.worktree,
             "change": new.change,
             "layer_id": new.layer_id,
@@ -96,6 +99,46 @@ def insert(transaction: Transaction, new: NewChange) -> tuple[int, bytes, int]:
         ),
     )
     return number, uid, seq
+
+
+def renew(transaction: Transaction, new: NewChange, since: int) -> bool:
+    """Let an edit count as one that its agent made of the file lately, if there is such one without a description.
+
+    Args:
+        since: how long ago that may be, in milliseconds UTC.
+    """
+    condition, values = is_about(new.file)
+    row = transaction.one(
+        f"""
+        SELECT c.id FROM file_changes c
+        WHERE {condition} AND c.created_at > :since AND c.agent_id IS NOT DISTINCT FROM :agent
+            AND c.session_id IS NOT DISTINCT FROM :session AND c.worktree IS NOT DISTINCT FROM :worktree
+            AND c.description IS NULL AND (c.change = :change OR c.change = 1 AND :change = 2)
+        ORDER BY c.created_at DESC, c.id DESC LIMIT 1
+        """,
+        {
+            **values,
+            "project": new.project_id,
+            "since": since,
+            "agent": new.agent_id,
+            "session": new.session_id,
+            "worktree": new.worktree,
+            "change": new.change,
+        },
+    )
+    if row is None:
+        return False
+    transaction.execute(
+        "UPDATE file_changes SET created_at = :now, expires_at = :expires, seq = :seq WHERE id = :id",
+        {
+            "now": new.created_at,
+            "expires": new.expires_at,
+            "seq": next_seq(transaction, new.project_id),
+            "id": row[0],
+        },
+    )
+    documents.set_expiry(transaction, Kind.FILE_CHANGE, [(row[0], new.expires_at)])
+    return True
 
 
 def is_about(file: str | None) -> tuple[str, dict[str, object]]:

@@ -114,6 +114,7 @@ class Files(Service):
             description,
             now,
             work.retention.expires_at(now, work.retention.file_changes_hours),
+            session_id=actor.session,
         )
         item, uid, seq = changes.insert(transaction, new)
         return FileChange(

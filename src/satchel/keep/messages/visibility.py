@@ -132,6 +132,31 @@ def unread_by_sender(
     )
 
 
+def newest_unseen(
+    transaction: Transaction, reader: Reader, seen: str, values: Mapping[str, object], most: int
+) -> list[tuple[int, int, str | None, str]]:
+    """Return what a reader has neither read nor been shown, the newest first: number, seq, sender and text.
+
+    Args:
+        seen: as for :func:`unread_by_sender`, with ``values``.
+        most: how many at most.
+    """
+    either = " UNION ALL ".join(
+        f"""
+        SELECT * FROM (SELECT m.id, m.seq, m.from_agent_id AS sender, m.message, m.created_at FROM agent_messages m
+        WHERE {arm} AND {ALIVE} AND {UNREAD} AND NOT {seen} ORDER BY m.created_at DESC, m.id DESC LIMIT {most})
+        """
+        for arm in ARMS
+    )
+    return transaction.all(
+        f"""
+        SELECT id, seq, (SELECT name FROM agents WHERE agents.id = sender), message FROM ({either})
+        ORDER BY created_at DESC, id DESC LIMIT {most}
+        """,
+        {**reader.values, **values},
+    )
+
+
 def find_unread(transaction: Transaction, reader: Reader, numbers: Sequence[int] | None) -> dict[int, Unread | None]:
     """Return what a reader can see of its inbox, by number: how to mark it, or None for what it has read.
 

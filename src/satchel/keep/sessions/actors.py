@@ -19,6 +19,8 @@ _WAIT_MS = 250
 _AT_WORK_MS = 8 * 3_600_000
 """A session that was seen in this time, and has not said that it ended, is one that can be written to."""
 
+_MAX_SUFFIX_CHARS = 6
+
 UNKNOWN = -1
 """The number of a name that no agent has."""
 
@@ -231,6 +233,16 @@ def find_authors(
 def name_of(state: State, digits: int = 4) -> str:
     """Return the name of those who name nobody in a session: made of its client and the beginning of its uid."""
     return f"{state.client or UNNAMED}-{state.uid.hex()[:digits]}"
+
+
+def subagent_name(agent: str, agent_id: str) -> str:
+    """Return the name of a subagent: its session's agent's, with the end of its id, since many begin alike.
+
+    Args:
+        agent_id: what the client calls it.
+    """
+    letters = "".join(letter for letter in agent_id.lower() if letter.isascii() and letter.isalnum())
+    return f"{agent}-{letters[-_MAX_SUFFIX_CHARS:] or 'sub'}"
 
 
 def is_person(caller: Caller) -> bool:

@@ -1,0 +1,112 @@
+"""Who works, where and when: what each moment of a session at work is looked up by, and what it puts in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from satchel.base.records import dataclass
+from satchel.base.tokens import estimating
+from satchel.keep import deliveries, projects
+from satchel.keep.deliveries import Window
+from satchel.keep.names import ensure_agent
+from satchel.keep.projects import Workplace
+from satchel.keep.runs import find_main, make_main
+from satchel.keep.sessions import updates
+from satchel.keep.sessions.actors import subagent_name
+from satchel.keep.sessions.records import Actor
+from satchel.store.transaction import Transaction
+
+Shown = tuple[int, int, int]
+"""The numbers of a kind and of an item, and the item's seq when it was shown."""
+
+FILE = 0
+"""Stands as a kind among what was delivered for a file whose notes were shown."""
+
+
+class Scene(NamedTuple):
+    """One moment of a session.
+
+    Attributes:
+        actor: the agent of the session, or one of its subagents.
+        run: the number of the run ``main``.
+        now: milliseconds UTC.
+    """
+
+    transaction: Transaction
+    work: Workplace
+    project_id: int
+    actor: Actor
+    run: int
+    now: int
+
+    @property
+    def window(self) -> Window:
+        """The context window of the agent."""
+        return deliveries.window_of(self.project_id, self.actor, self.run, None, None, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a hook says at one moment.
+
+    Attributes:
+        text: for the model; empty where there is nothing to say.
+        denial: why an edit is stopped; empty lets it through.
+        shown: the items in the text, to be recorded once it has reached the client.
+        window: the context window that they are recorded in.
+        why: why there is nothing, for people.
+    """
+
+    text: str = ""
+    denial: str = ""
+    shown: tuple[Shown, ...] = ()
+    window: Window | None = None
+    why: str = ""
+
+
+NOTHING = Said()
+
+
+def enter(transaction: Transaction, work: Workplace, agent_id: str | None) -> Scene | None:
+    """Enter the session of a hook, in a transaction that may write; None where the caller has none.
+
+    Args:
+        agent_id: what the client calls the subagent that works; None is the agent of the session itself.
+    """
+    caller = work.caller
+    if caller is None:
+        return None
+    now = work.clock()
+    project = projects.ensure(transaction, work, now)
+    state = caller.ensure(transaction, work, project.id, now)
+    if state is None:
+        return None
+    state, number, name = updates.name_unnamed(transaction, project.id, state, now)
+    caller.remember(transaction, project.id, state)
+    if agent_id is not None:
+        number, name = ensure_agent(transaction, project.id, subagent_name(name, agent_id), now)
+    actor = Actor(number, name, state.id, is_named=True, window=state.window)
+    main = find_main(transaction, project.id)
+    main = main if main.is_made else make_main(transaction, project.id, now)
+    return Scene(transaction, work, project.id, actor, main.id, now)
+
+
+_COUNTER = estimating("a hook has no time to load a vocabulary")
+
+
+def tokens_of(text: str) -> int:
+    """Return how many tokens a text has at most, estimated."""
+    from satchel.brief.moments import MARGIN
+
+    return math.ceil(_COUNTER.count(text) * MARGIN) if text else 0
+
+
+def fitting(lines: Sequence[str], budget: int) -> list[str]:
+    """Return the first of some lines that fit a budget together; one that is too long is left out."""
+    kept: list[str] = []
+    for line in lines:
+        if tokens_of("\n".join([*kept, line])) <= budget:
+            kept.append(line)
+    return kept

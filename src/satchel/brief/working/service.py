@@ -1,0 +1,232 @@
+"""What a hook does at each moment of a session at work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from satchel.base.config import Config
+from satchel.base.errors import Busy, ReadOnly, StoreFull
+from satchel.base.records import replace
+from satchel.base.text import shortened
+from satchel.brief.working import scene as scenes
+from satchel.brief.working.scene import NOTHING, Said, Scene, Shown, fitting
+from satchel.find.kind import Kind
+from satchel.keep import deliveries
+from satchel.keep.projects import Workplace
+from satchel.keep.sessions import updates
+from satchel.keep.sessions.caller import HOOK_WAIT_MS
+
+if TYPE_CHECKING:
+    from satchel.brief.working.edits import Touched
+
+_TOLD_MS = 60_000
+"""Messages are put in at most once in so long."""
+
+_MOST_MESSAGES = 5
+_MESSAGE_CHARS = 220
+
+_NUDGE = (
+    "Satchel: you changed files and kept nothing. If others need what you learned or decided, write_context it now; "
+    "if not, just stop."
+)
+
+
+class Working:
+    """What hooks record of a session at work, and put into it."""
+
+    def __init__(self, workplace: Workplace, config: Config) -> None:
+        self._workplace = workplace
+        self._config = config
+
+    def before_edit(
+        self, cwd: str, edits: Sequence[tuple[str, str]], *, agent_id: str | None = None, tells: bool = True
+    ) -> Said:
+        """Claim the files of an edit for the session, unless others hold them, and say what is known of them.
+
+        Args:
+            cwd: the folder that relative paths start from.
+            edits: each file with its change: created, modified, deleted, or empty where the client does not say.
+            agent_id: what the client calls the subagent that edits, or None.
+            tells: whether the client gives a text to the model at this moment; a denial reaches it in any case.
+        """
+        from satchel.brief.working import edits as moment
+
+        mode = self._config.hooks_claims
+
+        def act(scene: Scene) -> Said:
+            touched = moment.settle(scene, cwd, edits)
+            if not touched:
+                return replace(NOTHING, why="no file of the project")
+            lines: list[str] = []
+            if mode != "off":
+                against = moment.standing_against(scene, touched)
+                if against.explicit and mode in {"deny", "ask"}:
+                    return Said(denial=moment.refuse(scene, touched, against.explicit))
+                lines += moment.claim(scene, touched)
+                if tells:
+                    lines += moment.hints(scene, against.explicit, is_warning=True)
+                    lines += moment.hints(scene, against.automatic, is_warning=False)
+            return self._with_notes(scene, touched, lines) if tells else NOTHING
+
+        return self._act(agent_id, act)
+
+    def after_edit(
+        self, cwd: str, edits: Sequence[tuple[str, str]], *, agent_id: str | None = None, tells_late: bool = False
+    ) -> Said:
+        """Record what was changed, renew the claims on it, and put in unread messages.
+
+        Args:
+            tells_late: whether what is known of a file is said now, since the client says nothing before.
+        """
+        from satchel.brief.working import edits as moment
+
+        def act(scene: Scene) -> Said:
+            touched = moment.settle(scene, cwd, edits)
+            lines: list[str] = []
+            if touched:
+                if self._config.hooks_claims != "off":
+                    against = moment.standing_against(scene, touched)
+                    lines += moment.claim(scene, touched)
+                    if tells_late:
+                        lines += moment.hints(scene, [*against.explicit, *against.automatic], is_warning=False)
+                moment.record(scene, touched)
+            said = self._with_notes(scene, touched, lines) if tells_late else NOTHING
+            return self._with_messages(scene, said)
+
+        return self._act(agent_id, act)
+
+    def command_failed(self, command: str, status: int | None, output: str, *, agent_id: str | None = None) -> Said:
+        """Report the error of a command that failed, and say what fixed it before.
+
+        Args:
+            status: its exit status, or None where the client does not say it.
+            output: what it printed; its end counts.
+        """
+        from satchel.brief.working import commands
+
+        def act(scene: Scene) -> Said:
+            lines, shown = commands.fail(scene, command, status, output, self._config.hooks_error)
+            return self._with_messages(scene, Said("\n".join(lines), shown=tuple(shown), window=scene.window))
+
+        return self._act(agent_id, act)
+
+    def command_succeeded(self, command: str, *, agent_id: str | None = None) -> Said:
+        """Learn from a command that failed before, and put in unread messages."""
+        from satchel.brief.working import commands
+
+        def act(scene: Scene) -> Said:
+            commands.succeed(scene, command)
+            return self._with_messages(scene, NOTHING)
+
+        return self._act(agent_id, act)
+
+    def stop(self) -> Said:
+        """Ask an agent that stops to keep what it learned, once a session: if it changed files and kept nothing."""
+        if not self._config.hooks_stop:
+            return replace(NOTHING, why="hooks.stop is 0")
+
+        def act(scene: Scene) -> Said:
+            if not _has_only_changed(scene):
+                return replace(NOTHING, why="no file was changed, or something was kept")
+            updates.change(scene.transaction, scene.actor.session or 0, {"nudged_at": scene.now})
+            return Said(_NUDGE)
+
+        return self._act(None, act)
+
+    def record(self, said: Said) -> None:
+        """Record that what was said has reached the client; where that cannot be done soon, it may be repeated."""
+        window = said.window
+        if not said.shown or window is None:
+            return
+        with suppress(Busy, ReadOnly, StoreFull), self._workplace.engine.write(HOOK_WAIT_MS) as transaction:
+            deliveries.record(transaction, window, said.shown, self._workplace.clock())
+
+    def _act(self, agent_id: str | None, act: Callable[[Scene], Said]) -> Said:
+        """Do something in the session of the hook, in one transaction; without its turn nothing is done."""
+        work = self._workplace
+        if work.engine.read_only:
+            return replace(NOTHING, why="the store is only read")
+        try:
+            with work.engine.write(HOOK_WAIT_MS) as transaction:
+                scene = scenes.enter(transaction, work, agent_id)
+                return replace(NOTHING, why="there is no session") if scene is None else act(scene)
+        except (Busy, ReadOnly, StoreFull) as error:
+            return replace(NOTHING, why=error.problem)
+
+    def _with_notes(self, scene: Scene, touched: Sequence[Touched], lines: list[str]) -> Said:
+        from satchel.brief.working import edits as moment
+
+        budget = self._config.hooks_edit
+        notes, shown = moment.cited(scene, touched, budget) if budget else ([], [])
+        return Said("\n".join([*lines, *notes]), shown=tuple(shown), window=scene.window)
+
+    def _with_messages(self, scene: Scene, said: Said) -> Said:
+        """Add the messages that the agent has neither read nor seen, unless some were put in a minute ago."""
+        budget = self._config.hooks_messages
+        lines, shown = _messages(scene, budget) if budget else ([], [])
+        if not lines:
+            return said
+        text = "\n".join(filter(None, [said.text, *lines]))
+        return Said(text, shown=(*said.shown, *shown), window=scene.window)
+
+
+def _messages(scene: Scene, budget: int) -> tuple[list[str], list[Shown]]:
+    from satchel.keep.messages.presence import is_any_alive
+
+    if not is_any_alive(scene.transaction, scene.project_id, scene.now):
+        return [], []
+    told = scene.transaction.one("SELECT told_at FROM sessions WHERE id = :id", {"id": scene.actor.session})
+    if told is not None and told[0] is not None and 0 <= scene.now - told[0] < _TOLD_MS:
+        return [], []
+    from satchel.keep.messages.visibility import Reader, newest_unseen
+
+    assert scene.actor.number is not None
+    seen, values = deliveries.was_delivered(scene.project_id, scene.actor, Kind.MESSAGE, "m.id")
+    reader = Reader(scene.project_id, scene.actor.number, scene.now)
+    rows = newest_unseen(scene.transaction, reader, seen, values, _MOST_MESSAGES)
+    if not rows:
+        return [], []
+    made = {_message(row): row for row in rows}
+    kept = fitting(list(made), budget)
+    if not kept:  # one that is too long is shortened until it fits
+        kept = [_message(rows[0], _MESSAGE_CHARS // 3)]
+        made = {kept[0]: rows[0]}
+    updates.change(scene.transaction, scene.actor.session or 0, {"told_at": scene.now})
+    return kept, [(Kind.MESSAGE.number, made[line][0], made[line][1]) for line in kept]
+
+
+def _message(row: tuple[int, int, str | None, str], chars: int = _MESSAGE_CHARS) -> str:
+    number, _seq, sender, text = row
+    return f"Message {Kind.MESSAGE.ref(number)} from {sender or 'Satchel'}: {shortened(text, chars)}"
+
+
+def _has_only_changed(scene: Scene) -> bool:
+    """Whether a session has changed files, kept nothing that others can find, and was not asked to before."""
+    row = scene.transaction.one(
+        """
+        SELECT s.created_at FROM sessions s WHERE s.id = :session AND s.nudged_at IS NULL
+            AND EXISTS (SELECT 1 FROM file_changes c WHERE c.session_id = s.id)
+        """,
+        {"session": scene.actor.session},
+    )
+    if row is None:
+        return False
+    values = {"project": scene.project_id, "since": row[0], "agent": scene.actor.number, "session": scene.actor.session}
+    kept = scene.transaction.one(
+        """
+        SELECT 1 FROM context WHERE project_id = :project AND created_at >= :since
+            AND (session_id = :session OR agent_id = :agent)
+        UNION ALL SELECT 1 FROM decisions WHERE project_id = :project AND updated_at >= :since AND agent_id = :agent
+        UNION ALL SELECT 1 FROM constraints WHERE project_id = :project AND created_at >= :since AND created_by = :agent
+        UNION ALL SELECT 1 FROM agent_messages
+            WHERE project_id = :project AND created_at >= :since AND from_agent_id = :agent
+        UNION ALL SELECT 1 FROM file_changes WHERE session_id = :session AND description IS NOT NULL
+        UNION ALL SELECT 1 FROM error_solutions
+            WHERE project_id = :project AND created_at >= :since AND agent_id = :agent
+        LIMIT 1
+        """,
+        values,
+    )
+    return kept is None

@@ -1,0 +1,227 @@
+"""What an agent did with its client's own tools: which files it edits, and how a command ended."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+CREATED, MODIFIED, DELETED = "created", "modified", "deleted"
+
+MAX_FILES = 1_000
+"""So many files of one edit are looked at."""
+
+_EDITING = frozenset(
+    "edit write multiedit notebookedit writefile replace editfile create createfile delete deletefile insert insertedit"
+    " inserteditintofile strreplace strreplaceeditor strreplacebasededittool replacestringinfile"
+    " multireplacestringinfile applypatch patch searchreplace editnotebook editnotebookfile update fswrite".split()
+)
+_COMMANDS = frozenset(
+    "bash shell runshellcommand runinterminal execcommand powershell localshell runcommand runterminalcmd"
+    " runterminalcommand terminal execute shellcommand".split()
+)
+_PLANS = frozenset({"exitplanmode"})
+"""The names of tools in all clients, in lower case and without what is neither letter nor digit."""
+
+_PATHS = ("file_path", "filePath", "notebook_path", "notebookPath", "absolute_path", "target_file", "path", "filename")
+_PATCH_BEGIN = "*** Begin Patch"
+_PATCH_LINES = (
+    ("*** Add File: ", CREATED),
+    ("*** Update File: ", MODIFIED),
+    ("*** Delete File: ", DELETED),
+    ("*** Move to: ", CREATED),
+)
+_STATUS = re.compile(r"(?i)\b(?:process )?exit(?:ed)?(?: with)?(?: exit)?(?: code|code)?:? ?(\d{1,3})\b")
+_STATUS_CHARS = 300
+"""How near to its begin or its end an output says how the command ended, where a client writes that into it."""
+
+
+class Edit(NamedTuple):
+    """A file that a tool changes.
+
+    Attributes:
+        path: as the tool names it.
+        change: created, modified or deleted; empty where the tool does not say it.
+    """
+
+    path: str
+    change: str = ""
+
+
+class Command(NamedTuple):
+    """A command of a shell.
+
+    Attributes:
+        has_failed: whether it ended with another status than 0, or was ended; None where the client does not say.
+        status: that status, or None.
+        output: what it printed, as far as the client passes it on.
+    """
+
+    text: str
+    has_failed: bool | None = None
+    status: int | None = None
+    output: str = ""
+
+
+class ToolCall(NamedTuple):
+    """What an agent does, or did, with a tool.
+
+    Attributes:
+        edits: the files that it changes.
+        command: what it runs, or None.
+        plan: the plan that a person has approved, or None.
+        has_failed: whether the tool itself failed.
+        id: what names the call; it is made of its input where the client gives none.
+    """
+
+    edits: tuple[Edit, ...] = ()
+    command: Command | None = None
+    plan: str | None = None
+    has_failed: bool = False
+    id: str = ""
+
+
+def read(fields: Mapping[str, object], client: str, *, is_failure: bool) -> ToolCall | None:
+    """Return what an event says of a tool; None where it is none that matters here.
+
+    Args:
+        fields: those of the event.
+        is_failure: whether it says that the tool failed.
+    """
+    name = "".join(filter(str.isalnum, str(_first(fields, "tool_name", "toolName", "tool") or "").lower()))
+    given = _object(_first(fields, "tool_input", "toolArgs", "toolInput", "args"))
+    number = _first(fields, "tool_use_id", "toolUseId", "toolCallId", "call_id")
+    call = ToolCall(has_failed=is_failure, id=number if isinstance(number, str) else _digest(name, given))
+    patch = _patch_in(given)
+    if name in _COMMANDS and not (patch and _is_patching(given)):
+        return call._replace(command=_command(fields, given, client, is_failure=is_failure))
+    if name in _EDITING or patch:
+        edits = tuple(_in_patch(patch)) if patch else tuple(_named(given, name))
+        return call._replace(edits=edits[:MAX_FILES]) if edits else None
+    if name in _PLANS and not is_failure:
+        plan = given.get("plan") or _object(_first(fields, "tool_response")).get("plan")
+        return call._replace(plan=plan) if isinstance(plan, str) and plan.strip() else None
+    return None
+
+
+def _named(given: Mapping[str, object], name: str) -> Iterator[Edit]:
+    """Return the files that the input of an editing tool names."""
+    if given.get("command") == "view":  # one tool of several for viewing and editing
+        return
+    change = DELETED if name.startswith("delete") else CREATED if name.startswith("create") else ""
+    found: dict[str, None] = {}
+    several = [one for value in given.values() if isinstance(value, list) for one in value if isinstance(one, dict)]
+    for one in (given, *several):
+        path = _first(one, *_PATHS)
+        if isinstance(path, str) and path.strip():
+            found[path] = None
+    yield from (Edit(path, change) for path in found)
+
+
+def _patch_in(given: Mapping[str, object]) -> str:
+    """Return the patch that stands in a tool's input, or nothing."""
+    for value in given.values():
+        for one in value if isinstance(value, list) else (value,):
+            if isinstance(one, str) and _PATCH_BEGIN in one:
+                return one
+    return ""
+
+
+def _is_patching(given: Mapping[str, object]) -> bool:
+    """Whether a command only hands a patch to the client's own tool."""
+    command = given.get("command")
+    first = command[0] if isinstance(command, list) and command else command
+    return isinstance(first, str) and first.lstrip().startswith(("apply_patch", _PATCH_BEGIN))
+
+
+def _in_patch(patch: str) -> Iterator[Edit]:
+    """Return the files of a patch; of one that is moved, the old name is deleted and the new one created."""
+    found: dict[str, str] = {}
+    last = ""
+    for line in patch.splitlines():
+        for mark, change in _PATCH_LINES:
+            if line.startswith(mark):
+                path = line[len(mark) :].strip()
+                if mark.startswith("*** Move") and last:
+                    found[last] = DELETED
+                if path:
+                    found[path] = change
+                    last = path
+    yield from (Edit(path, change) for path, change in found.items())
+
+
+def _command(fields: Mapping[str, object], given: Mapping[str, object], client: str, *, is_failure: bool) -> Command:
+    text = _first(given, "command", "cmd", "script")
+    if isinstance(text, list):
+        text = " ".join(one for one in text if isinstance(one, str))
+    said = _first(fields, "error", "error_message") if is_failure else None
+    answer = _first(fields, "tool_response", "toolResult", "tool_result", "tool_output", "result", "output")
+    output = _output(said) or _output(answer)
+    status = _status(answer)
+    if status is None and client != "claude":
+        status = _said_status(output)
+    elif status is None and is_failure:
+        status = _said_status(output[:_STATUS_CHARS])
+    has_failed: bool | None = is_failure or None
+    if status is not None:
+        has_failed = is_failure or status != 0
+    elif not is_failure and client != "codex" and answer is not None:
+        has_failed = False
+    return Command(text if isinstance(text, str) else "", has_failed, status, output)
+
+
+def _output(value: object) -> str:
+    """Return what a command printed, whatever its client wraps it in."""
+    if isinstance(value, str):
+        if value.startswith(("{", "[")):
+            inner = _object(value)
+            return _output(inner) or value if inner else value
+        return value
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_output, value)))
+    if isinstance(value, dict):
+        printed = [_output(value.get(name)) for name in ("stdout", "stderr")]
+        if any(printed):
+            return "\n".join(filter(None, printed))
+        names = ("textResultForLlm", "llmContent", "output", "text", "content", "aggregated_output", "error", "message")
+        return next((found for name in names if (found := _output(value.get(name)))), "")
+    return ""
+
+
+def _status(answer: object) -> int | None:
+    """Return the exit status that the answer of a tool has a field for."""
+    if not isinstance(answer, dict):
+        return None
+    for name in ("exit_code", "exitCode", "returncode", "exit", "code"):
+        value = answer.get(name)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    return _status(answer.get("metadata"))
+
+
+def _said_status(output: str) -> int | None:
+    """Return the exit status that a client has written at the begin or the end of an output."""
+    ends = output if len(output) <= 2 * _STATUS_CHARS else f"{output[:_STATUS_CHARS]}\n{output[-_STATUS_CHARS:]}"
+    found = _STATUS.findall(ends)
+    return int(found[-1]) if found else None
+
+
+def _object(value: object) -> dict[str, object]:
+    """Return an object, also one that is given as the JSON text of one; else an empty one."""
+    if isinstance(value, str) and value[:1] == "{":
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _first(fields: Mapping[str, object], *names: str) -> object:
+    return next((fields[name] for name in names if fields.get(name) is not None), None)
+
+
+def _digest(name: str, given: Mapping[str, object]) -> str:
+    from zlib import crc32
+
+    return f"{name}-{crc32(json.dumps(given, sort_keys=True, default=str).encode()):08x}"

@@ -1,0 +1,50 @@
+"""Hooks of a session at work: an event of a client becomes a call of the service, and what that says an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from satchel.interfaces.hooks import events
+from satchel.interfaces.hooks.events import HookEvent
+from satchel.interfaces.hooks.tools import ToolCall
+
+if TYPE_CHECKING:
+    from satchel.brief.working.scene import Said
+    from satchel.client import Satchel
+
+
+def answer(event: HookEvent, folder: str, satchel: Satchel, write: Callable[[str], None]) -> None:
+    """Do what an event at work asks for, and answer it.
+
+    Args:
+        folder: the one that the agent works in.
+        write: takes the answer to the client.
+    """
+    said = act(event, folder, satchel)
+    if said.denial:
+        write(events.stop_edit(event, said.denial))
+    elif said.text and event.happening == events.STOP:
+        write(events.hold_back(event, said.text))
+    elif said.text:
+        write(events.answer(event, said.text))
+        # what the client has counts as shown; were it the other way round, a text that was cut off would not come
+        satchel.working.record(said)
+
+
+def act(event: HookEvent, folder: str, satchel: Satchel) -> Said:
+    """Do what an event at work asks for, and return what is to be said."""
+    working, tool = satchel.working, event.tool or ToolCall()
+    cwd, agent = event.cwd or folder, event.agent_id
+    if event.happening == events.STOP:
+        from satchel.brief.working.scene import NOTHING
+
+        return NOTHING if event.is_repeated or agent is not None else working.stop()
+    if tool.command is not None:
+        command = tool.command
+        if command.has_failed:
+            return working.command_failed(command.text, command.status, command.output, agent_id=agent)
+        return working.command_succeeded(command.text, agent_id=agent)
+    if event.happening == events.BEFORE_EDIT:
+        return working.before_edit(cwd, tool.edits, agent_id=agent, tells=event.is_heard_before)
+    return working.after_edit(cwd, tool.edits, agent_id=agent, tells_late=not event.is_heard_before)

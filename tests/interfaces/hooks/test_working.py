@@ -1,0 +1,265 @@
+"""Hooks of sessions at work: claims that hold across clients, errors with their fixes, messages, and what stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interfaces.hooks.conftest import Hook, context
+from satchel import Satchel
+from satchel.base.clock import system_clock
+from satchel.interfaces.hooks import state
+
+_numbers = count()
+FAILURE = """Exit code 1
+Traceback (most recent call last):
+  File "a.py", line 3
+ModuleNotFoundError: No module named 'yaml'"""
+
+
+@pytest.fixture
+def store(filled: Satchel, open_in: Callable[..., Satchel], project: Path) -> Satchel:
+    """The store of the hooks, by the clock that they have."""
+    return open_in(project, clock=system_clock)
+
+
+CLIENTS = {"s1": "claude", "c1": "codex", "g1": "gemini"}
+"""The sessions that have begun, with their clients."""
+
+
+@pytest.fixture
+def at_work(hook: Hook) -> Callable[..., dict[str, Any] | None]:
+    """Let an agent use a tool of its client."""
+    for begun, client in CLIENTS.items():
+        hook(client, "SessionStart", session_id=begun, source="startup")
+
+    def use(session: str, event: str, tool: str, /, **fields: Any) -> dict[str, Any] | None:
+        number = f"t{next(_numbers)}"
+        return hook(CLIENTS[session], event, session_id=session, tool_name=tool, tool_use_id=number, **fields)
+
+    return use
+
+
+def edit(file: object) -> dict[str, object]:
+    return {"tool_input": {"file_path": str(file), "old_string": "a", "new_string": "b"}}
+
+
+def bash(command: str, **more: object) -> dict[str, object]:
+    return {"tool_input": {"command": command}, **more}
+
+
+def denial(answer: dict[str, Any] | None) -> str:
+    assert answer is not None
+    said = answer["hookSpecificOutput"]
+    assert said["permissionDecision"] == "deny"
+    return str(said["permissionDecisionReason"])
+
+
+AtWork = Callable[..., dict[str, Any] | None]
+
+
+class TestEdits:
+    def test_an_edit_claims_its_file_for_the_session(self, at_work: AtWork, store: Satchel, project: Path) -> None:
+        assert at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")) is None
+        (claim,) = store.files.claims().items
+        assert (claim.path, claim.automatic) == ("a.py", True)
+
+    def test_an_edit_is_recorded(self, at_work: AtWork, store: Satchel, project: Path) -> None:
+        (project / "a.py").write_text("x")
+        for _ in range(3):
+            at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
+            at_work("s1", "PostToolUse", "Edit", **edit(project / "a.py"))
+        (change,) = store.files.changes().changes
+        assert (change.file, change.change) == ("a.py", "modified")
+
+    def test_what_a_tool_made_is_created_and_what_it_removed_is_deleted(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        at_work("s1", "PreToolUse", "Write", **edit(project / "new.py"))
+        (project / "new.py").write_text("x")
+        at_work("s1", "PostToolUse", "Write", **edit(project / "new.py"))
+        patch = "*** Begin Patch\n*** Delete File: old.py\n*** End Patch"
+        at_work("c1", "PostToolUse", "apply_patch", tool_input={"command": patch})
+        assert {change.file: change.change for change in store.files.changes().changes} == {
+            "new.py": "created",
+            "old.py": "deleted",
+        }
+
+    def test_a_tool_that_failed_has_changed_nothing(self, at_work: AtWork, store: Satchel, project: Path) -> None:
+        at_work("s1", "PostToolUseFailure", "Edit", **edit(project / "a.py"), error="String to replace not found")
+        assert store.files.changes().total == 0
+
+    def test_a_file_that_a_person_has_claimed_is_not_edited(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        store.files.claim(["src/"], agent="human", reason="release freeze")
+        said = denial(at_work("s1", "PreToolUse", "Edit", **edit(project / "src/a.py")))
+        assert 'src/** is claimed by human, for "release freeze", until ' in said
+        assert "min left" in said
+        assert store.files.claims(author="human").total == store.files.claims().total
+
+    def test_nor_by_the_patch_of_another_client(self, at_work: AtWork, store: Satchel) -> None:
+        store.files.claim(["a.py"], agent="ben")
+        patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-a\n+b\n*** End Patch"
+        assert "a.py is claimed by ben" in denial(
+            at_work("c1", "PreToolUse", "apply_patch", tool_input={"command": patch})
+        )
+
+    @pytest.mark.parametrize(("mode", "is_told"), [("warn", True), ("off", False)])
+    def test_unless_the_user_wants_a_warning_or_nothing(
+        self,
+        at_work: AtWork,
+        store: Satchel,
+        project: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        mode: str,
+        is_told: bool,
+    ) -> None:
+        monkeypatch.setenv("SATCHEL_HOOKS_CLAIMS", mode)
+        store.files.claim(["a.py"], agent="ben")
+        answer = at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
+        assert ("a.py is claimed by ben" in context(answer)) if is_told else answer is None
+
+    def test_a_file_that_another_session_edits_is_pointed_out_and_stays_its(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
+        (before,) = store.files.claims().items
+        assert f"{before.agent} edits a.py too" in context(
+            at_work("c1", "PreToolUse", "Edit", **edit(project / "a.py"))
+        )
+        (after,) = store.files.claims().items
+        assert after.agent == before.agent
+
+    def test_a_subagent_edits_what_its_session_holds(self, at_work: AtWork, project: Path) -> None:
+        at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
+        assert at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"), agent_id="sub1") is None
+
+    def test_what_lies_outside_of_the_project_is_left_alone(
+        self, at_work: AtWork, store: Satchel, tmp_path: Path
+    ) -> None:
+        assert at_work("s1", "PreToolUse", "Edit", **edit(tmp_path / "elsewhere.py")) is None
+        assert store.files.claims().total == 0
+        assert state.faults(0) == []
+
+    def test_a_thousand_files_are_claimed_at_once(self, at_work: AtWork, store: Satchel) -> None:
+        files = "\n".join(f"*** Update File: f{number}.py" for number in range(1_000))
+        patch = f"*** Begin Patch\n{files}\n*** End Patch"
+        assert at_work("c1", "PreToolUse", "apply_patch", tool_input={"command": patch}) is None
+        assert store.files.claims().total == 1_000
+
+    def test_notes_on_a_file_come_before_its_first_edit_and_only_then(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        store.entries.write("discovery", "the token must be rotated before it is read", file="a.py", agent="ann")
+        said = context(at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")))
+        assert "the token must be rotated before it is read" in said
+        store.entries.write("discovery", "the lock is taken by the caller", file="a.py", agent="ann")
+        assert at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")) is None
+
+    def test_where_the_client_says_nothing_before_they_come_after(self, at_work: AtWork, store: Satchel) -> None:
+        store.entries.write("discovery", "the token must be rotated", file="a.py", agent="ann")
+        assert at_work("g1", "BeforeTool", "replace", **edit("a.py")) is None
+        assert "the token must be rotated" in context(at_work("g1", "AfterTool", "replace", **edit("a.py")))
+
+
+class TestCommands:
+    def test_a_known_error_brings_its_fix(self, at_work: AtWork, store: Satchel) -> None:
+        met = store.patterns.report("ModuleNotFoundError", "No module named 'yaml'", agent="ann").pattern
+        store.patterns.solve(met.ref, "install PyYAML, the module is called yaml", agent="ann")
+        said = context(at_work("s1", "PostToolUseFailure", "Bash", **bash("python a.py", error=FAILURE)))
+        assert "install PyYAML" in said
+        assert store.patterns.get(met.ref).occurrences == 2
+
+    def test_and_brings_it_once(self, at_work: AtWork, store: Satchel) -> None:
+        met = store.patterns.report("ModuleNotFoundError", "No module named 'yaml'", agent="ann").pattern
+        store.patterns.solve(met.ref, "install PyYAML", agent="ann")
+        said = [at_work("s1", "PostToolUseFailure", "Bash", **bash("python a.py", error=FAILURE)) for _ in range(5)]
+        assert [answer is not None for answer in said] == [True, False, False, False, False]
+        assert store.patterns.get(met.ref).occurrences == 6
+
+    def test_a_fix_that_was_shown_is_confirmed_when_the_command_succeeds(self, at_work: AtWork, store: Satchel) -> None:
+        met = store.patterns.report("ModuleNotFoundError", "No module named 'yaml'", agent="ann").pattern
+        fix = store.patterns.solve(met.ref, "install PyYAML", agent="ann")
+        at_work("s1", "PostToolUseFailure", "Bash", **bash("python a.py", error=FAILURE))
+        at_work("s1", "PostToolUse", "Bash", **bash("cd . && python a.py", tool_response={"stdout": "ok"}))
+        (solution,) = store.patterns.get(met.ref).solutions
+        assert solution.confidence == fix.confidence + 1
+
+    def test_what_the_agent_attempted_is_proposed_as_the_fix(
+        self, at_work: AtWork, store: Satchel, open_in: Callable[..., Satchel], project: Path
+    ) -> None:
+        at_work("s1", "PostToolUseFailure", "Bash", **bash("python a.py", error=FAILURE))
+        (session,) = (one for one in store.sessions.team().sessions if one.client == "claude")
+        inside = open_in(project, environ={"SATCHEL_SESSION": session.uid}, clock=system_clock)
+        inside.entries.write("scratchpad", {"iteration": 1, "done": False, "attempted": ["installed PyYAML"]})
+        at_work("s1", "PostToolUse", "Bash", **bash("python a.py", tool_response={"stdout": "ok"}))
+        (pattern,) = store.patterns.find().items
+        assert [solution.text for solution in pattern.solutions] == ["installed PyYAML"]
+
+    @pytest.mark.parametrize(
+        ("command", "error"),
+        [("grep -r x .", "Exit code 1\nx: no"), ("make", "Exit code 130\n^C"), ("make", "")],
+    )
+    def test_a_failure_that_is_no_error_is_not_kept(
+        self, at_work: AtWork, store: Satchel, command: str, error: str
+    ) -> None:
+        at_work("s1", "PostToolUseFailure", "Bash", **bash(command, error=error))
+        assert store.patterns.find().total == 0
+
+    def test_of_ten_megabytes_the_end_counts_and_holds_no_secret(self, at_work: AtWork, store: Satchel) -> None:
+        secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+        error = "Exit code 2\n" + "compiling\n" * 1_000_000 + f"RuntimeError: push with {secret} was refused"
+        at_work("s1", "PostToolUseFailure", "Bash", **bash("make", error=error))
+        (pattern,) = store.patterns.find().items
+        assert pattern.error_type == "RuntimeError"
+        assert secret not in f"{pattern.message}{pattern.example}"
+
+
+class TestMessages:
+    def test_messages_arrive_once_and_stay_unread(self, at_work: AtWork, store: Satchel, project: Path) -> None:
+        at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
+        (claim,) = store.files.claims().items
+        store.messages.send("the API changed", to=claim.agent, agent="ann")
+        said = context(at_work("s1", "PostToolUse", "Edit", **edit(project / "a.py")))
+        assert "from ann: the API changed" in said
+        assert at_work("s1", "PostToolUse", "Edit", **edit(project / "a.py")) is None
+        assert store.messages.inbox(agent=claim.agent).total == 1
+
+    def test_at_most_once_a_minute(self, at_work: AtWork, store: Satchel) -> None:
+        ok = bash("true", tool_response={"stdout": ""})
+        store.messages.send("first", agent="ann")
+        assert "first" in context(at_work("s1", "PostToolUse", "Bash", **ok))
+        store.messages.send("second", agent="ann")
+        assert at_work("s1", "PostToolUse", "Bash", **ok) is None
+
+
+class TestStopping:
+    def changed(self, at_work: AtWork, project: Path) -> None:
+        (project / "a.py").write_text("x")
+        at_work("s1", "PostToolUse", "Edit", **edit(project / "a.py"))
+
+    def test_who_changed_files_and_kept_nothing_is_asked_once(self, at_work: AtWork, hook: Hook, project: Path) -> None:
+        self.changed(at_work, project)
+        answer = hook("claude", "Stop")
+        assert answer is not None
+        assert answer["decision"] == "block"
+        assert "write_context" in answer["reason"]
+        assert hook("claude", "Stop", session_id="s1", stop_hook_active=True) is None
+
+    def test_nobody_is_who_changed_nothing(self, hook: Hook) -> None:
+        assert hook("claude", "Stop") is None
+
+    def test_nor_who_kept_something(
+        self, at_work: AtWork, hook: Hook, store: Satchel, open_in: Callable[..., Satchel], project: Path
+    ) -> None:
+        self.changed(at_work, project)
+        (session,) = (one for one in store.sessions.team().sessions if one.client == "claude")
+        open_in(project, environ={"SATCHEL_SESSION": session.uid}, clock=system_clock).entries.write(
+            "discovery", "a.py holds x"
+        )
+        assert hook("claude", "Stop") is None
