@@ -20,8 +20,8 @@ ROOT = Path(__file__).parent.parent
 AUTHOR = {"name": "The Satchel maintainers"}
 PURPOSE = "What this project's coding agents learn, decide and work on, shared by all of them on this machine."
 
-HOOK_EVENTS = tuple(event.name for event in EVENTS if "claude" in event.clients.split())
-"""The events of Claude Code that call ``satchel hook claude EVENT``."""
+HOOK_EVENTS = {event.name: event.matchers.get("claude") for event in EVENTS if "claude" in event.clients.split()}
+"""The events of Claude Code that call ``satchel hook claude EVENT``, each with the tools it is meant for, or None."""
 
 _SKILL = """\
 ---
@@ -128,8 +128,11 @@ def files() -> dict[str, str]:
         "plugins": [{"name": NAME, "source": "./plugin", "description": PURPOSE}],
     }
     hooks = {
-        "description": "Brief sessions and subagents when they begin, release what a session held when it ends",
-        "hooks": {event: [{"hooks": [_handler(event)]}] for event in HOOK_EVENTS},
+        "description": "Brief sessions and subagents, claim what they edit, show what fixed an error, deliver messages",
+        "hooks": {
+            event: [{**({"matcher": matcher} if matcher else {}), "hooks": [_handler(event)]}]
+            for event, matcher in HOOK_EVENTS.items()
+        },
     }
     return {
         ".claude-plugin/marketplace.json": _json(marketplace),

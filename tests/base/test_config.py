@@ -64,6 +64,9 @@ def test_every_default_and_example_is_valid(key: Key) -> None:
         assert isinstance(value, NoneType) or parse_value(key, value) == value
 
 
+MOMENTS = ("start", "resume", "compaction", "subagent", "edit", "error", "messages", "stop")
+"""The moments at which hooks put something in."""
+
 VALID = [
     ("store.durability", "relaxed", "relaxed"),
     ("store.lock_wait_ms", "0", 0),
@@ -83,7 +86,8 @@ VALID = [
     ("brief.token_factor", "1.25", 1.25),
     ("brief.deadline_ms", "60000", 60_000),
     *((f"brief.share_{section}", str(weight), weight) for weight, section in enumerate(SECTIONS)),
-    *((f"hooks.{moment}", "0", 0) for moment in ("start", "resume", "compaction", "subagent")),
+    *((f"hooks.{moment}", "0", 0) for moment in MOMENTS),
+    ("hooks.claims", "warn", "warn"),
     ("hooks.end", "false", False),
     ("hooks.deadline_ms", "60000", 60_000),
     ("tokens.encoding", "cl100k_base", "cl100k_base"),
@@ -415,7 +419,7 @@ def test_the_toml_parser_is_loaded_only_where_there_is_a_file(tmp_path: Path) ->
 OF_PROJECTS = {key.name for key in KEYS if key.project == "yes"}
 LOWERED = {
     *("context.max_content_kib", "brief.budget", "brief.deadline_ms"),
-    *(f"hooks.{moment}" for moment in ("start", "resume", "compaction", "subagent")),
+    *(f"hooks.{moment}" for moment in MOMENTS),
 }
 
 

@@ -135,9 +135,21 @@ def test_hooks_in_groups(name: str) -> None:
     hooks = written(targets(name)[1])["hooks"]
     limit = 10_000 if name == "qwen" else 10
     ends = 3 if name == "codex" else limit
-    assert hooks == {
+    of_all = {
         event: [{"hooks": [{"type": "command", "command": f"/opt/satchel hook {name} {event}", "timeout": seconds}]}]
         for event, seconds in (("SessionStart", limit), ("SubagentStart", limit), ("SessionEnd", ends))
+    }
+    assert {event: groups for event, groups in hooks.items() if event in of_all} == of_all
+
+
+def test_hooks_at_tools_are_called_for_edits_and_commands_alone() -> None:
+    hooks = written(targets("claude")[1])["hooks"]
+    assert isinstance(hooks, dict)
+    matchers = {event: groups[0].get("matcher") for event, groups in hooks.items() if "Tool" in event}
+    assert matchers == {
+        "PreToolUse": "Edit|Write|MultiEdit|NotebookEdit",
+        "PostToolUse": "Edit|Write|MultiEdit|NotebookEdit|Bash",
+        "PostToolUseFailure": "Bash",
     }
 
 

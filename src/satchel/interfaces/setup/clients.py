@@ -39,10 +39,16 @@ class Event(NamedTuple):
     matchers: Mapping[str, str] = {}
 
 
+_EDITS = "Edit|Write|MultiEdit|NotebookEdit"
+
 EVENTS = (
     Event("SessionStart", "claude codex gemini qwen copilot cursor vscode"),
     Event("SubagentStart", "claude codex qwen copilot vscode"),
     Event("SessionEnd", "claude codex gemini qwen copilot cursor"),
+    Event("PreToolUse", "claude", matchers={"claude": _EDITS}),
+    Event("PostToolUse", "claude", matchers={"claude": f"{_EDITS}|Bash"}),
+    Event("PostToolUseFailure", "claude", matchers={"claude": "Bash"}),
+    Event("Stop", "claude"),
 )
 """The moments that setup installs hooks for; a further one is a line here."""
 
