@@ -139,6 +139,7 @@ def test_hooks_in_groups(name: str) -> None:
         event: [{"hooks": [{"type": "command", "command": f"/opt/satchel hook {name} {event}", "timeout": seconds}]}]
         for event, seconds in (("SessionStart", limit), ("SubagentStart", limit), ("SessionEnd", ends))
     }
+    assert isinstance(hooks, dict)
     assert {event: groups for event, groups in hooks.items() if event in of_all} == of_all
 
 
