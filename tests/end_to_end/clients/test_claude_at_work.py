@@ -10,7 +10,7 @@ from end_to_end.clients.scripted_model import LAST_WORDS, PROMPT, ScriptedModel
 
 pytestmark = pytest.mark.referee
 
-NOTE = "whoever changes LIMIT must restart the worker"
+NOTE = "a change of LIMIT needs a restart of the worker"
 FIX = "install PyYAML, its module is called yaml"
 TEXT = "the API of the worker changed"
 BROKEN = """python3 -c 'raise ModuleNotFoundError("No module named \\"yaml\\"")'"""
