@@ -8,14 +8,14 @@ from time import monotonic, thread_time
 from satchel.base.errors import Interrupted
 from satchel.base.records import dataclass, field, replace
 from satchel.brief import attempts, loop_history
-from satchel.brief.briefing import left_off, own, packages, rules, run
+from satchel.brief.briefing import citing, left_off, own, packages, rules, run
 from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, gather_found, listed
 from satchel.brief.loop_history import Attempt
 from satchel.find import search
 from satchel.find.kind import Kind
 from satchel.find.query import Query, parse
 from satchel.find.search import SMALL, Scope
-from satchel.keep import citations, deliveries, projects, runs
+from satchel.keep import deliveries, projects, runs
 from satchel.keep.deliveries import window_of
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.loop_scope import LoopScope
@@ -242,25 +242,12 @@ def _collect(
 
 def _compare_citations(asked: Asked, collected: Collected, deadline: Deadline) -> None:
     """Mark the entries whose file stands otherwise than when they were written, and count those that hold no more."""
-    on_files = [
-        (gathered.candidates, candidate)
-        for gathered in collected.gathered
-        if gathered.source.kind is Kind.ENTRY
-        for candidate in gathered.candidates.values()
-        if candidate.file is not None
-    ]
-    if not on_files:
-        return
-    on_files.sort(key=lambda one: (-one[1].relevance, -one[1].changed_at))
-    places = citations.load(asked.transaction, [candidate.number for _, candidate in on_files])
-    found = citations.Comparing(asked.workplace.files_root, deadline.has_passed).compare(places)
-    for candidates, candidate in on_files:
-        citation = found.get(candidate.number)
-        if citation is not None:
-            marks = ", ".join(citation.marks)
-            head = packages.joined(candidate.head, f"({marks})" if marks else None)
-            candidates[candidate.number] = replace(candidate, head=head, citation=citation)
-    stale = sum(one.is_stale for one in found.values())
+    candidates = [one for gathered in collected.gathered for one in gathered.candidates.values()]
+    compared = citing.marked(asked.transaction, asked.workplace.files_root, candidates, deadline.has_passed)
+    marked = {one.key: one for one in compared}
+    for gathered in collected.gathered:
+        gathered.candidates = {number: marked.get(one.key, one) for number, one in gathered.candidates.items()}
+    stale = sum(candidate.is_stale for candidate in compared)
     if stale:
         collected.notes.append(f"{stale} notes cite changed files" if stale > 1 else "1 note cites a changed file")
 
