@@ -23,3 +23,6 @@ HOOKS = (
     "CREATE INDEX failed_commands_solution ON failed_commands (solution_id) WHERE solution_id IS NOT NULL",
 )
 """The statements of the migration, in order."""
+
+DOING = ("ALTER TABLE sessions ADD COLUMN doing TEXT",)
+"""The statements of the migration that keeps what a session says it is about to do."""

@@ -25,7 +25,7 @@ def work(folder: Path, *, agent: str, project: str | None = None) -> None:
 def test_without_a_session_the_command_says_how_one_begins(cli: Cli) -> None:
     status, out, err = cli("who")
     assert (status, out) == (0, "")
-    assert err == "0 sessions: no client has worked here lately; a session begins with a client's first write\n"
+    assert err == "0 sessions: nobody has written here yet; who only reads is not seen by others\n"
 
 
 def test_who_is_at_work_is_a_table(cli: Cli, folder: Path) -> None:

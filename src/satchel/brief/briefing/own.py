@@ -84,11 +84,12 @@ def unanswered(transaction: Transaction, project_id: int, actor: Actor, now: int
             AND NOT EXISTS (
                 SELECT 1 FROM agent_messages r WHERE r.reply_to = m.id AND r.from_agent_id IS DISTINCT FROM :me
             )
-            -- any later message of the one who was asked counts: answers cross, or name no message
+            -- any later message of one who was asked counts: answers cross, or name no message
             AND NOT EXISTS (
                 SELECT 1 FROM agent_messages r
-                WHERE r.project_id = :project AND r.from_agent_id = m.to_agent_id AND r.to_agent_id = :me
-                    AND r.id > m.id
+                WHERE r.project_id = :project AND r.to_agent_id = :me AND r.id > m.id
+                    AND r.from_agent_id IS DISTINCT FROM :me
+                    AND (m.to_agent_id IS NULL OR r.from_agent_id = m.to_agent_id)
             )
         ORDER BY m.created_at DESC, m.id DESC LIMIT {_MOST_UNANSWERED}
         """,

@@ -35,7 +35,7 @@ _FIELDS: dict[str, tuple[_Field, ...]] = {
         _Field("intent_satisfied", "flag"),
     ),
     "scratchpad": (
-        _Field("iteration", "whole", required=True),
+        _Field("iteration", "whole"),
         _Field("done", "flag"),
         _Field("test_status", "text"),
         _Field("next_step", "text"),
@@ -84,9 +84,9 @@ class ReviewVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Scratchpad:
-    """How far one iteration of a loop came."""
+    """How far one attempt came; where several are made, the number of its iteration."""
 
-    iteration: int
+    iteration: int | None = None
     done: bool | None = None
     test_status: str | None = None
     next_step: str | None = None
@@ -137,6 +137,8 @@ def parse_object(entry_type: str, content: object) -> dict[str, object]:
             checked[field.name] = _check(entry_type, field, item)
         elif field.required:
             raise InvalidInput(f"the {entry_type} lacks {field.name}", _example(entry_type))
+    if not checked:
+        raise InvalidInput(f"the {entry_type} says nothing", _example(entry_type))
     for name, item in given.items():
         if item is not None:
             check_json(item, f"{name} of the {entry_type}")
@@ -186,10 +188,9 @@ def review_verdict(content: str) -> ReviewVerdict:
 def scratchpad(content: str) -> Scratchpad:
     """Read a stored scratchpad. Raises as :func:`review_issue` does."""
     fields = parse_object("scratchpad", content)
-    done, iteration = fields.get("done"), fields["iteration"]
-    assert isinstance(iteration, int)
+    done, iteration = fields.get("done"), fields.get("iteration")
     return Scratchpad(
-        iteration=iteration,
+        iteration=iteration if isinstance(iteration, int) else None,
         done=None if done is None else bool(done),
         test_status=_text(fields, "test_status"),
         next_step=_text(fields, "next_step"),

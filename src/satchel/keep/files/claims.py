@@ -9,7 +9,7 @@ from typing import NamedTuple
 from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import Conflict
 from satchel.base.paging import KeptPage
-from satchel.base.text import quoted_line
+from satchel.base.text import quoted_line, said_once
 from satchel.keep import events, paths
 from satchel.keep.expiry import end_claims
 from satchel.keep.files.places import Place
@@ -184,8 +184,9 @@ def refuse(wanted: Sequence[Place], seen: Look, now: int, *, exclusive: bool) ->
     if not against:
         return
     refused = {place: [held.claim for held in seen.blocking if place.clashes(held.place)] for place in wanted}
+    told: set[str] = set()
     said = [
-        f"{place.path} is held by {' and '.join(_described(claim, now, place.path) for claim in claims)}"
+        f"{place.path} is held by {' and '.join(_described(claim, now, place.path, told) for claim in claims)}"
         for place, claims in refused.items()
         if claims
     ]
@@ -405,11 +406,13 @@ def _claim(row: Row) -> Claim:
     )
 
 
-def _described(claim: Claim, now: int, path: str) -> str:
+def _described(claim: Claim, now: int, path: str, told: set[str] | None = None) -> str:
+    """Say who holds a claim, since and until when, and why, unless that was told before."""
     wider = "" if claim.path == path else f" as {claim.path}"
     how = "" if claim.exclusive else ", shared,"
     left, year = span_in_words(claim.expires_at - now), year_of(now)
-    why = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
+    (reason,) = said_once([claim.reason], told)
+    why = "" if reason is None else f": {quoted_line(reason)}"
     return (
         f"{claim.agent}{wider}{how} since {moment_text(claim.created_at, year)} "
         f"until {moment_text(claim.expires_at, year)} UTC ({left} left){why}"

@@ -75,6 +75,7 @@ class TeamSession:
         commit: its first 8 digits.
         run_id: the active run that it is bound to, if any.
         task_id: the task that it named last.
+        doing: what it was about to do when it was briefed last.
         claims: the newest 5 of its ``claims_total`` live claims.
         seen_at: when it last did something, in milliseconds UTC, up to a minute late.
         ended_at: when its client said that it is over.
@@ -92,6 +93,7 @@ class TeamSession:
     commit: str | None
     run_id: str | None
     task_id: str | None
+    doing: str | None
     claims: tuple[TeamClaim, ...]
     claims_total: int
     scratchpad: LastScratchpad | None
@@ -127,6 +129,7 @@ class OtherAtWork:
 
     Attributes:
         agent: whose it is; None where nobody has a name yet.
+        doing: what it was about to do when it was briefed last.
         worktree: where that is another than one's own: a path, or :data:`MAIN_WORKTREE`.
         branch: where that is another than one's own.
         claims: the newest 2 of its ``claims_total`` live claims.
@@ -136,6 +139,7 @@ class OtherAtWork:
     agent: str | None
     client: str | None
     task_id: str | None
+    doing: str | None
     worktree: str | None
     branch: str | None
     claims: tuple[TeamClaim, ...]
@@ -190,6 +194,7 @@ def find_team(
                 commit=None if known.commit is None else known.commit[:_COMMIT_CHARS],
                 run_id=known.run,
                 task_id=one.state.task_id,
+                doing=known.doing,
                 claims=known.claims,
                 claims_total=known.claims_total,
                 scratchpad=pads.get(number),
@@ -257,6 +262,7 @@ class _Details(NamedTuple):
     run: str | None
     predecessor: bytes | None
     predecessor_agent: str | None
+    doing: str | None
     claims: tuple[TeamClaim, ...]
     claims_total: int
 
@@ -267,6 +273,7 @@ def _other(session: Found, known: _Details, own: _Details | None, pad: LastScrat
         agent=known.agent,
         client=session.state.client,
         task_id=session.state.task_id,
+        doing=known.doing,
         worktree=None if is_here else known.worktree or MAIN_WORKTREE,
         branch=None if own is not None and known.branch == own.branch else known.branch,
         claims=known.claims,
@@ -290,7 +297,7 @@ def _load_details(transaction: Transaction, sessions: Sequence[int], now: int, m
                 row_number() OVER (PARTITION BY session_id ORDER BY created_at DESC, id) AS place
             FROM file_claims WHERE session_id IN ({listed}) AND expires_at > :now
         )
-        SELECT s.id, a.name, s.version, s.worktree, s.branch, s.commit_id, r.run_id, p.uid, b.name,
+        SELECT s.id, a.name, s.version, s.worktree, s.branch, s.commit_id, r.run_id, p.uid, b.name, s.doing,
             h.path, h.exclusive, h.expires_at, h.automatic, h.reason, h.total
         FROM sessions s
         LEFT JOIN agents a ON a.id = s.agent_id
