@@ -43,6 +43,58 @@ SEEN = [
 ]
 
 
+TOOL = {"tool_use_id": "t1"}
+PATCH = {"tool_name": "apply_patch", "tool_input": {"command": "*** Begin Patch\n*** Update File: a\n*** End Patch"}}
+SHELL = {"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_response": "done"}
+IN_CURSOR = {"tool_name": "Shell", "tool_input": {"command": "make"}}
+IN_VSCODE = {"tool_name": "run_in_terminal", "tool_input": {"command": "make"}}
+SEEN += [
+    ("codex", CLAUDE | TOOL | PATCH | {"hook_event_name": "PreToolUse"}, "codex", "before an edit"),
+    ("codex", CLAUDE | TOOL | PATCH | {"hook_event_name": "PostToolUse"}, "codex", "after an edit"),
+    ("codex", CLAUDE | TOOL | SHELL | {"hook_event_name": "PreToolUse"}, "codex", ""),
+    ("codex", CLAUDE | TOOL | SHELL | {"hook_event_name": "PostToolUse"}, "codex", "a command ended"),
+    ("codex", CLAUDE | {"hook_event_name": "Stop", "stop_hook_active": False}, "codex", "stop"),
+    (
+        "cursor",
+        CURSOR | TOOL | {"hook_event_name": "preToolUse", "tool_name": "Write", "tool_input": {"file_path": "/p/a"}},
+        "cursor",
+        "before an edit",
+    ),
+    (
+        "cursor",
+        CURSOR | TOOL | IN_CURSOR | {"hook_event_name": "postToolUse", "tool_output": '{"exitCode":2,"stdout":"no"}'},
+        "cursor",
+        "a command failed",
+    ),
+    (
+        "cursor",
+        CURSOR | TOOL | IN_CURSOR | {"hook_event_name": "postToolUse", "tool_output": '{"exitCode":0,"stdout":""}'},
+        "cursor",
+        "a command succeeded",
+    ),
+    ("cursor", CURSOR | {"hook_event_name": "stop", "status": "completed", "loop_count": 0}, "cursor", "stop"),
+    ("cursor", CURSOR | {"hook_event_name": "stop", "status": "aborted"}, "cursor", ""),
+    (
+        "vscode",
+        VSCODE | TOOL | {"hookEventName": "PreToolUse", "tool_name": "editFiles", "tool_input": {"files": ["a", "b"]}},
+        "vscode",
+        "before an edit",
+    ),
+    (
+        "vscode",
+        VSCODE | TOOL | {"hookEventName": "PreToolUse", "tool_name": "readFile", "tool_input": {"filePath": "/p/a"}},
+        "vscode",
+        "",
+    ),
+    (
+        "vscode",
+        VSCODE | TOOL | IN_VSCODE | {"hookEventName": "PostToolUse", "tool_response": "done"},
+        "vscode",
+        "a command ended",
+    ),
+]
+
+
 @pytest.mark.parametrize(("called", "fields", "client", "happening"), SEEN)
 def test_an_event_is_understood_in_its_clients_dialect(
     called: str, fields: dict[str, Any], client: str, happening: str
@@ -131,3 +183,45 @@ def test_each_client_gets_its_own_form(client: str, expected: dict[str, Any]) ->
     assert json.loads(said) == expected
     assert said.isascii()
     assert "\n" not in said
+
+
+DENIED = "a.py is claimed"
+DENIALS = [
+    ("codex", {"permissionDecision": "deny", "permissionDecisionReason": DENIED}),
+    (
+        "vscode",
+        {"permissionDecision": "deny", "permissionDecisionReason": DENIED, "additionalContext": DENIED},
+    ),
+]
+
+
+@pytest.mark.parametrize(("client", "expected"), DENIALS)
+def test_an_edit_is_stopped_in_the_form_of_its_client(client: str, expected: dict[str, str]) -> None:
+    said = json.loads(events.stop_edit(events.HookEvent(client, "PreToolUse", "before an edit"), DENIED))
+    assert said == {"hookSpecificOutput": {"hookEventName": "PreToolUse", **expected}}
+
+
+def test_cursor_tells_its_model_why_an_edit_is_stopped() -> None:
+    said = json.loads(events.stop_edit(events.HookEvent("cursor", "preToolUse", "before an edit"), DENIED))
+    assert said == {"permission": "deny", "user_message": DENIED, "agent_message": DENIED}
+
+
+HELD_BACK = [
+    ("codex", {"decision": "block", "reason": "keep it"}),
+    ("cursor", {"followup_message": "keep it"}),
+    ("vscode", {"hookSpecificOutput": {"hookEventName": "Stop", "decision": "block", "reason": "keep it"}}),
+]
+
+
+@pytest.mark.parametrize(("client", "expected"), HELD_BACK)
+def test_an_agent_is_held_back_in_the_form_of_its_client(client: str, expected: dict[str, Any]) -> None:
+    assert json.loads(events.hold_back(events.HookEvent(client, "Stop", "stop"), "keep it")) == expected
+
+
+@pytest.mark.parametrize("mode", ["default", "plan", "bypassPermissions", "dontAsk", None])
+def test_a_user_is_asked_only_where_the_dialog_is_for_a_hook(mode: str | None) -> None:
+    event = events.HookEvent("claude", "PreToolUse", "before an edit", mode="acceptEdits")
+    assert event.can_ask
+    assert not event._replace(mode=mode).can_ask
+    assert not event._replace(client="codex").can_ask
+    assert not event._replace(agent_id="a1").can_ask

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -27,7 +28,7 @@ def store(filled: Satchel, open_in: Callable[..., Satchel], project: Path) -> Sa
     return open_in(project, clock=system_clock)
 
 
-CLIENTS = {"s1": "claude", "c1": "codex", "g1": "gemini"}
+CLIENTS = {"s1": "claude", "c1": "codex", "g1": "gemini", "u1": "cursor", "v1": "vscode"}
 """The sessions that have begun, with their clients."""
 
 
@@ -38,8 +39,8 @@ def at_work(hook: Hook) -> Callable[..., dict[str, Any] | None]:
         hook(client, "SessionStart", session_id=begun, source="startup")
 
     def use(session: str, event: str, tool: str, /, **fields: Any) -> dict[str, Any] | None:
-        number = f"t{next(_numbers)}"
-        return hook(CLIENTS[session], event, session_id=session, tool_name=tool, tool_use_id=number, **fields)
+        number = {"tool_use_id": f"t{next(_numbers)}"}
+        return hook(CLIENTS[session], event, number | fields, session_id=session, tool_name=tool)
 
     return use
 
@@ -124,6 +125,46 @@ class TestEdits:
         answer = at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
         assert ("a.py is claimed by ben" in context(answer)) if is_told else answer is None
 
+    @pytest.mark.parametrize(
+        ("mode", "attended", "decision"),
+        [("acceptEdits", "1", "ask"), ("acceptEdits", "0", "deny"), ("default", "1", "deny")],
+    )
+    def test_or_a_question_which_is_a_denial_where_nobody_can_tell_it_from_others(
+        self,
+        at_work: AtWork,
+        store: Satchel,
+        project: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        mode: str,
+        attended: str,
+        decision: str,
+    ) -> None:
+        monkeypatch.setenv("SATCHEL_HOOKS_CLAIMS", "ask")
+        monkeypatch.setenv("CLAUDE_CODE_SESSION_ATTENDED", attended)
+        store.files.claim(["a.py"], agent="ben")
+        answer = at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"), permission_mode=mode)
+        assert answer is not None
+        assert answer["hookSpecificOutput"]["permissionDecision"] == decision
+        assert "a.py is claimed by ben" in answer["hookSpecificOutput"]["permissionDecisionReason"]
+        assert ("a.py is claimed by ben" in answer.get("systemMessage", "")) == (decision == "ask")
+
+    def test_the_projects_own_file_cannot_lower_the_protection(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        (store.place.file.parent / "config.toml").write_text('[hooks]\nclaims = "off"\n')
+        store.files.claim(["a.py"], agent="ben")
+        assert "a.py is claimed by ben" in denial(at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")))
+
+    def test_the_users_file_can_for_one_project(
+        self, at_work: AtWork, store: Satchel, project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+        (tmp_path / "config/satchel").mkdir(parents=True)
+        own = f'[projects."{project}".hooks]\nclaims = "off"\n[projects."/elsewhere".hooks]\nclaims = "deny"\n'
+        (tmp_path / "config/satchel/config.toml").write_text(own)
+        store.files.claim(["a.py"], agent="ben")
+        assert at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")) is None
+
     def test_a_file_that_another_session_edits_is_pointed_out_and_stays_its(
         self, at_work: AtWork, store: Satchel, project: Path
     ) -> None:
@@ -161,10 +202,26 @@ class TestEdits:
         store.entries.write("discovery", "the lock is taken by the caller", file="a.py", agent="ann")
         assert at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")) is None
 
+    @pytest.mark.parametrize(("session", "tool"), [("c1", "apply_patch"), ("v1", "replace_string_in_file")])
+    def test_in_each_client_that_says_something_before(
+        self, at_work: AtWork, store: Satchel, session: str, tool: str
+    ) -> None:
+        store.entries.write("discovery", "the token must be rotated", file="a.py", agent="ann")
+        assert "the token must be rotated" in context(at_work(session, "PreToolUse", tool, **edit("a.py")))
+        assert at_work(session, "PostToolUse", tool, **edit("a.py")) is None
+
     def test_where_the_client_says_nothing_before_they_come_after(self, at_work: AtWork, store: Satchel) -> None:
         store.entries.write("discovery", "the token must be rotated", file="a.py", agent="ann")
         assert at_work("g1", "BeforeTool", "replace", **edit("a.py")) is None
         assert "the token must be rotated" in context(at_work("g1", "AfterTool", "replace", **edit("a.py")))
+
+    def test_so_does_who_else_is_at_work_there(self, at_work: AtWork, store: Satchel, project: Path) -> None:
+        at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
+        (held,) = store.files.claims().items
+        assert at_work("u1", "preToolUse", "Write", **edit(project / "a.py"), conversation_id="u1") is None
+        answer = at_work("u1", "postToolUse", "Write", **edit(project / "a.py"), conversation_id="u1")
+        assert answer is not None
+        assert f"{held.agent} edits a.py too" in answer["additional_context"]
 
 
 class TestCommands:
@@ -210,6 +267,36 @@ class TestCommands:
     ) -> None:
         at_work("s1", "PostToolUseFailure", "Bash", **bash(command, error=error))
         assert store.patterns.find().total == 0
+
+    def test_in_codex_its_record_says_that_a_command_failed(
+        self, at_work: AtWork, store: Satchel, tmp_path: Path
+    ) -> None:
+        met = store.patterns.report("ModuleNotFoundError", "No module named 'yaml'", agent="ann").pattern
+        store.patterns.solve(met.ref, "install PyYAML", agent="ann")
+        record = tmp_path / "rollout.jsonl"
+        ran = {"item": {"type": "CommandExecution", "id": "c7", "exit_code": 1}}
+        record.write_text(json.dumps({"type": "event_msg", "payload": ran}) + "\n")
+        failed = bash("python a.py", tool_response=FAILURE.partition("\n")[2], transcript_path=str(record))
+        assert "install PyYAML" in context(at_work("c1", "PostToolUse", "Bash", **failed, tool_use_id="c7"))
+
+    def test_where_nothing_says_how_a_command_ended_messages_come_and_nothing_is_learned(
+        self, at_work: AtWork, store: Satchel
+    ) -> None:
+        store.messages.send("the API changed", agent="ann")
+        said = context(at_work("c1", "PostToolUse", "Bash", **bash("python a.py", tool_response=FAILURE)))
+        assert "the API changed" in said
+        assert store.patterns.find().total == 0
+
+    def test_a_fix_is_not_lost_at_an_event_that_carries_no_text(self, at_work: AtWork, store: Satchel) -> None:
+        met = store.patterns.report("ModuleNotFoundError", "No module named 'yaml'", agent="ann").pattern
+        store.patterns.solve(met.ref, "install PyYAML", agent="ann")
+        store.messages.send("the API changed", agent="ann")
+        failed = {**bash("python a.py"), "conversation_id": "u1"}
+        assert at_work("u1", "postToolUseFailure", "Shell", **failed, error_message=FAILURE) is None
+        answer = at_work("u1", "postToolUse", "Shell", **failed, tool_output={"exitCode": 1, "stdout": FAILURE})
+        assert answer is not None
+        assert "install PyYAML" in answer["additional_context"]
+        assert "the API changed" in answer["additional_context"]
 
     def test_of_ten_megabytes_the_end_counts_and_holds_no_secret(self, at_work: AtWork, store: Satchel) -> None:
         secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"

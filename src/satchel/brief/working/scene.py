@@ -54,6 +54,7 @@ class Said:
     Attributes:
         text: for the model; empty where there is nothing to say.
         denial: why an edit is stopped; empty lets it through.
+        question: what the user of the client is to be asked before an edit; empty asks nothing.
         shown: the items in the text, to be recorded once it has reached the client.
         window: the context window that they are recorded in.
         why: why there is nothing, for people.
@@ -61,6 +62,7 @@ class Said:
 
     text: str = ""
     denial: str = ""
+    question: str = ""
     shown: tuple[Shown, ...] = ()
     window: Window | None = None
     why: str = ""

@@ -41,7 +41,13 @@ class Working:
         self._config = config
 
     def before_edit(
-        self, cwd: str, edits: Sequence[tuple[str, str]], *, agent_id: str | None = None, tells: bool = True
+        self,
+        cwd: str,
+        edits: Sequence[tuple[str, str]],
+        *,
+        agent_id: str | None = None,
+        tells: bool = True,
+        can_ask: bool = False,
     ) -> Said:
         """Claim the files of an edit for the session, unless others hold them, and say what is known of them.
 
@@ -50,6 +56,7 @@ class Working:
             edits: each file with its change: created, modified, deleted, or empty where the client does not say.
             agent_id: what the client calls the subagent that edits, or None.
             tells: whether the client gives a text to the model at this moment; a denial reaches it in any case.
+            can_ask: whether the client asks its user about an edit where it is told to.
         """
         from satchel.brief.working import edits as moment
 
@@ -62,6 +69,8 @@ class Working:
             lines: list[str] = []
             if mode != "off":
                 against = moment.standing_against(scene, touched)
+                if against.explicit and mode == "ask" and can_ask:
+                    return Said(question=moment.hints(scene, against.explicit, is_warning=True)[0])
                 if against.explicit and mode in {"deny", "ask"}:
                     return Said(denial=moment.refuse(scene, touched, against.explicit))
                 lines += moment.claim(scene, touched)
@@ -97,17 +106,22 @@ class Working:
 
         return self._act(agent_id, act)
 
-    def command_failed(self, command: str, status: int | None, output: str, *, agent_id: str | None = None) -> Said:
+    def command_failed(
+        self, command: str, status: int | None, output: str, *, agent_id: str | None = None, tells: bool = True
+    ) -> Said:
         """Report the error of a command that failed, and say what fixed it before.
 
         Args:
             status: its exit status, or None where the client does not say it.
             output: what it printed; its end counts.
+            tells: whether the client gives a text to the model at this moment.
         """
         from satchel.brief.working import commands
 
         def act(scene: Scene) -> Said:
-            lines, shown = commands.fail(scene, command, status, output, self._config.hooks_error)
+            lines, shown = commands.fail(scene, command, status, output, self._config.hooks_error if tells else 0)
+            if not tells:
+                return replace(NOTHING, why="the client gives no text to the model at this moment")
             return self._with_messages(scene, Said("\n".join(lines), shown=tuple(shown), window=scene.window))
 
         return self._act(agent_id, act)
@@ -121,6 +135,10 @@ class Working:
             return self._with_messages(scene, NOTHING)
 
         return self._act(agent_id, act)
+
+    def command_ended(self, *, agent_id: str | None = None) -> Said:
+        """Put in unread messages after a command of which it is not known how it ended."""
+        return self._act(agent_id, lambda scene: self._with_messages(scene, NOTHING))
 
     def stop(self) -> Said:
         """Ask an agent that stops to keep what it learned, once a session: if it changed files and kept nothing."""

@@ -17,14 +17,15 @@ CLIENTS = tuple(client.name for client in clients.CLIENTS)
 """The clients whose hooks are understood."""
 
 START, CLEAR, RESUME, COMPACTION, SUBAGENT, END = "start", "clear", "resume", "compaction", "subagent", "end"
-BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, STOP = (
+BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, STOP = (
     "before an edit",
     "after an edit",
     "a command failed",
     "a command succeeded",
+    "a command ended",
     "stop",
 )
-AT_WORK = frozenset({BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, STOP})
+AT_WORK = frozenset({BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, STOP})
 """What happens while an agent works; the others brief it, or end its session."""
 
 MAX_BYTES = 32 * 1024 * 1024
@@ -52,6 +53,12 @@ _SOURCES = {"clear": CLEAR, "resume": RESUME, "compact": COMPACTION}
 _SILENT_BEFORE = frozenset({"gemini", "qwen", "cursor"})
 """Clients that give nothing to the model before a tool runs but why it does not."""
 
+_ASKING = frozenset({("claude", "acceptEdits")})
+"""Clients and their modes in which an edit is asked about for a hook alone: in others a dialog says nothing by itself."""
+
+_STOPPED = frozenset({"aborted", "error"})
+"""What Cursor says of an agent that did not stop by itself."""
+
 _FORGETFUL = frozenset({"copilot", "gemini", "qwen"})
 """Clients that take what they were given at the start out of a conversation that is resumed."""
 
@@ -77,6 +84,7 @@ class HookEvent(NamedTuple):
         reason: why a session ended, or None.
         tool: what the agent does, or did, with a tool of the client.
         is_repeated: whether an agent that stops was held back by a hook before.
+        mode: the client's mode of permissions, or None.
     """
 
     client: str
@@ -90,6 +98,17 @@ class HookEvent(NamedTuple):
     reason: str | None = None
     tool: ToolCall | None = None
     is_repeated: bool = False
+    mode: str | None = None
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether the client asks its user about an edit where a hook wants that, if there is a user."""
+        return (self.client, self.mode) in _ASKING and self.agent_id is None
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether the client gives its model a text at this event."""
+        return not (self.client == "cursor" and self.tool is not None and self.tool.has_failed)
 
     @property
     def is_heard_before(self) -> bool:
@@ -141,6 +160,8 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
     if when is not None:
         tool = tools.read(fields, client, is_failure=when == "failure")
         happening = _at_tool(tool, when)
+    elif happening == STOP and fields.get("status") in _STOPPED:
+        happening = ""
     return HookEvent(
         client=client,
         name=name,
@@ -152,7 +173,8 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         detail=source if tool is None else tool.id,
         reason=reason,
         tool=tool,
-        is_repeated=fields.get("stop_hook_active") is True,
+        is_repeated=fields.get("stop_hook_active") is True or bool(fields.get("loop_count")),
+        mode=_text(fields, "permission_mode"),
     )
 
 
@@ -161,9 +183,9 @@ def _at_tool(tool: ToolCall | None, when: str) -> str:
     if tool is None:
         return ""
     if tool.command is not None:
-        if when == "before" or tool.command.has_failed is None:
+        if when == "before":
             return ""
-        return FAILED if tool.command.has_failed else SUCCEEDED
+        return {True: FAILED, False: SUCCEEDED, None: ENDED}[tool.command.has_failed]
     if tool.edits and not tool.has_failed:
         return BEFORE_EDIT if when == "before" else AFTER_EDIT
     return ""
@@ -193,13 +215,25 @@ def stop_edit(event: HookEvent, reason: str) -> str:
     said = {"permissionDecision": "deny", "permissionDecisionReason": reason}
     if event.client in {"copilot", "opencode"}:
         return _json(said)
+    if event.client == "vscode":  # it shows the reason to its user
+        said["additionalContext"] = reason
     return _json({"hookSpecificOutput": {"hookEventName": event.name, **said}})
+
+
+def ask_about_edit(event: HookEvent, reason: str) -> str:
+    """Return what a hook prints so that its client asks its user whether an editing tool may run."""
+    # Claude Code shows the user no reason in its dialog, but the message beside the edit once it is made
+    said = {"permissionDecision": "ask", "permissionDecisionReason": reason, "additionalContext": reason}
+    return _json({"systemMessage": reason, "hookSpecificOutput": {"hookEventName": event.name, **said}})
 
 
 def hold_back(event: HookEvent, reason: str) -> str:
     """Return what a hook prints so that an agent that stops goes on, for a reason."""
     if event.client == "cursor":
         return _json({"followup_message": reason})
+    if event.client == "vscode":
+        said = {"hookEventName": event.name, "decision": "block", "reason": reason}
+        return _json({"hookSpecificOutput": said})
     return _json({"decision": "deny" if event.client == "gemini" else "block", "reason": reason})
 
 

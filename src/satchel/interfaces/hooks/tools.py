@@ -15,7 +15,8 @@ MAX_FILES = 1_000
 _EDITING = frozenset(
     "edit write multiedit notebookedit writefile replace editfile create createfile delete deletefile insert insertedit"
     " inserteditintofile strreplace strreplaceeditor strreplacebasededittool replacestringinfile"
-    " multireplacestringinfile applypatch patch searchreplace editnotebook editnotebookfile update fswrite".split()
+    " multireplacestringinfile editfiles applypatch patch searchreplace editnotebook editnotebookfile update"
+    " fswrite".split()
 )
 _COMMANDS = frozenset(
     "bash shell runshellcommand runinterminal execcommand powershell localshell runcommand runterminalcmd"
@@ -25,6 +26,9 @@ _PLANS = frozenset({"exitplanmode"})
 """The names of tools in all clients, in lower case and without what is neither letter nor digit."""
 
 _PATHS = ("file_path", "filePath", "notebook_path", "notebookPath", "absolute_path", "target_file", "path", "filename")
+_SILENT_ON_STATUS = frozenset({"codex", "vscode"})
+"""Clients whose events do not say of every command how it ended: without a status nothing is known of it."""
+
 _PATCH_BEGIN = "*** Begin Patch"
 _PATCH_LINES = (
     ("*** Add File: ", CREATED),
@@ -95,7 +99,7 @@ def read(fields: Mapping[str, object], client: str, *, is_failure: bool) -> Tool
     call = ToolCall(has_failed=is_failure, id=number if isinstance(number, str) else _digest(name, given))
     patch = _patch_in(given)
     if name in _COMMANDS and not (patch and _is_patching(given)):
-        return call._replace(command=_command(fields, given, client, is_failure=is_failure))
+        return call._replace(command=_command(fields, given, client, call.id, is_failure=is_failure))
     if name in _EDITING or patch:
         edits = tuple(_in_patch(patch)) if patch else tuple(_named(given, name))
         return call._replace(edits=edits[:MAX_FILES]) if edits else None
@@ -112,8 +116,9 @@ def _named(given: Mapping[str, object], name: str) -> Iterator[Edit]:
     change = DELETED if name.startswith("delete") else CREATED if name.startswith("create") else ""
     found: dict[str, None] = {}
     several = [one for value in given.values() if isinstance(value, list) for one in value if isinstance(one, dict)]
-    for one in (given, *several):
-        path = _first(one, *_PATHS)
+    named = given.get("files")
+    paths = [*(_first(one, *_PATHS) for one in (given, *several)), *(named if isinstance(named, list) else ())]
+    for path in paths:
         if isinstance(path, str) and path.strip():
             found[path] = None
     yield from (Edit(path, change) for path in found)
@@ -151,22 +156,30 @@ def _in_patch(patch: str) -> Iterator[Edit]:
     yield from (Edit(path, change) for path, change in found.items())
 
 
-def _command(fields: Mapping[str, object], given: Mapping[str, object], client: str, *, is_failure: bool) -> Command:
+def _command(
+    fields: Mapping[str, object], given: Mapping[str, object], client: str, call: str, *, is_failure: bool
+) -> Command:
     text = _first(given, "command", "cmd", "script")
     if isinstance(text, list):
         text = " ".join(one for one in text if isinstance(one, str))
     said = _first(fields, "error", "error_message") if is_failure else None
     answer = _first(fields, "tool_response", "toolResult", "tool_result", "tool_output", "result", "output")
     output = _output(said) or _output(answer)
-    status = _status(answer)
-    if status is None and client != "claude":
+    status = _status(_object(answer) if client == "cursor" else answer)
+    if client == "codex":  # what it gives to hooks is the bare output
+        record = fields.get("transcript_path")
+        if answer is not None and isinstance(record, str):
+            from satchel.interfaces.hooks import transcripts
+
+            status = transcripts.exit_status(record, call)
+    elif status is None and client != "claude":
         status = _said_status(output)
     elif status is None and is_failure:
         status = _said_status(output[:_STATUS_CHARS])
     has_failed: bool | None = is_failure or None
     if status is not None:
         has_failed = is_failure or status != 0
-    elif not is_failure and client != "codex" and answer is not None:
+    elif not is_failure and client not in _SILENT_ON_STATUS and answer is not None:
         has_failed = False
     return Command(text if isinstance(text, str) else "", has_failed, status, output)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from satchel.interfaces.hooks import events
 from satchel.interfaces.hooks.events import HookEvent
 from satchel.interfaces.hooks.tools import ToolCall
+
+_ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
+"""Claude Code sets it to 1 where a person is there to be asked, to 0 with ``--print``."""
 
 if TYPE_CHECKING:
     from satchel.brief.working.scene import Said
@@ -24,6 +28,8 @@ def answer(event: HookEvent, folder: str, satchel: Satchel, write: Callable[[str
     said = act(event, folder, satchel)
     if said.denial:
         write(events.stop_edit(event, said.denial))
+    elif said.question:
+        write(events.ask_about_edit(event, said.question))
     elif said.text and event.happening == events.STOP:
         write(events.hold_back(event, said.text))
     elif said.text:
@@ -42,9 +48,14 @@ def act(event: HookEvent, folder: str, satchel: Satchel) -> Said:
         return NOTHING if event.is_repeated or agent is not None else working.stop()
     if tool.command is not None:
         command = tool.command
+        if command.has_failed is None:
+            return working.command_ended(agent_id=agent)
         if command.has_failed:
-            return working.command_failed(command.text, command.status, command.output, agent_id=agent)
+            return working.command_failed(
+                command.text, command.status, command.output, agent_id=agent, tells=event.is_heard
+            )
         return working.command_succeeded(command.text, agent_id=agent)
     if event.happening == events.BEFORE_EDIT:
-        return working.before_edit(cwd, tool.edits, agent_id=agent, tells=event.is_heard_before)
+        can_ask = event.can_ask and os.environ.get(_ATTENDED) == "1"
+        return working.before_edit(cwd, tool.edits, agent_id=agent, tells=event.is_heard_before, can_ask=can_ask)
     return working.after_edit(cwd, tool.edits, agent_id=agent, tells_late=not event.is_heard_before)

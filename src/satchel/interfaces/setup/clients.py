@@ -30,7 +30,7 @@ class Event(NamedTuple):
         name: the event's name in Claude Code, which most clients share; some write it as ``sessionStart``.
         clients: the names of the clients that have it.
         names: what clients call it that have a name of their own.
-        matchers: for which tools it is meant, by client.
+        matchers: for which tools it is meant, by client; VS Code applies none.
     """
 
     name: str
@@ -40,15 +40,25 @@ class Event(NamedTuple):
 
 
 _EDITS = "Edit|Write|MultiEdit|NotebookEdit"
+_PATCH = "apply_patch"
+_CURSOR_EDITS = "Write|StrReplace|Edit|Delete"
 
 EVENTS = (
     Event("SessionStart", "claude codex gemini qwen copilot cursor vscode"),
     Event("SubagentStart", "claude codex qwen copilot vscode"),
     Event("SessionEnd", "claude codex gemini qwen copilot cursor"),
-    Event("PreToolUse", "claude", matchers={"claude": _EDITS}),
-    Event("PostToolUse", "claude", matchers={"claude": f"{_EDITS}|Bash"}),
+    Event(
+        "PreToolUse",
+        "claude codex cursor vscode",
+        matchers={"claude": _EDITS, "codex": _PATCH, "cursor": _CURSOR_EDITS},
+    ),
+    Event(
+        "PostToolUse",
+        "claude codex cursor vscode",
+        matchers={"claude": f"{_EDITS}|Bash", "codex": f"{_PATCH}|Bash", "cursor": f"{_CURSOR_EDITS}|Shell"},
+    ),
     Event("PostToolUseFailure", "claude", matchers={"claude": "Bash"}),
-    Event("Stop", "claude"),
+    Event("Stop", "claude codex cursor vscode"),
 )
 """The moments that setup installs hooks for; a further one is a line here."""
 
