@@ -247,9 +247,9 @@ KEYS: tuple[Key, ...] = (
         "hooks.claims",
         str,
         "deny",
-        "What a hook does before an edit of a file that another session has claimed explicitly: deny stops it; ask asks "
-        "the user in Claude Code while it accepts edits, and stops it elsewhere; warn lets it through with a line; off "
-        "leaves claims alone and makes none.",
+        "What a hook does before an edit of a file that another session has claimed explicitly: deny stops it; ask "
+        "asks the user in Claude Code while it accepts edits, and stops it elsewhere; warn lets it through with a "
+        "line; off leaves claims alone and makes none.",
         choices=("deny", "ask", "warn", "off"),
     ),
     Key(

@@ -54,7 +54,7 @@ _SILENT_BEFORE = frozenset({"gemini", "qwen", "cursor"})
 """Clients that give nothing to the model before a tool runs but why it does not."""
 
 _ASKING = frozenset({("claude", "acceptEdits")})
-"""Clients and their modes in which an edit is asked about for a hook alone: in others a dialog says nothing by itself."""
+"""Clients and their modes in which a dialog about an edit comes from a hook alone: in others it says nothing."""
 
 _STOPPED = frozenset({"aborted", "error"})
 """What Cursor says of an agent that did not stop by itself."""
