@@ -9,6 +9,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -27,6 +28,10 @@ class HoldingModel(ScriptedModel):
     def __init__(self, dialect: Dialect, scripts: Mapping[str, Sequence[Call]]) -> None:
         super().__init__(dialect, scripts)
         self.is_done, self.may_end = threading.Event(), threading.Event()
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        return self
 
     def answer(self, path: str, body: Json) -> Answer:
         """Answer with the next call; after the last one, only when that is allowed."""
