@@ -141,6 +141,7 @@ class TestEdits:
     ) -> None:
         monkeypatch.setenv("SATCHEL_HOOKS_CLAIMS", "ask")
         monkeypatch.setenv("CLAUDE_CODE_SESSION_ATTENDED", attended)
+        monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "cli")
         store.files.claim(["a.py"], agent="ben")
         answer = at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"), permission_mode=mode)
         assert answer is not None

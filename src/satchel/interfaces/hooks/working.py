@@ -10,8 +10,8 @@ from satchel.interfaces.hooks import events
 from satchel.interfaces.hooks.events import HookEvent
 from satchel.interfaces.hooks.tools import ToolCall
 
-_ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
-"""Claude Code sets it to 1 where a person is there to be asked, to 0 with ``--print``."""
+_AT_TERMINAL = {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_CODE_ENTRYPOINT": "cli"}
+"""What Claude Code sets where a person at a terminal is there to be asked; with ``--print`` the first is 0."""
 
 if TYPE_CHECKING:
     from satchel.brief.working.scene import Said
@@ -56,6 +56,6 @@ def act(event: HookEvent, folder: str, satchel: Satchel) -> Said:
             )
         return working.command_succeeded(command.text, agent_id=agent)
     if event.happening == events.BEFORE_EDIT:
-        can_ask = event.can_ask and os.environ.get(_ATTENDED) == "1"
+        can_ask = event.can_ask and os.environ.items() >= _AT_TERMINAL.items()
         return working.before_edit(cwd, tool.edits, agent_id=agent, tells=event.is_heard_before, can_ask=can_ask)
     return working.after_edit(cwd, tool.edits, agent_id=agent, tells_late=not event.is_heard_before)
