@@ -72,6 +72,24 @@ SEEN += [
         "cursor",
         "a command succeeded",
     ),
+    (
+        "cursor",
+        CURSOR | TOOL | IN_CURSOR | {"hook_event_name": "postToolUseFailure", "error_message": "timed out"},
+        "cursor",
+        "a command failed",
+    ),
+    (
+        "cursor",
+        CURSOR | TOOL | IN_CURSOR | {"hook_event_name": "postToolUseFailure", "failure_type": "permission_denied"},
+        "cursor",
+        "",
+    ),
+    (
+        "claude",
+        CLAUDE | TOOL | SHELL | {"hook_event_name": "PostToolUseFailure", "error": "x", "is_interrupt": True},
+        "claude",
+        "",
+    ),
     ("cursor", CURSOR | {"hook_event_name": "stop", "status": "completed", "loop_count": 0}, "cursor", "stop"),
     ("cursor", CURSOR | {"hook_event_name": "stop", "status": "aborted"}, "cursor", ""),
     (

@@ -288,16 +288,32 @@ class TestCommands:
         assert "the API changed" in said
         assert store.patterns.find().total == 0
 
-    def test_a_fix_is_not_lost_at_an_event_that_carries_no_text(self, at_work: AtWork, store: Satchel) -> None:
+    def test_a_fix_comes_at_the_next_event_where_the_client_carries_no_text_at_a_failure(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
         met = store.patterns.report("ModuleNotFoundError", "No module named 'yaml'", agent="ann").pattern
-        store.patterns.solve(met.ref, "install PyYAML", agent="ann")
+        fix = store.patterns.solve(met.ref, "install PyYAML", agent="ann")
         store.messages.send("the API changed", agent="ann")
-        failed = {**bash("python a.py"), "conversation_id": "u1"}
+        cursor = {"conversation_id": "u1"}
+        failed = {**bash("python a.py"), **cursor}
         assert at_work("u1", "postToolUseFailure", "Shell", **failed, error_message=FAILURE) is None
-        answer = at_work("u1", "postToolUse", "Shell", **failed, tool_output={"exitCode": 1, "stdout": FAILURE})
+        answer = at_work("u1", "postToolUse", "Write", **edit(project / "a.py"), **cursor)
         assert answer is not None
         assert "install PyYAML" in answer["additional_context"]
         assert "the API changed" in answer["additional_context"]
+        assert at_work("u1", "postToolUse", "Write", **edit(project / "a.py"), **cursor) is None
+        at_work("u1", "postToolUse", "Shell", **failed, tool_output='{"exitCode":0,"stdout":""}')
+        (solution,) = store.patterns.get(met.ref).solutions
+        assert solution.confidence == fix.confidence + 1
+
+    def test_a_fix_that_nobody_was_told_is_not_confirmed(self, at_work: AtWork, store: Satchel) -> None:
+        met = store.patterns.report("ModuleNotFoundError", "No module named 'yaml'", agent="ann").pattern
+        fix = store.patterns.solve(met.ref, "install PyYAML", agent="ann")
+        failed = {**bash("python a.py"), "conversation_id": "u1"}
+        at_work("u1", "postToolUseFailure", "Shell", **failed, error_message=FAILURE)
+        at_work("u1", "postToolUse", "Shell", **failed, tool_output='{"exitCode":0,"stdout":""}')
+        (solution,) = store.patterns.get(met.ref).solutions
+        assert solution.confidence == fix.confidence
 
     def test_of_ten_megabytes_the_end_counts_and_holds_no_secret(self, at_work: AtWork, store: Satchel) -> None:
         secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"

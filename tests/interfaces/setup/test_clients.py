@@ -150,7 +150,11 @@ MATCHERS = {
         "PostToolUseFailure": "Bash",
     },
     "codex": {"PreToolUse": "apply_patch", "PostToolUse": "apply_patch|Bash"},
-    "cursor": {"preToolUse": "Write|StrReplace|Edit|Delete", "postToolUse": "Write|StrReplace|Edit|Delete|Shell"},
+    "cursor": {
+        "preToolUse": "Write|StrReplace|Edit|Delete",
+        "postToolUse": "Write|StrReplace|Edit|Delete|Shell",
+        "postToolUseFailure": "Shell",
+    },
 }
 
 
@@ -186,7 +190,7 @@ def test_hooks_of_cursor() -> None:
         "version": 1,
         "hooks": {
             event: [{**at_tools.get(event, {}), "command": f"/opt/satchel hook cursor {event}", "timeout": 10}]
-            for event in ("sessionStart", "sessionEnd", "preToolUse", "postToolUse", "stop")
+            for event in ("sessionStart", "sessionEnd", *at_tools, "stop")
         },
     }
 

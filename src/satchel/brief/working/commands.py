@@ -22,6 +22,9 @@ _ERROR_CHARS = 160
 _KEPT_MS = 12 * 3_600_000
 """After so long a command that succeeds says nothing about its failure."""
 
+_OWED_MS = 10 * 60_000
+"""So long after a command failed its fix is still said, where the client carried no text before."""
+
 _ENDED_BY_PERSON = 130
 _ASKING = re.compile(
     r"(?:grep|egrep|fgrep|rg|ag|diff|cmp|test|\[|which|command|type|find|pgrep|git (?:grep|diff|show-ref)|ls|stat)\b"
@@ -88,6 +91,33 @@ def fail(scene: Scene, command: str, status: int | None, output: str, budget: in
             "now": scene.now,
         },
     )
+    return lines, shown
+
+
+def owed(scene: Scene, budget: int) -> tuple[list[str], list[Shown]]:
+    """Return the fix of the last command that failed while the client carried no text, and what is shown.
+
+    Args:
+        budget: tokens.
+    """
+    values = {"session": scene.actor.session, "since": scene.now - _OWED_MS}
+    row = scene.transaction.one(
+        """
+        SELECT command, pattern_id FROM failed_commands
+        WHERE session_id = :session AND solution_id IS NULL AND created_at >= :since
+        ORDER BY created_at DESC LIMIT 1
+        """,
+        values,
+    )
+    pattern = None if row is None else updates.load(scene.transaction, scene.project_id, row[1], scene.now)
+    if row is None or pattern is None or not (advised := _advised(pattern)):
+        return [], []
+    lines, shown = _told(scene, pattern, budget)
+    if lines:
+        scene.transaction.execute(
+            "UPDATE failed_commands SET solution_id = :solution WHERE session_id = :session AND command = :command",
+            values | {"solution": advised[0].id, "command": row[0]},
+        )
     return lines, shown
 
 

@@ -82,12 +82,19 @@ class Working:
         return self._act(agent_id, act)
 
     def after_edit(
-        self, cwd: str, edits: Sequence[tuple[str, str]], *, agent_id: str | None = None, tells_late: bool = False
+        self,
+        cwd: str,
+        edits: Sequence[tuple[str, str]],
+        *,
+        agent_id: str | None = None,
+        tells_late: bool = False,
+        owes_fixes: bool = False,
     ) -> Said:
         """Record what was changed, renew the claims on it, and put in unread messages.
 
         Args:
             tells_late: whether what is known of a file is said now, since the client says nothing before.
+            owes_fixes: whether the client says nothing when a tool fails, so that a known fix is said now.
         """
         from satchel.brief.working import edits as moment
 
@@ -102,7 +109,7 @@ class Working:
                         lines += moment.hints(scene, [*against.explicit, *against.automatic], is_warning=False)
                 moment.record(scene, touched)
             said = self._with_notes(scene, touched, lines) if tells_late else NOTHING
-            return self._with_messages(scene, said)
+            return self._with_messages(scene, self._with_owed(scene, said) if owes_fixes else said)
 
         return self._act(agent_id, act)
 
@@ -126,13 +133,17 @@ class Working:
 
         return self._act(agent_id, act)
 
-    def command_succeeded(self, command: str, *, agent_id: str | None = None) -> Said:
-        """Learn from a command that failed before, and put in unread messages."""
+    def command_succeeded(self, command: str, *, agent_id: str | None = None, owes_fixes: bool = False) -> Said:
+        """Learn from a command that failed before, and put in unread messages.
+
+        Args:
+            owes_fixes: whether the client says nothing when a tool fails, so that a known fix is said now.
+        """
         from satchel.brief.working import commands
 
         def act(scene: Scene) -> Said:
             commands.succeed(scene, command)
-            return self._with_messages(scene, NOTHING)
+            return self._with_messages(scene, self._with_owed(scene, NOTHING) if owes_fixes else NOTHING)
 
         return self._act(agent_id, act)
 
@@ -179,6 +190,14 @@ class Working:
         budget = self._config.hooks_edit
         notes, shown = moment.cited(scene, touched, budget) if budget else ([], [])
         return Said("\n".join([*lines, *notes]), shown=tuple(shown), window=scene.window)
+
+    def _with_owed(self, scene: Scene, said: Said) -> Said:
+        """Add the fix of a command that failed while the client carried no text."""
+        from satchel.brief.working import commands
+
+        lines, shown = commands.owed(scene, self._config.hooks_error)
+        text = "\n".join(filter(None, [said.text, *lines]))
+        return Said(text, shown=(*said.shown, *shown), window=scene.window)
 
     def _with_messages(self, scene: Scene, said: Said) -> Said:
         """Add the messages that the agent has neither read nor seen, unless some were put in a minute ago."""

@@ -106,9 +106,14 @@ class HookEvent(NamedTuple):
         return (self.client, self.mode) in _ASKING and self.agent_id is None
 
     @property
+    def owes_fixes(self) -> bool:
+        """Whether the client gives its model no text when a tool fails, so that a fix comes at a later event."""
+        return self.client == "cursor"
+
+    @property
     def is_heard(self) -> bool:
         """Whether the client gives its model a text at this event."""
-        return not (self.client == "cursor" and self.tool is not None and self.tool.has_failed)
+        return not (self.owes_fixes and self.tool is not None and self.tool.has_failed)
 
     @property
     def is_heard_before(self) -> bool:

@@ -97,6 +97,8 @@ def read(fields: Mapping[str, object], client: str, *, is_failure: bool) -> Tool
     given = _object(_first(fields, "tool_input", "toolArgs", "toolInput", "args"))
     number = _first(fields, "tool_use_id", "toolUseId", "toolCallId", "call_id")
     call = ToolCall(has_failed=is_failure, id=number if isinstance(number, str) else _digest(name, given))
+    if is_failure and (fields.get("is_interrupt") is True or fields.get("failure_type") == "permission_denied"):
+        return None  # a person has ended it, or not let it begin
     patch = _patch_in(given)
     if name in _COMMANDS and not (patch and _is_patching(given)):
         return call._replace(command=_command(fields, given, client, call.id, is_failure=is_failure))

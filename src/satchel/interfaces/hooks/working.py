@@ -54,8 +54,9 @@ def act(event: HookEvent, folder: str, satchel: Satchel) -> Said:
             return working.command_failed(
                 command.text, command.status, command.output, agent_id=agent, tells=event.is_heard
             )
-        return working.command_succeeded(command.text, agent_id=agent)
+        return working.command_succeeded(command.text, agent_id=agent, owes_fixes=event.owes_fixes)
     if event.happening == events.BEFORE_EDIT:
         can_ask = event.can_ask and os.environ.items() >= _AT_TERMINAL.items()
         return working.before_edit(cwd, tool.edits, agent_id=agent, tells=event.is_heard_before, can_ask=can_ask)
-    return working.after_edit(cwd, tool.edits, agent_id=agent, tells_late=not event.is_heard_before)
+    late = not event.is_heard_before
+    return working.after_edit(cwd, tool.edits, agent_id=agent, tells_late=late, owes_fixes=event.owes_fixes)

@@ -57,7 +57,7 @@ EVENTS = (
         "claude codex cursor vscode",
         matchers={"claude": f"{_EDITS}|Bash", "codex": f"{_PATCH}|Bash", "cursor": f"{_CURSOR_EDITS}|Shell"},
     ),
-    Event("PostToolUseFailure", "claude", matchers={"claude": "Bash"}),
+    Event("PostToolUseFailure", "claude cursor", matchers={"claude": "Bash", "cursor": "Shell"}),
     Event("Stop", "claude codex cursor vscode"),
 )
 """The moments that setup installs hooks for; a further one is a line here."""
