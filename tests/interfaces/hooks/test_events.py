@@ -123,6 +123,11 @@ def test_an_event_is_understood_in_its_clients_dialect(
     assert event.session_id in {"s1", "c1"}
 
 
+@pytest.mark.parametrize("value", [[], {}, 1, None, True])
+def test_a_stop_whose_fields_have_other_types_is_a_stop(value: object) -> None:
+    assert read("cursor", "stop", CURSOR | {"status": value, "loop_count": value}).happening == "stop"
+
+
 def test_the_folder_is_the_first_of_several() -> None:
     assert read("cursor", "sessionStart", CURSOR).cwd == "/p"
 

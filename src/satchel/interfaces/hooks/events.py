@@ -165,7 +165,7 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
     if when is not None:
         tool = tools.read(fields, client, is_failure=when == "failure")
         happening = _at_tool(tool, when)
-    elif happening == STOP and fields.get("status") in _STOPPED:
+    elif happening == STOP and _text(fields, "status") in _STOPPED:
         happening = ""
     return HookEvent(
         client=client,
