@@ -9,6 +9,7 @@ from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.find.likeness import text_likeness, words_of
 from satchel.keep.entries.structured import Scratchpad
+from satchel.keep.loop_scope import ATTEMPTS
 
 PASSING = frozenset({"pass", "passed", "passes", "passing", "green", "ok", "success", "successful", "succeeded"})
 """The test statuses that say success."""
@@ -17,9 +18,6 @@ _FAILING = ("fail", "failed", "fails", "failing", "failure", "failures", "red", 
 _WORDS = "|".join(sorted(_FAILING, key=len, reverse=True))
 _FAILURES = re.compile(rf"\bnot (?:pass|green|ok)|\b(\d+|no|zero) (?:{_WORDS})\b|\b(?:{_WORDS})\b(?:[:=]? ?(\d+))?")
 _NONE = {"0", "no", "zero"}
-
-ATTEMPTS = 3
-"""So many iterations in a row without progress, each with another approach, are a loop that is stuck."""
 
 SAME_APPROACH = 80
 """From this likeness on, in percent of their words (Dice), two attempts are one approach."""

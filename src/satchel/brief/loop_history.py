@@ -7,7 +7,8 @@ from collections.abc import Collection
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
 from satchel.base.records import dataclass, field
-from satchel.brief.attempts import succeeded
+from satchel.brief import attempts
+from satchel.brief.attempts import Standing, succeeded
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.entries.structured import Scratchpad
@@ -108,6 +109,12 @@ def load(
         if is_success and not history.success:
             history.success, history.since = number, created
     return history
+
+
+def standing(history: History) -> Standing:
+    """Judge a loop by what it has done."""
+    recent, earlier = history.attempts[: history.recent], history.attempts[history.recent :]
+    return attempts.standing([one.pad for one in reversed(recent)], [one.pad for one in reversed(earlier)])
 
 
 def says_success(kind: int, content: str) -> bool:

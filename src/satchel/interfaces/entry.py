@@ -17,6 +17,14 @@ def main() -> None:
 
         # what it prints is written; tearing the interpreter down takes 13 of 121 million instructions of a silent hook
         os._exit(run(arguments[1:]))
+    if arguments == ["guard", "run"]:
+        from satchel.interfaces.guard.command import run as guard
+
+        os._exit(guard())
+    if arguments == ["who", "--line"]:
+        from satchel.interfaces.line import run as show_line
+
+        os._exit(show_line())
     from satchel.interfaces import cli
 
     if arguments[:1] == ["mcp"]:

@@ -7,6 +7,9 @@ from satchel.base.records import dataclass
 OF_LOOPS = "type IN (2, 5, 6)"
 """Errors, verdicts and scratchpads: the condition of the indexes context_loops and context_session, in these words."""
 
+ATTEMPTS = 3
+"""So many iterations in a row without progress, each with another approach, are a loop that is stuck."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoopScope:

@@ -268,9 +268,9 @@ def _standing(asked: Asked, notes: list[str]) -> tuple[Asked, attempts.Standing 
     if asked.transaction.left_out > before:
         notes.append("whether the loop is stuck is not known: one of its scratchpads is no text in UTF-8")
         return asked, None
-    recent, earlier = history.attempts[: history.recent], history.attempts[history.recent :]
-    standing = attempts.standing([one.pad for one in reversed(recent)], [one.pad for one in reversed(earlier)])
-    return asked, replace(standing, others=_others(asked, recent[: standing.iterations]))
+    standing = loop_history.standing(history)
+    tried = history.attempts[: history.recent][: standing.iterations]
+    return asked, replace(standing, others=_others(asked, tried))
 
 
 def _others(asked: Asked, tried: Sequence[Attempt]) -> tuple[str, ...]:

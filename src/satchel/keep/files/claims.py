@@ -125,6 +125,18 @@ def overlapping(transaction: Transaction, project_id: int, wanted: Sequence[Plac
     return sorted(found.values(), key=lambda held: (held.claim.created_at, held.claim.id))
 
 
+def of_others_in(transaction: Transaction, project_id: int, actor: Actor, worktree: str | None, now: int) -> list[Held]:
+    """Return the live claims of others on files of a worktree, the oldest first, but for those of ended sessions."""
+    rows = transaction.all(
+        f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.project_id = :project AND c.expires_at > :now AND c.is_key = 0 "
+        "AND c.worktree = :worktree ORDER BY c.created_at, c.id",
+        {"project": project_id, "now": now, "worktree": worktree or ""},
+    )
+    others = [held for held in map(_held, rows) if not held.is_of(actor)]
+    over = _of_ended_sessions(transaction, others, now)
+    return [held for held in others if held not in over]
+
+
 def held_by(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[Held]:
     """Return the live claims of an agent, or of its session, by their paths."""
     rows = transaction.all(

@@ -18,6 +18,7 @@ from satchel.keep.files.presence import is_anyone_refused, is_anyone_waiting
 from satchel.keep.files.records import (
     Claim,
     Claimed,
+    CommitCheck,
     FileChange,
     FileChangePage,
     FilesChecked,
@@ -91,6 +92,20 @@ class Files(Service):
             made = self._insert(transaction, project.id, actor, place, change, described, known)
             expiry.sweep_now_and_then(work.engine, transaction, now)
         return made if text is None else replace(made, notes=text.notes)
+
+    def check_commit(self, names: Sequence[str], *, denies: bool) -> CommitCheck:
+        """Say which files of a commit others have claimed in its worktree.
+
+        Args:
+            names: the files, relative to the worktree's root; however many.
+            denies: whether an explicit claim stops a commit of a session that is known.
+
+        Returns:
+            What stands against it; claims of sessions that are over do not.
+        """
+        from satchel.keep.files import committing
+
+        return committing.check(self._workplace, names, denies=denies)
 
     def _insert(
         self,

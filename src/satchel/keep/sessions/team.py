@@ -14,13 +14,11 @@ from satchel.keep.entries.records import SCRATCHPAD, entry_ref
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.joining import Found
+from satchel.keep.sessions.presence import LISTED_DAYS, LOOKED_AT
 from satchel.store.transaction import Transaction
 
 RECENT_MS = 8 * 3_600_000
 """A session that is gone is listed for so long without being asked for."""
-
-LISTED_DAYS = 14
-"""What was not seen for so long is not listed at all."""
 
 MOST = 50
 """So many sessions are listed at once."""
@@ -29,9 +27,6 @@ MAIN_WORKTREE = "the main worktree"
 
 _MOST_CLAIMS = 5
 _MOST_CLAIMS_OF_OTHERS = 2
-_LOOKED_AT = 100
-"""Among so many sessions, those seen last, the live ones are looked for; measured, 100 dead ones cost .7 ms."""
-
 _COMMIT_CHARS = 8
 
 
@@ -227,7 +222,7 @@ def others_at_work(
     found = joining.load(
         transaction,
         where,
-        {"project": project_id, "since": now - LISTED_DAYS * DAY_MS, "most": _LOOKED_AT, "own": own_session},
+        {"project": project_id, "since": now - LISTED_DAYS * DAY_MS, "most": LOOKED_AT, "own": own_session},
     )
     live = list(islice((one for one in found if not joining.is_gone(one, now)), most))
     if not live:
