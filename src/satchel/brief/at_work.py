@@ -71,45 +71,47 @@ def _reader(rows: Rows, project_id: int, agent: str | None, session: str | None)
 
 def _stuck(rows: Rows, project_id: int, sessions: Sequence[int], now: int) -> int:
     """Return in how many sessions the loop of the last scratchpad is stuck."""
-    from satchel.keep.loop_scope import OF_LOOPS
+    from satchel.keep.loop_scope import OF_ATTEMPTS
 
-    listed = ", ".join(map(str, sessions))
-    if rows.one(f"SELECT 1 FROM context WHERE session_id IN ({listed}) AND {OF_LOOPS} LIMIT 1") is None:
-        return 0
-    from satchel.keep.entries.records import SCRATCHPAD
-    from satchel.store.transaction import Transaction
-
-    transaction = Transaction(rows.connection)
-    found = transaction.all(
+    found = rows.all(
         f"""
-        SELECT c.run_id, c.task_id, c.loop_id, c.agent_id, s.id
+        SELECT c.run_id, c.task_id, c.loop_id, c.agent_id, s.id, s.predecessor_id
         FROM sessions s JOIN context c ON c.id = (
-            SELECT n.id FROM context n
-            WHERE n.session_id = s.id AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL
+            SELECT n.id FROM context n WHERE n.session_id = s.id AND {OF_ATTEMPTS.format("n.")}
             ORDER BY n.created_at DESC, n.id DESC LIMIT 1
         )
-        WHERE s.id IN ({listed})
+        WHERE s.id IN ({", ".join(map(str, sessions))})
         """
     )
-    return sum(_is_stuck(transaction, project_id, row, now) for row in found)
+    return sum(_is_stuck(rows, project_id, row, now) for row in found)
 
 
-def _is_stuck(transaction: Transaction, project_id: int, place: Row, now: int) -> bool:
+def _is_stuck(rows: Rows, project_id: int, place: Row, now: int) -> bool:
     """Whether the loop of a session is stuck.
 
     Args:
-        place: run, task, loop, agent and session of its last scratchpad.
+        place: run, task, loop and agent of its last scratchpad, the session, and the one that it goes on from.
     """
-    from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
-    from satchel.keep.loop_scope import ATTEMPTS, OF_LOOPS, LoopScope
-    from satchel.keep.sessions.joining import sessions_before
+    from satchel.keep.loop_scope import ATTEMPTS, OF_ATTEMPTS, LoopScope
 
-    run, task, loop_id, agent, session = place
-    loop = LoopScope(project_id, run, task, loop_id, agent, session, sessions_before(transaction, session))
-    some = f"{loop.holds('context', 'c')} AND c.{OF_LOOPS} AND c.type = {SCRATCHPAD} AND c.superseded_by IS NULL"
-    if len(transaction.all(f"SELECT 1 FROM context c WHERE {some} LIMIT {ATTEMPTS}", loop.values)) < ATTEMPTS:
+    run, task, loop_id, agent, session, predecessor = place
+    before: tuple[int, ...] = ()
+    if predecessor is not None:
+        from satchel.keep.sessions.joining import sessions_before
+
+        before = sessions_before(_transaction(rows), session)
+    loop = LoopScope(project_id, run, task, loop_id, agent, session, before)
+    some = f"SELECT 1 FROM context c WHERE {loop.holds('context', 'c')} AND {OF_ATTEMPTS.format('c.')} LIMIT {ATTEMPTS}"
+    if len(rows.all(some, loop.values)) < ATTEMPTS:
         return False
     from satchel.brief import loop_history
+    from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 
-    history = loop_history.load(transaction, loop, now, (SCRATCHPAD, REVIEW_VERDICT))
+    history = loop_history.load(_transaction(rows), loop, now, (SCRATCHPAD, REVIEW_VERDICT))
     return loop_history.standing(history).is_stuck
+
+
+def _transaction(rows: Rows) -> Transaction:
+    from satchel.store.transaction import Transaction
+
+    return Transaction(rows.connection)

@@ -21,10 +21,11 @@ def main() -> None:
         from satchel.interfaces.guard.command import run as guard
 
         os._exit(guard())
-    if arguments == ["who", "--line"]:
-        from satchel.interfaces.line import run as show_line
+    if arguments[:1] == ["who"] and "--line" in arguments:
+        from satchel.interfaces import line
 
-        os._exit(show_line())
+        if (environ := line.environment(arguments[1:], os.environ)) is not None:
+            os._exit(line.run(environ))
     from satchel.interfaces import cli
 
     if arguments[:1] == ["mcp"]:

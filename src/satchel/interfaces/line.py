@@ -8,15 +8,33 @@ import time
 
 TYPE_CHECKING = False  # importing typing takes 4 ms
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from satchel.brief.at_work import AtWork
+    from satchel.client import Satchel
 
 SECONDS = 0.4
 """So long it takes at most; then there is no line."""
 
 
-def run(environ: Mapping[str, str] = os.environ) -> int:
+def environment(arguments: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str] | None:
+    """Return the environment that says what a command line does; None for a command line that only click can read.
+
+    Args:
+        arguments: what stands behind ``satchel who``.
+    """
+    if arguments == ["--line"]:
+        return environ
+    from satchel.interfaces.cli.options import DB, PROJECT, Option, read
+
+    given = read((Option("--line", "line", ""), DB, PROJECT), arguments)
+    if given is None:
+        return None
+    named = {"SATCHEL_DB": given["db"], "SATCHEL_PROJECT": given["project"]}
+    return {**environ, **{name: value for name, value in named.items() if value is not None}}
+
+
+def run(environ: Mapping[str, str]) -> int:
     """Print the line for the current folder; nothing where nothing goes on, and whatever goes wrong.
 
     Returns:
@@ -24,8 +42,8 @@ def run(environ: Mapping[str, str] = os.environ) -> int:
     """
     _thread.start_new_thread(_end_late, ())
     try:
-        counted = _count(environ)
-        line = "" if counted is None else line_text(counted)
+        counts = _count(environ)
+        line = "" if counts is None else line_text(counts)
         if line:
             os.write(1, f"{line}\n".encode())
     except Exception:  # noqa: BLE001 -- a prompt has no place for it; `satchel who` says what is wrong
@@ -33,10 +51,10 @@ def run(environ: Mapping[str, str] = os.environ) -> int:
     return 0
 
 
-def line_text(counted: AtWork) -> str:
+def line_text(counts: AtWork) -> str:
     """Return the line, as in ``3 at work, 1 stuck, 2 unread``: what there is none of is left out."""
-    counts = ((counted.sessions, "at work"), (counted.stuck, "stuck"), (counted.unread, "unread"))
-    return ", ".join(f"{number} {what}" for number, what in counts if number)
+    said = ((counts.sessions, "at work"), (counts.stuck, "stuck"), (counts.unread, "unread"))
+    return ", ".join(f"{number} {what}" for number, what in said if number)
 
 
 def _count(environ: Mapping[str, str]) -> AtWork | None:
@@ -50,15 +68,29 @@ def _count(environ: Mapping[str, str]) -> AtWork | None:
         return None if seen is None else count(seen, seen.project, agent, session, now)
     except Unsettled:
         from satchel.client import open_satchel
-        from satchel.keep import projects
 
         settings = {"store.lock_wait_ms": 0}
         with open_satchel(read_only=True, environ=environ, settings=settings, migrates=False) as satchel:
-            if not satchel.place.exists:
-                return None
-            with satchel.workplace.engine.read() as transaction:
-                project = projects.find(transaction, satchel.workplace)
-                return None if project is None else count(transaction, project.id, agent, session, now)
+            return counted(satchel) if satchel.place.exists else None
+
+
+def counted(satchel: Satchel) -> AtWork:
+    """Count what goes on in the project of an opened store."""
+    from satchel.brief.at_work import AtWork, count
+    from satchel.keep import projects
+
+    work = satchel.workplace
+    with work.engine.read() as transaction:
+        project = projects.find(transaction, work)
+        if project is None:
+            return AtWork(0, 0, 0)
+        return count(transaction, project.id, work.agent, satchel.environ.get("SATCHEL_SESSION"), work.clock())
+
+
+def show(counts: AtWork) -> list[str]:
+    """Return the line as people are shown it: none where nothing goes on."""
+    line = line_text(counts)
+    return [line] if line else []
 
 
 def _end_late() -> None:
