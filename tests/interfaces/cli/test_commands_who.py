@@ -49,7 +49,15 @@ def test_the_sessions_are_those_of_the_place_that_is_named(cli: Cli, folder: Pat
     assert cli("who", "--db", "other.db")[2].startswith("0 sessions")
 
 
+def test_the_line_counts_sessions_and_messages(cli: Cli, folder: Path) -> None:
+    assert cli("who", "--line") == (0, "", "")
+    work(folder, agent="ann")
+    cli("message", "send", "look", "--to", "human", "--agent", "ann")
+    assert cli("who", "--line") == (0, "1 at work, 1 unread\n", "")
+    assert json.loads(cli("who", "--line", "--json")[1]) == {"sessions": 1, "stuck": 0, "unread": 1}
+
+
 def test_every_option_has_a_test() -> None:
     assert options_of(["who"]) == options_in_cases(["who"]) | {
-        ("who", name) for name in ("--db", "--project", "--json")
+        ("who", name) for name in ("--db", "--project", "--json", "--line")
     }
