@@ -33,6 +33,7 @@ FAMILIES = {
     "kill": "killing a writer again and again",
     "start-up": "importing, and the command line",
     "hosts": "what hosts start, beside a bare interpreter",
+    "guard": "the guard of commits and the line of a prompt, beside a bare interpreter",
     "stdio": "the MCP server over stdio beside the official SDK",
     "sizes": "installed, on disk, and in tokens",
 }

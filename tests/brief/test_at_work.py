@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
 import pytest
 
 from clients_at_work import Clients
@@ -13,8 +17,8 @@ TRIED = ("rewrite the parser by hand", "raise the timeout to a minute", "mock th
 
 
 @pytest.fixture
-def clients(open_in: object, monkeypatch: pytest.MonkeyPatch) -> Clients:
-    return Clients(open_in, monkeypatch)  # type: ignore[arg-type]
+def clients(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch) -> Clients:
+    return Clients(partial(open_in, project), monkeypatch)
 
 
 def counted(satchel: Satchel, agent: str | None = None) -> AtWork:

@@ -87,10 +87,13 @@ def counted(satchel: Satchel) -> AtWork:
         return count(transaction, project.id, work.agent, satchel.environ.get("SATCHEL_SESSION"), work.clock())
 
 
-def show(counts: AtWork) -> list[str]:
-    """Return the line as people are shown it: none where nothing goes on."""
+def show(counts: AtWork) -> None:
+    """Print the line for people: none where nothing goes on."""
+    import click
+
     line = line_text(counts)
-    return [line] if line else []
+    if line:
+        click.echo(line)
 
 
 def _end_late() -> None:
