@@ -52,9 +52,11 @@ def commit(folder: Path, *options: str, **environ: str) -> tuple[int, list[str]]
 
 
 def session_of(folder: Path) -> str:
-    """Return the uid of a session that has begun to work."""
+    """Return the uid of a session that has begun to work, in a client that is no ancestor of a commit."""
     with open_satchel(cwd=folder, environ={}, caller=SERVER, agent="ben") as satchel:
         satchel.entries.write("discovery", "snow")
+        with satchel.workplace.engine.write() as transaction:
+            transaction.execute("UPDATE sessions SET process = NULL")
         return satchel.sessions.team().sessions[0].uid
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from satchel import Satchel, Team, TeamSession
 from satchel.keep.sessions.caller import SERVER
+from satchel.keep.sessions.presence import LISTED_DAYS
 from satchel.keep.sessions.team import (
-    LISTED_DAYS,
     MAIN_WORKTREE,
     MOST,
     RECENT_MS,
