@@ -149,7 +149,7 @@ def test_hooks_at_tools_are_called_for_edits_and_commands_alone() -> None:
     matchers = {event: groups[0].get("matcher") for event, groups in hooks.items() if "Tool" in event}
     assert matchers == {
         "PreToolUse": "Edit|Write|MultiEdit|NotebookEdit",
-        "PostToolUse": "Edit|Write|MultiEdit|NotebookEdit|Bash",
+        "PostToolUse": "Edit|Write|MultiEdit|NotebookEdit|Bash|ExitPlanMode",
         "PostToolUseFailure": "Bash",
     }
 

@@ -60,15 +60,16 @@ class Working:
             if not touched:
                 return replace(NOTHING, why="no file of the project")
             lines: list[str] = []
+            against = moment.Against([], [])
             if mode != "off":
                 against = moment.standing_against(scene, touched)
                 if against.explicit and mode in {"deny", "ask"}:
                     return Said(denial=moment.refuse(scene, touched, against.explicit))
-                lines += moment.claim(scene, touched)
-                if tells:
-                    lines += moment.hints(scene, against.explicit, is_warning=True)
-                    lines += moment.hints(scene, against.automatic, is_warning=False)
-            return self._with_notes(scene, touched, lines) if tells else NOTHING
+                lines += moment.claim(scene, touched, tells=tells)
+            if not tells:
+                return NOTHING
+            more, shown = moment.hints(scene, against)
+            return self._with_notes(scene, touched, [*lines, *more], shown)
 
         return self._act(agent_id, act)
 
@@ -84,40 +85,55 @@ class Working:
 
         def act(scene: Scene) -> Said:
             touched = moment.settle(scene, cwd, edits)
-            lines: list[str] = []
+            said = NOTHING
             if touched:
+                lines: list[str] = []
+                shown: list[Shown] = []
                 if self._config.hooks_claims != "off":
                     against = moment.standing_against(scene, touched)
-                    lines += moment.claim(scene, touched)
-                    if tells_late:
-                        lines += moment.hints(scene, [*against.explicit, *against.automatic], is_warning=False)
+                    lines = moment.claim(scene, touched, tells=True)
+                    more, shown = moment.hints(scene, against) if tells_late else ([], [])
+                    lines += more
                 moment.record(scene, touched)
-            said = self._with_notes(scene, touched, lines) if tells_late else NOTHING
+                said = self._with_notes(scene, touched if tells_late else [], lines, shown)
             return self._with_messages(scene, said)
 
         return self._act(agent_id, act)
 
-    def command_failed(self, command: str, status: int | None, output: str, *, agent_id: str | None = None) -> Said:
+    def command_failed(
+        self, cwd: str, command: str, status: int | None, output: str, *, agent_id: str | None = None
+    ) -> Said:
         """Report the error of a command that failed, and say what fixed it before.
 
         Args:
+            cwd: the folder that it was run in.
             status: its exit status, or None where the client does not say it.
             output: what it printed; its end counts.
         """
         from satchel.brief.working import commands
 
         def act(scene: Scene) -> Said:
-            lines, shown = commands.fail(scene, command, status, output, self._config.hooks_error)
+            lines, shown = commands.fail(scene, cwd, command, status, output, self._config.hooks_error)
             return self._with_messages(scene, Said("\n".join(lines), shown=tuple(shown), window=scene.window))
 
         return self._act(agent_id, act)
 
-    def command_succeeded(self, command: str, *, agent_id: str | None = None) -> Said:
+    def command_succeeded(self, cwd: str, command: str, *, agent_id: str | None = None) -> Said:
         """Learn from a command that failed before, and put in unread messages."""
         from satchel.brief.working import commands
 
         def act(scene: Scene) -> Said:
-            commands.succeed(scene, command)
+            commands.succeed(scene, cwd, command)
+            return self._with_messages(scene, NOTHING)
+
+        return self._act(agent_id, act)
+
+    def plan_approved(self, plan: str, *, agent_id: str | None = None) -> Said:
+        """Keep a plan that a person has approved as one note of the session; a later one replaces it."""
+        from satchel.brief.working import plans
+
+        def act(scene: Scene) -> Said:
+            plans.keep(scene, plan)
             return self._with_messages(scene, NOTHING)
 
         return self._act(agent_id, act)
@@ -151,16 +167,18 @@ class Working:
         try:
             with work.engine.write(HOOK_WAIT_MS) as transaction:
                 scene = scenes.enter(transaction, work, agent_id)
-                return replace(NOTHING, why="there is no session") if scene is None else act(scene)
+                return replace(NOTHING, why="there is no session, or it is over") if scene is None else act(scene)
         except (Busy, ReadOnly, StoreFull) as error:
             return replace(NOTHING, why=error.problem)
 
-    def _with_notes(self, scene: Scene, touched: Sequence[Touched], lines: list[str]) -> Said:
+    def _with_notes(
+        self, scene: Scene, touched: Sequence[Touched], lines: Sequence[str], told: Sequence[Shown]
+    ) -> Said:
         from satchel.brief.working import edits as moment
 
         budget = self._config.hooks_edit
         notes, shown = moment.cited(scene, touched, budget) if budget else ([], [])
-        return Said("\n".join([*lines, *notes]), shown=tuple(shown), window=scene.window)
+        return Said("\n".join([*lines, *notes]), shown=(*told, *shown), window=scene.window)
 
     def _with_messages(self, scene: Scene, said: Said) -> Said:
         """Add the messages that the agent has neither read nor seen, unless some were put in a minute ago."""
@@ -190,9 +208,11 @@ def _messages(scene: Scene, budget: int) -> tuple[list[str], list[Shown]]:
         return [], []
     made = {_message(row): row for row in rows}
     kept = fitting(list(made), budget)
-    if not kept:  # one that is too long is shortened until it fits
-        kept = [_message(rows[0], _MESSAGE_CHARS // 3)]
-        made = {kept[0]: rows[0]}
+    if not kept:  # one that is too long is shortened
+        made = {_message(rows[0], _MESSAGE_CHARS // 3): rows[0]}
+        kept = fitting(list(made), budget)
+    if not kept:
+        return [], []
     updates.change(scene.transaction, scene.actor.session or 0, {"told_at": scene.now})
     return kept, [(Kind.MESSAGE.number, made[line][0], made[line][1]) for line in kept]
 
@@ -203,7 +223,10 @@ def _message(row: tuple[int, int, str | None, str], chars: int = _MESSAGE_CHARS)
 
 
 def _has_only_changed(scene: Scene) -> bool:
-    """Whether a session has changed files, kept nothing that others can find, and was not asked to before."""
+    """Whether a session has changed files, kept nothing that others can find, and was not asked to before.
+
+    A plan that a hook has kept is nothing that the agent has learned.
+    """
     row = scene.transaction.one(
         """
         SELECT s.created_at FROM sessions s WHERE s.id = :session AND s.nudged_at IS NULL
@@ -217,7 +240,7 @@ def _has_only_changed(scene: Scene) -> bool:
     kept = scene.transaction.one(
         """
         SELECT 1 FROM context WHERE project_id = :project AND created_at >= :since
-            AND (session_id = :session OR agent_id = :agent)
+            AND (session_id = :session OR agent_id = :agent) AND content NOT LIKE '%"approved_plan":%'
         UNION ALL SELECT 1 FROM decisions WHERE project_id = :project AND updated_at >= :since AND agent_id = :agent
         UNION ALL SELECT 1 FROM constraints WHERE project_id = :project AND created_at >= :since AND created_by = :agent
         UNION ALL SELECT 1 FROM agent_messages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -35,16 +36,25 @@ def answer(event: HookEvent, folder: str, satchel: Satchel, write: Callable[[str
 def act(event: HookEvent, folder: str, satchel: Satchel) -> Said:
     """Do what an event at work asks for, and return what is to be said."""
     working, tool = satchel.working, event.tool or ToolCall()
-    cwd, agent = event.cwd or folder, event.agent_id
+    cwd, agent = _folder_of(event, folder), event.agent_id
     if event.happening == events.STOP:
         from satchel.brief.working.scene import NOTHING
 
         return NOTHING if event.is_repeated or agent is not None else working.stop()
     if tool.command is not None:
         command = tool.command
+        cwd = os.path.join(cwd, command.folder)  # noqa: PTH118 -- a text that tells commands apart
         if command.has_failed:
-            return working.command_failed(command.text, command.status, command.output, agent_id=agent)
-        return working.command_succeeded(command.text, agent_id=agent)
+            return working.command_failed(cwd, command.text, command.status, command.output, agent_id=agent)
+        return working.command_succeeded(cwd, command.text, agent_id=agent)
+    if tool.plan is not None:
+        return working.plan_approved(tool.plan, agent_id=agent)
     if event.happening == events.BEFORE_EDIT:
         return working.before_edit(cwd, tool.edits, agent_id=agent, tells=event.is_heard_before)
     return working.after_edit(cwd, tool.edits, agent_id=agent, tells_late=not event.is_heard_before)
+
+
+def _folder_of(event: HookEvent, folder: str) -> str:
+    """Return the folder that relative paths of an event start from: its own, where there is such one."""
+    cwd = event.cwd
+    return cwd if cwd is not None and os.path.isabs(cwd) and os.path.isdir(cwd) else folder  # noqa: PTH112, PTH117

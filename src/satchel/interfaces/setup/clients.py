@@ -46,7 +46,7 @@ EVENTS = (
     Event("SubagentStart", "claude codex qwen copilot vscode"),
     Event("SessionEnd", "claude codex gemini qwen copilot cursor"),
     Event("PreToolUse", "claude", matchers={"claude": _EDITS}),
-    Event("PostToolUse", "claude", matchers={"claude": f"{_EDITS}|Bash"}),
+    Event("PostToolUse", "claude", matchers={"claude": f"{_EDITS}|Bash|ExitPlanMode"}),
     Event("PostToolUseFailure", "claude", matchers={"claude": "Bash"}),
     Event("Stop", "claude"),
 )
