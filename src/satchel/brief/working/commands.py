@@ -241,12 +241,12 @@ def _told(scene: Scene, pattern: ErrorPattern, budget: int) -> tuple[list[str], 
         best = advised[0]
         if best.id in fixes or got.get(pattern.id, -1) >= best.seq:
             return [], []
-        how = "known" if best.confidence >= KNOWN else "reported once, not confirmed"
+        how = "known to help" if best.confidence >= KNOWN else "not confirmed yet"
         times = f"{pattern.occurrences} time{'s' * (pattern.occurrences > 1)}"
         lines = fitting(
             [
-                f"Satchel: this error is {pattern.ref}, met {times}. A fix ({best.ref}, {how}"
-                f"{f', by {best.agent}' if best.agent else ''}):",
+                f"Satchel: this error is {pattern.ref}, met {times}. A fix ({best.ref}"
+                f"{f' by {best.agent}' if best.agent else ''}, {how}):",
                 shortened(best.text, _FIX_CHARS),
             ],
             budget,

@@ -27,6 +27,9 @@ _MOST_NOTES = 20
 _MOST_FILES = 3
 """Of so many files of one edit the notes are shown, and so many are named in a line."""
 
+_MOST_REFUSED = 20
+"""Of so many files of one edit it is remembered that they were refused: each is looked up until it is free."""
+
 _NAME_CHARS = 120
 """So much of a path is said in a line for an agent."""
 
@@ -137,7 +140,8 @@ def refuse(scene: Scene, touched: Sequence[Touched], held: Sequence[Held]) -> st
 
     is_held = clashing(one.place for one in held)
     places = [one.place for one in touched if is_held(one.place)]
-    details = {"paths": [place.path for place in places], "worktree": scene.work.worktree, "by": "hook"}
+    refused = places[:_MOST_REFUSED]
+    details = {"paths": [place.path for place in refused], "worktree": scene.work.worktree, "by": "hook"}
     events.record(
         scene.transaction,
         scene.project_id,
@@ -147,7 +151,7 @@ def refuse(scene: Scene, touched: Sequence[Touched], held: Sequence[Held]) -> st
         agent=scene.actor.number,
         details=details,
     )
-    refusals.add(scene.transaction, scene.project_id, scene.actor, places, scene.now, exclusive=True)
+    refusals.add(scene.transaction, scene.project_id, scene.actor, refused, scene.now, exclusive=True)
     return _denial(scene, places, held)
 
 

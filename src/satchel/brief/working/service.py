@@ -28,8 +28,8 @@ _MOST_MESSAGES = 5
 _MESSAGE_CHARS = 220
 
 _NUDGE = (
-    "Satchel: you changed files and kept nothing. If others need what you learned or decided, write_context it now; "
-    "if not, just stop."
+    "Satchel: you changed files and kept nothing. If others need what you learned or decided, keep it now with "
+    "write_context; otherwise just stop."
 )
 
 
@@ -219,7 +219,9 @@ def _messages(scene: Scene, budget: int) -> tuple[list[str], list[Shown]]:
 
 def _message(row: tuple[int, int, str | None, str], chars: int = _MESSAGE_CHARS) -> str:
     number, _seq, sender, text = row
-    return f"Message {Kind.MESSAGE.ref(number)} from {sender or 'Satchel'}: {shortened(text, chars)}"
+    ref, said = Kind.MESSAGE.ref(number), shortened(text, chars)
+    whole = f' (in full: get_items(["{ref}"]))' if said.endswith("…") and not text.rstrip().endswith("…") else ""
+    return f"Message {ref} from {sender or 'Satchel'}: {said}{whole}"
 
 
 def _has_only_changed(scene: Scene) -> bool:
