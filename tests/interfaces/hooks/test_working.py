@@ -116,6 +116,15 @@ class TestEdits:
         said = denial(at_work("s1", "PreToolUse", "Edit", **edit(project / "src/a.py")))
         assert 'ask ben (send_message), or wait for it: claim_files(["src/a.py"], wait_seconds=45)' in said
 
+    def test_it_is_stopped_while_another_writes_to_the_store_too(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        store.files.claim(["a.py"], agent="ben")
+        with store.workplace.engine.write():
+            said = denial(at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")))
+            assert at_work("s1", "PreToolUse", "Edit", **edit(project / "b.py")) is None
+        assert "a.py is claimed by ben" in said
+
     def test_an_edit_that_is_tried_again_at_once_is_stopped_again(self, hook: Hook, store: Satchel) -> None:
         hook("gemini", "SessionStart", session_id="g1", source="startup")
         store.files.claim(["a.py"], agent="ben")
@@ -346,6 +355,13 @@ class TestStopping:
         assert answer["decision"] == "block"
         assert "write_context" in answer["reason"]
         assert hook("claude", "Stop", session_id="s1", stop_hook_active=True) is None
+
+    def test_nor_whose_subagent_did(self, at_work: AtWork, hook: Hook, store: Satchel, project: Path) -> None:
+        hook("claude", "SubagentStart", session_id="s1", agent_id="sub001", agent_type="general-purpose")
+        self.changed(at_work, project)
+        (session,) = (one for one in store.sessions.team().sessions if one.client == "claude")
+        store.decisions.set("limit", "300", agent=f"{session.agents[0]}-sub001")
+        assert hook("claude", "Stop") is None
 
     def test_nobody_is_who_changed_nothing(self, hook: Hook) -> None:
         assert hook("claude", "Stop") is None

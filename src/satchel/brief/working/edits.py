@@ -138,8 +138,7 @@ def refuse(scene: Scene, touched: Sequence[Touched], held: Sequence[Held]) -> st
     """Record that an edit is stopped, and return why, until when, and what can be done meanwhile."""
     from satchel.keep.files import refusals
 
-    is_held = clashing(one.place for one in held)
-    places = [one.place for one in touched if is_held(one.place)]
+    places = held_of(touched, held)
     refused = places[:_MOST_REFUSED]
     details = {"paths": [place.path for place in refused], "worktree": scene.work.worktree, "by": "hook"}
     events.record(
@@ -152,10 +151,16 @@ def refuse(scene: Scene, touched: Sequence[Touched], held: Sequence[Held]) -> st
         details=details,
     )
     refusals.add(scene.transaction, scene.project_id, scene.actor, refused, scene.now, exclusive=True)
-    return _denial(scene, places, held)
+    return denial(scene, places, held)
 
 
-def _denial(scene: Scene, places: Sequence[Place], held: Sequence[Held]) -> str:
+def held_of(touched: Sequence[Touched], held: Sequence[Held]) -> list[Place]:
+    """Return the files of an edit that claims are about."""
+    is_held = clashing(one.place for one in held)
+    return [one.place for one in touched if is_held(one.place)]
+
+
+def denial(scene: Scene, places: Sequence[Place], held: Sequence[Held]) -> str:
     """Say who claims what is to be edited, why, until when, and what to do."""
     said = "; ".join(_claimed(scene, one) for one in held[:_MOST_FILES])
     more = len(held) - _MOST_FILES

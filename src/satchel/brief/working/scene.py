@@ -15,7 +15,7 @@ from satchel.keep.names import ensure_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import choose_for_writing, make_main
 from satchel.keep.sessions import updates
-from satchel.keep.sessions.actors import subagent_name
+from satchel.keep.sessions.actors import reading, subagent_name
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 
@@ -99,6 +99,14 @@ def enter(transaction: Transaction, work: Workplace, agent_id: str | None) -> Sc
     except NotFound:  # the environment names one that there is not
         run = make_main(transaction, project.id, now)
     return Scene(transaction, work, project.id, actor, run.id, now)
+
+
+def look(transaction: Transaction, work: Workplace) -> Scene | None:
+    """Return the session of a hook, in a transaction that only reads; None where it is not known."""
+    project = projects.find(transaction, work)
+    if project is None or work.caller is None or work.caller.find(transaction, project.id) is None:
+        return None
+    return Scene(transaction, work, project.id, reading(transaction, work, project.id, None), 0, work.clock())
 
 
 _COUNTER = estimating("a hook has no time to load a vocabulary")

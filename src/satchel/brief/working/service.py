@@ -45,6 +45,8 @@ class Working:
     ) -> Said:
         """Claim the files of an edit for the session, unless others hold them, and say what is known of them.
 
+        Where the store is too busy for that, an edit that explicit claims stand against is stopped all the same.
+
         Args:
             cwd: the folder that relative paths start from.
             edits: each file with its change: created, modified, deleted, or empty where the client does not say.
@@ -71,7 +73,12 @@ class Working:
             more, shown = moment.hints(scene, against)
             return self._with_notes(scene, touched, [*lines, *more], shown)
 
-        return self._act(agent_id, act)
+        def look(scene: Scene) -> Said:
+            touched = moment.settle(scene, cwd, edits)
+            held = moment.standing_against(scene, touched).explicit if touched else []
+            return Said(denial=moment.denial(scene, moment.held_of(touched, held), held)) if held else NOTHING
+
+        return self._act(agent_id, act, look if mode in {"deny", "ask"} else None)
 
     def after_edit(
         self, cwd: str, edits: Sequence[tuple[str, str]], *, agent_id: str | None = None, tells_late: bool = False
@@ -159,8 +166,14 @@ class Working:
         with suppress(Busy, ReadOnly, StoreFull), self._workplace.engine.write(HOOK_WAIT_MS) as transaction:
             deliveries.record(transaction, window, said.shown, self._workplace.clock())
 
-    def _act(self, agent_id: str | None, act: Callable[[Scene], Said]) -> Said:
-        """Do something in the session of the hook, in one transaction; without its turn nothing is done."""
+    def _act(
+        self, agent_id: str | None, act: Callable[[Scene], Said], look: Callable[[Scene], Said] | None = None
+    ) -> Said:
+        """Do something in the session of the hook, in one transaction; without its turn it is only looked, or nothing.
+
+        Args:
+            look: what is done then, in a transaction that only reads.
+        """
         work = self._workplace
         if work.engine.read_only:
             return replace(NOTHING, why="the store is only read")
@@ -169,7 +182,12 @@ class Working:
                 scene = scenes.enter(transaction, work, agent_id)
                 return replace(NOTHING, why="there is no session, or it is over") if scene is None else act(scene)
         except (Busy, ReadOnly, StoreFull) as error:
-            return replace(NOTHING, why=error.problem)
+            nothing = replace(NOTHING, why=error.problem)
+        if look is None:
+            return nothing
+        with work.engine.read() as transaction:
+            scene = scenes.look(transaction, work)
+            return nothing if scene is None else look(scene)
 
     def _with_notes(
         self, scene: Scene, touched: Sequence[Touched], lines: Sequence[str], told: Sequence[Shown]
@@ -239,17 +257,20 @@ def _has_only_changed(scene: Scene) -> bool:
     if row is None:
         return False
     values = {"project": scene.project_id, "since": row[0], "agent": scene.actor.number, "session": scene.actor.session}
+    # who was briefed in it: the second condition is the one of the index
+    agents = "(SELECT agent_id FROM windows WHERE session_id = :session AND session_id <> 0 UNION SELECT :agent)"
     kept = scene.transaction.one(
-        """
+        f"""
         SELECT 1 FROM context WHERE project_id = :project AND created_at >= :since
-            AND (session_id = :session OR agent_id = :agent) AND content NOT LIKE '%"approved_plan":%'
-        UNION ALL SELECT 1 FROM decisions WHERE project_id = :project AND updated_at >= :since AND agent_id = :agent
-        UNION ALL SELECT 1 FROM constraints WHERE project_id = :project AND created_at >= :since AND created_by = :agent
+            AND (session_id = :session OR agent_id IN {agents}) AND content NOT LIKE '%"approved_plan":%'
+        UNION ALL SELECT 1 FROM decisions WHERE project_id = :project AND updated_at >= :since AND agent_id IN {agents}
+        UNION ALL SELECT 1 FROM constraints
+            WHERE project_id = :project AND created_at >= :since AND created_by IN {agents}
         UNION ALL SELECT 1 FROM agent_messages
-            WHERE project_id = :project AND created_at >= :since AND from_agent_id = :agent
+            WHERE project_id = :project AND created_at >= :since AND from_agent_id IN {agents}
         UNION ALL SELECT 1 FROM file_changes WHERE session_id = :session AND description IS NOT NULL
         UNION ALL SELECT 1 FROM error_solutions
-            WHERE project_id = :project AND created_at >= :since AND agent_id = :agent
+            WHERE project_id = :project AND created_at >= :since AND agent_id IN {agents}
         LIMIT 1
         """,
         values,
