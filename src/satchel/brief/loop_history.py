@@ -102,7 +102,7 @@ def load(
             is_success = says_success(kind, content)
         except InvalidInput:
             continue
-        if kind == SCRATCHPAD:
+        if kind == SCRATCHPAD and not structured.is_plan(content):
             pad = structured.scratchpad(content)
             history.attempts.append(Attempt(number, place, pad, structured.telling_text(content), created))
             history.recent += not (is_success or history.success)

@@ -26,3 +26,11 @@ HOOKS = (
 
 DOING = ("ALTER TABLE sessions ADD COLUMN doing TEXT",)
 """The statements of the migration that keeps what a session says it is about to do."""
+
+ACTS = (
+    # a command is known by a digest; what stands there as text may hold a secret
+    "DELETE FROM failed_commands",
+    # when something was done about the failure: a file was edited, or a command was run that a fix names
+    "ALTER TABLE failed_commands ADD COLUMN acted_at BIGINT",
+)
+"""The statements of the migration that keeps whether anything was done about a command that failed."""

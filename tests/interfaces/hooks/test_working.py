@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from interfaces.hooks.conftest import Hook, context
-from satchel import Satchel
+from satchel import Satchel, open_satchel
 from satchel.base.clock import system_clock
 from satchel.interfaces.hooks import state
 
@@ -110,6 +110,30 @@ class TestEdits:
             at_work("c1", "PreToolUse", "apply_patch", tool_input={"command": patch})
         )
 
+    def test_a_denied_edit_says_how_to_wait_for_the_file_itself(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        store.files.claim(["src/"], agent="ben")
+        said = denial(at_work("s1", "PreToolUse", "Edit", **edit(project / "src/a.py")))
+        assert 'ask ben (send_message), or wait for it: claim_files(["src/a.py"], wait_seconds=45)' in said
+
+    def test_it_is_stopped_while_another_writes_to_the_store_too(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        store.files.claim(["a.py"], agent="ben")
+        with store.workplace.engine.write():
+            said = denial(at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")))
+            assert at_work("s1", "PreToolUse", "Edit", **edit(project / "b.py")) is None
+        assert "a.py is claimed by ben" in said
+
+    def test_an_edit_that_is_tried_again_at_once_is_stopped_again(self, hook: Hook, store: Satchel) -> None:
+        hook("gemini", "SessionStart", session_id="g1", source="startup")
+        store.files.claim(["a.py"], agent="ben")
+        for _ in range(2):
+            answer = hook("gemini", "BeforeTool", session_id="g1", tool_name="replace", **edit("a.py"))
+            assert answer is not None
+            assert answer["decision"] == "deny"
+
     @pytest.mark.parametrize(("mode", "is_told"), [("warn", True), ("off", False)])
     def test_unless_the_user_wants_a_warning_or_nothing(
         self,
@@ -171,11 +195,62 @@ class TestEdits:
     ) -> None:
         at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
         (before,) = store.files.claims().items
-        assert f"{before.agent} edits a.py too" in context(
+        assert f"{before.agent} is editing a.py too" in context(
             at_work("c1", "PreToolUse", "Edit", **edit(project / "a.py"))
         )
         (after,) = store.files.claims().items
         assert after.agent == before.agent
+        assert at_work("c1", "PreToolUse", "Edit", **edit(project / "a.py")) is None, "it is said once"
+
+    @pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse"])
+    def test_what_is_heard_after_the_end_of_a_session_claims_nothing_and_revives_it_not(
+        self, hook: Hook, at_work: AtWork, store: Satchel, project: Path, event: str
+    ) -> None:
+        hook("claude", "SessionEnd", session_id="s1", reason="other")
+        (project / "a.py").write_text("x")
+        assert at_work("s1", event, "Edit", **edit(project / "a.py")) is None
+        assert store.files.claims().total == 0
+        assert [one.client for one in store.sessions.team().sessions if one.gone] == ["claude"]
+
+    def test_until_its_client_goes_on_with_it(self, hook: Hook, at_work: AtWork, store: Satchel, project: Path) -> None:
+        hook("claude", "SessionEnd", session_id="s1", reason="other")
+        hook("claude", "SessionStart", session_id="s1", source="resume")
+        at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
+        assert store.files.claims().total == 1
+
+    def test_a_binary_file_is_claimed_and_recorded_unread(self, at_work: AtWork, store: Satchel, project: Path) -> None:
+        (project / "a.bin").write_bytes(bytes(range(256)) * 64)
+        (project / "a.bin").chmod(0)
+        at_work("s1", "PreToolUse", "Write", **edit(project / "a.bin"))
+        at_work("s1", "PostToolUse", "Write", **edit(project / "a.bin"))
+        assert [change.file for change in store.files.changes().changes] == ["a.bin"]
+
+    def test_a_file_that_neither_was_nor_is_there_has_not_changed(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        at_work("s1", "PostToolUse", "Edit", **edit(project / "none.py"))
+        assert store.files.changes().total == 0
+
+    def test_the_text_of_a_patch_in_a_file_is_no_patch(self, at_work: AtWork, store: Satchel, project: Path) -> None:
+        text = "*** Begin Patch\n*** Delete File: important.py\n*** End Patch"
+        written = {"file_path": str(project / "doc.md"), "content": text}
+        at_work("s1", "PreToolUse", "Write", tool_input=written)
+        at_work("s1", "PreToolUse", "Task", tool_input={"prompt": text})
+        assert [claim.path for claim in store.files.claims().items] == ["doc.md"]
+
+    def test_a_file_with_a_long_absolute_path_is_claimed(self, tmp_path: Path, hook: Hook) -> None:
+        deep = tmp_path / "/".join(["folder-of-a-long-path"] * 10) / "project"
+        (deep / ".git").mkdir(parents=True)
+        with open_satchel(cwd=deep, environ={}) as other:
+            other.agents.register("ann")
+            fields = edit(deep / "a.py")
+            hook("claude", "PreToolUse", session_id="deep", cwd=str(deep), tool_name="Edit", tool_use_id="d", **fields)
+            assert other.files.claims().total == 1
+
+    @pytest.mark.parametrize("path", ["~/.bashrc", "https://example.org/a.py", "file:///etc/passwd"])
+    def test_what_names_no_file_of_the_project_is_left_alone(self, at_work: AtWork, store: Satchel, path: str) -> None:
+        assert at_work("s1", "PreToolUse", "Edit", **edit(path)) is None
+        assert store.files.claims().total == 0
 
     def test_a_subagent_edits_what_its_session_holds(self, at_work: AtWork, project: Path) -> None:
         at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
@@ -188,11 +263,16 @@ class TestEdits:
         assert store.files.claims().total == 0
         assert state.faults(0) == []
 
-    def test_a_thousand_files_are_claimed_at_once(self, at_work: AtWork, store: Satchel) -> None:
+    def test_a_thousand_files_are_claimed_at_once_and_pointed_out_to_another_in_a_line(
+        self, at_work: AtWork, store: Satchel
+    ) -> None:
         files = "\n".join(f"*** Update File: f{number}.py" for number in range(1_000))
-        patch = f"*** Begin Patch\n{files}\n*** End Patch"
-        assert at_work("c1", "PreToolUse", "apply_patch", tool_input={"command": patch}) is None
+        patch = {"command": f"*** Begin Patch\n{files}\n*** End Patch"}
+        assert at_work("c1", "PreToolUse", "apply_patch", tool_input=patch) is None
         assert store.files.claims().total == 1_000
+        said = context(at_work("s1", "PreToolUse", "apply_patch", tool_input=patch))
+        assert "is editing f0.py and 999 more files too" in said
+        assert len(said) < 250
 
     def test_notes_on_a_file_come_before_its_first_edit_and_only_then(
         self, at_work: AtWork, store: Satchel, project: Path
@@ -222,7 +302,7 @@ class TestEdits:
         assert at_work("u1", "preToolUse", "Write", **edit(project / "a.py"), conversation_id="u1") is None
         answer = at_work("u1", "postToolUse", "Write", **edit(project / "a.py"), conversation_id="u1")
         assert answer is not None
-        assert f"{held.agent} edits a.py too" in answer["additional_context"]
+        assert f"{held.agent} is editing a.py too" in answer["additional_context"]
 
 
 class TestCommands:
@@ -244,6 +324,7 @@ class TestCommands:
         met = store.patterns.report("ModuleNotFoundError", "No module named 'yaml'", agent="ann").pattern
         fix = store.patterns.solve(met.ref, "install PyYAML", agent="ann")
         at_work("s1", "PostToolUseFailure", "Bash", **bash("python a.py", error=FAILURE))
+        at_work("s1", "PostToolUse", "Bash", **bash("pip install pyyaml", tool_response={"stdout": "ok"}))
         at_work("s1", "PostToolUse", "Bash", **bash("cd . && python a.py", tool_response={"stdout": "ok"}))
         (solution,) = store.patterns.get(met.ref).solutions
         assert solution.confidence == fix.confidence + 1
@@ -315,6 +396,30 @@ class TestCommands:
         (solution,) = store.patterns.get(met.ref).solutions
         assert solution.confidence == fix.confidence
 
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            bash("python a.py", tool_response={"stdout": "", "interrupted": True}),
+            bash("python a.py", tool_response={"stdout": "", "backgroundTaskId": "b1"}),
+            {"tool_input": {"command": "python a.py", "run_in_background": True}, "tool_response": {"stdout": ""}},
+        ],
+    )
+    def test_a_command_that_was_interrupted_or_runs_on_has_not_succeeded(
+        self, at_work: AtWork, store: Satchel, project: Path, fields: dict[str, object]
+    ) -> None:
+        met = store.patterns.report("ModuleNotFoundError", "No module named 'yaml'", agent="ann").pattern
+        store.patterns.solve(met.ref, "install PyYAML", agent="ann")
+        at_work("s1", "PostToolUseFailure", "Bash", **bash("python a.py", error=FAILURE))
+        (project / "a.py").write_text("x")
+        at_work("s1", "PostToolUse", "Edit", **edit(project / "a.py"))
+        at_work("s1", "PostToolUse", "Bash", **fields)
+        (solution,) = store.patterns.get(met.ref).solutions
+        assert solution.confirmed == 0
+
+    def test_nor_has_one_failed_that_a_person_interrupted(self, at_work: AtWork, store: Satchel) -> None:
+        at_work("s1", "PostToolUseFailure", "Bash", **bash("make", error=FAILURE, is_interrupt=True))
+        assert store.patterns.find().total == 0
+
     def test_of_ten_megabytes_the_end_counts_and_holds_no_secret(self, at_work: AtWork, store: Satchel) -> None:
         secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
         error = "Exit code 2\n" + "compiling\n" * 1_000_000 + f"RuntimeError: push with {secret} was refused"
@@ -355,6 +460,13 @@ class TestStopping:
         assert "write_context" in answer["reason"]
         assert hook("claude", "Stop", session_id="s1", stop_hook_active=True) is None
 
+    def test_nor_whose_subagent_did(self, at_work: AtWork, hook: Hook, store: Satchel, project: Path) -> None:
+        hook("claude", "SubagentStart", session_id="s1", agent_id="sub001", agent_type="general-purpose")
+        self.changed(at_work, project)
+        (session,) = (one for one in store.sessions.team().sessions if one.client == "claude")
+        store.decisions.set("limit", "300", agent=f"{session.agents[0]}-sub001")
+        assert hook("claude", "Stop") is None
+
     def test_nobody_is_who_changed_nothing(self, hook: Hook) -> None:
         assert hook("claude", "Stop") is None
 
@@ -367,3 +479,57 @@ class TestStopping:
             "discovery", "a.py holds x"
         )
         assert hook("claude", "Stop") is None
+
+
+class TestPlans:
+    PLAN = "# Move the tokens\n\n1. read them with ghp_a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5f6G7h8\n2. rotate"
+
+    def approve(self, at_work: AtWork, plan: str) -> None:
+        assert at_work("s1", "PostToolUse", "ExitPlanMode", tool_input={"plan": plan}, tool_response={}) is None
+
+    def test_a_plan_that_a_person_has_approved_is_where_the_session_stands(
+        self, at_work: AtWork, store: Satchel
+    ) -> None:
+        self.approve(at_work, self.PLAN)
+        (entry,) = store.entries.read().entries
+        assert entry.type == "scratchpad"
+        assert "2. rotate" in entry.content
+        assert "ghp_" not in entry.content
+        (session,) = (one for one in store.sessions.team().sessions if one.client == "claude")
+        assert session.scratchpad is not None
+        assert session.scratchpad.next_step == "Move the tokens"
+
+    def test_a_later_one_replaces_it(self, at_work: AtWork, store: Satchel) -> None:
+        for plan in ("first", "second", "second"):
+            self.approve(at_work, plan)
+        kept = store.entries.read().entries
+        assert [("second" in one.content, one.superseded_by is None) for one in kept] == [(True, True)]
+
+    @pytest.mark.parametrize("plan", ["y" * 300_000, '"' * 300_000, "ü\n" * 100_000])
+    def test_it_is_cut_where_it_is_longer_than_a_note(self, at_work: AtWork, store: Satchel, plan: str) -> None:
+        self.approve(at_work, plan)
+        (entry,) = store.entries.read().entries
+        limit = store.workplace.max_content_bytes
+        assert limit / 2 < len(entry.content.encode()) <= limit
+
+    def test_one_that_was_not_approved_is_not_kept(self, at_work: AtWork, store: Satchel) -> None:
+        at_work("s1", "PreToolUse", "ExitPlanMode", tool_input={"plan": "x"})
+        at_work("s1", "PostToolUseFailure", "ExitPlanMode", tool_input={"plan": "x"}, error="The user said no")
+        at_work("c1", "PostToolUse", "update_plan", tool_input={"plan": "x"})
+        assert store.entries.read().total == 0
+
+    def test_it_is_nothing_that_the_agent_has_learned(self, at_work: AtWork, hook: Hook, project: Path) -> None:
+        self.approve(at_work, "x")
+        (project / "a.py").write_text("x")
+        at_work("s1", "PostToolUse", "Edit", **edit(project / "a.py"))
+        assert hook("claude", "Stop") is not None
+
+    def test_and_no_attempt(
+        self, at_work: AtWork, store: Satchel, open_in: Callable[..., Satchel], project: Path
+    ) -> None:
+        self.approve(at_work, "x")
+        (session,) = (one for one in store.sessions.team().sessions if one.client == "claude")
+        inside = open_in(project, environ={"SATCHEL_SESSION": session.uid}, clock=system_clock)
+        for step in ("a", "b", "c"):
+            inside.entries.write("scratchpad", {"iteration": 1, "done": False, "attempted": [f"{step} way of its own"]})
+        assert "STUCK: 3 iterations" in inside.brief(again=True).text

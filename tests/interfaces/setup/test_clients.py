@@ -146,7 +146,7 @@ def test_hooks_in_groups(name: str) -> None:
 MATCHERS = {
     "claude": {
         "PreToolUse": "Edit|Write|MultiEdit|NotebookEdit",
-        "PostToolUse": "Edit|Write|MultiEdit|NotebookEdit|Bash",
+        "PostToolUse": "Edit|Write|MultiEdit|NotebookEdit|Bash|ExitPlanMode",
         "PostToolUseFailure": "Bash",
     },
     "codex": {"PreToolUse": "apply_patch", "PostToolUse": "apply_patch|Bash"},

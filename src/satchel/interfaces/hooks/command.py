@@ -156,7 +156,8 @@ def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satch
 def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     if not event.happening or state.is_paused(folder):
         return
-    if event.happening != events.END and not state.is_first(event.key):  # what has ended ends no second time
+    # what has ended ends no second time; an edit that was stopped is stopped again, however soon it is tried again
+    if event.happening not in {events.END, events.BEFORE_EDIT} and not state.is_first(event.key):
         return
     if event.happening == events.SUBAGENT and only_looks(event.agent_type):
         return

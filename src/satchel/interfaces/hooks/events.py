@@ -6,6 +6,7 @@ What each client sends and takes was seen with the versions that docs/clients na
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -17,21 +18,23 @@ CLIENTS = tuple(client.name for client in clients.CLIENTS)
 """The clients whose hooks are understood."""
 
 START, CLEAR, RESUME, COMPACTION, SUBAGENT, END = "start", "clear", "resume", "compaction", "subagent", "end"
-BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, STOP = (
+BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP = (
     "before an edit",
     "after an edit",
     "a command failed",
     "a command succeeded",
     "a command ended",
+    "a plan was approved",
     "stop",
 )
-AT_WORK = frozenset({BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, STOP})
+AT_WORK = frozenset({BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP})
 """What happens while an agent works; the others brief it, or end its session."""
 
 MAX_BYTES = 32 * 1024 * 1024
 """A larger event is not read."""
 
 _MAX_FIELD_CHARS = 4_096
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 _HAPPENINGS = {
     "sessionstart": START,
@@ -146,8 +149,10 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
     if len(data) > MAX_BYTES:
         raise NotAnEventError(f"the event is larger than {MAX_BYTES // 1024 // 1024} MiB")
     try:
-        fields = json.loads(data) if data.strip() else {}
+        fields = _read(data)
     except (ValueError, RecursionError) as error:
+        if data.lstrip()[:1] == b"{" and not isinstance(error, json.JSONDecodeError):
+            return HookEvent(client, name, "")  # too deep, or a number of thousands of digits: nothing to do with us
         raise NotAnEventError(f"the event is no JSON ({error})"[:200]) from error
     if not isinstance(fields, dict):
         raise NotAnEventError(f"the event is no JSON object, but {type(fields).__name__}")
@@ -183,6 +188,15 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
     )
 
 
+def _read(data: bytes) -> object:
+    """Return the value of a JSON text; what is no character in it is replaced."""
+    text = data.decode("utf-8-sig", "replace")
+    value = json.loads(text) if text.strip() else {}
+    if _SURROGATE.search(data) is None:
+        return value
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
 def _at_tool(tool: ToolCall | None, when: str) -> str:
     """Return what an event of a tool means here."""
     if tool is None:
@@ -191,6 +205,8 @@ def _at_tool(tool: ToolCall | None, when: str) -> str:
         if when == "before":
             return ""
         return {True: FAILED, False: SUCCEEDED, None: ENDED}[tool.command.has_failed]
+    if tool.plan is not None:
+        return APPROVED if when == "after" else ""
     if tool.edits and not tool.has_failed:
         return BEFORE_EDIT if when == "before" else AFTER_EDIT
     return ""

@@ -37,6 +37,9 @@ _PATCH_LINES = (
     ("*** Move to: ", CREATED),
 )
 _STATUS = re.compile(r"(?i)\b(?:process )?exit(?:ed)?(?: with)?(?: exit)?(?: code|code)?:? ?(\d{1,3})\b")
+_MOST_WRAPPED = 8
+"""An output is wrapped in so many others at most."""
+
 _STATUS_CHARS = 300
 """How near to its begin or its end an output says how the command ended, where a client writes that into it."""
 
@@ -60,12 +63,14 @@ class Command(NamedTuple):
         has_failed: whether it ended with another status than 0, or was ended; None where the client does not say.
         status: that status, or None.
         output: what it printed, as far as the client passes it on.
+        folder: the one that it is run in, where the tool names it.
     """
 
     text: str
     has_failed: bool | None = None
     status: int | None = None
     output: str = ""
+    folder: str = ""
 
 
 class ToolCall(NamedTuple):
@@ -99,11 +104,12 @@ def read(fields: Mapping[str, object], client: str, *, is_failure: bool) -> Tool
     call = ToolCall(has_failed=is_failure, id=number if isinstance(number, str) else _digest(name, given))
     if is_failure and (fields.get("is_interrupt") is True or fields.get("failure_type") == "permission_denied"):
         return None  # a person has ended it, or not let it begin
-    patch = _patch_in(given)
+    patch = _patch_in(given) if name in _EDITING or name in _COMMANDS else ""
     if name in _COMMANDS and not (patch and _is_patching(given)):
         return call._replace(command=_command(fields, given, client, call.id, is_failure=is_failure))
     if name in _EDITING or patch:
-        edits = tuple(_in_patch(patch)) if patch else tuple(_named(given, name))
+        # a file that is named may hold the text of a patch
+        edits = tuple(_named(given, name)) or tuple(_in_patch(patch))
         return call._replace(edits=edits[:MAX_FILES]) if edits else None
     if name in _PLANS and not is_failure:
         plan = given.get("plan") or _object(_first(fields, "tool_response")).get("plan")
@@ -146,13 +152,13 @@ def _in_patch(patch: str) -> Iterator[Edit]:
     """Return the files of a patch; of one that is moved, the old name is deleted and the new one created."""
     found: dict[str, str] = {}
     last = ""
-    for line in patch.splitlines():
+    for line in patch.split("\n"):
         for mark, change in _PATCH_LINES:
             if line.startswith(mark):
                 path = line[len(mark) :].strip()
                 if mark.startswith("*** Move") and last:
                     found[last] = DELETED
-                if path:
+                if path and "\0" not in path:
                     found[path] = change
                     last = path
     yield from (Edit(path, change) for path, change in found.items())
@@ -179,40 +185,54 @@ def _command(
     elif status is None and is_failure:
         status = _said_status(output[:_STATUS_CHARS])
     has_failed: bool | None = is_failure or None
-    if status is not None:
+    if _is_unfinished(given, answer):
+        has_failed = None
+    elif status is not None:
         has_failed = is_failure or status != 0
     elif not is_failure and client not in _SILENT_ON_STATUS and answer is not None:
         has_failed = False
-    return Command(text if isinstance(text, str) else "", has_failed, status, output)
+    folder = _first(given, "workdir", "cwd", "dir_path", "directory")
+    return Command(
+        text if isinstance(text, str) else "", has_failed, status, output, folder if isinstance(folder, str) else ""
+    )
 
 
-def _output(value: object) -> str:
+def _is_unfinished(given: Mapping[str, object], answer: object) -> bool:
+    """Whether a command runs on in the background, or a person has interrupted it: how it ends is not known."""
+    asked = any(given.get(name) is True for name in ("run_in_background", "is_background", "isBackground"))
+    was = isinstance(answer, dict) and (answer.get("interrupted") is True or bool(answer.get("backgroundTaskId")))
+    return asked or was
+
+
+def _output(value: object, depth: int = 0) -> str:
     """Return what a command printed, whatever its client wraps it in."""
+    if depth > _MOST_WRAPPED:
+        return ""
     if isinstance(value, str):
-        if value.startswith(("{", "[")):
+        if value.startswith("{"):
             inner = _object(value)
-            return _output(inner) or value if inner else value
+            return _output(inner, depth + 1) or value if inner else value
         return value
     if isinstance(value, list):
-        return "\n".join(filter(None, map(_output, value)))
+        return "\n".join(filter(None, (_output(one, depth + 1) for one in value)))
     if isinstance(value, dict):
-        printed = [_output(value.get(name)) for name in ("stdout", "stderr")]
+        printed = [_output(value.get(name), depth + 1) for name in ("stdout", "stderr")]
         if any(printed):
             return "\n".join(filter(None, printed))
         names = ("textResultForLlm", "llmContent", "output", "text", "content", "aggregated_output", "error", "message")
-        return next((found for name in names if (found := _output(value.get(name)))), "")
+        return next((found for name in names if (found := _output(value.get(name), depth + 1))), "")
     return ""
 
 
-def _status(answer: object) -> int | None:
+def _status(answer: object, depth: int = 0) -> int | None:
     """Return the exit status that the answer of a tool has a field for."""
-    if not isinstance(answer, dict):
+    if not isinstance(answer, dict) or depth > _MOST_WRAPPED:
         return None
     for name in ("exit_code", "exitCode", "returncode", "exit", "code"):
         value = answer.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
-    return _status(answer.get("metadata"))
+    return _status(answer.get("metadata"), depth + 1)
 
 
 def _said_status(output: str) -> int | None:
@@ -239,4 +259,7 @@ def _first(fields: Mapping[str, object], *names: str) -> object:
 def _digest(name: str, given: Mapping[str, object]) -> str:
     from zlib import crc32
 
-    return f"{name}-{crc32(json.dumps(given, sort_keys=True, default=str).encode()):08x}"
+    try:
+        return f"{name}-{crc32(json.dumps(given).encode()):08x}"
+    except RecursionError:
+        return name

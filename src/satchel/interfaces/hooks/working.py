@@ -41,7 +41,7 @@ def answer(event: HookEvent, folder: str, satchel: Satchel, write: Callable[[str
 def act(event: HookEvent, folder: str, satchel: Satchel) -> Said:
     """Do what an event at work asks for, and return what is to be said."""
     working, tool = satchel.working, event.tool or ToolCall()
-    cwd, agent = event.cwd or folder, event.agent_id
+    cwd, agent = _folder_of(event, folder), event.agent_id
     if event.happening == events.STOP:
         from satchel.brief.working.scene import NOTHING
 
@@ -50,13 +50,22 @@ def act(event: HookEvent, folder: str, satchel: Satchel) -> Said:
         command = tool.command
         if command.has_failed is None:
             return working.command_ended(agent_id=agent)
+        cwd = os.path.join(cwd, command.folder)  # noqa: PTH118 -- a text that tells commands apart
         if command.has_failed:
             return working.command_failed(
-                command.text, command.status, command.output, agent_id=agent, tells=event.is_heard
+                cwd, command.text, command.status, command.output, agent_id=agent, tells=event.is_heard
             )
-        return working.command_succeeded(command.text, agent_id=agent, owes_fixes=event.owes_fixes)
+        return working.command_succeeded(cwd, command.text, agent_id=agent, owes_fixes=event.owes_fixes)
+    if tool.plan is not None:
+        return working.plan_approved(tool.plan, agent_id=agent)
     if event.happening == events.BEFORE_EDIT:
         can_ask = event.can_ask and os.environ.items() >= _AT_TERMINAL.items()
         return working.before_edit(cwd, tool.edits, agent_id=agent, tells=event.is_heard_before, can_ask=can_ask)
     late = not event.is_heard_before
     return working.after_edit(cwd, tool.edits, agent_id=agent, tells_late=late, owes_fixes=event.owes_fixes)
+
+
+def _folder_of(event: HookEvent, folder: str) -> str:
+    """Return the folder that relative paths of an event start from: its own, where there is such one."""
+    cwd = event.cwd
+    return cwd if cwd is not None and os.path.isabs(cwd) and os.path.isdir(cwd) else folder  # noqa: PTH112, PTH117

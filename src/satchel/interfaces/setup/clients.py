@@ -55,7 +55,11 @@ EVENTS = (
     Event(
         "PostToolUse",
         "claude codex cursor vscode",
-        matchers={"claude": f"{_EDITS}|Bash", "codex": f"{_PATCH}|Bash", "cursor": f"{_CURSOR_EDITS}|Shell"},
+        matchers={
+            "claude": f"{_EDITS}|Bash|ExitPlanMode",
+            "codex": f"{_PATCH}|Bash",
+            "cursor": f"{_CURSOR_EDITS}|Shell",
+        },
     ),
     Event("PostToolUseFailure", "claude cursor", matchers={"claude": "Bash", "cursor": "Shell"}),
     Event("Stop", "claude codex cursor vscode"),

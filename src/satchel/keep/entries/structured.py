@@ -56,6 +56,9 @@ _FIELDS: dict[str, tuple[_Field, ...]] = {
 TELLING_FIELDS = ("fix", "solution", "resolution", "summary")
 """The fields in which an entry may say in words what was done, the most telling first."""
 
+PLAN = "approved_plan"
+"""The field of a scratchpad with a plan that a person has approved, which a hook has kept."""
+
 _EXPECTED = {
     "text": "text",
     "flag": "true or false",
@@ -162,6 +165,11 @@ def telling_text(content: str) -> str | None:
         return None
     told = [fields.get(name) for name in TELLING_FIELDS] if isinstance(fields, dict) else []
     return next((text.strip() for text in told if isinstance(text, str) and text.strip()), None)
+
+
+def is_plan(content: str) -> bool:
+    """Whether a stored scratchpad is an approved plan, which is no attempt."""
+    return f'"{PLAN}":' in content
 
 
 def review_issue(content: str) -> ReviewIssue:

@@ -12,7 +12,7 @@ from satchel.base.paging import KeptPage
 from satchel.base.text import quoted_line, said_once
 from satchel.keep import events, paths
 from satchel.keep.expiry import end_claims
-from satchel.keep.files.places import Place
+from satchel.keep.files.places import Place, clashing
 from satchel.keep.files.presence import is_anything_claimed
 from satchel.keep.files.records import Claim, Claimed
 from satchel.keep.projects import Project, next_seq
@@ -174,14 +174,16 @@ def look(
     """
     found = overlapping(transaction, project_id, wanted, now)
     others = [held for held in found if not held.is_of(actor)]
-    here = [held for held in others if any(held.place.clashes(place) for place in wanted)]
+    clashes = clashing(wanted)
+    here = [held for held in others if clashes(held.place)]
     against = [held for held in here if exclusive or held.claim.exclusive]
     over = _of_ended_sessions(transaction, against, now)
+    near, ended = {held.claim.id for held in here}, {held.claim.id for held in over}
     return Look(
         mine=[held for held in found if held.is_of(actor)],
         here=here,
-        elsewhere=[held for held in others if held not in here],
-        blocking=[held for held in against if held not in over],
+        elsewhere=[held for held in others if held.claim.id not in near],
+        blocking=[held for held in against if held.claim.id not in ended],
         over=over,
     )
 
@@ -235,9 +237,11 @@ def grant(
     """
     if seen.over:
         end_claims(transaction, [held.claim.id for held in seen.over], events.EXPIRY, now)
-    mine = [held for held in seen.mine if any(held.place.clashes(place) for place in wanted)]
+    clashes = clashing(wanted)
+    mine = [held for held in seen.mine if clashes(held.place)]
     own = {held.place: held for held in sorted(mine, key=lambda held: held.session == holder.session)}
     _take_into_session(transaction, holder, mine, own)
+    ended = {held.claim.id for held in seen.over}
     first = next_seq(transaction, project_id, len(wanted))
     values: dict[str, object] = {
         "session_id": holder.session,
@@ -282,7 +286,7 @@ def grant(
         claims=tuple(kept[claim] for claim in numbers),
         renewed=tuple(place.path for place in wanted if place in own),
         elsewhere=elsewhere,
-        shared=tuple(held.claim for held in seen.here if held not in seen.over),
+        shared=tuple(held.claim for held in seen.here if held.claim.id not in ended),
         notes=(
             *(f"{held.claim.path} is taken over from {held.claim.agent}, whose session is over" for held in seen.over),
             *(
