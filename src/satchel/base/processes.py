@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+
+from satchel.base.records import NamedTuple
 
 _NAMESPACE = Path("/proc/self/ns/pid")
 _HAS_PROC = _NAMESPACE.exists()

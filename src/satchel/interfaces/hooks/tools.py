@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+
+from satchel.base.records import NamedTuple
 
 CREATED, MODIFIED, DELETED = "created", "modified", "deleted"
 
