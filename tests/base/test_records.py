@@ -183,6 +183,18 @@ def test_equal_records_hash_alike_and_changeable_ones_do_not_hash() -> None:
         hash(Count())
 
 
+def test_the_hundredth_record_is_made_like_the_first() -> None:
+    @records.dataclass(frozen=True, slots=True)
+    class Line(Note):
+        width: int = 80
+
+    made = [Line("x", tags={"a": 1}, width=7) for _ in range(100)]
+
+    assert all(one == made[0] and one.score == 0.0 for one in made)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'text'"):
+        Line()  # type: ignore[call-arg]
+
+
 def test_changeable_records_share_no_default() -> None:
     one, other = Count(), Count()
     one.seen.append(1)

@@ -12,7 +12,7 @@ import operator
 
 TYPE_CHECKING = False  # importing typing takes 4 ms
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from dataclasses import dataclass, field, replace
     from typing import Any, NamedTuple, NoReturn
 
@@ -21,6 +21,10 @@ __all__ = ["NamedTuple", "dataclass", "field", "field_names", "replace"]
 _MISSING: Any = object()
 _FIELDS, _OPTIONS = "__record_fields__", "__record_options__"
 _COMPARISONS = {"__lt__": operator.lt, "__le__": operator.le, "__gt__": operator.gt, "__ge__": operator.ge}
+
+
+_UNCOMPILED = 10
+"""So many instances of a class are made without compiling its ``__init__``, which takes as long as making 15 so."""
 
 
 class _Field:
@@ -96,16 +100,19 @@ def _dataclass(
         if slots:
             namespace["__slots__"] = tuple(name for name in own if name not in inherited)
         options = {"frozen": frozen, "eq": eq, "repr": repr, "order": order}
-        methods = _methods(inherited | own, options)
-        made: type = type(cls)(cls.__name__, cls.__bases__, methods | namespace)
-        made.__qualname__ = cls.__qualname__
+        fields = inherited | own
+        instances = 0
 
         def make_init(self: object, *given: object, **named: object) -> None:
-            init = _init(made, frozen)
-            made.__init__ = init  # type: ignore[misc]
-            init(self, *given, **named)
+            nonlocal instances
+            instances += 1
+            if instances > _UNCOMPILED or not _set_fields(self, fields, frozen, given, named):
+                init = _init(made, frozen)
+                made.__init__ = init  # type: ignore[misc]
+                init(self, *given, **named)
 
-        made.__init__ = make_init  # type: ignore[misc]
+        methods = _methods(fields, options) | {"__init__": make_init, "__qualname__": cls.__qualname__}
+        made: type = type(cls)(cls.__name__, cls.__bases__, methods | namespace)
         return made
 
     return decorate
@@ -135,6 +142,29 @@ def _methods(fields: Mapping[str, _Field], options: Mapping[str, bool]) -> dict[
     if options["order"]:
         methods |= {name: comparison(compare) for name, compare in _COMPARISONS.items()}
     return methods
+
+
+def _set_fields(
+    record: Any, fields: Mapping[str, _Field], frozen: bool, given: Sequence[object], named: Mapping[str, object]
+) -> bool:
+    """Set the fields of a record as its ``__init__`` would; False where that is to refuse what is given."""
+    places = [name for name, one in fields.items() if one.is_part_of("init") and not one.kw_only]
+    values = {**dict(zip(places, given, strict=False)), **named}
+    if len(values) < len(given) + len(named):
+        return False
+    put = object.__setattr__ if frozen else setattr
+    for name, one in fields.items():
+        if one.is_part_of("init") and name in values:
+            put(record, name, values.pop(name))
+        elif one.factory is not None:
+            put(record, name, one.factory())
+        elif one.default is not _MISSING:
+            put(record, name, one.default)
+        elif one.is_part_of("init"):
+            return False
+    if not values and hasattr(record, "__post_init__"):
+        record.__post_init__()
+    return not values
 
 
 def _refuse(_self: object, name: str, _value: object = None) -> NoReturn:
