@@ -37,7 +37,7 @@ _PATCH_LINES = (
     ("*** Delete File: ", DELETED),
     ("*** Move to: ", CREATED),
 )
-_STATUS = re.compile(r"(?i)\b(?:process )?exit(?:ed)?(?: with)?(?: exit)?(?: code|code)?:? ?(\d{1,3})\b")
+_STATUS = r"(?i)\b(?:process )?exit(?:ed)?(?: with)?(?: exit)?(?: code|code)?:? ?(\d{1,3})\b"
 _STATUS_CHARS = 300
 """How near to its begin or its end an output says how the command ended, where a client writes that into it."""
 
@@ -219,7 +219,7 @@ def _status(answer: object) -> int | None:
 def _said_status(output: str) -> int | None:
     """Return the exit status that a client has written at the begin or the end of an output."""
     ends = output if len(output) <= 2 * _STATUS_CHARS else f"{output[:_STATUS_CHARS]}\n{output[-_STATUS_CHARS:]}"
-    found = _STATUS.findall(ends)
+    found = re.findall(_STATUS, ends)
     return int(found[-1]) if found else None
 
 
