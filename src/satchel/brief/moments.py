@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from satchel.base.config import Config
 from satchel.base.errors import Busy, ReadOnly, StoreFull
-from satchel.base.records import dataclass, replace
+from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.base.text import fold
 from satchel.base.tokens import estimating
 from satchel.brief.briefing.collecting import Deadline, Request

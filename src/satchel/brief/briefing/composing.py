@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 from satchel.base.clock import span_in_words
 from satchel.base.records import dataclass, replace
@@ -69,6 +70,7 @@ def compose(
         count: counts tokens as the budget means them.
         now: milliseconds UTC.
     """
+    count = cache(count)  # headings, and what tells of shortened items, come again and again
     every = [candidate for gathered in collected.gathered for candidate in gathered.candidates.values()]
     ordered = without_twins(ranked(newest_of_series(every), now))
     notes = list(dict.fromkeys(collected.notes))

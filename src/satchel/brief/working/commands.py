@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from typing import NamedTuple
+
 
 from satchel.base.errors import InvalidInput, NotFound, TooLarge
 from satchel.base.text import shortened

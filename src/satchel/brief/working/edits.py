@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import InvalidInput, Refused
+from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line, shortened
 from satchel.brief.working.scene import CLAIM, FILE, Scene, Shown, fitting
 from satchel.find.kind import Kind

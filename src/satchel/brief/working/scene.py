@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from satchel.base.errors import NotFound
-from satchel.base.records import dataclass
+from satchel.base.records import NamedTuple, dataclass
 from satchel.base.tokens import estimating
 from satchel.keep import deliveries, projects
 from satchel.keep.deliveries import Window

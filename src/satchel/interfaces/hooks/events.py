@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from satchel.base.records import NamedTuple
 from satchel.interfaces.hooks import tools
 from satchel.interfaces.hooks.tools import ToolCall
 from satchel.keep.sessions import clients

@@ -11,9 +11,10 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from satchel.base.folders import state_folder
+from satchel.base.records import NamedTuple
 
 if TYPE_CHECKING:
     from satchel.keep.housekeeping import Check

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+
+from satchel.base.records import NamedTuple
 
 CREATED, MODIFIED, DELETED = "created", "modified", "deleted"
 
@@ -36,7 +37,7 @@ _PATCH_LINES = (
     ("*** Delete File: ", DELETED),
     ("*** Move to: ", CREATED),
 )
-_STATUS = re.compile(r"(?i)\b(?:process )?exit(?:ed)?(?: with)?(?: exit)?(?: code|code)?:? ?(\d{1,3})\b")
+_STATUS = r"(?i)\b(?:process )?exit(?:ed)?(?: with)?(?: exit)?(?: code|code)?:? ?(\d{1,3})\b"
 _MOST_WRAPPED = 8
 """An output is wrapped in so many others at most."""
 
@@ -238,7 +239,7 @@ def _status(answer: object, depth: int = 0) -> int | None:
 def _said_status(output: str) -> int | None:
     """Return the exit status that a client has written at the begin or the end of an output."""
     ends = output if len(output) <= 2 * _STATUS_CHARS else f"{output[:_STATUS_CHARS]}\n{output[-_STATUS_CHARS:]}"
-    found = _STATUS.findall(ends)
+    found = re.findall(_STATUS, ends)
     return int(found[-1]) if found else None
 
 

@@ -9,9 +9,9 @@ rationale stands below. A value that is a text is a JSON string.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from satchel.base.clock import moment_text, year_of
+from satchel.base.records import NamedTuple
 from satchel.interfaces.ledger.compact_lines import (
     NO_AGENT,
     NO_LAYER,

@@ -13,7 +13,7 @@ from satchel.base.errors import InvalidInput
 from satchel.base.records import dataclass
 from satchel.keep.texts import check_json, json_texts, parse_json
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
+_CAMEL = r"(?<=[a-z0-9])([A-Z])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def parse_object(entry_type: str, content: object) -> dict[str, object]:
         raise InvalidInput(f"the content of a {entry_type} must be an object", _example(entry_type))
     given: dict[str, object] = {}
     for key, item in value.items():
-        name = _CAMEL.sub(r"_\1", str(key)).lower() if _is_camel(str(key)) else str(key)
+        name = re.sub(_CAMEL, r"_\1", str(key)).lower() if _is_camel(str(key)) else str(key)
         if name in given:
             raise InvalidInput(f"{name} is given twice in the {entry_type}", "Give each field once")
         given[name] = item

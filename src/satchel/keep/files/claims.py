@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import Conflict
 from satchel.base.paging import KeptPage
+from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line, said_once
 from satchel.keep import events, paths
 from satchel.keep.expiry import end_claims

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 from satchel.base.errors import InvalidInput, Refused
-from satchel.base.records import replace
+from satchel.base.records import NamedTuple, replace
 from satchel.base.text import check_name, fold
 from satchel.keep import paths
 from satchel.keep.names import check_file, check_identifier

@@ -7,10 +7,10 @@ it, or by the client's process. Where more than one session fits they stay apart
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from satchel.base import processes
 from satchel.base.processes import Process
+from satchel.base.records import NamedTuple
 from satchel.keep.sessions.caller import HOOK, LIBRARY, SERVER, STATE, VARIABLE, Caller, State
 from satchel.keep.sessions.clients import Client, client_of_command, clients_around, host_id
 from satchel.keep.sessions.presence import here, is_left

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
-from satchel.base.records import dataclass
+from satchel.base.records import NamedTuple, dataclass
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import SCRATCHPAD, entry_ref
 from satchel.keep.loop_scope import OF_LOOPS
