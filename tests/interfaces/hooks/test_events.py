@@ -149,6 +149,39 @@ def test_different_events_have_different_keys() -> None:
     assert len({read("claude", "", one).key for one in different}) == len(different)
 
 
+@pytest.mark.parametrize(
+    ("client", "name", "fields", "happening"),
+    [
+        ("gemini", "BeforeTool", {"tool_name": "replace", "tool_input": {"file_path": "a"}}, "before an edit"),
+        ("gemini", "AfterTool", {"tool_name": "replace", "tool_input": {"file_path": "a"}}, "after an edit"),
+        ("gemini", "AfterAgent", {}, "stop"),
+        ("copilot", "preToolUse", {"toolName": "edit", "toolArgs": {"path": "a"}}, "before an edit"),
+        ("copilot", "agentStop", {"stop_hook_active": False}, "stop"),
+        ("copilot", "preCompact", {"trigger": "auto"}, "about to compact"),
+        ("opencode", "tool.execute.before", {"tool_name": "edit", "tool_input": {"filePath": "a"}}, "before an edit"),
+        ("opencode", "tool.execute.after", {"tool_name": "edit", "tool_input": {"filePath": "a"}}, "after an edit"),
+    ],
+)
+def test_moments_at_work_have_the_names_that_each_client_gives_them(
+    client: str, name: str, fields: dict[str, Any], happening: str
+) -> None:
+    usual = COPILOT if client == "copilot" else CLAUDE
+    assert read(client, name, usual | fields).happening == happening
+
+
+def test_a_subagent_of_copilot_belongs_to_the_session_of_its_parent() -> None:
+    fields = COPILOT | {"sessionId": "a1", "agentId": "a1", "agentType": "general-purpose", "parentAgentId": "s1"}
+    event = read("copilot", "preToolUse", fields)
+    assert (event.session_id, event.agent_id) == ("s1", "a1")
+
+
+@pytest.mark.parametrize("client", ["gemini", "copilot"])
+def test_the_same_call_at_another_time_is_another_event_where_calls_have_no_id(client: str) -> None:
+    call = {"tool_name": "replace", "toolName": "replace", "tool_input": {"file_path": "a"}}
+    first, second = (read(client, "PreToolUse", {"session_id": "s1", "timestamp": at, **call}) for at in (1, 2))
+    assert first.key != second.key
+
+
 @pytest.mark.parametrize("data", [b"[1]", b'"x"', b"{", b"\xff\xfe", b"[" * 100_000, b"null", b"1e999"])
 def test_what_is_no_object_is_no_event(data: bytes) -> None:
     with pytest.raises(NotAnEventError):

@@ -388,7 +388,7 @@ class Hooks(RuleBasedStateMachine):
             given: dict[str, Any] = {"tool_name": "Bash", "error": f"Exit code 1\n{output}"}
             said = self.hear(session, "PostToolUseFailure", subagent, tool_input=command, **given)
         else:
-            answer = {"llmContent": f"Output: {output}\nExit Code: 1"}
+            answer = {"llmContent": f"Output: {output}\nExit Code: 1\nProcess Group PGID: 7"}
             given = {"tool_name": "run_shell_command", "tool_response": answer}
             said = self.hear(session, "AfterTool", subagent, tool_input=command, **given)
         shown = session.shown.get((session.window, session.agent(subagent)), set())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from interfaces.hooks.conftest import Hook, context
+from interfaces.hooks.conftest import RULE, Hook, context
 from satchel import Satchel, open_satchel
 from satchel.base.clock import system_clock
 from satchel.interfaces.hooks import state
@@ -445,6 +445,44 @@ class TestMessages:
         assert "first" in context(at_work("s1", "PostToolUse", "Bash", **ok))
         store.messages.send("second", agent="ann")
         assert at_work("s1", "PostToolUse", "Bash", **ok) is None
+
+
+class TestCopilotAfterACompaction:
+    """It has no event then that carries a text."""
+
+    @pytest.fixture
+    def use(self, hook: Hook, project: Path) -> Callable[..., str]:
+        """Let an event of Copilot CLI happen; return what its model is told."""
+        fields = {"sessionId": "p1", "cwd": str(project), "toolArgs": {"path": "a.py"}}
+
+        def happen(name: str, **more: object) -> str:
+            answer = hook("copilot", name, json.dumps(fields | {"timestamp": next(_numbers)} | more).encode())
+            return "" if answer is None else str(answer["additionalContext"])
+
+        happen("sessionStart", source="new")
+        return happen
+
+    def test_the_next_tool_briefs_once(self, use: Callable[..., str]) -> None:
+        assert use("preCompact", trigger="auto") == ""
+        assert use("preToolUse", toolName="edit") == ""
+        assert RULE in use("postToolUse", toolName="edit")
+        assert use("postToolUse", toolName="edit") == ""
+
+    def test_with_what_that_tool_has_to_say(self, use: Callable[..., str], store: Satchel) -> None:
+        store.messages.send("the API changed", agent="ann")
+        use("preCompact")
+        said = use("postToolUse", toolName="edit")
+        assert said.index("after compaction") < said.index("the API changed")
+
+    def test_a_subagent_does_not_take_it(self, use: Callable[..., str]) -> None:
+        use("preCompact")
+        assert use("postToolUse", toolName="edit", sessionId="a1", agentId="a1", parentAgentId="p1") == ""
+        assert RULE in use("postToolUse", toolName="edit")
+
+    def test_resuming_says_it_all_anyway(self, use: Callable[..., str]) -> None:
+        use("preCompact")
+        assert RULE in use("sessionStart", source="resume")
+        assert use("postToolUse", toolName="edit") == ""
 
 
 class TestStopping:

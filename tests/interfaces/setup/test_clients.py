@@ -150,6 +150,13 @@ MATCHERS = {
         "PostToolUseFailure": "Bash",
     },
     "codex": {"PreToolUse": "apply_patch", "PostToolUse": "apply_patch|Bash"},
+    "gemini": {"BeforeTool": "^(write_file|replace)$", "AfterTool": "^(write_file|replace|run_shell_command)$"},
+    "qwen": {
+        "PreToolUse": "^(write_file|edit|notebook_edit)$",
+        "PostToolUse": "^(write_file|edit|notebook_edit|run_shell_command|exit_plan_mode)$",
+        "PostToolUseFailure": "^(run_shell_command)$",
+    },
+    "copilot": {"preToolUse": "create|edit|apply_patch", "postToolUse": "create|edit|apply_patch|bash"},
     "cursor": {
         "preToolUse": "Write|StrReplace|Edit|Delete",
         "postToolUse": "Write|StrReplace|Edit|Delete|Shell",
@@ -168,19 +175,26 @@ def test_hooks_at_tools_are_called_for_edits_and_commands_alone(name: str) -> No
 def test_hooks_of_gemini_have_a_name_and_count_in_milliseconds() -> None:
     hooks = written(targets("gemini")[1])["hooks"]
     handler = {"name": "satchel", "type": "command", "timeout": 10_000}
-    assert hooks == {
-        event: [{"hooks": [{**handler, "command": f"/opt/satchel hook gemini {event}"}]}]
-        for event in ("SessionStart", "SessionEnd")
+    assert isinstance(hooks, dict)
+    assert {event: groups[0]["hooks"] for event, groups in hooks.items()} == {
+        event: [{**handler, "command": f"/opt/satchel hook gemini {event}"}]
+        for event in ("SessionStart", "SessionEnd", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent")
     }
 
 
 def test_hooks_of_copilot_have_a_file_of_their_own() -> None:
-    assert written(targets("copilot")[1]) == {
-        "version": 1,
-        "hooks": {
-            event: [{"type": "command", "bash": f"/opt/satchel hook copilot {event}", "timeoutSec": 10}]
-            for event in ("sessionStart", "subagentStart", "sessionEnd")
-        },
+    content = written(targets("copilot")[1])
+    hooks = content.pop("hooks")
+    assert content == {"version": 1}
+    assert isinstance(hooks, dict)
+    without_matchers = {
+        event: [{key: value for key, value in handler.items() if key != "matcher"} for handler in handlers]
+        for event, handlers in hooks.items()
+    }
+    events = "sessionStart subagentStart sessionEnd userPromptSubmitted preToolUse postToolUse preCompact agentStop"
+    assert without_matchers == {
+        event: [{"type": "command", "bash": f"/opt/satchel hook copilot {event}", "timeoutSec": 10}]
+        for event in events.split()
     }
 
 

@@ -6,8 +6,8 @@ import os
 import re
 from contextlib import suppress
 
-
 from satchel.base.errors import InvalidInput, NotFound, TooLarge
+from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.brief.working.scene import SOLUTION, Scene, Shown, fitting
 from satchel.find.kind import Kind

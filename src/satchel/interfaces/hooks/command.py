@@ -161,6 +161,10 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
         return
     if event.happening == events.SUBAGENT and only_looks(event.agent_type):
         return
+    if event.happening == events.COMPACTING:
+        state.keep_compacted(event.session_id or "")
+        return
+    is_compacted = event.carries_what_waits and state.take_compacted(event.session_id or "")
     satchel = open_for(event, folder, os.environ)
     if satchel is None:
         return
@@ -168,7 +172,14 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     if event.happening in events.AT_WORK:
         from satchel.interfaces.hooks import working
 
-        working.answer(event, folder, satchel, _print)
+        if not is_compacted:
+            working.answer(event, folder, satchel, _print)
+            return
+        from satchel.brief.moments import COMPACTION
+
+        put_in = satchel.moments.make(COMPACTION, limit.deadline())
+        working.answer(event, folder, satchel, _print, opening=put_in.text)
+        satchel.moments.record(COMPACTION, put_in)
         return
     state.keep_last(f"{event.client}-{event.name}", event._asdict() | {"cwd": folder})
     moment = moment_of(event)

@@ -18,6 +18,8 @@ CLIENTS = tuple(client.name for client in clients.CLIENTS)
 """The clients whose hooks are understood."""
 
 START, CLEAR, RESUME, COMPACTION, SUBAGENT, END = "start", "clear", "resume", "compaction", "subagent", "end"
+COMPACTING = "about to compact"
+"""Of a client that says nothing once it has compacted its conversation: what is to be said then comes later."""
 BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP = (
     "before an edit",
     "after an edit",
@@ -43,6 +45,7 @@ _HAPPENINGS = {
     "sessioncompacted": COMPACTION,
     "stop": STOP,
     "agentstop": STOP,
+    "afteragent": STOP,
 }
 _TOOL_EVENTS = {
     "pretooluse": "before",
@@ -50,11 +53,16 @@ _TOOL_EVENTS = {
     "posttooluse": "after",
     "aftertool": "after",
     "posttoolusefailure": "failure",
+    "toolexecutebefore": "before",
+    "toolexecuteafter": "after",
 }
 _SOURCES = {"clear": CLEAR, "resume": RESUME, "compact": COMPACTION}
 
-_SILENT_BEFORE = frozenset({"gemini", "qwen", "cursor"})
+_SILENT_BEFORE = frozenset({"gemini", "qwen", "cursor", "opencode"})
 """Clients that give nothing to the model before a tool runs but why it does not."""
+
+_SILENT_ON_FAILURE = frozenset({"cursor", "gemini"})
+"""Clients that give nothing to the model after a tool that failed itself."""
 
 _ASKING = frozenset({("claude", "acceptEdits")})
 """Clients and their modes in which a dialog about an edit comes from a hook alone: in others it says nothing."""
@@ -64,6 +72,12 @@ _STOPPED = frozenset({"aborted", "error"})
 
 _FORGETFUL = frozenset({"copilot", "gemini", "qwen"})
 """Clients that take what they were given at the start out of a conversation that is resumed."""
+
+_SAYS_NOTHING_AFTER_COMPACTION = frozenset({"copilot"})
+"""Clients without an event that carries a text after a compaction: a later one does."""
+
+_WITHOUT_CALL_IDS = frozenset({"copilot", "gemini"})
+"""Clients that do not name calls of tools: the time of the event tells one from the same call again."""
 
 _GOES_ON = frozenset({"clear", "resume"})
 """Reasons for which a conversation ends while its client goes on with another one in the same session."""
@@ -111,7 +125,7 @@ class HookEvent(NamedTuple):
     @property
     def owes_fixes(self) -> bool:
         """Whether the client gives its model no text when a tool fails, so that a fix comes at a later event."""
-        return self.client == "cursor"
+        return self.client in _SILENT_ON_FAILURE
 
     @property
     def is_heard(self) -> bool:
@@ -122,6 +136,12 @@ class HookEvent(NamedTuple):
     def is_heard_before(self) -> bool:
         """Whether the client gives its model a text before a tool runs."""
         return self.client not in _SILENT_BEFORE
+
+    @property
+    def carries_what_waits(self) -> bool:
+        """Whether the event brings what a compaction left to say; at the start it is all said anew."""
+        late = {START, CLEAR, RESUME, AFTER_EDIT, FAILED, SUCCEEDED, ENDED}
+        return self.client in _SAYS_NOTHING_AFTER_COMPACTION and self.agent_id is None and self.happening in late
 
     @property
     def is_forgotten(self) -> bool:
@@ -165,22 +185,30 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         happening = _SOURCES.get(source, START)
     elif happening == END and reason in _GOES_ON:
         happening = ""
-    tool = None
+    elif client in _SAYS_NOTHING_AFTER_COMPACTION and name.lower() == "precompact":
+        happening = COMPACTING
+    tool, detail = None, source
     when = _TOOL_EVENTS.get("".join(filter(str.isalpha, name.lower())))
     if when is not None:
         tool = tools.read(fields, client, is_failure=when == "failure")
         happening = _at_tool(tool, when)
+        if tool is not None:
+            detail = f"{tool.id} {_time(fields)}" if client in _WITHOUT_CALL_IDS else tool.id
     elif happening == STOP and _text(fields, "status") in _STOPPED:
         happening = ""
+    agent_id = _text(fields, "agent_id", "agentId", "subagent_id")
+    session_id = _text(fields, "session_id", "sessionId", "conversation_id")
+    if client == "copilot" and agent_id is not None:  # a subagent has a session of its own there
+        session_id = _text(fields, "parentAgentId") or session_id
     return HookEvent(
         client=client,
         name=name,
         happening=happening,
-        session_id=_text(fields, "session_id", "sessionId", "conversation_id"),
+        session_id=session_id,
         cwd=_text(fields, "cwd", "directory") or _first_root(fields),
-        agent_id=_text(fields, "agent_id", "agentId", "subagent_id"),
+        agent_id=agent_id,
         agent_type=_text(fields, "agent_type", "agentType", "agent_name", "agentName", "subagent_type"),
-        detail=source if tool is None else tool.id,
+        detail=detail,
         reason=reason,
         tool=tool,
         is_repeated=fields.get("stop_hook_active") is True or bool(fields.get("loop_count")),
@@ -279,6 +307,11 @@ def _text(fields: Mapping[str, object], *names: str) -> str | None:
         if isinstance(value, str) and value.strip():
             return value[:_MAX_FIELD_CHARS]
     return None
+
+
+def _time(fields: Mapping[str, object]) -> str:
+    value = fields.get("timestamp")
+    return str(value) if isinstance(value, (int, str)) else ""
 
 
 def _first_root(fields: Mapping[str, object]) -> str | None:

@@ -9,7 +9,7 @@ from satchel.base.errors import SatchelError
 from satchel.brief.briefing.collecting import Deadline
 from satchel.interfaces.hooks import events, state
 from satchel.interfaces.hooks.command import moment_of, open_for, working_folder
-from satchel.interfaces.hooks.events import AT_WORK, BEFORE_EDIT, FAILED, STOP, HookEvent
+from satchel.interfaces.hooks.events import AT_WORK, BEFORE_EDIT, COMPACTING, FAILED, STOP, HookEvent
 
 _DEADLINE_MS = 10_000
 
@@ -55,6 +55,8 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
             named = {BEFORE_EDIT: "edit", FAILED: "error", STOP: "stop"}.get(event.happening, "messages")
             setting = satchel.config.setting(f"hooks.{named}")
             return [*lines, f"puts in at most {setting.value} tokens ({setting.key.name}, {setting.source})"]
+        if event.happening == COMPACTING:
+            return [*lines, "puts in nothing: the next edit, command or prompt brings what is to be said after it"]
         moment = moment_of(event)
         if moment is None:
             does = "releases automatic claims and records the end of the session"

@@ -27,7 +27,7 @@ _PLANS = frozenset({"exitplanmode"})
 """The names of tools in all clients, in lower case and without what is neither letter nor digit."""
 
 _PATHS = ("file_path", "filePath", "notebook_path", "notebookPath", "absolute_path", "target_file", "path", "filename")
-_SILENT_ON_STATUS = frozenset({"codex", "vscode"})
+_SILENT_ON_STATUS = frozenset({"codex", "opencode", "vscode"})
 """Clients whose events do not say of every command how it ended: without a status nothing is known of it."""
 
 _PATCH_BEGIN = "*** Begin Patch"
@@ -43,6 +43,18 @@ _MOST_WRAPPED = 8
 
 _STATUS_CHARS = 300
 """How near to its begin or its end an output says how the command ended, where a client writes that into it."""
+
+_COMMAND, _OUTPUT, _NONE = "Command: ", "Output: ", "(none)"
+_LABELLED = re.compile(
+    r"(?:\nError: \(none\))?(?:\nExit Code: (?P<status>\d+|\(none\)))?(?:\nSignal: (?P<signal>[^\n]+))?"
+    r"(?:\nBackground PIDs: [^\n]*)?\nProcess Group PGID: [^\n]*(?:\n</untrusted_context>)?\s*\Z"
+)
+_ENDINGS = {
+    "gemini": _LABELLED,  # without a line for the status where it is 0
+    "qwen": _LABELLED,
+    "copilot": re.compile(r"(?:\A|\n)<[^<>\n]* completed with exit code (?P<status>\d+)(?P<signal>)>\s*\Z"),
+}
+"""How clients end the output of a command that has ended; of one that was cut short, or runs on, it ends otherwise."""
 
 
 class Edit(NamedTuple):
@@ -100,8 +112,9 @@ def read(fields: Mapping[str, object], client: str, *, is_failure: bool) -> Tool
         is_failure: whether it says that the tool failed.
     """
     name = "".join(filter(str.isalnum, str(_first(fields, "tool_name", "toolName", "tool") or "").lower()))
-    given = _object(_first(fields, "tool_input", "toolArgs", "toolInput", "args"))
+    given = _given(_first(fields, "tool_input", "toolArgs", "toolInput", "args"))
     number = _first(fields, "tool_use_id", "toolUseId", "toolCallId", "call_id")
+    is_failure = is_failure or bool(client == "gemini" and _object(fields.get("tool_response")).get("error"))
     call = ToolCall(has_failed=is_failure, id=number if isinstance(number, str) else _digest(name, given))
     if is_failure and (fields.get("is_interrupt") is True or fields.get("failure_type") == "permission_denied"):
         return None  # a person has ended it, or not let it begin
@@ -116,6 +129,11 @@ def read(fields: Mapping[str, object], client: str, *, is_failure: bool) -> Tool
         plan = given.get("plan") or _object(_first(fields, "tool_response")).get("plan")
         return call._replace(plan=plan) if isinstance(plan, str) and plan.strip() else None
     return None
+
+
+def _given(value: object) -> dict[str, object]:
+    """Return the input of a tool; Copilot CLI gives a patch as a text alone."""
+    return {"input": value} if isinstance(value, str) and _PATCH_BEGIN in value[:100] else _object(value)
 
 
 def _named(given: Mapping[str, object], name: str) -> Iterator[Edit]:
@@ -173,7 +191,13 @@ def _command(
         text = " ".join(one for one in text if isinstance(one, str))
     said = _first(fields, "error", "error_message") if is_failure else None
     answer = _first(fields, "tool_response", "toolResult", "tool_result", "tool_output", "result", "output")
+    text = text if isinstance(text, str) else ""
+    folder = _first(given, "workdir", "cwd", "dir_path", "directory")
+    folder = folder if isinstance(folder, str) else ""
     output = _output(said) or _output(answer)
+    if client in _ENDINGS:
+        ended = _ended(client, text, output, is_failure=is_failure)._replace(folder=folder)
+        return ended._replace(has_failed=None) if _is_unfinished(given, answer) else ended
     status = _status(_object(answer) if client == "cursor" else answer)
     if client == "codex":  # what it gives to hooks is the bare output
         record = fields.get("transcript_path")
@@ -181,10 +205,10 @@ def _command(
             from satchel.interfaces.hooks import transcripts
 
             status = transcripts.exit_status(record, call)
-    elif status is None and client != "claude":
+    elif status is None and client == "claude":
+        status = _said_status(output[:_STATUS_CHARS]) if is_failure else None
+    elif status is None and client != "opencode":
         status = _said_status(output)
-    elif status is None and is_failure:
-        status = _said_status(output[:_STATUS_CHARS])
     has_failed: bool | None = is_failure or None
     if _is_unfinished(given, answer):
         has_failed = None
@@ -192,10 +216,26 @@ def _command(
         has_failed = is_failure or status != 0
     elif not is_failure and client not in _SILENT_ON_STATUS and answer is not None:
         has_failed = False
-    folder = _first(given, "workdir", "cwd", "dir_path", "directory")
-    return Command(
-        text if isinstance(text, str) else "", has_failed, status, output, folder if isinstance(folder, str) else ""
-    )
+    return Command(text, has_failed, status, output, folder)
+
+
+def _ended(client: str, text: str, output: str, *, is_failure: bool) -> Command:
+    """Return a command of a client that writes how it ended below its output; elsewhere it has not ended."""
+    ending = _ENDINGS[client].search(output, max(0, len(output) - 2 * _STATUS_CHARS))
+    if ending is None:
+        return Command(text, is_failure or None, None, output)
+    printed = output[: ending.start()]
+    if client != "copilot":  # what was run stands before what it printed in Qwen Code
+        head = len(_COMMAND) + len(text) if output.startswith(_COMMAND) else 0
+        printed = printed[head:].partition(_OUTPUT)[2]
+    is_killed = (ending["signal"] or _NONE) != _NONE
+    status: int | None = None
+    if ending["status"] is None and not is_killed:
+        status = 0
+    elif ending["status"] not in {None, _NONE}:
+        status = int(ending["status"])
+    has_failed = True if is_failure or is_killed else None if status is None else status != 0
+    return Command(text, has_failed, status, "" if printed == "(empty)" else printed)
 
 
 def _is_unfinished(given: Mapping[str, object], answer: object) -> bool:

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from satchel.client import Satchel
 
 
-def answer(event: HookEvent, folder: str, satchel: Satchel, write: Callable[[str], None]) -> None:
+def answer(event: HookEvent, folder: str, satchel: Satchel, write: Callable[[str], None], *, opening: str = "") -> None:
     """Do what an event at work asks for, and answer it.
 
     Args:
         folder: the one that the agent works in.
         write: takes the answer to the client.
+        opening: what an earlier event had to say and could not, for one that may carry a text.
     """
     said = act(event, folder, satchel)
     if said.denial:
@@ -32,8 +33,8 @@ def answer(event: HookEvent, folder: str, satchel: Satchel, write: Callable[[str
         write(events.ask_about_edit(event, said.question))
     elif said.text and event.happening == events.STOP:
         write(events.hold_back(event, said.text))
-    elif said.text:
-        write(events.answer(event, said.text))
+    elif text := "\n".join(filter(None, [opening, said.text])):
+        write(events.answer(event, text))
         # what the client has counts as shown; were it the other way round, a text that was cut off would not come
         satchel.working.record(said)
 
