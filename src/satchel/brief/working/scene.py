@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from satchel.base.errors import NotFound
 from satchel.base.records import dataclass
-from satchel.base.tokens import estimating
+from satchel.base.tokens import PROSE_MARGIN, estimating
 from satchel.keep import deliveries, projects
 from satchel.keep.deliveries import Window
 from satchel.keep.names import ensure_agent
@@ -116,9 +116,7 @@ _COUNTER = estimating("a hook has no time to load a vocabulary")
 
 def tokens_of(text: str) -> int:
     """Return how many tokens a text has at most, estimated."""
-    from satchel.brief.moments import MARGIN
-
-    return math.ceil(_COUNTER.count(text) * MARGIN) if text else 0
+    return math.ceil(_COUNTER.count(text) * PROSE_MARGIN) if text else 0
 
 
 def fitting(lines: Sequence[str], budget: int) -> list[str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from satchel.interfaces.hooks import tools
+from satchel.interfaces.hooks import prompts, tools
 from satchel.interfaces.hooks.tools import ToolCall
 from satchel.keep.sessions import clients
 
@@ -18,7 +18,8 @@ CLIENTS = tuple(client.name for client in clients.CLIENTS)
 """The clients whose hooks are understood."""
 
 START, CLEAR, RESUME, COMPACTION, SUBAGENT, END = "start", "clear", "resume", "compaction", "subagent", "end"
-BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP = (
+PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP = (
+    "a prompt",
     "before an edit",
     "after an edit",
     "a command failed",
@@ -27,7 +28,7 @@ BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP = (
     "a plan was approved",
     "stop",
 )
-AT_WORK = frozenset({BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP})
+AT_WORK = frozenset({PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP})
 """What happens while an agent works; the others brief it, or end its session."""
 
 MAX_BYTES = 32 * 1024 * 1024
@@ -44,6 +45,9 @@ _HAPPENINGS = {
     "stop": STOP,
     "agentstop": STOP,
 }
+_PROMPT_EVENTS = frozenset(
+    {"userpromptsubmit", "beforeagent", "userpromptsubmitted", "beforesubmitprompt", "chatmessage"}
+)
 _TOOL_EVENTS = {
     "pretooluse": "before",
     "beforetool": "before",
@@ -61,6 +65,9 @@ _ASKING = frozenset({("claude", "acceptEdits")})
 
 _STOPPED = frozenset({"aborted", "error"})
 """What Cursor says of an agent that did not stop by itself."""
+
+_SILENT_AT_PROMPT = frozenset({"cursor", "vscode"})
+"""Clients that give nothing to the model at a prompt."""
 
 _FORGETFUL = frozenset({"copilot", "gemini", "qwen"})
 """Clients that take what they were given at the start out of a conversation that is resumed."""
@@ -88,6 +95,7 @@ class HookEvent(NamedTuple):
         tool: what the agent does, or did, with a tool of the client.
         is_repeated: whether an agent that stops was held back by a hook before.
         mode: the client's mode of permissions, or None.
+        prompt: what a person wrote, cut in its middle where it is long.
     """
 
     client: str
@@ -102,6 +110,7 @@ class HookEvent(NamedTuple):
     tool: ToolCall | None = None
     is_repeated: bool = False
     mode: str | None = None
+    prompt: str = ""
 
     @property
     def can_ask(self) -> bool:
@@ -158,7 +167,8 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         raise NotAnEventError(f"the event is no JSON object, but {type(fields).__name__}")
     client = _client(fields, client)
     name = _text(fields, "hook_event_name", "hookEventName") or name
-    happening = _HAPPENINGS.get("".join(filter(str.isalpha, name.lower())), "")
+    plain = "".join(filter(str.isalpha, name.lower()))
+    happening = _HAPPENINGS.get(plain, "")
     source = _text(fields, "source") or ""
     reason = _text(fields, "reason", "final_status")
     if happening == START:
@@ -166,12 +176,16 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
     elif happening == END and reason in _GOES_ON:
         happening = ""
     tool = None
-    when = _TOOL_EVENTS.get("".join(filter(str.isalpha, name.lower())))
+    when = _TOOL_EVENTS.get(plain)
     if when is not None:
         tool = tools.read(fields, client, is_failure=when == "failure")
         happening = _at_tool(tool, when)
     elif happening == STOP and _text(fields, "status") in _STOPPED:
         happening = ""
+    prompt = ""
+    if plain in _PROMPT_EVENTS and client not in _SILENT_AT_PROMPT:
+        prompt = prompts.read(fields)
+        happening = PROMPT if prompt else ""
     return HookEvent(
         client=client,
         name=name,
@@ -180,11 +194,12 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         cwd=_text(fields, "cwd", "directory") or _first_root(fields),
         agent_id=_text(fields, "agent_id", "agentId", "subagent_id"),
         agent_type=_text(fields, "agent_type", "agentType", "agent_name", "agentName", "subagent_type"),
-        detail=source if tool is None else tool.id,
+        detail=_detail(source, tool, prompt),
         reason=reason,
         tool=tool,
         is_repeated=fields.get("stop_hook_active") is True or bool(fields.get("loop_count")),
         mode=_text(fields, "permission_mode"),
+        prompt=prompt,
     )
 
 
@@ -195,6 +210,14 @@ def _read(data: bytes) -> object:
     if _SURROGATE.search(data) is None:
         return value
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _detail(source: str, tool: ToolCall | None, prompt: str) -> str:
+    if prompt:
+        from zlib import crc32
+
+        return f"{crc32(prompt.encode(errors='replace')):08x}"
+    return source if tool is None else tool.id
 
 
 def _at_tool(tool: ToolCall | None, when: str) -> str:
