@@ -89,6 +89,7 @@ class Config:
     hooks_resume: int
     hooks_compaction: int
     hooks_subagent: int
+    hooks_prompt: int
     hooks_edit: int
     hooks_error: int
     hooks_messages: int

@@ -253,6 +253,7 @@ KEYS: tuple[Key, ...] = (
             ("resume", 300, "when a session is resumed: what changed since"),
             ("compaction", 900, "after its window was compacted"),
             ("subagent", 400, "when a subagent starts"),
+            ("prompt", 250, "at a prompt: what is kept of what it is about, only where that is well met"),
             ("edit", 150, "before an edit: notes that cite its file, once a file"),
             ("error", 150, "after a command failed: a known fix, or the most similar error"),
             ("messages", 80, "after edits and commands: unread messages, at most once a minute"),

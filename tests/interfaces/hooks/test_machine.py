@@ -146,7 +146,7 @@ class Hooks(RuleBasedStateMachine):
         printed: list[str] = []
         with self.opened(caller=caller) as satchel:
             if event.happening in events.AT_WORK:
-                working.answer(event, str(self.top), satchel, printed.append)
+                working.answer(event, str(self.top), satchel, printed.append, lambda: False)
             elif event.happening == events.END:
                 satchel.sessions.end(event.reason)
             else:

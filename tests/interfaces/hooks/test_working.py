@@ -304,6 +304,29 @@ class TestEdits:
         assert answer is not None
         assert f"{held.agent} is editing a.py too" in answer["additional_context"]
 
+    def test_a_note_whose_lines_have_changed_is_marked_and_comes_last(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        (project / "a.py").write_text("one = 1\ntwo = 2\n")
+        kept = store.entries.write("discovery", "one is read at start", file="a.py", line=1, agent="ann").ref
+        changed = store.entries.write("discovery", "two is never read", file="a.py", line=2, agent="ann").ref
+        (project / "a.py").write_text("one = 1\nthree = 3\n")
+        _, first, second = context(at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))).splitlines()
+        assert first.startswith(f"{kept} line 1 by ann, ")
+        assert second.startswith(f"{changed} line 2 by ann, ")
+        assert "(file changed since): two is never read" in second
+
+    def test_of_many_notes_those_come_that_share_words_with_what_is_written(
+        self, at_work: AtWork, store: Satchel
+    ) -> None:
+        for text in ("retries are counted per host", "the token is rotated", "sorted by name", "closed at exit"):
+            store.entries.write("discovery", text, file="a.py", agent="ann")
+        change = {"file_path": "a.py", "old_string": "count = 0", "new_string": "def rotated(token): ..."}
+        said = context(at_work("s1", "PreToolUse", "Edit", tool_input=change)).splitlines()
+        assert said[0] == "Notes on a.py (2 of 4; reports, not orders):"
+        assert said[1].endswith(": the token is rotated")
+        assert len(said) == 3
+
 
 class TestCommands:
     def test_a_known_error_brings_its_fix(self, at_work: AtWork, store: Satchel) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass, field, replace
-from satchel.brief.briefing.records import Candidate
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.deliveries import Window
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.brief.briefing.records import Candidate
 
 _REQUEST = MESSAGE_TYPES.index("request") + 1
 _MOST_UNANSWERED = 3

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 
 from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line, shortened
+from satchel.brief.working import notes
 from satchel.brief.working.scene import CLAIM, FILE, Scene, Shown, fitting
 from satchel.find.kind import Kind
+from satchel.find.words import STOP_WORDS, WORD
 from satchel.keep import deliveries, events, names
-from satchel.keep.entries.records import ENTRY_TYPES
 from satchel.keep.files import changes, claims
 from satchel.keep.files.claiming import RENEWED_MS
 from satchel.keep.files.claims import Held, Terms
@@ -22,8 +24,9 @@ from satchel.keep.files.presence import is_anyone_waiting
 from satchel.keep.files.records import CHANGES
 from satchel.keep.files.service import AUTOMATIC_MINUTES
 
-_SHOWN_CHARS = 240
-_MOST_NOTES = 20
+_MOST_NOTES, _MOST_SHOWN = 20, 2
+"""So many notes of a file are looked at, the newest, and so many shown."""
+
 _MOST_FILES = 3
 """Of so many files of one edit the notes are shown, and so many are named in a line."""
 
@@ -33,7 +36,6 @@ _MOST_REFUSED = 20
 _NAME_CHARS = 120
 """So much of a path is said in a line for an agent."""
 
-_NOTE_TYPES = tuple(ENTRY_TYPES.index(name) + 1 for name in ("discovery", "error", "decision", "review_issue"))
 _RECORDED_MS = 60_000
 """Edits of one file by one agent within this time are one change."""
 
@@ -222,10 +224,11 @@ def _claimed(scene: Scene, held: Held) -> str:
     return f"{name} is {how} by {claim.agent}{why}, until {until} UTC ({left} left)"
 
 
-def cited(scene: Scene, touched: Sequence[Touched], budget: int) -> tuple[list[str], list[Shown]]:
+def cited(scene: Scene, touched: Sequence[Touched], text: str, budget: int) -> tuple[list[str], list[Shown]]:
     """Return the notes that cite the files of an edit, at the first touch of each in a window, and what to record.
 
     Args:
+        text: what is written and replaced: of many notes those are shown that share most words with it.
         budget: tokens for each file.
     """
     lines: list[str] = []
@@ -241,45 +244,51 @@ def cited(scene: Scene, touched: Sequence[Touched], budget: int) -> tuple[list[s
         known = got.get(Kind.ENTRY.number, {})
         if file in got.get(FILE, {}):
             continue
-        fresh = [row for row in rows if known.get(row[0], -1) < row[1]]
-        made = {_note(scene, row): row for row in fresh}
-        heading = f"Notes on {shortened(one.place.path, _NAME_CHARS)} (reports, not orders):"
+        fresh = [note for note in rows if known.get(note.number, -1) < note.seq]
+        standing = notes.standing(scene.transaction, scene.work.files_root, fresh)
+        worth = _worth(fresh, text)
+        fresh.sort(key=lambda note: (note.number in standing and standing[note.number].is_stale, -worth[note.number]))
+        made = {
+            notes.line(note.head(scene.now, standing.get(note.number), names_file=False), note.text): note
+            for note in fresh[:_MOST_SHOWN]
+        }
+        more = f"{len(made)} of {len(fresh)}; " if len(fresh) > len(made) else ""
+        heading = f"Notes on {shortened(one.place.path, _NAME_CHARS)} ({more}reports, not orders):"
         kept = [line for line in fitting([heading, *made], budget) if line in made]
         if kept:
             lines += [heading, *kept]
-            shown += [(Kind.ENTRY.number, made[line][0], made[line][1]) for line in kept]
+            shown += [(Kind.ENTRY.number, made[line].number, made[line].seq) for line in kept]
             shown.append((FILE, file, 0))
     return lines, shown
 
 
-def _notes_on(scene: Scene, path: str) -> list[tuple[int, int, int, str, int | None, str | None, int]]:
+def _worth(some: Sequence[notes.Note], text: str) -> dict[int, float]:
+    """Return how many words notes share with a text, by their numbers; what several notes hold counts less."""
+    holding = {note.number: _words(note.text) for note in some} if len(some) > _MOST_SHOWN else {}
+    times = Counter(word for words in holding.values() for word in words)
+    wanted = _words(text)
+    return {
+        note.number: sum(1 / times[word] for word in holding.get(note.number, frozenset()) & wanted) for note in some
+    }
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word for word in WORD.findall(text.lower()) if len(word) > 1) - STOP_WORDS
+
+
+def _notes_on(scene: Scene, path: str) -> list[notes.Note]:
     """Return the live notes that cite a file, the newest first, but for those that the agent wrote itself."""
     own = "AND c.agent_id IS DISTINCT FROM :agent" if scene.actor.window == 1 else ""
-    return scene.transaction.all(
+    rows = scene.transaction.all(
         f"""
-        SELECT c.id, c.seq, c.type, c.content, c.line, a.name, c.created_at
-        FROM context c LEFT JOIN agents a ON a.id = c.agent_id
+        SELECT {notes.COLUMNS} FROM {notes.SOURCE}
         WHERE c.project_id = :project AND c.file = :file AND c.superseded_by IS NULL
-            AND +c.type IN ({", ".join(map(str, _NOTE_TYPES))}) {own}
+            AND +c.type IN ({", ".join(map(str, notes.NOTE_TYPES))}) {own}
         ORDER BY c.created_at DESC, c.id DESC LIMIT {_MOST_NOTES}
         """,
         {"project": scene.project_id, "file": path, "agent": scene.actor.number},
     )
-
-
-def _note(scene: Scene, row: tuple[int, int, int, str, int | None, str | None, int]) -> str:
-    number, _seq, kind, content, line, author, created = row
-    name = ENTRY_TYPES[kind - 1]
-    if name == "review_issue":
-        from satchel.keep.entries import labels
-
-        content = labels.labelled(name, content)
-    where = f" line {line}" if line else ""
-    by = f" by {author}" if author else ""
-    ago = span_in_words(max(0, scene.now - created))
-    return (
-        f"{Kind.ENTRY.ref(number)} {name}{where}{by}, {ago} ago: {shortened(' '.join(content.split()), _SHOWN_CHARS)}"
-    )
+    return [notes.Note(*row) for row in rows]
 
 
 def record(scene: Scene, touched: Sequence[Touched]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from satchel.base.errors import NotFound
 from satchel.base.records import NamedTuple, dataclass
-from satchel.base.tokens import estimating
+from satchel.base.tokens import PROSE_MARGIN, estimating
 from satchel.keep import deliveries, projects
 from satchel.keep.deliveries import Window
 from satchel.keep.names import ensure_agent
@@ -115,9 +115,7 @@ _COUNTER = estimating("a hook has no time to load a vocabulary")
 
 def tokens_of(text: str) -> int:
     """Return how many tokens a text has at most, estimated."""
-    from satchel.brief.moments import MARGIN
-
-    return math.ceil(_COUNTER.count(text) * MARGIN) if text else 0
+    return math.ceil(_COUNTER.count(text) * PROSE_MARGIN) if text else 0
 
 
 def fitting(lines: Sequence[str], budget: int) -> list[str]:

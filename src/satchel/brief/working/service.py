@@ -7,11 +7,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from satchel.base.config import Config
-from satchel.base.errors import Busy, ReadOnly, StoreFull
+from satchel.base.errors import Busy, Interrupted, ReadOnly, StoreFull
 from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.brief.working import scene as scenes
-from satchel.brief.working.scene import NOTHING, Said, Scene, Shown, fitting
+from satchel.brief.working.scene import NOTHING, Said, Scene, Shown, fitting, tokens_of
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.projects import Workplace
@@ -20,6 +20,7 @@ from satchel.keep.sessions.caller import HOOK_WAIT_MS
 
 if TYPE_CHECKING:
     from satchel.brief.working.edits import Touched
+    from satchel.brief.working.prompts import Item, Looked
 
 _TOLD_MS = 60_000
 """Messages are put in at most once in so long."""
@@ -46,6 +47,7 @@ class Working:
         edits: Sequence[tuple[str, str]],
         *,
         agent_id: str | None = None,
+        text: str = "",
         tells: bool = True,
         can_ask: bool = False,
     ) -> Said:
@@ -57,6 +59,7 @@ class Working:
             cwd: the folder that relative paths start from.
             edits: each file with its change: created, modified, deleted, or empty where the client does not say.
             agent_id: what the client calls the subagent that edits, or None.
+            text: what is written and replaced, which chooses among many notes.
             tells: whether the client gives a text to the model at this moment; a denial reaches it in any case.
             can_ask: whether the client asks its user about an edit where it is told to.
         """
@@ -80,7 +83,7 @@ class Working:
             if not tells:
                 return NOTHING
             more, shown = moment.hints(scene, against)
-            return self._with_notes(scene, touched, [*lines, *more], shown)
+            return self._with_notes(scene, touched, [*lines, *more], shown, text)
 
         def look(scene: Scene) -> Said:
             touched = moment.settle(scene, cwd, edits)
@@ -95,6 +98,7 @@ class Working:
         edits: Sequence[tuple[str, str]],
         *,
         agent_id: str | None = None,
+        text: str = "",
         tells_late: bool = False,
         owes_fixes: bool = False,
     ) -> Said:
@@ -118,10 +122,72 @@ class Working:
                     more, shown = moment.hints(scene, against) if tells_late else ([], [])
                     lines += more
                 moment.record(scene, touched)
-                said = self._with_notes(scene, touched if tells_late else [], lines, shown)
+                said = self._with_notes(scene, touched if tells_late else [], lines, shown, text)
             return self._with_messages(scene, self._with_owed(scene, said) if owes_fixes else said)
 
         return self._act(agent_id, act)
+
+    def prompt(self, text: str, is_over: Callable[[], bool], *, agent_id: str | None = None) -> Said:
+        """Say what is kept of what a prompt is about, where that is well met and this window has not got it.
+
+        Args:
+            text: the prompt; it is not kept.
+            is_over: whether the time is over: then nothing is said.
+
+        Raises:
+            StoreDamaged: the store cannot be read.
+        """
+        from satchel.brief.working import prompts
+
+        items, why = self._about(text, is_over)
+        if not items:  # mostly, and then no lock was taken
+            return replace(NOTHING, why=why)
+
+        def act(scene: Scene) -> Said:
+            from satchel.brief.briefing import own
+
+            known: dict[int, dict[int, int]] = deliveries.delivered(scene.transaction, scene.window)
+            written = own.find(scene.transaction, scene.project_id, scene.actor, scene.window)
+            for kind, some in written.known.items():
+                known[kind] = {**known.get(kind, {}), **some}
+            lines, shown = prompts.told(items, known, self._config.hooks_prompt)
+            return Said("\n".join(lines), shown=tuple(shown), window=scene.window)
+
+        return self._act(agent_id, act)
+
+    def look(self, text: str, is_over: Callable[[], bool]) -> Looked:
+        """Return what would be put in at a prompt in a new window, and why; nothing is recorded.
+
+        Raises:
+            StoreDamaged: the store cannot be read.
+        """
+        from satchel.brief.working import prompts
+        from satchel.brief.working.prompts import Looked
+
+        items, why = self._about(text, is_over)
+        lines, _ = prompts.told(items, {}, self._config.hooks_prompt)
+        said = "\n".join(lines)
+        why = "" if said else why or "nothing fits the budget"
+        return Looked(said, tokens_of(said), tuple(item.met for item in items), why)
+
+    def _about(self, text: str, is_over: Callable[[], bool]) -> tuple[list[Item], str]:
+        """Return what a prompt is about, whoever asks and whatever was delivered, and why there is nothing."""
+        from satchel.brief.working import prompts
+        from satchel.keep import projects
+
+        if not self._config.hooks_prompt:
+            return [], "hooks.prompt is 0"
+        work = self._workplace
+        try:
+            with work.engine.read() as transaction:
+                transaction.is_out_of_time = is_over
+                project = projects.find(transaction, work)
+                items = [] if project is None else prompts.find(transaction, work, project.id, text, is_over)
+        except Interrupted:
+            if not is_over():
+                raise
+            return [], "the store was slow"
+        return items, "" if items else "nothing that is kept is well met"
 
     def command_failed(
         self,
@@ -228,12 +294,12 @@ class Working:
             return nothing if scene is None else look(scene)
 
     def _with_notes(
-        self, scene: Scene, touched: Sequence[Touched], lines: Sequence[str], told: Sequence[Shown]
+        self, scene: Scene, touched: Sequence[Touched], lines: Sequence[str], told: Sequence[Shown], text: str
     ) -> Said:
         from satchel.brief.working import edits as moment
 
         budget = self._config.hooks_edit
-        notes, shown = moment.cited(scene, touched, budget) if budget else ([], [])
+        notes, shown = moment.cited(scene, touched, text, budget) if budget else ([], [])
         return Said("\n".join([*lines, *notes]), shown=(*told, *shown), window=scene.window)
 
     def _with_owed(self, scene: Scene, said: Said) -> Said:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from satchel.base.records import NamedTuple
-from satchel.interfaces.hooks import tools
+from satchel.interfaces.hooks import prompts, tools
 from satchel.interfaces.hooks.tools import ToolCall
 from satchel.keep.sessions import clients
 
@@ -20,7 +20,8 @@ CLIENTS = tuple(client.name for client in clients.CLIENTS)
 START, CLEAR, RESUME, COMPACTION, SUBAGENT, END = "start", "clear", "resume", "compaction", "subagent", "end"
 COMPACTING = "about to compact"
 """Of a client that says nothing once it has compacted its conversation: what is to be said then comes later."""
-BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP = (
+PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP = (
+    "a prompt",
     "before an edit",
     "after an edit",
     "a command failed",
@@ -29,7 +30,7 @@ BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP = (
     "a plan was approved",
     "stop",
 )
-AT_WORK = frozenset({BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP})
+AT_WORK = frozenset({PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP})
 """What happens while an agent works; the others brief it, or end its session."""
 
 MAX_BYTES = 32 * 1024 * 1024
@@ -47,6 +48,9 @@ _HAPPENINGS = {
     "agentstop": STOP,
     "afteragent": STOP,
 }
+_PROMPT_EVENTS = frozenset(
+    {"userpromptsubmit", "beforeagent", "userpromptsubmitted", "beforesubmitprompt", "chatmessage"}
+)
 _TOOL_EVENTS = {
     "pretooluse": "before",
     "beforetool": "before",
@@ -69,6 +73,9 @@ _ASKING = frozenset({("claude", "acceptEdits")})
 
 _STOPPED = frozenset({"aborted", "error"})
 """What Cursor says of an agent that did not stop by itself."""
+
+_SILENT_AT_PROMPT = frozenset({"cursor", "vscode"})
+"""Clients that give nothing to the model at a prompt."""
 
 _FORGETFUL = frozenset({"copilot", "gemini", "qwen"})
 """Clients that take what they were given at the start out of a conversation that is resumed."""
@@ -102,6 +109,7 @@ class HookEvent(NamedTuple):
         tool: what the agent does, or did, with a tool of the client.
         is_repeated: whether an agent that stops was held back by a hook before.
         mode: the client's mode of permissions, or None.
+        prompt: what a person wrote, cut in its middle where it is long.
     """
 
     client: str
@@ -116,6 +124,7 @@ class HookEvent(NamedTuple):
     tool: ToolCall | None = None
     is_repeated: bool = False
     mode: str | None = None
+    prompt: str = ""
 
     @property
     def can_ask(self) -> bool:
@@ -140,7 +149,7 @@ class HookEvent(NamedTuple):
     @property
     def carries_what_waits(self) -> bool:
         """Whether the event brings what a compaction left to say; at the start it is all said anew."""
-        late = {START, CLEAR, RESUME, AFTER_EDIT, FAILED, SUCCEEDED, ENDED}
+        late = {START, CLEAR, RESUME, PROMPT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED}
         return self.client in _SAYS_NOTHING_AFTER_COMPACTION and self.agent_id is None and self.happening in late
 
     @property
@@ -178,17 +187,18 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         raise NotAnEventError(f"the event is no JSON object, but {type(fields).__name__}")
     client = _client(fields, client)
     name = _text(fields, "hook_event_name", "hookEventName") or name
-    happening = _HAPPENINGS.get("".join(filter(str.isalpha, name.lower())), "")
+    plain = "".join(filter(str.isalpha, name.lower()))
+    happening = _HAPPENINGS.get(plain, "")
     source = _text(fields, "source") or ""
     reason = _text(fields, "reason", "final_status")
     if happening == START:
         happening = _SOURCES.get(source, START)
     elif happening == END and reason in _GOES_ON:
         happening = ""
-    elif client in _SAYS_NOTHING_AFTER_COMPACTION and name.lower() == "precompact":
+    elif client in _SAYS_NOTHING_AFTER_COMPACTION and plain == "precompact":
         happening = COMPACTING
     tool, detail = None, source
-    when = _TOOL_EVENTS.get("".join(filter(str.isalpha, name.lower())))
+    when = _TOOL_EVENTS.get(plain)
     if when is not None:
         tool = tools.read(fields, client, is_failure=when == "failure")
         happening = _at_tool(tool, when)
@@ -196,6 +206,11 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
             detail = f"{tool.id} {_time(fields)}" if client in _WITHOUT_CALL_IDS else tool.id
     elif happening == STOP and _text(fields, "status") in _STOPPED:
         happening = ""
+    prompt = ""
+    if plain in _PROMPT_EVENTS and client not in _SILENT_AT_PROMPT:
+        prompt = prompts.read(fields)
+        happening = PROMPT if prompt else ""
+        detail = _digest(prompt) if prompt else source
     agent_id = _text(fields, "agent_id", "agentId", "subagent_id")
     session_id = _text(fields, "session_id", "sessionId", "conversation_id")
     if client == "copilot" and agent_id is not None:  # a subagent has a session of its own there
@@ -213,6 +228,7 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         tool=tool,
         is_repeated=fields.get("stop_hook_active") is True or bool(fields.get("loop_count")),
         mode=_text(fields, "permission_mode"),
+        prompt=prompt,
     )
 
 
@@ -223,6 +239,12 @@ def _read(data: bytes) -> object:
     if _SURROGATE.search(data) is None:
         return value
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _digest(prompt: str) -> str:
+    from zlib import crc32
+
+    return f"{crc32(prompt.encode(errors='replace')):08x}"
 
 
 def _at_tool(tool: ToolCall | None, when: str) -> str:

@@ -30,6 +30,7 @@ _PATHS = ("file_path", "filePath", "notebook_path", "notebookPath", "absolute_pa
 _SILENT_ON_STATUS = frozenset({"codex", "opencode", "vscode"})
 """Clients whose events do not say of every command how it ended: without a status nothing is known of it."""
 
+_TEXT_CHARS = 4_000
 _PATCH_BEGIN = "*** Begin Patch"
 _PATCH_LINES = (
     ("*** Add File: ", CREATED),
@@ -92,6 +93,7 @@ class ToolCall(NamedTuple):
     Attributes:
         edits: the files that it changes.
         command: what it runs, or None.
+        text: what it writes and replaces, the first of it.
         plan: the plan that a person has approved, or None.
         has_failed: whether the tool itself failed.
         id: what names the call; it is made of its input where the client gives none.
@@ -99,6 +101,7 @@ class ToolCall(NamedTuple):
 
     edits: tuple[Edit, ...] = ()
     command: Command | None = None
+    text: str = ""
     plan: str | None = None
     has_failed: bool = False
     id: str = ""
@@ -124,7 +127,7 @@ def read(fields: Mapping[str, object], client: str, *, is_failure: bool) -> Tool
     if name in _EDITING or patch:
         # a file that is named may hold the text of a patch
         edits = tuple(_named(given, name)) or tuple(_in_patch(patch))
-        return call._replace(edits=edits[:MAX_FILES]) if edits else None
+        return call._replace(edits=edits[:MAX_FILES], text=patch[:_TEXT_CHARS] or _written(given)) if edits else None
     if name in _PLANS and not is_failure:
         plan = given.get("plan") or _object(_first(fields, "tool_response")).get("plan")
         return call._replace(plan=plan) if isinstance(plan, str) and plan.strip() else None
@@ -149,6 +152,18 @@ def _named(given: Mapping[str, object], name: str) -> Iterator[Edit]:
         if isinstance(path, str) and path.strip():
             found[path] = None
     yield from (Edit(path, change) for path in found)
+
+
+def _written(given: Mapping[str, object]) -> str:
+    """Return the texts in the input of an editing tool, as one."""
+    inner = [one for value in given.values() if isinstance(value, list) for one in value if isinstance(one, dict)]
+    texts = [
+        value[:_TEXT_CHARS]
+        for one in (given, *inner)
+        for name, value in one.items()
+        if isinstance(value, str) and name not in _PATHS
+    ]
+    return "\n".join(texts)[:_TEXT_CHARS]
 
 
 def _patch_in(given: Mapping[str, object]) -> str:
@@ -279,7 +294,7 @@ def _status(answer: object, depth: int = 0) -> int | None:
 def _said_status(output: str) -> int | None:
     """Return the exit status that a client has written at the begin or the end of an output."""
     ends = output if len(output) <= 2 * _STATUS_CHARS else f"{output[:_STATUS_CHARS]}\n{output[-_STATUS_CHARS:]}"
-    found = re.findall(_STATUS, ends)
+    found = re.findall(_STATUS, ends)  # compiled when needed: that takes a millisecond
     return int(found[-1]) if found else None
 
 

@@ -18,15 +18,24 @@ if TYPE_CHECKING:
     from satchel.client import Satchel
 
 
-def answer(event: HookEvent, folder: str, satchel: Satchel, write: Callable[[str], None], *, opening: str = "") -> None:
+def answer(
+    event: HookEvent,
+    folder: str,
+    satchel: Satchel,
+    write: Callable[[str], None],
+    is_over: Callable[[], bool],
+    *,
+    opening: str = "",
+) -> None:
     """Do what an event at work asks for, and answer it.
 
     Args:
         folder: the one that the agent works in.
         write: takes the answer to the client.
+        is_over: whether the time is over: what takes long makes do with what it has.
         opening: what an earlier event had to say and could not, for one that may carry a text.
     """
-    said = act(event, folder, satchel)
+    said = act(event, folder, satchel, is_over)
     if said.denial:
         write(events.stop_edit(event, said.denial))
     elif said.question:
@@ -39,10 +48,12 @@ def answer(event: HookEvent, folder: str, satchel: Satchel, write: Callable[[str
         satchel.working.record(said)
 
 
-def act(event: HookEvent, folder: str, satchel: Satchel) -> Said:
+def act(event: HookEvent, folder: str, satchel: Satchel, is_over: Callable[[], bool]) -> Said:
     """Do what an event at work asks for, and return what is to be said."""
     working, tool = satchel.working, event.tool or ToolCall()
     cwd, agent = _folder_of(event, folder), event.agent_id
+    if event.happening == events.PROMPT:
+        return working.prompt(event.prompt, is_over, agent_id=agent)
     if event.happening == events.STOP:
         from satchel.brief.working.scene import NOTHING
 
@@ -61,9 +72,13 @@ def act(event: HookEvent, folder: str, satchel: Satchel) -> Said:
         return working.plan_approved(tool.plan, agent_id=agent)
     if event.happening == events.BEFORE_EDIT:
         can_ask = event.can_ask and os.environ.items() >= _AT_TERMINAL.items()
-        return working.before_edit(cwd, tool.edits, agent_id=agent, tells=event.is_heard_before, can_ask=can_ask)
+        return working.before_edit(
+            cwd, tool.edits, agent_id=agent, text=tool.text, tells=event.is_heard_before, can_ask=can_ask
+        )
     late = not event.is_heard_before
-    return working.after_edit(cwd, tool.edits, agent_id=agent, tells_late=late, owes_fixes=event.owes_fixes)
+    return working.after_edit(
+        cwd, tool.edits, agent_id=agent, text=tool.text, tells_late=late, owes_fixes=event.owes_fixes
+    )
 
 
 def _folder_of(event: HookEvent, folder: str) -> str:

@@ -71,6 +71,7 @@ EVENTS = (
     Event("SessionStart", "claude codex gemini qwen copilot cursor vscode"),
     Event("SubagentStart", "claude codex qwen copilot vscode"),
     Event("SessionEnd", "claude codex gemini qwen copilot cursor"),
+    Event("UserPromptSubmit", "claude"),
     Event(
         "UserPromptSubmit",
         "claude codex gemini qwen copilot",
