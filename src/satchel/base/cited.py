@@ -110,7 +110,7 @@ def find(data: bytes, cited: Digest) -> Found:
     """Return how a file stands by what was cited of it.
 
     Lines that stand elsewhere have moved if they stand there as often as they did when they were cited: else a copy
-    that was there before would be taken for them. Of several places the nearest is named.
+    that was there before would be taken for them. Which of several places it is cannot be told, so none is named.
     """
     text = _plain(data)
     if cited.line is None:
@@ -124,7 +124,7 @@ def find(data: bytes, cited: Digest) -> Found:
     places = _find_lines(text, cited, end - cited.line + 1)
     if not places or len(places) < min(cited.places or 1, _MAX_PLACES):
         return Found(CHANGED, None)
-    return Found(MOVED, min(places, key=lambda place: abs(place - end)))
+    return Found(MOVED, places[0] if len(places) == 1 else None)
 
 
 def _find_lines(text: bytes, cited: Digest, count: int) -> list[int]:

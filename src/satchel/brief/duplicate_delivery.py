@@ -103,6 +103,8 @@ def _duplicate_of(
             return DuplicateDelivery(
                 f"{one.ref} says this already and was delivered to you: nothing was written", one.item
             )
+    told = [one for one in told if not (one.kind is Kind.ENTRY and one.item == entry.supersedes)]
+    same = [one for one in same if one in told]
     if same:
         return DuplicateDelivery(f"{same[0].ref} says the same and was delivered to you")
     return _resembling(entry.content, told)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import SatchelError
-from satchel.base.text import fold
+from satchel.base.text import fold, quoted_line, shortened
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.files.presence import is_anyone_refused, is_anything_claimed
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _MAX_CLAIMS = 3
 _MAX_SENDERS = 3
 _MAX_MESSAGES = 100
+_MAX_NOTES, _NOTE_CHARS = 3, 70
 _MAX_FREE = 5
 """So many are told at once, and the others with the answer after that."""
 
@@ -37,17 +38,26 @@ _WAIT_MS = 250
 class Notices(Service):
     """The line that an answer ends with when there is something to say."""
 
-    def line(self, *, agent: str | None = None, files: Sequence[str] = (), shown_by: str | None = "") -> str | None:
+    def line(
+        self,
+        *,
+        agent: str | None = None,
+        files: Sequence[str] = (),
+        shown_by: str | None = "",
+        taken: Sequence[str] = (),
+    ) -> str | None:
         """Return what the receiver of an answer should know beside it, or None.
 
         Args:
             agent: who gets the answer; None takes the default, which may be nobody.
             files: canonical paths that the answer names.
             shown_by: what shows its messages to the receiver, as that would call it; None where the answer does.
+            taken: canonical paths that the receiver is about to edit, whose notes it should know.
 
         Returns:
-            One line: who else has claimed which of the files and until when, how many messages wait and from whom, and
-            what the receiver was refused that is free now, which is said once.
+            One line: who else has claimed which of the files and until when, which notes cite what is taken, how many
+            messages wait and from whom, what the receiver was refused that is free now, and what others were refused
+            that it holds, each said once.
 
         Raises:
             InvalidInput: the agent is no name.
@@ -56,6 +66,7 @@ class Notices(Service):
         agent = check_agent(work, agent)
         named = tuple(dict.fromkeys(files))
         free: list[Refusal] = []
+        wanted: list[Refusal] = []
         if agent is None and work.caller is None and not named:
             return None
         with work.engine.read() as transaction:
@@ -68,30 +79,53 @@ class Notices(Service):
                 from satchel.keep.files import refusals
 
                 free = refusals.now_free(transaction, project.id, actor, now)
+                wanted = refusals.of_held(transaction, project.id, actor, now)
             parts = _claimed(transaction, project.id, actor, named, now, work.worktree)
+            parts += _noted(transaction, project.id, actor, taken)
             parts += [] if shown_by is None else _waiting(transaction, project.id, actor, now, shown_by)
-        parts += _told_once(work.engine, free, actor, now)
+        parts += _told_once(work.engine, free, wanted, actor, now)
         return f"notice: {'; '.join(parts)}" if parts else None
 
 
-def _told_once(engine: SqliteEngine, free: Sequence[Refusal], actor: Actor, now: int) -> list[str]:
-    """Say what is free that was refused, and remember that it was said; what cannot be remembered is said later."""
-    if not free:
+def _told_once(
+    engine: SqliteEngine, free: Sequence[Refusal], wanted: Sequence[Refusal], actor: Actor, now: int
+) -> list[str]:
+    """Say what is free that was refused, and who needs what is held, and remember that it was said.
+
+    What cannot be remembered is said later.
+    """
+    if not free and not wanted:
         return []
     from satchel.keep.files import refusals
 
-    told = list(free[:_MAX_FREE])
     with suppress(SatchelError):
         with engine.write(_WAIT_MS) as transaction:
-            left = refusals.forget(transaction, [refusal.id for refusal in told])
-        return [_free_text(refusal, actor, now) for refusal in told if refusal.id in left]
+            left = refusals.forget(transaction, [one.id for one in free[:_MAX_FREE]]) if free else set()
+            told = refusals.tell(transaction, [one.id for one in wanted[:_MAX_FREE]], now) if wanted else set()
+        return [
+            *_free_texts([one for one in free if one.id in left], actor, now),
+            *_wanted_texts([one for one in wanted if one.id in told]),
+        ]
     return []
 
 
-def _free_text(refusal: Refusal, actor: Actor, now: int) -> str:
-    who = "you were" if fold(refusal.agent) == fold(actor.name or "") else f"{refusal.agent} was"
-    ago = span_in_words(now - refusal.refused_at)
-    return f"{refusal.place.path} is free now ({who} refused it {ago} ago)"
+def _wanted_texts(wanted: Sequence[Refusal]) -> list[str]:
+    together: dict[str, list[str]] = {}
+    for refusal in wanted:
+        together.setdefault(refusal.agent or "an agent", []).append(refusal.place.path)
+    return [f"{agent} was refused {_named(paths)}, which you hold" for agent, paths in together.items()]
+
+
+def _free_texts(free: Sequence[Refusal], actor: Actor, now: int) -> list[str]:
+    together: dict[str, list[str]] = {}
+    for refusal in free:
+        who = "you were" if fold(refusal.agent) == fold(actor.name or "") else f"{refusal.agent} was"
+        ago = span_in_words(now - refusal.refused_at)
+        together.setdefault(f"free now ({who} refused {{}} {ago} ago)", []).append(refusal.place.path)
+    return [
+        f"{', '.join(paths)} {'are' if len(paths) > 1 else 'is'} {said.format('them' if len(paths) > 1 else 'it')}"
+        for said, paths in together.items()
+    ]
 
 
 def _waiting(transaction: Transaction, project_id: int, actor: Actor, now: int, shown_by: str) -> list[str]:
@@ -126,9 +160,47 @@ def _claimed(
 
     claims = claims_of_others(transaction, project_id, actor, files, now)
     claims.sort(key=lambda claim: claim.worktree != worktree)
-    parts = [_claim_text(claim, worktree) for claim in claims[:_MAX_CLAIMS]]
-    more = len(claims) - _MAX_CLAIMS
+    together: dict[str, list[str]] = {}
+    for claim in claims:
+        together.setdefault(_claim_text(claim, worktree), []).append(claim.path)
+    parts = [
+        f"{_named(paths)} {'are' if len(paths) > 1 else 'is'} {said}"
+        for said, paths in list(together.items())[:_MAX_CLAIMS]
+    ]
+    more = sum(len(paths) for paths in list(together.values())[_MAX_CLAIMS:])
     return [*parts, f"{more} more claim{'s' * (more != 1)} on these files"] if more > 0 else parts
+
+
+def _noted(transaction: Transaction, project_id: int, actor: Actor, taken: Sequence[str]) -> list[str]:
+    """Name the newest notes of others on files that are taken, but for those that the receiver has got."""
+    if not taken:
+        return []
+    from satchel.brief.working import notes
+    from satchel.keep.deliveries import was_delivered
+
+    seen, values = was_delivered(project_id, actor, Kind.ENTRY, "c.id")
+    files = {f"file{number}": file for number, file in enumerate(taken)}
+    rows = transaction.all(
+        f"""
+        SELECT {notes.COLUMNS} FROM {notes.SOURCE}
+        WHERE c.project_id = :project AND c.file IN ({", ".join(f":{name}" for name in files)})
+            AND c.superseded_by IS NULL AND +c.type IN ({", ".join(map(str, notes.NOTE_TYPES))})
+            AND c.agent_id IS DISTINCT FROM :own AND NOT {seen}
+        ORDER BY c.created_at DESC, c.id DESC LIMIT {_MAX_NOTES + 1}
+        """,
+        {**values, **files, "project": project_id, "own": actor.number},
+    )
+    found = [notes.Note(*row) for row in rows]
+    said = [
+        f"{Kind.ENTRY.ref(one.number)} on {one.file} {quoted_line(shortened(one.text, _NOTE_CHARS))}"
+        for one in found[:_MAX_NOTES]
+    ]
+    return [f"notes: {', '.join(said)}{' and more' if len(found) > _MAX_NOTES else ''} (get_items)"] if said else []
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = len(paths) - _MAX_CLAIMS
+    return ", ".join(paths[:_MAX_CLAIMS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _claim_text(claim: Claim, worktree: str | None) -> str:
@@ -137,4 +209,4 @@ def _claim_text(claim: Claim, worktree: str | None) -> str:
     if claim.worktree != worktree:
         where = f" in worktree {PurePath(claim.worktree).name}" if claim.worktree else " in the main worktree"
     until = moment_text(claim.expires_at, year_of(claim.created_at))
-    return f"{claim.path} is {how} by {claim.agent}{where} until {until} UTC"
+    return f"{how} by {claim.agent}{where} until {until} UTC"

@@ -234,6 +234,26 @@ def rank(
     return Ranking(hits, is_complete, terms, tuple(idf), scores, evidence, bonus, query.is_cut, asking.said)
 
 
+def newest(transaction: Transaction, scope: Scope) -> Ranking:
+    """Return all that a scope holds, the newest first, in one snapshot."""
+    asked = ["d.project_id = :project", "(d.expires_at IS NULL OR d.expires_at > :now)"]
+    if scope.kinds:
+        asked.append(f"d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})")
+    if scope.types:
+        some = (f"d.kind = {kind.number} AND d.type = {number}" for kind, number in scope.types)
+        asked.append(f"({' OR '.join(some)})")
+    if scope.run_id is not None:
+        asked.append("d.run_id = :run")
+    if scope.status == "live":
+        asked.append(f"d.status <> {SUPERSEDED}")
+    condition, values = _condition(scope, asked)
+    rows = transaction.all(
+        f"SELECT d.id FROM documents d WHERE {condition} ORDER BY d.created_at DESC, d.id DESC",
+        {**values, "project": scope.project_id, "run": scope.run_id, "now": scope.now},
+    )
+    return replace(NOTHING, hits=tuple(Hit(row[0], 0.0, by_surroundings=False) for row in rows))
+
+
 def disagreement() -> StoreDamaged:
     """Return the error for a result that the index names and the documents or the tables do not have."""
     return StoreDamaged("the search index names what is not kept", "`satchel rebuild` rebuilds it")

@@ -28,7 +28,7 @@ def found_text(page: FoundPage) -> str:
     """Render results for an agent: a head line, then for each result a line with its id and its snippet below."""
     year = year_of(page.results[0].created_at) if page.results else ""
     head = [shown_of(len(page.results), page.total, "result")]
-    head += ["best first", times_text(year)] if page.results else []
+    head += ["best first" if page.is_ranked else "newest first", times_text(year)] if page.results else []
     lines = [", ".join([*head, *place_in_list(page)])]
     for result in page.results:
         lines += [result_line(result, year), *content_lines(result.snippet.text)]

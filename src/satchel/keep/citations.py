@@ -40,7 +40,8 @@ class Citation:
 
     Attributes:
         state: unchanged, moved, changed or gone.
-        line: the line where what was cited begins now; None where that is not known, or the whole file is cited.
+        line: the line where what was cited begins now; None where several places are like it, or the whole file is
+            cited.
         commit, branch: what was checked out where it was written, or None.
         worktree: how the file stood there by git: committed, dirty or untracked; None where that is not known.
         file: the path that the file has now; None where that is the entry's.
@@ -67,6 +68,8 @@ class Citation:
         renamed = None if self.file is None else f"moved to {_quoted(self.file)}"
         if self.state == MOVED and self.line is not None:
             said = f"moved to line {self.line}" if renamed is None else f"line {self.line}"
+        elif self.state == MOVED and renamed is None:
+            said = "moved in the file"
         unmerged = f"from branch {_quoted(self.branch)}, not merged" if self.is_unmerged and self.branch else None
         return tuple(part for part in (renamed, said, unmerged) if part is not None)
 

@@ -109,6 +109,11 @@ class FoundPage:
         """The offset of the next page, or None at the end."""
         return next_offset(self.offset, len(self.results), self.total)
 
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the best come first; else nothing was searched for, and the newest do."""
+        return any(result.score for result in self.results)
+
 
 class Finding(Service):
     """One search over everything the project keeps."""
@@ -132,7 +137,7 @@ class Finding(Service):
         offset: int = 0,
         explain: bool = False,
     ) -> FoundPage:
-        """Search everything the project keeps.
+        """Search everything the project keeps; without anything to search for, list it, the newest first.
 
         Args:
             text: words in any form; any text is valid. What looks a thing up (a few words, an identifier, a path, a
@@ -153,8 +158,8 @@ class Finding(Service):
             NotFound: there is no such run, or nothing with the id given in ``like``.
             StoreDamaged: index and documents disagree.
         """
-        if (text is None) == (like is None):
-            raise InvalidInput("give either words to search for or an item in like", "One of them")
+        if text is not None and like is not None:
+            raise InvalidInput("give either words to search for or an item in like", "Or neither, for what is newest")
         if text is not None and not text.strip():
             raise InvalidInput("the search is empty", "Say what to look for")
         if syntax not in SYNTAXES:
@@ -181,9 +186,9 @@ class Finding(Service):
             if project is None:
                 return FoundPage((), 0, offset, limit, (projects.NOTHING_YET,))
             itself: tuple[Kind, int] | None = None
-            if query is None:
-                itself, query = _query_like(transaction, project.id, like or "", work.clock())
-            if not query.terms:
+            if like is not None:
+                itself, query = _query_like(transaction, project.id, like, work.clock())
+            if query is not None and not query.terms:
                 note = f"{(text or '').strip()[:80]!r} holds no word to search for"
                 if itself is not None:
                     note = f"no other item holds a telling word of {(like or '').strip()}"
@@ -214,7 +219,11 @@ class Finding(Service):
                 values=values,
             )
             sinking = citations.Sinking(transaction, work.files_root)
-            ranking = search.rank(transaction, query, scope, sink=sinking, texts=texts_of)
+            if query is None:
+                ranking = search.newest(transaction, scope)
+                sinking([hit.document for hit in ranking.hits[offset : offset + limit]])
+            else:
+                ranking = search.rank(transaction, query, scope, sink=sinking, texts=texts_of)
             found = _page(transaction, ranking, sinking.found, itself, offset, limit, explain=explain)
             filters = {
                 "run_id": run_id if chosen_run is not None else None,
@@ -233,7 +242,7 @@ class Finding(Service):
             if not narrowing:
                 return replace(found, notes=(*found.notes, *_ended_note(transaction, query, scope)))
             everywhere = Scope(project.id, now=work.clock())
-            hidden = len(search.rank(transaction, query, everywhere, texts=texts_of).hits)
+            hidden = len(_ranked(transaction, query, everywhere).hits)
             is_unknown = author is not None and not writers and fold(author) != ME
             notes = [names.unknown_agent(transaction, project.id, author or "")] if is_unknown else []
             notes += meant_note(transaction, project.id, file) if file is not None else ()
@@ -272,11 +281,17 @@ def _written_with(
     return f"({own} OR (d.kind = {Kind.ENTRY.number} AND d.item_id IN ({seen})))" if seen else own, bool(seen)
 
 
-def _ended_note(transaction: Transaction, query: Query, scope: Scope) -> list[str]:
+def _ranked(transaction: Transaction, query: Query | None, scope: Scope) -> Ranking:
+    if query is None:
+        return search.newest(transaction, scope)
+    return search.rank(transaction, query, scope, texts=texts_of)
+
+
+def _ended_note(transaction: Transaction, query: Query | None, scope: Scope) -> list[str]:
     """Say how many match that were replaced or retracted, where nothing else does."""
     if scope.status != "live":
         return []
-    ended = len(search.rank(transaction, query, replace(scope, status="superseded")).hits)
+    ended = len(_ranked(transaction, query, replace(scope, status="superseded")).hits)
     return [f"{ended} that {'was' if ended == 1 else 'were'} replaced or retracted: status=superseded"] * (ended > 0)
 
 

@@ -24,8 +24,13 @@ HOOKS = (
 )
 """The statements of the migration, in order."""
 
-DOING = ("ALTER TABLE sessions ADD COLUMN doing TEXT",)
-"""The statements of the migration that keeps what a session says it is about to do."""
+DOING = (
+    "ALTER TABLE sessions ADD COLUMN doing TEXT",
+    "ALTER TABLE sessions ADD COLUMN doing_at BIGINT",
+    # when the one who holds what was refused was told of it
+    "ALTER TABLE claim_refusals ADD COLUMN told_at BIGINT",
+)
+"""The statements of the migration that keeps what a session says it is about to do, and what a holder was told."""
 
 ACTS = (
     # a command is known by a digest; what stands there as text may hold a secret

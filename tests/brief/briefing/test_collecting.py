@@ -216,8 +216,8 @@ class TestAQuery:
         assert (len(briefing.items), briefing.left_out) == (4, ())
         none = filled.brief(loop_id="L", task_id="T1", budget=0, query="kafka")
         assert [str(left) for left in none.left_out] == [
-            "1 scratchpad (read_context)",
-            "1 review issue (read_context)",
+            "1 scratchpad (search)",
+            "1 review issue (search)",
             "1 critical constraint (get_constraints)",
             "1 entry (search)",
         ]

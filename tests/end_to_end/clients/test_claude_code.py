@@ -27,11 +27,11 @@ pytestmark = pytest.mark.referee
 PREFIX = "mcp__satchel__"
 
 HINTS = {
-    "remember": {"write_context", "read_context"},
-    "memory": {"write_context", "read_context"},
-    "notes": {"write_context", "read_context"},
-    "what did the others do": {"get_briefing", "read_context"},
-    "context from other agents": {"get_briefing", "read_context"},
+    "remember": {"write_context"},
+    "memory": {"write_context", "search"},
+    "notes": {"write_context", "search"},
+    "what did the others do": {"get_briefing", "search"},
+    "context from other agents": {"get_briefing"},
     "rules": {"get_constraints"},
     "who is editing": {"check_files", "get_team"},
     "this error again": {"report_error"},

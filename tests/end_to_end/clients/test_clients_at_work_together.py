@@ -106,7 +106,7 @@ def start_claude(workplace: Workplace, model: ScriptedModel) -> subprocess.Popen
 
 def test_the_second_is_told_who_edits_the_file(together: Together) -> None:
     seen, _ = together.meanwhile
-    assert f"{together.holder} edits open.py too" in seen.told
+    assert f"{together.holder} is editing open.py too" in seen.told
 
 
 def test_the_first_keeps_its_claim(together: Together) -> None:

@@ -121,7 +121,7 @@ def test_two_agents_over_one_connection_have_two_inboxes(session: Callable[..., 
         warning = {"message": "the token leaks", "to": "ben", "priority": "critical", "agent": "ann"}
         await call(client, "send_message", warning)
         assert json.loads(await call(client, "get_messages", {"agent": "ann", "format": "json"}))["messages"] == []
-        told = await call(client, "check_files", {"files": ["a.py"], "agent": "ben"})
+        told = await call(client, "check_files", {"paths": ["a.py"], "agent": "ben"})
         assert told.endswith("\nnotice: 1 unread message for ben from ann, 1 critical: get_messages")
         (message,) = json.loads(await call(client, "get_messages", {"from": "ann", "agent": "ben", "format": "json"}))[
             "messages"

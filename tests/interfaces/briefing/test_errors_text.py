@@ -28,12 +28,12 @@ from satchel.keep.patterns.records import STANDINGS, STATES, ErrorPattern, Repor
 
 STANDING = (
     rf"y(?P<id>[0-9]+) (?P<standing>{'|'.join(STANDINGS)}), "
-    rf"confidence (?P<confidence>[0-9]+) of 10(?:, (?P<state>{'|'.join(STATES[1:])}))?"
+    rf"confidence (?P<confidence>[0-9]+) of 10"
 )
 COUNTS = r"(?:,? helped (?P<helped>[0-9]+) times?)?(?:,? failed (?P<failed>[0-9]+) times?)?"
 FORMAT = Format(
     noun="solution",
-    more=r", best first \(treated as known from 7\)",
+    more=r", best first \(known from 7; each agent it helps adds 1\)",
     start=STANDING,
     cells={"agent": AGENT},
     own=COUNTS,
@@ -48,7 +48,7 @@ RECORDED = re.compile(rf"recorded {STANDING}{COUNTS}")
 
 
 def kept(solution: Solution) -> Solution:
-    return replace(solution, uid="", seq=0, notes=())
+    return replace(solution, uid="", seq=0, state="active", notes=())
 
 
 def said_of(reported: Reported) -> Reported:
@@ -75,7 +75,7 @@ def read_solution(item: Item, pattern: int, year: str) -> Solution:
         confidence=int(item.fields["confidence"]),
         confirmed=int(item.fields.get("helped", 0)),
         failed=int(item.fields.get("failed", 0)),
-        state=item.fields.get("state", "active"),
+        state="active",
         agent=item.value("agent", "by "),
         created_at=item.moment,
         updated_at=read_when(item.fields["changed"], year) if "changed" in item.fields else item.moment,
@@ -86,9 +86,7 @@ def read_recorded(line: str) -> Solution:
     found = RECORDED.fullmatch(line)
     assert found is not None, line
     counts = int(found["helped"] or 0), int(found["failed"] or 0)
-    return Solution(
-        int(found["id"]), "", 0, 0, "", int(found["confidence"]), *counts, found["state"] or "active", None, 0, 0
-    )
+    return Solution(int(found["id"]), "", 0, 0, "", int(found["confidence"]), *counts, "active", None, 0, 0)
 
 
 def read_reported(text: str) -> Reported:
@@ -96,8 +94,8 @@ def read_reported(text: str) -> Reported:
     head = HEAD.fullmatch(first)
     assert head is not None, first
     recorded = read_recorded(lines.pop(0)) if lines[0].startswith("recorded ") else None
-    if lines[0] == "no solution is known yet":
-        lines[0] = "0 solutions, best first (treated as known from 7)"
+    if lines[0].startswith("no solution is known yet; report_outcome with error=x"):
+        lines[0] = "0 solutions, best first (known from 7; each agent it helps adds 1)"
     read = read_list("\n".join(lines), FORMAT)
     number, last = int(head["id"]), read_when(head["last"], "2026")
     pattern = ErrorPattern(
@@ -193,7 +191,7 @@ def test_no_solution_can_pass_for_a_line_of_ours(reported: Reported) -> None:
 def test_a_new_error_says_so_and_that_nothing_is_known() -> None:
     assert reported_text(met(occurrences=1, lang="typescript")).split("\n") == [
         "x4 TS2307 lang:typescript, new, kept 90 days after its last report (01-01 00:00 UTC)",
-        "no solution is known yet",
+        "no solution is known yet; report_outcome with error=x4 records what fixes it",
     ]
 
 
@@ -202,8 +200,8 @@ def test_a_known_error_has_its_solutions_with_standing_confidence_and_author() -
     best = replace(best, updated_at=NEW_YEAR + MINUTE)
     assert reported_text(met(best, solution(9))).split("\n") == [
         "x4 TS2307, met 3 times since 01-01 00:00, kept 90 days after its last report (01-02 00:00 UTC)",
-        "2 solutions, best first (treated as known from 7), UTC times of 2026",
-        "y7 known, confidence 8 of 10, confirmed by ann helped 4 times failed 1 time 01-01 00:00 changed 01-01 00:01",
+        "2 solutions, best first (known from 7; each agent it helps adds 1), UTC times of 2026",
+        "y7 known, confidence 8 of 10 by ann helped 4 times failed 1 time 01-01 00:00 changed 01-01 00:01",
         " install",
         " it",
         "y9 tentative, confidence 5 of 10 00:00",
@@ -216,7 +214,7 @@ def test_the_text_that_came_with_the_report_is_not_repeated() -> None:
     text = reported_text(replace(met(given_now), recorded=given_now, notes=("a secret was redacted (jwt)",)))
     assert text.split("\n")[1:] == [
         "recorded y7 tentative, confidence 5 of 10",
-        "1 solution, best first (treated as known from 7), UTC times of 2026",
+        "1 solution, best first (known from 7; each agent it helps adds 1), UTC times of 2026",
         "y7 tentative, confidence 5 of 10 01-01 00:00",
         "note: a secret was redacted (jwt)",
     ]
@@ -231,13 +229,13 @@ def test_of_many_solutions_the_best_are_shown_and_the_call_that_shows_all() -> N
 def test_the_answer_to_an_outcome_says_how_the_solution_stands() -> None:
     one = solution(confidence=4, confirmed=1, failed=1, state="demoted", notes=("a note",))
     assert solution_text(one, is_recorded=False) == (
-        "y7 for x4: weak, confidence 4 of 10 (treated as known from 7), demoted, helped 1 time, failed 1 time\n"
+        "y7 for x4: weak, confidence 4 of 10 (known from 7; each agent it helps adds 1), helped 1 time, failed 1 time\n"
         "note: a note"
     )
 
 
 def test_the_answer_to_recording_says_so() -> None:
     assert solution_text(solution(), is_recorded=True) == (
-        "recorded y7 for x4: tentative, confidence 5 of 10 (treated as known from 7)"
+        "recorded y7 for x4: tentative, confidence 5 of 10 (known from 7; each agent it helps adds 1)"
     )
     assert solution_text(solution(confidence=8), is_recorded=False) == "y7 for x4: known, confidence 8 of 10"

@@ -54,7 +54,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "learn errors": ((), "y1 tentative 5/10", {"patterns", "total", "next_offset", "seq", "notes"}),
     "learn outcome": (
         ("y1",),
-        "y1 for x1: tentative, confidence 5 of 10 (treated as known from 7)",
+        "y1 for x1: tentative, confidence 5 of 10 (known from 7; each agent it helps adds 1)",
         {"id", "pattern", "confidence"},
     ),
     "learn strategy": (("imports", "Look first"), "saved s2 imports by human", {"id", "topic", "insight", "helped"}),

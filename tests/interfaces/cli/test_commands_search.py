@@ -143,7 +143,6 @@ def test_a_stored_text_cannot_pass_for_a_result_nor_colour_the_terminal(cli: Cli
     [
         (("--operators", '"open'), "a quote is not closed, at character 1 of the query"),
         (("--operators", "a OR"), "nothing follows the operator, at character 3 of the query"),
-        ((), "the search is empty"),
         (("word", "--like", "e1"), "give either words"),
         (("word", "--kind", "entri"), "unknown kind 'entri'"),
         (("word", "--type", "eror"), "unknown type 'eror'"),

@@ -20,8 +20,8 @@ READING: dict[str, dict[str, Calls]] = {
         "get_team": [{}, {"all": True}],
         "get_file_changes": [{}],
         "check_files": [
-            {"files": ["src/auth.py", "issue:311"]},
-            {"files": ["src/"], "agent": "planner"},
+            {"paths": ["src/auth.py", "issue:311"]},
+            {"paths": ["src/"], "agent": "planner"},
             {"agent": "planner"},
         ],
         "list_conversations": [{}],

@@ -239,12 +239,10 @@ def test_the_answer_to_claiming_says_who_changed_a_file_lately_and_to_read_it_ag
     )
     claimed = Claimed("planner", mine, (), (), (), (), NEW_YEAR, lately)
     assert claimed_text(claimed).split("\n") == [
-        f"claimed src/a.py {UNTIL}",
-        " hint: changed 2 min ago by builder (f1)",
-        " hint: changed 3 min ago by builder (f2); read it again before you write",
-        f"claimed src/b.py {UNTIL}",
-        " hint: changed on disk 5 s ago, and that change is not recorded; read it again before you write",
-        f"claimed src/c.py {UNTIL}",
+        f"claimed src/a.py, src/b.py, src/c.py {UNTIL}",
+        " hint: src/a.py changed 2 min ago by builder (f1)",
+        " hint: src/a.py changed 3 min ago by builder (f2)",
+        " hint: src/b.py changed on disk 5 s ago, and that change is not recorded; read them again before you write",
     ]
 
 

@@ -35,7 +35,7 @@ GIVEN: dict[str, list[dict[str, Any]]] = {
     "get_messages": [{"agent": "ann"}],
     "mark_read": [{"ids": ["m1"], "agent": "ann"}],
     "record_file_change": [{"file": "a.py", "change": "modified"}],
-    "check_files": [{"files": ["a.py"]}],
+    "check_files": [{"paths": ["a.py"]}],
     "claim_files": [{"paths": ["a.py"], "agent": "ann"}],
     "release_files": [{"paths": ["a.py"], "agent": "ann"}],
     "consult": [{"assistant": "gpt", "instructions": "x", "dry_run": True, "agent": "ann"}],

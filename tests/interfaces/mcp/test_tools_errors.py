@@ -92,7 +92,7 @@ def test_the_format_is_chosen(world: Callable[[], Asker]) -> None:
     assert ask.text("report_error", **NEW).startswith("x2 KeyError, new")
     assert ask.fields("report_error", **NEW)["is_new"] is False
     assert ask.text("report_outcome", solution="y1").startswith(
-        "y1 for x1: tentative, confidence 6 of 10 (treated as known from 7), "
+        "y1 for x1: tentative, confidence 6 of 10 (known from 7; each agent it helps adds 1), "
     )
     assert ask.fields("report_outcome", solution="y1", agent="ben")["confidence"] == 7
     for tool, arguments in (("report_error", NEW), ("report_outcome", {"solution": "y1"})):
@@ -115,7 +115,7 @@ def test_an_error_is_named_by_its_hash_too(world: Callable[[], Asker]) -> None:
 def test_the_same_fix_from_another_agent_confirms_it(world: Callable[[], Asker]) -> None:
     told = world().text("report_outcome", error="x1", solution="RUN pip install requests", agent="ben")
     assert told.startswith(
-        "recorded y1 for x1: tentative, confidence 6 of 10 (treated as known from 7), confirmed, helped 1 time\n"
+        "recorded y1 for x1: tentative, confidence 6 of 10 (known from 7; each agent it helps adds 1), helped 1 time\n"
         "note: y1 says so already"
     )
 
@@ -127,7 +127,7 @@ def test_known_solutions_come_with_standing_confidence_and_author(world: Callabl
     lines = ask.text("report_error", **KNOWN).split("\n")
     assert lines[0].startswith("x1 ModuleNotFoundError, met 2 times since ")
     assert next(line for line in lines if line.startswith("y1 ")).startswith(
-        "y1 known, confidence 7 of 10, confirmed helped 2 times "
+        "y1 known, confidence 7 of 10 helped 2 times "
     )
     assert " run pip install requests" in lines
     assert "each by ann unless noted" in lines[1]

@@ -63,9 +63,9 @@ CASES = [
     got("order", "asc", "f1", "f2", "f3"),
     got("limit", 1, "f3"),
     got("offset", 1, "f2", "f1"),
-    Case("check_files", "files", {"files": ["src/b.py", "src/main.py"], "agent": "ann"}, states, ["free", "held"]),
-    Case("check_files", "window_seconds", {"files": ["src/b.py"], "window_seconds": 0}, hints, 0),
-    Case("check_files", "agent", {"files": ["src/main.py"], "agent": "ben"}, states, ["yours"]),
+    Case("check_files", "paths", {"paths": ["src/b.py", "src/main.py"], "agent": "ann"}, states, ["free", "held"]),
+    Case("check_files", "window_seconds", {"paths": ["src/b.py"], "window_seconds": 0}, hints, 0),
+    Case("check_files", "agent", {"paths": ["src/main.py"], "agent": "ben"}, states, ["yours"]),
     claimed("paths", ["src/x.py", "src/y/"])._replace(
         look=lambda answer: [claim["path"] for claim in answer["claims"]], expected=["src/x.py", "src/y/**"]
     ),
@@ -150,7 +150,7 @@ def test_no_parameter_is_left_out_of_the_table() -> None:
     ("tool", "arguments"),
     [
         ("get_file_changes", {}),
-        ("check_files", {"files": ["src/b.py"]}),
+        ("check_files", {"paths": ["src/b.py"]}),
         ("claim_files", {"paths": ["src/main.py"], "agent": "ben"}),
         ("release_files", {"agent": "cat"}),
     ],
@@ -176,7 +176,7 @@ def test_every_field_of_a_claim_comes_back(empty: Asker) -> None:
     (kept,) = empty.fields("claim_files", paths=["src/a.py"], minutes=10, **given)["claims"]
     assert (given | {"path": "src/a.py", "automatic": False}).items() <= kept.items()
     assert (kept["created_at"], kept["expires_at"]) == ("2026-11-18T11:06:40.000Z", "2026-11-18T11:16:40.000Z")
-    assert empty.fields("check_files", files=["src/a.py"])["files"][0]["claims"] == [kept]
+    assert empty.fields("check_files", paths=["src/a.py"])["files"][0]["claims"] == [kept]
 
 
 def test_a_claim_keeps_another_agent_off_and_says_who_and_until_when(world: Callable[[], Asker]) -> None:
@@ -188,16 +188,16 @@ def test_a_claim_keeps_another_agent_off_and_says_who_and_until_when(world: Call
 def test_claiming_is_all_or_nothing(world: Callable[[], Asker]) -> None:
     ask = world()
     ask.refused("claim_files", paths=["src/new.py", "src/main.py"], agent="ann")
-    assert states(ask.fields("check_files", files=["src/new.py"], agent="cat")) == ["free"]
+    assert states(ask.fields("check_files", paths=["src/new.py"], agent="cat")) == ["free"]
 
 
 def test_the_holder_is_exempt_and_another_is_told_who_and_why(world: Callable[[], Asker]) -> None:
     ask = world()
-    own = ask.fields("check_files", files="src/main.py", agent="ben")["files"][0]
+    own = ask.fields("check_files", paths="src/main.py", agent="ben")["files"][0]
     assert (own["state"], len(own["own"]), own["claims"]) == ("yours", 1, [])
-    other = ask.fields("check_files", files="src/main.py", agent="ann")["files"][0]
+    other = ask.fields("check_files", paths="src/main.py", agent="ann")["files"][0]
     assert (other["state"], other["claims"][0]["agent"]) == ("held", "ben")
-    recent = ask.fields("check_files", files=["src/b.py"], agent="ann")["files"][0]["recent"]
+    recent = ask.fields("check_files", paths=["src/b.py"], agent="ann")["files"][0]["recent"]
     assert [change["agent"] for change in recent] == ["ben"]
 
 
@@ -260,9 +260,9 @@ def test_paths_may_be_a_list_its_json_text_or_one_path(empty: Asker, paths: obje
         ("get_file_changes", {"limit": 501}, "limit 501 is out of range"),
         ("get_file_changes", {"path": "a.py"}, "unknown get_file_changes argument 'path'"),
         ("check_files", {}, "checking all that you have claimed needs an agent"),
-        ("check_files", {"file": "a.py"}, "Did you mean 'files'?"),
-        ("check_files", {"files": ["a.py"], "window_seconds": -1}, "window_seconds -1 is out of range"),
-        ("check_files", {"files": "/etc/passwd"}, "error [invalid_input]"),
+        ("check_files", {"file": "a.py"}, "Did you mean 'paths'?"),
+        ("check_files", {"paths": ["a.py"], "window_seconds": -1}, "window_seconds -1 is out of range"),
+        ("check_files", {"paths": "/etc/passwd"}, "error [invalid_input]"),
         ("claim_files", {"paths": ["a.py"], "agent": "ann", "wait_seconds": 46}, "wait_seconds 46 is out of range"),
         ("claim_files", {"paths": ["a.py"] * 10_000, "agent": "ann"}, "paths has 10,000 paths"),
         ("claim_files", {"paths": ["a.py"]}, "agent"),
@@ -285,7 +285,7 @@ def test_a_faulty_call_is_refused_and_nothing_is_written(
 def test_the_texts_name_files_and_agents(world: Callable[[], Asker]) -> None:
     ask = world()
     assert "f2 " in ask.text("get_file_changes", file="src/b.py")
-    assert ask.text("check_files", files=["src/new.py"]) == "src/new.py is free"
-    assert ask.text("check_files", files="src/main.py").startswith("src/main.py is held by ben until ")
+    assert ask.text("check_files", paths=["src/new.py"]) == "src/new.py is free"
+    assert ask.text("check_files", paths="src/main.py").startswith("src/main.py is held by ben until ")
     assert "src/new.py" in ask.text("claim_files", paths=["src/new.py"], agent="ann")
     assert ask.text("release_files", agent="ann") == "released src/new.py"

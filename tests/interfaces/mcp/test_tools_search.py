@@ -137,7 +137,6 @@ def test_a_stored_text_cannot_pass_for_a_result(ask: Ask, opened: Satchel) -> No
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ({}, "give either words to search for or an item in like"),
         ({"query": " "}, "the search is empty"),
         ({"query": "gamma", "like": "e1"}, "give either words"),
         ({"query": '"gamma', "syntax": "operators"}, "a quote is not closed, at character 1"),

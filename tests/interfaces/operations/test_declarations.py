@@ -36,7 +36,8 @@ EVERY = [*OPERATIONS, *(other for one in OPERATIONS for other in one.instead.val
 
 
 def name_of(operation: Operation) -> str:
-    return operation.tool or " ".join(operation.command) or str(operation.run)
+    # of a function not its address, which differs by process
+    return operation.tool or " ".join(operation.command) or str(getattr(operation.run, "__name__", operation.run))
 
 
 @pytest.fixture(scope="module")

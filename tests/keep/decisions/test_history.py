@@ -128,7 +128,7 @@ def test_a_key_that_looks_like_a_short_id_wins(decisions: Decisions) -> None:
 @pytest.mark.parametrize("key", ["d99", "d0", "d" + "9" * 30, "d²", "1", "d"])
 def test_what_no_decision_has_is_not_found(decisions: Decisions, key: str) -> None:
     decisions.set("cache", 1)
-    with pytest.raises(NotFound, match=rf"there is no decision '{key}'. find_decisions lists what was decided"):
+    with pytest.raises(NotFound, match=rf"there is no decision '{key}'. search finds what was decided"):
         decisions.get(key)
 
 
@@ -232,11 +232,11 @@ class TestTwoProjects:
 
     def test_do_not_know_each_others_ids(self, both: tuple[Decisions, Decisions]) -> None:
         one, other = both
-        with pytest.raises(NotFound, match=r"^there is no decision 'd\d+'. find_decisions"):
+        with pytest.raises(NotFound, match=r"^there is no decision 'd\d+'. search finds"):
             one.get(other.get("session_ttl").decision.ref)
 
     def test_do_not_suggest_each_others_keys(self, both: tuple[Decisions, Decisions]) -> None:
-        with pytest.raises(NotFound, match=r"find_decisions lists"):
+        with pytest.raises(NotFound, match=r"search finds"):
             both[0].get("cache_ttl_second")
 
     def test_do_not_look_like_each_other(self, both: tuple[Decisions, Decisions]) -> None:

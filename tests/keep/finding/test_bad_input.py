@@ -15,8 +15,11 @@ from satchel.find.query import MAX_TERMS
 @pytest.mark.parametrize(
     ("arguments", "problem", "remedy"),
     [
-        ({}, "give either words to search for or an item in like", "One of them"),
-        ({"text": "a", "like": "e1"}, "give either words to search for or an item in like", "One of them"),
+        (
+            {"text": "a", "like": "e1"},
+            "give either words to search for or an item in like",
+            "Or neither, for what is newest",
+        ),
         ({"text": ""}, "the search is empty", "Say what to look for"),
         ({"text": " \n\t"}, "the search is empty", "Say what to look for"),
         ({"text": "a", "syntax": "operator"}, "unknown syntax 'operator'", "Did you mean 'operators'?"),

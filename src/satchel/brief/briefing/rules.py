@@ -58,7 +58,7 @@ def decisions(_asked: Asked) -> Source:
         name="decisions",
         section="rules",
         kind=Kind.DECISION,
-        tool="find_decisions",
+        tool="search",
         table="decisions c",
         changed_at="c.updated_at",
         where=f"c.project_id = :project AND +c.status IN ({_ACTIVE}, {_DRAFT})",

@@ -137,7 +137,7 @@ def reviews(asked: Asked) -> Source:
         name="review issues",
         section="reviews",
         kind=Kind.ENTRY,
-        tool="read_context",
+        tool="search",
         table="context c",
         where=f"{_LIVE} AND {of_review} AND c.type IN ({REVIEW_ISSUE}, {REVIEW_VERDICT})" if is_known else "",
         orders=(("c.type DESC, c.created_at DESC, c.id DESC", ""),),
@@ -189,7 +189,7 @@ def attempts(asked: Asked) -> Source:
         name="scratchpads",
         section="attempts",
         kind=Kind.ENTRY,
-        tool="read_context",
+        tool="search",
         table="context c",
         where=where,
         orders=(("c.created_at DESC, c.id DESC", ""),),
@@ -207,7 +207,7 @@ def _attempt(asked: Asked, row: Row) -> Candidate:
     fields = structured.parse_object("scratchpad", content)
     leads = asked.left_off == number
     is_before = session in asked.loop.before
-    group = "your loop so far (do not repeat what was tried)"
+    group = "done so far" if fields.get("done") is True else "tried so far (do not repeat it)"
     if leads:
         at = joined(other_task(asked, task), f"{span_in_words(asked.now - created)} ago")
         group = f"where {'you' if is_own or is_before else agent or UNNAMED} left off ({at})"

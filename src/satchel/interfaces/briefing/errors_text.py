@@ -9,7 +9,8 @@ its text stands below. The head of the list says from how many tenths on a solut
 
 Below stand the errors that are like a new one, each with its likeness and its best solution; they are not the same.
 
-The answer to an outcome: ``y7 for x4: tentative, confidence 6 of 10 (treated as known from 7), helped 1 time``.
+The answer to an outcome: ``y7 for x4: tentative, confidence 6 of 10 (known from 7; each agent it helps adds 1), helped
+1 time``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from satchel.interfaces.ledger.compact_lines import (
 from satchel.interfaces.text_parts import content_lines, counted, value_text
 from satchel.keep.patterns.records import ACTIVE, KNOWN, MOST, STATES, ErrorPattern, Reported, SimilarError, Solution
 
-_FROM = f"treated as known from {KNOWN}"
+_FROM = f"known from {KNOWN}; each agent it helps adds 1"
 _UNTRIED = STATES[ACTIVE - 1]
 
 _MAX_SHOWN = 10
@@ -41,8 +42,8 @@ _SHOWN_CHARS = 120
 def reported_text(reported: Reported) -> str:
     """Say what is known of an error that was reported.
 
-    All is there but uids, hash, own seqs and scores; what its reporter has itself is not repeated: the error's own
-    text, and that of the solution that came with it.
+    All is there but uids, hash, own seqs, scores and states, which counts tell; what its reporter has itself is not
+    repeated: the error's own text, and that of the solution that came with it.
     """
     lines = [_met(reported.pattern, is_new=reported.is_new, year=year_of(reported.pattern.last_seen))]
     recorded = reported.recorded
@@ -58,7 +59,9 @@ def reported_text(reported: Reported) -> str:
         more = len(reported.solutions) - len(best)
         lines += note_lines([f'{more} more: get_items(["{reported.pattern.ref}"]) shows all'] if more else [])
     else:
-        lines.append("no solution is known yet")
+        lines.append(
+            f"no solution is known yet; report_outcome with error={reported.pattern.ref} records what fixes it"
+        )
     if reported.similar:
         lines.append("similar, not the same:")
         lines += (line for one in reported.similar for line in _similar_lines(one))
@@ -84,7 +87,7 @@ def pattern_lines(pattern: ErrorPattern, year: str) -> list[str]:
 def solution_text(solution: Solution, *, is_recorded: bool) -> str:
     """Say how a solution stands after it was recorded or judged, and what its author should know."""
     confidence = _confidence(solution) + ("" if solution.confidence >= KNOWN else f" ({_FROM})")
-    stands = ", ".join([confidence, *_tried(solution)])
+    stands = ", ".join([confidence, *outcome_counts(solution.confirmed, solution.failed)])
     line = f"{'recorded ' if is_recorded else ''}{solution.ref} for {solution.pattern}: {stands}"
     return "\n".join([line, *note_lines(solution.notes)])
 
@@ -109,19 +112,11 @@ def _standing(solution: Solution) -> str:
 
 
 def _start(solution: Solution) -> str:
-    return ", ".join([f"{solution.ref} {_confidence(solution)}", *_state(solution)])
+    return f"{solution.ref} {_confidence(solution)}"
 
 
 def _confidence(solution: Solution) -> str:
     return f"{solution.standing}, confidence {solution.confidence} of {MOST}"
-
-
-def _tried(solution: Solution) -> list[str]:
-    return [*_state(solution), *outcome_counts(solution.confirmed, solution.failed)]
-
-
-def _state(solution: Solution) -> list[str]:
-    return [] if solution.state == _UNTRIED else [solution.state]
 
 
 def solution_line(solution: Solution, year: str, *, with_text: bool = True) -> Line:

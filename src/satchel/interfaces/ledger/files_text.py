@@ -11,7 +11,9 @@ who holds it, and what for, quoted. What is told of a file beside whose it is st
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import TypeVar
 
 from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.records import replace
@@ -40,12 +42,13 @@ from satchel.keep.files.records import (
 )
 from satchel.keep.paths import covers, is_folder
 
+Told = TypeVar("Told", FileCheck, Lately)
+
 When = Callable[[int], str]
 """How a time is said."""
 
 _CHANGED = {"created": "created", "modified": "changed", "deleted": "deleted"}
 
-_READ_AGAIN = "read it again before you write"
 
 _NO_WORKTREE = "worktree:-"
 _CHANGE_BLANKS = (None, None, NO_AGENT, _NO_WORKTREE, NO_LAYER)
@@ -56,10 +59,10 @@ _FIELD = re.compile(rf"{'|'.join((*CHANGES, *LAYERS))}|by|with|(?:worktree|layer
 
 def changes_text(page: FileChangePage) -> str:
     """Render a page of file changes for an agent; all is there but uid, own seq, score and when it expires."""
-    first: dict[tuple[str | None, str | None, int], str] = {}
+    first: dict[tuple[str | None, str | None, int], str] = {}  # by agent, text and minute
     lines = []
     for change in page.changes:
-        told = first.setdefault((change.agent, change.description, change.created_at), change.ref)
+        told = first.setdefault((change.agent, change.description, change.created_at // 60_000), change.ref)
         lines.append(change_line(change, None if told == change.ref else told))
     return list_text("file change", page, lines, _CHANGE_BLANKS)
 
@@ -106,13 +109,25 @@ def claimed_lines(claimed: Claimed, when: When) -> list[str]:
     lately = {(one.file, one.worktree): one for one in claimed.lately}
     lines = []
     if claimed.waited_ms:
-        lines.append(f"waited {_seconds(claimed.waited_ms)} for others; {_READ_AGAIN}")
-    for claim in claimed.claims:
-        verb = "renewed" if claim.path in claimed.renewed else "claimed"
-        lines.append(f"{verb} {_file(claim.path)}{_where(claim)} {_until(claim, now, when)}{_how(claim)}")
-        hints = _hints(lately[claim.path, claim.worktree], now) if (claim.path, claim.worktree) in lately else []
+        lines.append(
+            f"waited {_seconds(claimed.waited_ms)} for others; read {_them(claimed.claims)} again before you write"
+        )
+    said: set[str] = set()
+    for (verb, terms), together in groupby(
+        claimed.claims,
+        key=lambda claim: (
+            "renewed" if claim.path in claimed.renewed else "claimed",
+            f"{_where(claim)} {_until(claim, now, when)}{_how(claim)}",
+        ),
+    ):
+        claims = list(together)
+        lines.append(f"{verb} {', '.join(_file(claim.path) for claim in claims)}{terms}")
+        hints = []
+        for claim in claims:
+            if (claim.path, claim.worktree) in lately:
+                hints += _hints(_told_once(lately[claim.path, claim.worktree], said), now, is_named=len(claims) > 1)
         if hints and not claimed.waited_ms:
-            hints[-1] += f"; {_READ_AGAIN}"
+            hints[-1] += f"; read {_them(hints)} again before you write"
         lines += hints
     return [*lines, *(f"shared with {_holder(claim, '', now, when)}" for claim in claimed.shared)]
 
@@ -131,13 +146,24 @@ def released_lines(released: Released, when: When) -> list[str]:
     if released.changes:
         recorded = (f"{change.ref} {_file(change.file)} {change.change}" for change in released.changes)
         lines.append(f"recorded {', '.join(recorded)}")
-    for wish in released.wished:
-        agent, file = value_text(wish.agent), _file(wish.path)
-        if wish.waits:
-            lines.append(f"{agent} has waited for {file} since {when(wish.asked_at)}, and is next to get it")
+    for (who, waits, asked), wishes in groupby(
+        released.wished, key=lambda wish: (wish.agent, wish.waits, when(wish.asked_at))
+    ):
+        files = [_file(wish.path) for wish in wishes]
+        agent, these = value_text(who), f"{', '.join(files)}"
+        if waits:
+            lines.append(f"{agent} has waited for {these} since {asked}, and is next to get {_them(files)}")
         else:
-            lines.append(f"{agent} was refused {file} at {when(wish.asked_at)}, and is told that it is free")
+            lines.append(f"{agent} was refused {these} at {asked}, and is told that {_they(files)} free")
     return lines
+
+
+def _them(files: Sequence[object]) -> str:
+    return "them" if len(files) > 1 else "it"
+
+
+def _they(files: Sequence[object]) -> str:
+    return "they are" if len(files) > 1 else "it is"
 
 
 def checked_text(checked: FilesChecked) -> str:
@@ -162,9 +188,19 @@ def _once(file: FileCheck, said: set[str]) -> FileCheck:
         reasons = said_once((claim.reason for claim in claims), said)
         return tuple(replace(claim, reason=reason) for claim, reason in zip(claims, reasons, strict=True))
 
+    told = _told_once(file, said)
+    return replace(told, claims=fresh(file.claims), elsewhere=fresh(file.elsewhere))
+
+
+def _told_once(file: Told, said: set[str]) -> Told:
+    """Return what happened to a file without the descriptions that were told before.
+
+    Args:
+        said: takes what is told here.
+    """
     done = said_once((change.description for change in file.recent), said)
     recent = tuple(replace(change, description=text) for change, text in zip(file.recent, done, strict=True))
-    return replace(file, claims=fresh(file.claims), elsewhere=fresh(file.elsewhere), recent=recent)
+    return replace(file, recent=recent)
 
 
 def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
@@ -197,18 +233,23 @@ def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
     return [*lines, *_hints(file, now)]
 
 
-def _hints(file: FileCheck | Lately, now: int) -> list[str]:
-    """Say what happened to a file lately, or in a folder, each behind a space."""
+def _hints(file: FileCheck | Lately, now: int, *, is_named: bool = False) -> list[str]:
+    """Say what happened to a file lately, or in a folder, each behind a space.
+
+    Args:
+        is_named: name the file too, since those of others stand beside.
+    """
     lines = []
     for change in file.recent:
         where = "" if change.worktree == file.worktree else f" in {_worktree(change.worktree) or 'the main worktree'}"
-        which = "" if change.file == file.file else f" {_file(change.file)}"
+        which = "" if change.file == file.file and not is_named else f" {_file(change.file)}"
         who = agent_cell(change.agent) or "by an unnamed agent"
         what = "" if change.description is None else f": {quoted_line(change.description)}"
         ago = _ago(now - change.created_at)
         lines.append(f" hint:{which} {_CHANGED[change.change]} {ago} {who}{where} ({change.ref}){what}")
     if file.unrecorded_at is not None:
-        lines.append(f" hint: changed on disk {_ago(now - file.unrecorded_at)}, and that change is not recorded")
+        which = f" {_file(file.file)}" if is_named else ""
+        lines.append(f" hint:{which} changed on disk {_ago(now - file.unrecorded_at)}, and that change is not recorded")
     return lines
 
 

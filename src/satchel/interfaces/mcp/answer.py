@@ -19,6 +19,7 @@ def answer(
     *,
     agent: str | None = None,
     files: Sequence[str | None] = (),
+    taken: Sequence[str] = (),
 ) -> str:
     """Render an answer to what has been done.
 
@@ -28,23 +29,29 @@ def answer(
         fields: makes the JSON object.
         agent: who gets it; None is the default agent.
         files: the files it names; what others have claimed of them is said in its last line.
+        taken: the files that its receiver is about to edit; which notes cite them is said there too.
     """
     call.is_done = True
     # before the notice, which reads too, and must not be asked for more than once
     work = call.service.workplace
-    parts = [work.engine.take_note(), notice_for(call, agent, files)]
+    parts = [work.engine.take_note(), notice_for(call, agent, files, taken)]
     if work.caller is not None:
         parts.append(work.caller.take_note())
     notice = "\n".join(part for part in parts if part is not None) or None
     return json_answer(fields(), notice) if form == "json" else text_answer(text(), notice)
 
 
-def notice_for(call: Call[Satchel], agent: str | None, files: Sequence[str | None] = ()) -> str | None:
+def notice_for(
+    call: Call[Satchel], agent: str | None, files: Sequence[str | None] = (), taken: Sequence[str] = ()
+) -> str | None:
     """Return what an answer's receiver should know beside it, or None; that it cannot be looked up is such a thing."""
     try:
         with call.on_cancel(call.service.interrupter()):
             return call.service.notices.line(
-                agent=agent, files=[file for file in files if file is not None], shown_by="get_messages"
+                agent=agent,
+                files=[file for file in files if file is not None],
+                shown_by="get_messages",
+                taken=taken,
             )
     except Exception as error:  # noqa: BLE001 - the answer stands without it, and what was written is written
         return f"notice: claims and messages of others could not be looked up ({reason_of(error, 'a notice')})"

@@ -28,7 +28,12 @@ _REST: _Lines = (
     (
         {"claim_files", "release_files"},
         "Before you edit, claim_files with a reason; read the files again, edit, and release_files with a description. "
-        "Refused: do what is free; you are told when the rest is.",
+        "If a claim is refused, do what is free meanwhile.",
+    ),
+    (
+        {"send_message", "get_messages"},
+        "send_message asks others; get_messages with wait_seconds=45 waits for an answer. The last line of any answer, "
+        "'notice:', says what waits for you: messages, files that are free now.",
     ),
     (
         {"write_context"},
@@ -36,14 +41,8 @@ _REST: _Lines = (
         "then stop.",
     ),
     (
-        {"send_message", "get_messages"},
-        "send_message asks others; get_messages with wait_seconds=45 waits for an answer. A last line 'notice:' says "
-        "what waits.",
-    ),
-    ({"set_decision"}, "set_decision binds all; with status=draft it proposes."),
-    (
         {"report_error", "report_outcome"},
-        "A command or test fails unexpectedly: report_error; once fixed, report_outcome.",
+        "If something fails in a way that others could meet, report_error; once fixed, report_outcome.",
     ),
 )
 """The lines that follow, by the tools that they name: first what each piece of work needs; what is not served is not
@@ -75,7 +74,7 @@ Before each iteration:
 1. get_briefing role="developer"{task} loop_id="{loop}" iteration=<n> query="<what you are about to do>" is your \
 briefing: what you tried, what reviewers want changed, what other agents know, which errors were solved. Skip \
 what was tried.
-2. search and read_context show what it had no room for.
+2. search shows what it had no room for.
 
 After each iteration write_context type="scratchpad" loop_id="{loop}" with iteration, done, test_status, attempted, \
 next_step and blockers. Write a discovery for what others would otherwise have to find out again, a decision with its \
@@ -94,7 +93,7 @@ def _analyse(given: Mapping[str, str]) -> str:
     return f"""\
 You analyse this code base so that other agents need not.{focus}
 
-1. read_context types=["codebase_analysis"] shows what is known; correct it rather than start over.
+1. search types=["codebase_analysis"] detail="full" shows what is known; correct it rather than start over.
 2. Read the manifests, the entry points and the main modules. State only what you have seen.
 3. write_context type="codebase_analysis" with summary (required), project_type, tech_stack, directory_structure, \
 existing_features, entry_points and patterns. A run has one analysis: yours replaces the one before.
@@ -107,7 +106,7 @@ def _review(given: Mapping[str, str]) -> str:
 You review: {given["goal"]}
 
 1. get_briefing role="tech_lead"{scope} query="<what you review>" is your briefing: what binds everyone, what was \
-tried, what the last review found. read_context{scope} shows all that was built, decided and tried.
+tried, what the last review found. search{scope} detail="full" shows all that was built, decided and tried.
 2. For each issue write_context type="review_issue" file=... line=...{scope} with issue_type (over-engineering, \
 missing-error-handling, pattern-violation, dead-code, spec-intent-mismatch or architecture-concern), description and \
 suggestion. Report what matters; do not repeat an issue that is still open.

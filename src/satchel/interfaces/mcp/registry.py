@@ -182,7 +182,7 @@ class Registry(Generic[ServiceT]):
             given = {name: value for name, value in arguments.items() if name != _EVERYWHERE or name in taken}
             if given.get(_AUTHOR) == _ME and _EVERYWHERE not in taken:
                 given[_AUTHOR] = arguments.get(_EVERYWHERE, _ME)
-            checked = check_arguments(tool.parameters, given, tool.name)
+            checked = check_arguments(tool.parameters, given, tool.name, unlisted=tool.unlisted)
             text = tool.handler(call, **checked)
             if not isinstance(text, str):
                 raise TypeError(f"the handler returned {type(text).__name__}, not text")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from satchel.base.errors import InvalidInput, nearest, unknown_name
@@ -70,7 +70,9 @@ def check_schema(schema: Schema) -> None:
         check_schema(schema["items"])
 
 
-def check_arguments(schema: Schema, arguments: Mapping[str, object], what: str, prefix: str = "") -> dict[str, Any]:
+def check_arguments(
+    schema: Schema, arguments: Mapping[str, object], what: str, prefix: str = "", unlisted: Collection[str] = ()
+) -> dict[str, Any]:
     """Return the arguments in the types the schema declares.
 
     Lenient where the meaning is plain: a list or object may come as its JSON text, a list of one as that alone (a text
@@ -83,14 +85,17 @@ def check_arguments(schema: Schema, arguments: Mapping[str, object], what: str, 
         arguments: what the client sent.
         what: the tool's name, for the error.
         prefix: what stands before the names of arguments there, as ``entries[1].``.
+        unlisted: what is taken but not named as valid, since agents are not shown it.
 
     Raises:
         InvalidInput: an argument is unknown, missing, of the wrong type or out of range.
     """
-    return _check_object(schema, arguments, f"{what} argument", prefix)
+    return _check_object(schema, arguments, f"{what} argument", prefix, unlisted)
 
 
-def _check_object(schema: Schema, given: Mapping[str, object], what: str, prefix: str) -> dict[str, Any]:
+def _check_object(
+    schema: Schema, given: Mapping[str, object], what: str, prefix: str, unlisted: Collection[str] = ()
+) -> dict[str, Any]:
     properties: Mapping[str, Schema] = schema["properties"]
     checked: dict[str, Any] = {}
     for name, value in given.items():
@@ -100,7 +105,7 @@ def _check_object(schema: Schema, given: Mapping[str, object], what: str, prefix
                 raise InvalidInput(f"unknown {what} {shown(name)}", "It takes none")
             label = f"{prefix}{name}"[:MAX_SHOWN_CHARS]
             meant = meant_name(name, properties.keys() - given.keys()) or nearest(name[:MAX_SHOWN_CHARS], properties)
-            raise unknown_name(what, label, properties, meant=meant)
+            raise unknown_name(what, label, [one for one in properties if one not in unlisted], meant=meant)
         if value is not None or "null" in _types(inner):
             checked[name] = _check_value(inner, value, prefix + name)
     for name in schema.get("required", ()):

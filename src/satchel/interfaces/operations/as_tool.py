@@ -45,6 +45,7 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
             lambda: fitting_fields(result, make_json) if is_list else make_json(result),
             agent=arguments.get("agent") if chosen.has_actor else None,
             files=chosen.files(result),
+            taken=() if chosen.takes is None else chosen.takes(result),
         )
 
     more = [one for other in others.values() for one in other.parameters if one.name not in _names(operation)]

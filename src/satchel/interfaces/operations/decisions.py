@@ -158,7 +158,7 @@ OPERATIONS = (
     GET,
     Operation(
         tool="find_decisions",
-        toolset="decisions",
+        toolset="lists",
         title="Find decisions",
         about="What the project decided, newest first or by search.",
         found_by="decisions conventions choices what was decided",

@@ -148,6 +148,7 @@ class Operation(Declared):
             then declared here, or for agents the other operation's, who get all its parameters with it.
         names_files: whether others' claims of the files that its answer names are told; or what returns those files
             where no field ``file`` names them.
+        takes: returns of its answer the files that whoever is answered is about to edit.
         lists_messages: its answer shows people which messages wait, so that no line says so.
         handler: answers agents in its stead, given the running call, where more is to be done than to run it.
         streams: runs it in its stead for people, given the store, ``quiet`` and the arguments, where it prints on
@@ -183,6 +184,7 @@ class Operation(Declared):
     asks: Place = ""
     instead: Mapping[str, Operation] = _NOTHING
     names_files: bool | Callable[[Any], list[str | None]] = True
+    takes: Callable[[Any], list[str]] | None = None
     lists_messages: bool = False
     handler: Place = ""
     streams: Place = ""

@@ -98,7 +98,7 @@ OPERATIONS = (
     ),
     Operation(
         tool="read_context",
-        toolset="context",
+        toolset="lists",
         title="Read notes",
         about="Notes that agents kept, newest first or by search.",
         found_by="memory notes remember recall history what did the others do context from other agents",

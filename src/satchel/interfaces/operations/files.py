@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import ERROR_KINDS
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
@@ -18,6 +18,9 @@ from satchel.interfaces.operations.parameters import (
     one_of,
 )
 
+if TYPE_CHECKING:
+    from satchel.keep.files.records import Claimed
+
 _CHANGES = ("created", "modified", "deleted")
 
 GROUP = Group(
@@ -29,6 +32,10 @@ GROUP = Group(
 def _claimed(given: dict[str, Any]) -> dict[str, Any]:
     is_shared = given.pop("shared", False)
     return {**given, "exclusive": not is_shared}
+
+
+def _taken(claimed: Claimed) -> list[str]:
+    return [one.path for one in claimed.claims if not one.is_key and one.path not in claimed.renewed]
 
 
 _paths_or_all = one_of("paths", "name at least one of PATHS, or give --all")
@@ -62,7 +69,12 @@ OPERATIONS = (
                 required=True,
                 option="PATHS...",
             ),
-            Parameter("exclusive", bool, about="Default true. false: shared by all who claim it so", option=None),
+            Parameter(
+                "exclusive",
+                bool,
+                about="Default true. false: shared with all who claim it so, as for other parts of a file",
+                option=None,
+            ),
             Parameter("shared", bool, help="Others may claim them too, if they share as well.", for_people=True),
             Parameter(
                 "minutes",
@@ -86,6 +98,7 @@ OPERATIONS = (
         writes=True,
         prepare=_claimed,
         text="ledger.files_text:claimed_text",
+        takes=_taken,
         shown="cli.confirmations:claimed",
     ),
     Operation(
@@ -127,10 +140,11 @@ OPERATIONS = (
         examples=("file check src/auth.py --agent builder && $EDITOR src/auth.py",),
         parameters=(
             Parameter(
-                "files",
+                "paths",
                 list[str],
                 about="Files, folder/ for anything in it, keys; default: all that your session claimed",
                 option="FILE...",
+                passed_as="files",
             ),
             Parameter(
                 "window_seconds",
@@ -194,7 +208,7 @@ OPERATIONS = (
     ),
     Operation(
         tool="get_file_changes",
-        toolset="files",
+        toolset="lists",
         title="Get edits",
         about="Who changed which files and why, newest first or by search.",
         found_by="who changed files edits history what was modified",

@@ -35,8 +35,7 @@ def _search(satchel: Satchel, *, query: str | None = None, limit: int = _FOR_AGE
 
 def _prepare(given: dict[str, Any]) -> dict[str, Any]:
     syntax = "operators" if given.pop("operators") else "natural"
-    query = {} if "like" in given else {"query": ""}
-    return query | given | {"syntax": syntax}
+    return given | {"syntax": syntax}
 
 
 OPERATIONS = (
@@ -44,12 +43,13 @@ OPERATIONS = (
         tool="search",
         toolset="search",
         title="Search everything",
-        about="Search all that is kept: notes, decisions, rules, messages, errors, changes. Best first; any text is a "
-        "valid query.",
-        found_by="find memory notes recall look up anything known",
+        about="Search all that is kept: notes, decisions, rules, messages, errors and their fixes, file changes; any "
+        "text is a valid query. Without query it lists what is newest: kinds=[file_change] who changed what.",
+        found_by="find memory notes recall look up anything known read history list what did the others do who changed",
         always_shown=True,
         command=("search",),
-        help="Search everything the project keeps, in all runs. Any text is a valid search; best first.",
+        help="Search everything the project keeps, in all runs. Any text is a valid search; best first. Without WORDS "
+        "it lists what is newest.",
         examples=("search where do sessions expire",),
         parameters=(
             QUERY,
@@ -73,7 +73,14 @@ OPERATIONS = (
                 for_people=True,
             ),
             RUN_READ.but(help="Only this run. Default: all of the project."),
-            Parameter("kinds", list[str], help="Only this kind; may be repeated.", choices=_KINDS, metavar="KIND"),
+            Parameter(
+                "kinds",
+                list[str],
+                about="package: handed over for a task; strategy: an approach that worked",
+                help="Only this kind; may be repeated.",
+                choices=_KINDS,
+                metavar="KIND",
+            ),
             TYPES.but(about="Such as discovery"),
             AUTHOR,
             TASK,

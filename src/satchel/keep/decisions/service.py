@@ -152,7 +152,7 @@ class Decisions:
             found = None if project is None else _find(transaction, project.id, key)
             if project is None or found is None:
                 close = None if project is None else _nearest_key(transaction, project.id, key)
-                hint = f"Did you mean {close!r}?" if close else "find_decisions lists what was decided"
+                hint = f"Did you mean {close!r}?" if close else "search finds what was decided"
                 raise NotFound(f"there is no decision {key!r}", hint)
             rows = transaction.all(
                 """

@@ -9,7 +9,7 @@ from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import Conflict
 from satchel.base.paging import KeptPage
 from satchel.base.records import NamedTuple
-from satchel.base.text import quoted_line, said_once
+from satchel.base.text import quoted_line
 from satchel.keep import events, paths
 from satchel.keep.expiry import end_claims
 from satchel.keep.files.places import Place, clashing
@@ -198,23 +198,31 @@ def refuse(wanted: Sequence[Place], seen: Look, now: int, *, exclusive: bool) ->
     if not against:
         return
     refused = {place: [held.claim for held in seen.blocking if place.clashes(held.place)] for place in wanted}
-    told: set[str] = set()
+    by_holders: dict[str, list[str]] = {}
+    for place, claims in refused.items():
+        if claims:
+            holders = " and ".join(_described(claim, now, place.path) for claim in claims)
+            by_holders.setdefault(holders, []).append(place.path)
     said = [
-        f"{place.path} is held by {' and '.join(_described(claim, now, place.path, told) for claim in claims)}"
-        for place, claims in refused.items()
-        if claims
+        f"{_named(places)} {'are' if len(places) > 1 else 'is'} held by {holders}"
+        for holders, places in by_holders.items()
     ]
     more = f"; and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
     free = [place.path for place, claims in refused.items() if not claims]
     if free:
-        more += f". Free: {', '.join(free[:_SHOWN])}{f' and {len(free) - _SHOWN} more' if len(free) > _SHOWN else ''}"
-    holders = " or ".join(dict.fromkeys(claim.agent for claim in against))
+        more += f". Free: {_named(free)}"
+    names = " or ".join(dict.fromkeys(claim.agent for claim in against))
     share = "claim it shared (exclusive false), " if exclusive and not any(claim.exclusive for claim in against) else ""
     raise ClaimRefused(
         f"nothing was claimed: {'; '.join(said[:_SHOWN])}{more}",
-        f"{share}ask {holders} by a message, or do something else meanwhile",
+        f"{share}ask {names} by a message, or do something else meanwhile",
         [place for place, claims in refused.items() if claims],
     )
+
+
+def _named(some: Sequence[str]) -> str:
+    more = len(some) - _SHOWN
+    return ", ".join(some[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def grant(
@@ -422,13 +430,11 @@ def _claim(row: Row) -> Claim:
     )
 
 
-def _described(claim: Claim, now: int, path: str, told: set[str] | None = None) -> str:
-    """Say who holds a claim, since and until when, and why, unless that was told before."""
+def _described(claim: Claim, now: int, path: str) -> str:
     wider = "" if claim.path == path else f" as {claim.path}"
     how = "" if claim.exclusive else ", shared,"
     left, year = span_in_words(claim.expires_at - now), year_of(now)
-    (reason,) = said_once([claim.reason], told)
-    why = "" if reason is None else f": {quoted_line(reason)}"
+    why = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
     return (
         f"{claim.agent}{wider}{how} since {moment_text(claim.created_at, year)} "
         f"until {moment_text(claim.expires_at, year)} UTC ({left} left){why}"

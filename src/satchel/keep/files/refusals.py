@@ -67,6 +67,25 @@ def now_free(transaction: Transaction, project_id: int, actor: Actor, now: int) 
     ]
 
 
+def of_held(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[Refusal]:
+    """Return what others were refused that an agent, or its session, holds, and was not told of; the oldest first."""
+    refused = _load(transaction, project_id, f"NOT ({_OF_ACTOR}) AND told_at IS NULL", _bounds(actor), now)
+    held = claims.held_by(transaction, project_id, actor, now) if refused else []
+    return [one for one in refused if any(one.place.clashes(own.place) for own in held)]
+
+
+def tell(transaction: Transaction, numbers: Sequence[int], now: int) -> set[int]:
+    """Record that their holder was told of refusals, and return the numbers of those of which it was not before."""
+    listed = ", ".join(map(str, numbers))
+    return {
+        row[0]
+        for row in transaction.all(
+            f"UPDATE claim_refusals SET told_at = :now WHERE id IN ({listed}) AND told_at IS NULL RETURNING id",
+            {"now": now},
+        )
+    }
+
+
 def forget(transaction: Transaction, numbers: Sequence[int]) -> set[int]:
     """Remove refusals, and return the numbers of those that were still there."""
     listed = ", ".join(map(str, numbers))

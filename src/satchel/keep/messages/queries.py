@@ -60,6 +60,9 @@ def type_number(name: object) -> int:
     raise unknown_name("message type", name, MESSAGE_TYPES)
 
 
+_MOST_NAMED = 5
+
+
 def nearest_actor(transaction: Transaction, project_id: int, name: str) -> str:
     """Return a sentence's end that points to the agent of the nearest name which has acted; empty if none is near."""
     rows = transaction.all(
@@ -67,6 +70,18 @@ def nearest_actor(transaction: Transaction, project_id: int, name: str) -> str:
     )
     close = nearest(name, [row[0] for row in rows])
     return f"; did you mean {close!r}?" if close else ""
+
+
+def others_hint(transaction: Transaction, project_id: int, agent: int | None) -> str:
+    """Return a sentence's end that names the agents other than one that came last; empty if there are none."""
+    rows = transaction.all(
+        f"""
+        SELECT name FROM agents WHERE project_id = :project AND has_acted = 1 AND id IS DISTINCT FROM :agent
+        ORDER BY created_at DESC, id DESC LIMIT {_MOST_NAMED}
+        """,
+        {"project": project_id, "agent": agent},
+    )
+    return f"; known here: {', '.join(row[0] for row in rows)}" if rows else ""
 
 
 def _check_unread(value: object, _: Workplace) -> bool | None:

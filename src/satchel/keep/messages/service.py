@@ -88,7 +88,7 @@ class Messages(Service):
                 to_id, thread = _answered(transaction, project.id, answered, sender_id, now, is_named=to is not None)
             told: tuple[str, ...] = ()
             if addressee is not None:
-                to_id, told = _addressee(transaction, project.id, addressee, now)
+                to_id, told = _addressee(transaction, project.id, sender_id, addressee, now)
             draft = Draft(sender_id, to_id, kind, rank, content.text, stored_payload, answered, thread)
             stored = updates.insert(transaction, project.id, draft, now, work.retention)
             notes = (*content.notes, *payload_notes, *told)
@@ -235,7 +235,9 @@ def _answered(
     return (to_id if from_id == sender_id else from_id), thread
 
 
-def _addressee(transaction: Transaction, project_id: int, name: str, now: int) -> tuple[int | None, tuple[str, ...]]:
+def _addressee(
+    transaction: Transaction, project_id: int, sender: int | None, name: str, now: int
+) -> tuple[int | None, tuple[str, ...]]:
     """Return whom a message goes to that names an agent or a client, None for all, and what its sender should know."""
     if fold(name) == EVERYONE:
         return None, ()
@@ -259,5 +261,5 @@ def _addressee(transaction: Transaction, project_id: int, name: str, now: int) -
     if connected:
         gets = "its session gets it" if connected == 1 else f"the first of its {connected} sessions to act gets it"
         return number, (f"client {name} is connected; {gets}",)
-    close = queries.nearest_actor(transaction, project_id, name)
-    return number, (f"nobody of that name is here yet; it waits for them{close}",)
+    hint = queries.nearest_actor(transaction, project_id, name) or queries.others_hint(transaction, project_id, sender)
+    return number, (f"nobody of that name is here yet; it waits for them{hint}",)

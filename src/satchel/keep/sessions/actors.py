@@ -74,7 +74,7 @@ def acting(
     if task_id is not None and task_id != state.task_id:
         changes["task_id"] = task_id
     if about_to is not None:
-        changes["doing"] = about_to
+        changes |= {"doing": about_to, "doing_at": now}
     if changes:
         from satchel.keep.sessions import updates
 

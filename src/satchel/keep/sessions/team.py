@@ -188,7 +188,7 @@ def find_team(
                 commit=None if known.commit is None else known.commit[:_COMMIT_CHARS],
                 run_id=known.run,
                 task_id=one.state.task_id,
-                doing=known.doing,
+                doing=known.is_at(pads.get(number)),
                 claims=known.claims,
                 claims_total=known.claims_total,
                 scratchpad=pads.get(number),
@@ -257,8 +257,14 @@ class _Details(NamedTuple):
     predecessor: bytes | None
     predecessor_agent: str | None
     doing: str | None
+    doing_at: int | None
     claims: tuple[TeamClaim, ...]
     claims_total: int
+
+    def is_at(self, pad: LastScratchpad | None) -> str | None:
+        """Return what the session is about to do, unless it has said since that it is done."""
+        is_over = pad is not None and pad.done and pad.created_at >= (self.doing_at or 0)
+        return None if is_over else self.doing
 
 
 def _other(session: Found, known: _Details, own: _Details | None, pad: LastScratchpad | None) -> OtherAtWork:
@@ -267,7 +273,7 @@ def _other(session: Found, known: _Details, own: _Details | None, pad: LastScrat
         agent=known.agent,
         client=session.state.client,
         task_id=session.state.task_id,
-        doing=known.doing,
+        doing=known.is_at(pad),
         worktree=None if is_here else known.worktree or MAIN_WORKTREE,
         branch=None if own is not None and known.branch == own.branch else known.branch,
         claims=known.claims,
@@ -291,7 +297,7 @@ def _load_details(transaction: Transaction, sessions: Sequence[int], now: int, m
                 row_number() OVER (PARTITION BY session_id ORDER BY created_at DESC, id) AS place
             FROM file_claims WHERE session_id IN ({listed}) AND expires_at > :now
         )
-        SELECT s.id, a.name, s.version, s.worktree, s.branch, s.commit_id, r.run_id, p.uid, b.name, s.doing,
+        SELECT s.id, a.name, s.version, s.worktree, s.branch, s.commit_id, r.run_id, p.uid, b.name, s.doing, s.doing_at,
             h.path, h.exclusive, h.expires_at, h.automatic, h.reason, h.total
         FROM sessions s
         LEFT JOIN agents a ON a.id = s.agent_id

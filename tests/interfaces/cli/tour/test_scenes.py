@@ -75,12 +75,12 @@ def test_the_history_is_shown(played: Played) -> None:
 def test_the_second_session_is_told_that_the_first_one_edits(played: Played) -> None:
     hint = played.answer("edits it too")
     assert hint.startswith("Satchel: codex-")
-    assert f" edits {FILE} too" in hint
+    assert f" is editing {FILE} too" in hint
 
 
 def test_the_edit_of_a_claimed_file_is_stopped_with_who_why_and_until_when(played: Played) -> None:
     reason = played.answer("goes on to edit it")
-    assert reason.startswith(f"Satchel: {FILE} is claimed by codex-")
+    assert reason.startswith(f"Satchel: not edited: {FILE} is claimed by codex-")
     assert 'for "rewriting it", until ' in reason
     assert "(29 min left)" in reason or "(30 min left)" in reason
 
@@ -141,7 +141,7 @@ def test_the_briefing_stays_inside_its_budget(played: Played) -> None:
 
 
 def test_that_it_helped_raises_the_confidence(played: Played) -> None:
-    told = "y1 for x1: tentative, confidence 6 of 10 (treated as known from 7), confirmed, helped 1 time"
+    told = "y1 for x1: tentative, confidence 6 of 10 (known from 7; each agent it helps adds 1), helped 1 time"
     assert played.lesson[-1].answer == told
     with open_satchel(played.folder / "tour.db", "tour", environ={}) as satchel:
         (pattern,) = satchel.patterns.find()
