@@ -111,8 +111,8 @@ def test_outcomes_move_the_confidence(cli: Cli) -> None:
     assert cli("learn", "outcome", "y1")[1] == told
     said = cli("learn", "outcome", "y1", "--failed")[1]
     assert (
-        said
-        == "y1 for x1: weak, confidence 4 of 10 (known from 7; each agent it helps adds 1), helped 1 time, failed 1 time\n"
+        said == "y1 for x1: weak, confidence 4 of 10 (known from 7; each agent it helps adds 1), helped 1 time, "
+        "failed 1 time\n"
     )
     told = cli("learn", "outcome", "y1", "--helped", "--agent", "ben")[1]
     stands = "tentative, confidence 5 of 10 (known from 7; each agent it helps adds 1), helped 2 times, failed 1 time"
