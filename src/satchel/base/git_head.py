@@ -60,8 +60,56 @@ def has_branch(top: str, branch: str) -> bool:
     return folder is not None and _is_ref(ref) and _commit_of(folder, ref) is not None
 
 
+def default_branch(top: str, chosen: str | None = None) -> str | None:
+    """Return the branch of a worktree's repository that its people agree on.
+
+    Args:
+        chosen: the one that was configured.
+
+    Returns:
+        The one chosen, else what the remote ``origin`` names, else ``main`` or ``master``, else what the main worktree
+        has checked out; None where there is none.
+    """
+    folder = git_folder(top)
+    if folder is None:
+        return None
+    if chosen is not None:
+        return chosen
+    shared = _common(folder)
+    named = _target(shared / "refs/remotes/origin/HEAD")
+    if named is not None and named.startswith(b"refs/remotes/origin/"):
+        return os.fsdecode(named.removeprefix(b"refs/remotes/origin/"))
+    for name in ("main", "master"):
+        if branch_commits(top, name) != (None, None):
+            return name
+    named = _target(shared / "HEAD")
+    return None if named is None else os.fsdecode(named.removeprefix(b"refs/heads/"))
+
+
+def branch_commits(top: str, branch: str) -> tuple[str | None, str | None]:
+    """Return the commit of a branch here, and of the same one of the remote ``origin``; None for what is not there."""
+    folder = git_folder(top)
+    if folder is None:
+        return None, None
+    refs = (b"refs/heads/" + os.fsencode(branch), b"refs/remotes/origin/" + os.fsencode(branch))
+    local, remote = (_commit_of(folder, ref) if _is_ref(ref) else None for ref in refs)
+    return local, remote
+
+
+def _target(file: Path) -> bytes | None:
+    """Return the ref that a symbolic one stands for."""
+    content = read_regular(file)
+    ref = content.removeprefix(b"ref:").strip()
+    return ref if content.startswith(b"ref:") and _is_ref(ref) else None
+
+
+def _common(folder: Path) -> Path:
+    """Return where the worktrees of a repository keep what they share."""
+    return folder / os.fsdecode(read_regular(folder / "commondir").strip())
+
+
 def _commit_of(folder: Path, ref: bytes) -> str | None:
-    shared = folder / os.fsdecode(read_regular(folder / "commondir").strip())
+    shared = _common(folder)
     return _commit(read_regular(shared / os.fsdecode(ref))) or _packed(shared, ref)
 
 
