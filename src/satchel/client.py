@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from satchel.keep.patterns.service import Patterns
     from satchel.keep.runs import Runs
     from satchel.keep.sessions.service import Sessions
+    from satchel.keep.shared.service import SharedTexts
     from satchel.keep.strategies import Strategies
 
 
@@ -57,7 +58,7 @@ class Satchel:
     Its services: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
     ``patterns``, ``corrections``, ``runs``, ``sessions``, ``agents``, ``finding``, ``briefings``, ``moments``,
     ``working``, ``learning``, ``consulting``, ``notices``, ``housekeeping``,
-    ``moving``, ``importing``. Nothing is opened or made before it is used. Safe to share between threads. Use it as a
+    ``moving``, ``shared``, ``importing``. Nothing is opened or made before it is used. Safe to share between threads. Use it as a
     context manager, or call :meth:`close`.
     """
 
@@ -262,6 +263,13 @@ class Satchel:
         from satchel.keep.moving.service import Moving
 
         return Moving(self.workplace)
+
+    @cached_property
+    def shared(self) -> SharedTexts:
+        """The shared text in the project's repository."""
+        from satchel.keep.shared.service import SharedTexts
+
+        return SharedTexts(self.workplace, self.config)
 
     @cached_property
     def importing(self) -> Importing:

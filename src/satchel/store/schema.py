@@ -15,6 +15,7 @@ from satchel.store.schema_ledger import LEDGER
 from satchel.store.schema_loops import LOOPS
 from satchel.store.schema_moving import MOVING
 from satchel.store.schema_sessions import SESSIONS
+from satchel.store.schema_shared import SHARED
 from satchel.store.schema_sightings import SIGHTINGS
 from satchel.store.schema_signatures import SIGNATURES
 
@@ -182,6 +183,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("notes that say the same are one, and who wrote it again is counted", SIGHTINGS, 12, 15),
     Migration("what hooks remember of a session at work", HOOKS, 12, 15),
     Migration("what moves between stores: states that were seen, links to what is not there", MOVING, 12, 15),
+    Migration("the shared text: what is known of each item's file", SHARED, 12, 15),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -74,17 +74,27 @@ class Taking:
         source: where they come from; a merge has the state that was last in step with that as its base.
         now: the time of the import, in milliseconds UTC; None asks the clock.
         write: False only says what would happen.
+        decided: whether a person has decided already that what comes holds; what it replaces is kept all the same.
 
     Attributes:
         new_layers: layers that the project did not have.
     """
 
-    def __init__(self, workplace: Workplace, *, source: str, now: int | None = None, write: bool = True) -> None:
+    def __init__(
+        self,
+        workplace: Workplace,
+        *,
+        source: str,
+        now: int | None = None,
+        write: bool = True,
+        decided: bool = False,
+    ) -> None:
         self.new_layers: dict[str, str] = {}
         self._workplace = workplace
         self._name = source
         self._now = workplace.clock() if now is None else now
         self._write = write
+        self._decided = decided
         self._source: Source | None = None
 
     def take(self, transaction: Transaction, project_id: int, lines: Sequence[Line]) -> list[Verdict]:
@@ -111,7 +121,7 @@ class Taking:
                 for place, line in batch:
                     verdicts[place] = Verdict(str(kind), str(line.get("uid")), None, Outcome.LEFT_OUT, said)
                 continue
-            for place, verdict in _Batch(known, reading, self._source).take(batch):
+            for place, verdict in _Batch(known, reading, self._source, decided=self._decided).take(batch):
                 verdicts[place] = verdict
         return [verdict for verdict in verdicts if verdict is not None]
 
@@ -119,7 +129,8 @@ class Taking:
 class _Batch:
     """Takes lines of one kind."""
 
-    def __init__(self, kind: LineKind, reading: Reading, source: Source) -> None:
+    def __init__(self, kind: LineKind, reading: Reading, source: Source, *, decided: bool) -> None:
+        self._decided = decided
         self._kind = kind
         self._reading = reading
         self._transaction = reading.transaction
@@ -345,7 +356,7 @@ class _Batch:
         """Judge a line of an item that is here, and let it change what it is to change."""
         known = self._states.get(one.uid, [])
         whole = moving.whole_digest(one.line)
-        if any(state.digest == whole for state in known):
+        if not self._decided and any(state.digest == whole for state in known):
             self._say(one, number, Outcome.PRESENT)
             return
         incoming = moving.digest(one.line)
@@ -360,6 +371,7 @@ class _Batch:
             base = next((state.digest for state in known if state.in_step and state.source == self._source.id), None)
             is_seen = any(state.digest == incoming for state in known)
             judgement = states.judge(local, base, incoming, seen=is_seen)
+            judgement = Judgement.TAKE if self._decided else judgement
             outcome, notes = self._act(judgement, one, number, ours)
         except SatchelError as error:
             self._leave_out(one.place, one.line, error.problem)

@@ -239,13 +239,21 @@ def _pattern_line(text: SharedText, line: Line) -> Line:
     fresh = {"confidence": FIRST, "state": _LIVE_SOLUTIONS[0], "created_at": at}
     author = {"agent": line["agent"]} if "agent" in line else {}
     shared = [
-        {**fresh, **author, **known.get(uid, {}), "uid": uid, "solution": said, "updated_at": at}
+        _solution({**fresh, **author, **known.get(uid, {}), "uid": uid}, said, text.time)
         for uid, said in zip(uids, text.sections, strict=True)
     ]
     others = [one for uid, one in known.items() if uid not in set(uids)]
     begun = {"created_at": at, "last_seen": at, "ttl_days": DEFAULT_TTL_DAYS, **line}
     begun.pop("agent", None)
     return {**begun, **fields, "example": text.body, "solutions": [*others, *shared]}
+
+
+def _solution(known: Line, said: str, at: int) -> Line:
+    """Return a solution as a text has it; where it says something else than ours, it is the later one."""
+    if known.get("solution") == said:
+        return known
+    before = _ms(known["updated_at"]) if "updated_at" in known else 0
+    return {**known, "solution": said, "updated_at": iso(max(at, before + 1))}
 
 
 def _uid_of(pattern: str, solution: str) -> str:

@@ -195,14 +195,14 @@ class Survey:
             gone = self.known.get(text.uid) or Known(text.uid, text.kind)
             gone = replace(gone.at_rest(), file=news.found.name, in_step=None, merged=True, tip=digest)
             self.put(gone, (digest,))
-            self._look_again(other)
+            self.look_again(other)
         self.ours.pop(other if keep == text.uid else text.uid, None)
         self.incoming.pop(text.uid, None)
         return TakenText(keep, None, (f"two items had the key {text.title!r}: they are one now, the later text holds",))
 
     def _taken(self, uid: str, news: Incoming) -> None:
         """Record that an item is what a text made of it."""
-        self._look_again(uid, news.found.text.kind)
+        self.look_again(uid)
         ours, digest = self.ours[uid], news.found.text.digest
         one = self.known.get(uid) or Known(uid, ours.kind)
         one = replace(
@@ -217,7 +217,8 @@ class Survey:
         self.put(one, (digest, ours.digest))
         self.incoming.pop(uid, None)
 
-    def _look_again(self, uid: str, kind: str | None = None) -> None:
+    def look_again(self, uid: str) -> None:
+        """Read an item anew that was changed, or that was not looked at yet."""
         local = states.locals_of(self.transaction, self.project, {}, [uid], self._mask)
         self.ours |= local
         known = self.known.get(uid)
