@@ -57,9 +57,9 @@ class Satchel:
 
     Its services: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
     ``patterns``, ``corrections``, ``runs``, ``sessions``, ``agents``, ``finding``, ``briefings``, ``moments``,
-    ``working``, ``learning``, ``consulting``, ``notices``, ``housekeeping``,
-    ``moving``, ``shared``, ``importing``. Nothing is opened or made before it is used. Safe to share between threads. Use it as a
-    context manager, or call :meth:`close`.
+    ``working``, ``learning``, ``consulting``, ``notices``, ``housekeeping``, ``moving``, ``shared``, ``importing``.
+    Nothing is opened or made before it is used. Safe to share between threads. Use it as a context manager, or call
+    :meth:`close`.
     """
 
     def __init__(

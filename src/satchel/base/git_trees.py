@@ -130,10 +130,9 @@ def authors(folder: str, commit: str, below: str) -> dict[str, Author]:
     asked = ("diff-tree", *options, "--format=%x01%an%x00%at", "--", below)
     answer = ask_git(folder, asked, _SECONDS, listed) if listed else None
     found: dict[str, Author] = {}
-    parts = iter((answer or b"").split(b"\0"))
+    parts = (part.lstrip(b"\n") for part in (answer or b"").split(b"\0"))
     author: Author | None = None
     for part in parts:
-        part = part.lstrip(b"\n")
         if part.startswith(b"\x01"):
             seconds = next(parts, b"")
             author = Author(part[1:].decode("utf-8", "replace"), int(seconds) * 1_000 if seconds.isdigit() else 0)

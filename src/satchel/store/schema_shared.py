@@ -6,8 +6,8 @@ SHARED = (
     # in_step: the digest of our text when it was last in step with the file, null for what is not shared from here;
     # taken: that of the file which ours was made of, where ours says it differently; tip: of the text on the default
     # branch when it was read last; waiting: of one that a person has not accepted, and why: 1 new, 2 changed, 3 changed
-    # on both sides, 4 another of the same key; ours and seq: of our text, as of a change of the item; stood: the time in
-    # the text that was last in step; merged: a file that is to become a tombstone, since its item is one with another
+    # on both sides, 4 another of the same key; ours and seq: of our text, as of a change of the item; stood: the time
+    # in the text that was last in step; merged: a file that is to become a tombstone, its item being one with another
     """
     CREATE TABLE shared_texts (
         project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,

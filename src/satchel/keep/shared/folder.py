@@ -27,8 +27,7 @@ IGNORED = frozenset(("README.md", ".gitattributes", ".gitkeep"))
 
 OLD_IGNORE = b"# what agents keep here is theirs, not the repository's\n*\n"
 IGNORE = (
-    b"# what agents keep here is theirs, not the repository's; shared/ is the repository's\n"
-    b"*\n!/shared/\n!/shared/**\n"
+    b"# what agents keep here is theirs, not the repository's; shared/ is the repository's\n*\n!/shared/\n!/shared/**\n"
 )
 _LINES_FOR_GIT = (b"!/shared/", b"!/shared/**")
 
@@ -75,14 +74,6 @@ class Folder:
         """Return a file's path as people read it; what is no plain name is escaped."""
         plain = name if IS_NAME(name) else ascii(name)[1:-1][:120]
         return f"{FOLDER_NAME}/{SHARED_FOLDER}/{plain}"
-
-    def stat(self) -> tuple[int, ...]:
-        """Return what changes when a file is added, removed or replaced, but not when one is edited in place."""
-        try:
-            status = os.lstat(self.path)
-        except OSError:
-            return ()
-        return status.st_dev, status.st_ino, status.st_mtime_ns
 
     def list(self) -> Listing:
         """List the files, without opening any."""
@@ -138,14 +129,13 @@ class Folder:
         temporary = f"{self.path}/.{name[:-3]}.{os.getpid()}.tmp"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
         try:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)
+            Path(temporary).unlink(missing_ok=True)
             with os.fdopen(os.open(temporary, flags, 0o644), "wb") as stream:
                 stream.write(data)
-            os.replace(temporary, target)
+            Path(temporary).replace(target)
         except OSError as error:
             with suppress(OSError):
-                os.unlink(temporary)
+                Path(temporary).unlink(missing_ok=True)
             raise Refused(
                 f"{self.shown(name)} cannot be written: {error.strerror}", "Check the folder's permissions"
             ) from error
@@ -159,7 +149,7 @@ class Folder:
         for path in (f"{self.root}/{FOLDER_NAME}", self.path):
             try:
                 with suppress(FileExistsError):
-                    os.mkdir(path, 0o755)
+                    Path(path).mkdir(mode=0o755)
                 mode = os.lstat(path).st_mode
             except OSError as error:
                 raise Refused(f"{path} cannot be made: {error.strerror}", "Check the folder's permissions") from error

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from satchel.base.clock import iso, parse_time
@@ -19,7 +19,7 @@ from satchel.keep.texts import storable
 
 _HOME = re.compile(r"(?<![\w.~/-])(?:/(?:home|Users)/[^/\s\"'`:]+|[A-Za-z]:\\Users\\[^\\\s\"'`]+)(?=[/\\\s\"'`:,;)]|$)")
 _RULE_ACTIVE, _RULE_ENDED = "active", "inactive"
-_LIVE_SOLUTIONS = STATES[: CONFIRMED]
+_LIVE_SOLUTIONS = STATES[:CONFIRMED]
 _FIRST_VERSION = "1.0.0"
 
 Mask = Callable[[str], str]
@@ -33,7 +33,7 @@ def mask_of(root: str | None) -> Mask:
         root: the project's folder, of the main worktree.
     """
     parts = [] if root in {None, "/"} else [(re.escape(f"{root}/"), ""), (rf"{re.escape(str(root))}(?![\w.-])", ".")]
-    home = os.path.expanduser("~")
+    home = str(Path.home())
     if home not in {"/", "~", root}:
         parts.append((rf"{re.escape(home)}(?=[/\s\"'`:,;)]|$)", "~"))
     own = re.compile("|".join(rf"(?<![\w.~/-])({pattern})" for pattern, _ in parts)) if parts else None
@@ -104,9 +104,7 @@ def _constraint_text(line: Line, mask: Mask) -> SharedText:
 
 def _entry_text(line: Line, mask: Mask) -> SharedText:
     fields = {name: line.get(name) for name in ("type", "file", "line", "last_line")}
-    return _text(
-        line, mask, line["created_at"], fields | {"superseded": "superseded_by" in line}, str(line["content"])
-    )
+    return _text(line, mask, line["created_at"], fields | {"superseded": "superseded_by" in line}, str(line["content"]))
 
 
 def _strategy_text(line: Line, mask: Mask) -> SharedText:
@@ -118,7 +116,7 @@ def _pattern_text(line: Line, mask: Mask) -> SharedText:
     solutions = [one for one in line.get("solutions", ()) if one["state"] in _LIVE_SOLUTIONS]
     solutions.sort(key=lambda one: (one["created_at"], one["uid"]))
     fields = {name: line.get(name) for name in ("error_type", "message", "hash", "lang")}
-    fields["message"] = mask(fields["message"])
+    fields["message"] = mask(line["message"])
     authors = [one["agent"] for one in solutions if one.get("agent")]
     return _text(
         {**line, "agent": authors[0] if authors else None},

@@ -10,6 +10,7 @@ from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.shared import items
 from satchel.keep.shared.items import Mask
+from satchel.keep.shared.looking import Reading
 from satchel.keep.shared.markdown import SHAPES, SharedText
 from satchel.store.transaction import Transaction
 
@@ -69,15 +70,6 @@ class Known:
         return replace(self, waiting=None, why=None)
 
 
-class Reading(NamedTuple):
-    """When the repository was read last: see the table."""
-
-    commit: str | None
-    look: bytes
-    stamp: bytes
-    seq: int
-
-
 class Local(NamedTuple):
     """An item as it is here: its number, its change number, and the digest and time of its text."""
 
@@ -93,7 +85,11 @@ def load(transaction: Transaction, project_id: int) -> dict[str, Known]:
     rows = transaction.all(
         f"SELECT {', '.join(_COLUMNS)} FROM shared_texts WHERE project_id = :project", {"project": project_id}
     )
-    return {row[0].hex(): Known(row[0].hex(), *row[1:-1], bool(row[-1])) for row in rows}
+    names = _COLUMNS[1:-1]
+    return {
+        row[0].hex(): Known(row[0].hex(), **dict(zip(names, row[1:-1], strict=True)), merged=bool(row[-1]))
+        for row in rows
+    }
 
 
 def save(transaction: Transaction, project_id: int, known: Iterable[Known]) -> None:
@@ -123,14 +119,6 @@ def see(transaction: Transaction, project_id: int, texts: Iterable[tuple[str, by
     )
 
 
-def last_reading(transaction: Transaction, project_id: int) -> Reading | None:
-    """Return when the repository was read last, or None."""
-    row = transaction.one(
-        "SELECT commit_id, look, stamp, seq FROM shared_readings WHERE project_id = :project", {"project": project_id}
-    )
-    return None if row is None else Reading(*row)
-
-
 def record_reading(transaction: Transaction, project_id: int, reading: Reading) -> None:
     """Record when the repository was read."""
     transaction.execute(
@@ -142,15 +130,6 @@ def record_reading(transaction: Transaction, project_id: int, reading: Reading) 
         """,
         {"project": project_id, **reading._asdict()},
     )
-
-
-def count_waiting(transaction: Transaction, project_id: int) -> int:
-    """Return how many texts wait until a person accepts them."""
-    row = transaction.one(
-        "SELECT count(*) FROM shared_texts WHERE project_id = :project AND waiting IS NOT NULL",
-        {"project": project_id},
-    )
-    return 0 if row is None else int(row[0])
 
 
 def locals_of(

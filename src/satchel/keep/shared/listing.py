@@ -10,10 +10,11 @@ from satchel.keep.shared.folder import MAX_BYTES
 from satchel.keep.shared.front_matter import BrokenText
 from satchel.keep.shared.items import cleaned, secrets_in
 from satchel.keep.shared.known import BOTH, CHANGED, NEW, SAME_KEY
+from satchel.keep.shared.looking import BELOW
 from satchel.keep.shared.markdown import SharedText, parse, render
 from satchel.keep.shared.records import AHEAD, ELSEWHERE, IN_STEP, NO_FILE, WAITS, Difference, SharedItem
 from satchel.keep.shared.survey import Survey
-from satchel.keep.shared.world import BELOW, Found
+from satchel.keep.shared.world import Found
 
 _WHY = {
     NEW: "new",
@@ -70,13 +71,11 @@ def listed(survey: Survey, is_person: bool, *, is_all: bool) -> list[SharedItem]
                 others.append(item_of(elsewhere.text, survey.ref(uid), elsewhere.name, ELSEWHERE, why))
             else:
                 text = elsewhere.text
-                others.append(
-                    SharedItem(survey.ref(uid), uid, text.kind, None, None, None, text.time, ELSEWHERE, why)
-                )
+                others.append(SharedItem(survey.ref(uid), uid, text.kind, None, None, None, text.time, ELSEWHERE, why))
         elif known is not None and known.is_shared and ours is not None:
-            state, why = _standing(committed, here, ours.digest, known.taken)
+            state, reason = _standing(committed, here, ours.digest, known.taken)
             if is_all or state == AHEAD:
-                others.append(item_of(survey.text(uid), survey.ref(uid), known.file, state, why))
+                others.append(item_of(survey.text(uid), survey.ref(uid), known.file, state, reason))
     return items + sorted(others, key=lambda one: (one.state == IN_STEP, one.kind, one.title or "", one.uid))
 
 
@@ -91,9 +90,7 @@ def _elsewhere(
     return None if is_known or (committed is not None and committed.text.digest == digest) else here
 
 
-def _standing(
-    committed: Found | None, here: Found | None, ours: bytes, taken: bytes | None
-) -> tuple[str, str | None]:
+def _standing(committed: Found | None, here: Found | None, ours: bytes, taken: bytes | None) -> tuple[str, str | None]:
     if committed is not None and committed.text.digest in {ours, taken}:
         return IN_STEP, None
     if here is not None and here.text.digest in {ours, taken}:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from satchel.base.clock import iso, parse_time
@@ -230,7 +230,9 @@ def _check_body(kind: str, fields: Mapping[str, Any], body: str, sections: tuple
     if body and "value" in fields:
         raise BrokenText(lines, "there is a value in the front matter and a text below it; one of them is too much")
     if kind == "error_pattern" and len(fields.get("solutions", ())) not in {0, len(sections)}:
-        raise BrokenText(lines, f"there are {len(sections)} solutions, not {len(fields['solutions'])} as solutions says")
+        raise BrokenText(
+            lines, f"there are {len(sections)} solutions, not {len(fields['solutions'])} as solutions says"
+        )
 
 
 def _decoded(data: bytes) -> str:
@@ -305,16 +307,20 @@ def _unescaped(text: str, shape: Shape) -> str:
 def sides(data: bytes) -> tuple[bytes, bytes] | None:
     """Return what a file would be by each of the two branches that git could not merge; None where that is not told."""
     ours, theirs = list[bytes](), list[bytes]()
-    at = {b"": (ours, theirs)}
+    at: dict[bytes, tuple[list[bytes], ...]] = {
+        b"": (ours, theirs),
+        b"<<<<<<<": (ours,),
+        b"|||||||": (),
+        b"=======": (theirs,),
+    }
     side = b""
-    at |= {b"<<<<<<<": (ours,), b"|||||||": (), b"=======": (theirs,), b">>>>>>>": (ours, theirs)}
     follows = {
         b"": {b"<<<<<<<"},
         b"<<<<<<<": {b"|||||||", b"======="},
         b"|||||||": {b"======="},
         b"=======": {b">>>>>>>"},
     }
-    for line in _lines_of(data):
+    for line in data.splitlines(keepends=True):
         marker = line[:7]
         if marker in follows[side] and line[7:8] in {b"", b" ", b"\n", b"\r"}:
             side = b"" if marker == b">>>>>>>" else marker
@@ -322,7 +328,3 @@ def sides(data: bytes) -> tuple[bytes, bytes] | None:
             for lines in at[side]:
                 lines.append(line)
     return None if side else (b"".join(ours), b"".join(theirs))
-
-
-def _lines_of(data: bytes) -> Iterator[bytes]:
-    yield from data.splitlines(keepends=True)

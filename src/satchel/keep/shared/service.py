@@ -12,13 +12,12 @@ from satchel.base.records import replace
 from satchel.keep import projects
 from satchel.keep.kinds import read_ref
 from satchel.keep.moving.lines import lines_of
-from satchel.keep.patterns.records import DEMOTED, KNOWN
 from satchel.keep.sessions.actors import is_by_person, reader_name
 from satchel.keep.shared import known as states
 from satchel.keep.shared import listing, merging
 from satchel.keep.shared.folder import Folder, Skipped
 from satchel.keep.shared.items import Mask, mask_of, secrets_in, text_of, why_not
-from satchel.keep.shared.known import Reading
+from satchel.keep.shared.looking import BELOW, Place, Reading, last_reading, may_be_news, place_of
 from satchel.keep.shared.markdown import SHAPES, SharedText, file_name, render
 from satchel.keep.shared.records import (
     Accepted,
@@ -30,30 +29,14 @@ from satchel.keep.shared.records import (
     Sharing,
     Synced,
 )
+from satchel.keep.shared.rules import CHOSEN, RULES
 from satchel.keep.shared.survey import KINDS, Survey
-from satchel.keep.shared.world import BELOW, Place, World, place_of, read_world
+from satchel.keep.shared.world import World, read_world
 
 if TYPE_CHECKING:
     from satchel.base.config import Config
     from satchel.keep.projects import Workplace
-    from satchel.store.transaction import Transaction
 
-RULES = ("decisions", "constraints", "errors", "strategies")
-"""What may be shared all at once: decisions and rules that hold, errors whose fix is known, strategies that helped."""
-
-_CHOSEN = {
-    "decisions": ("decision", "SELECT id FROM decisions WHERE project_id = :project AND status = 1"),
-    "constraints": ("constraint", "SELECT id FROM constraints WHERE project_id = :project AND active = 1"),
-    "errors": (
-        "error_pattern",
-        "SELECT DISTINCT pattern_id FROM error_solutions "
-        f"WHERE project_id = :project AND confidence >= {KNOWN} AND state <> {DEMOTED}",
-    ),
-    "strategies": (
-        "strategy",
-        "SELECT id FROM strategies WHERE project_id = :project AND superseded_by IS NULL AND helped > not_helped",
-    ),
-}
 _LEAST_OF_UID = 4
 
 
@@ -225,13 +208,9 @@ class SharedTexts:
 
         What waits is counted from then on, and what ``share.accept`` lets in is taken; no file is written.
         """
-        work = self._workplace
-        if work.files_root is None or work.engine.read_only or not work.engine.file.exists():
+        if not may_be_news(self._workplace, self._branch):
             return
-        place = self._place()
-        last = self._last_reading()
-        if last is not None and last.look == place.look:
-            return
+        place, last = self._place(), self._last_reading()
         world = read_world(place, None if last is None else last.commit)
         if last is None and not world.committed and not world.here:
             return
@@ -240,7 +219,7 @@ class SharedTexts:
             self._accept_committed(survey, dry_run=False)
             self._record(survey, place, world, written=False, is_whole=False)
 
-    def list(self, refs: Sequence[str] = (), *, all: bool = False) -> SharedList:  # noqa: A002 -- the option's name
+    def standing(self, refs: Sequence[str] = (), *, all: bool = False) -> SharedList:  # noqa: A002 -- the option's name
         """Return how the shared text stands: what waits, what differs, and with ``all`` the rest.
 
         Args:
@@ -269,7 +248,9 @@ class SharedTexts:
         """
         self._refuse_agents("accepts")
         place, world, _ = self._look()
-        items, failed, notes = [], [], []
+        items: list[SharedItem] = []
+        failed: list[tuple[str, str]] = []
+        notes: list[str] = []
         with self._surveyed(place, world, write=True) as survey:
             survey.settle()
             chosen = self._waiting(survey, refs, all=all)
@@ -336,7 +317,9 @@ class SharedTexts:
     def _root(self) -> str:
         root = self._workplace.files_root
         if root is None:
-            raise Refused("this store belongs to no folder, so there is no place for a shared text", "Work in a project")
+            raise Refused(
+                "this store belongs to no folder, so there is no place for a shared text", "Work in a project"
+            )
         return root
 
     def _place(self) -> Place:
@@ -352,7 +335,7 @@ class SharedTexts:
             return None
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
-            return None if project is None else states.last_reading(transaction, project.id)
+            return None if project is None else last_reading(transaction, project.id)
 
     def _last_commit(self) -> str | None:
         last = self._last_reading()
@@ -377,7 +360,7 @@ class SharedTexts:
             return None
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
-            last = None if project is None else states.last_reading(transaction, project.id)
+            last = None if project is None else last_reading(transaction, project.id)
             if project is None or last is None or (last.look, last.stamp, last.seq) != (place.look, stamp, project.seq):
                 return None
             row = transaction.one(
@@ -389,9 +372,7 @@ class SharedTexts:
                 return None
         return Synced((), (), (), (), int(row[0]), (), (), (), done=True)
 
-    def _record(
-        self, survey: Survey, place: Place, world: World, *, written: bool, is_whole: bool = True
-    ) -> None:
+    def _record(self, survey: Survey, place: Place, world: World, *, written: bool, is_whole: bool = True) -> None:
         """Save what is known, and that the repository was read.
 
         Args:
@@ -399,7 +380,7 @@ class SharedTexts:
             is_whole: whether the next sync may pass over all where nothing changed.
         """
         survey.save()
-        last = states.last_reading(survey.transaction, survey.project)
+        last = last_reading(survey.transaction, survey.project)
         commit = world.commit
         if last is not None and (world.is_behind or commit is None):
             commit = last.commit
@@ -468,7 +449,9 @@ class SharedTexts:
             NotFound, Conflict: one means nothing of the shared text, or several.
         """
         by_ref = {survey.ref(uid): uid for uid in survey.ours}
-        by_file = {found.name: uid for texts in (survey.world.committed, survey.world.here) for uid, found in texts.items()}
+        by_file = {
+            found.name: uid for texts in (survey.world.committed, survey.world.here) for uid, found in texts.items()
+        }
         found = []
         for ref in refs:
             given = ref.strip()
@@ -502,7 +485,7 @@ class SharedTexts:
                 raise NotFound(f"the project has no {ref}", "Lists and searches show the ids")
             chosen.setdefault(name, {})[number] = None
         for rule in rules:
-            name, sql = _CHOSEN[rule]
+            name, sql = CHOSEN[rule]
             rows = survey.transaction.all(sql, {"project": survey.project})
             chosen.setdefault(name, {}).update(dict.fromkeys(number for (number,) in rows))
         return {name: list(numbers) for name, numbers in chosen.items() if numbers}
@@ -530,4 +513,3 @@ class SharedTexts:
 
 def _problems(skipped: Sequence[Skipped]) -> tuple[Problem, ...]:
     return tuple(Problem(one.path, one.line, one.problem) for one in skipped)
-

@@ -16,9 +16,10 @@ from satchel.keep.shared import known as states
 from satchel.keep.shared import reconciling
 from satchel.keep.shared.items import Mask, cleaned, line_from
 from satchel.keep.shared.known import SAME_KEY, Known, Local
+from satchel.keep.shared.looking import Place
 from satchel.keep.shared.markdown import SharedText
 from satchel.keep.shared.reconciling import Incoming
-from satchel.keep.shared.world import Place, World
+from satchel.keep.shared.world import World
 from satchel.store.transaction import Transaction
 
 KINDS = {kind.name.lower(): kind for kind in Kind}

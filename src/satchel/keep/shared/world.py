@@ -6,59 +6,12 @@ import hashlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from satchel.base import git_head, git_trees
-from satchel.base.file_checks import SHARED_FOLDER
-from satchel.base.paths import FOLDER_NAME
+from satchel.base import git_trees
 from satchel.base.records import dataclass, field
 from satchel.keep.shared.folder import IGNORED, IS_NAME, MAX_FILES, Folder, Listing, Skipped, files_of, size_problem
 from satchel.keep.shared.front_matter import BrokenText
+from satchel.keep.shared.looking import BELOW, Place
 from satchel.keep.shared.markdown import HasConflict, SharedText, parse
-
-BELOW = f"{FOLDER_NAME}/{SHARED_FOLDER}"
-
-
-class Place(NamedTuple):
-    """Where the shared text of a workplace stands, and what git says of that, read from git's files.
-
-    Attributes:
-        root: the folder that ``.satchel/shared`` lies below.
-        top: that of the worktree; None outside of any repository.
-        branch, head: what is checked out, or None.
-        default: the branch that text is taken from.
-        local, remote: its commit here, and that of the same branch of ``origin``.
-    """
-
-    root: str
-    top: str | None
-    branch: str | None
-    head: str | None
-    default: str | None
-    local: str | None
-    remote: str | None
-
-    @property
-    def is_on_default(self) -> bool:
-        """Whether the files of this worktree belong to the default branch, as all do where there is none."""
-        return self.default is None or self.branch == self.default
-
-    @property
-    def look(self) -> bytes:
-        """What tells that there may be something to read: the folder's own stat, and where the branches are."""
-        said = (Folder(self.root).stat(), self.branch, self.head, self.default, self.local, self.remote)
-        return hashlib.blake2b(repr(said).encode(), digest_size=16).digest()
-
-
-def place_of(root: str, chosen: str | None) -> Place:
-    """Return where the shared text below a folder stands; no process is started for that.
-
-    Args:
-        chosen: the default branch as it was configured, or None.
-    """
-    top = git_head.top_of(root)
-    default = None if top is None else git_head.default_branch(top, chosen)
-    if top is None or default is None:
-        return Place(root, top, None, None, None, None, None)
-    return Place(root, top, *git_head.read_head(top), default, *git_head.branch_commits(top, default))
 
 
 class Found(NamedTuple):
