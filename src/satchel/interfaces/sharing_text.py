@@ -26,7 +26,7 @@ _MAX_SHOWN = 50
 
 def sharing_text(done: Sharing) -> str:
     """Say which files were written, and which items were not shared."""
-    head = f"{'wrote' if done.done else 'would write'} {counted(len(done.items), 'file')}"
+    head = f"{_did(done.done, 'wrote', 'write')} {counted(len(done.items), 'file')}"
     lines = [head + ("; commit them when you like" if done.done and done.items else ""), *_items(done.items)]
     lines += [f"not shared: {ref}: {reason}" for ref, reason in done.refused]
     return "\n".join([*lines, *note_lines(done.notes)])
@@ -40,14 +40,16 @@ def unshared_text(done: Sharing) -> str:
 
 def synced_text(done: Synced) -> str:
     """Say what was brought in step, and what waits."""
-    would = "" if done.done else "would have "
     lines = []
     if done.resolved:
-        lines.append(f"{would}resolved {counted(len(done.resolved), 'file')}; git add them: {' '.join(done.resolved)}")
+        resolved = counted(len(done.resolved), "file")
+        told = "; git add them" if done.done else ""
+        lines.append(f"{_did(done.done, 'resolved', 'resolve')} {resolved}{told}: {' '.join(done.resolved)}")
     if done.taken:
-        lines += [f"{would}taken from the default branch, as share.accept says:", *_items(done.taken)]
+        lines += [f"{_did(done.done, 'took', 'take')} from the default branch, as share.accept says:"]
+        lines += _items(done.taken)
     if done.written:
-        lines += [f"{would}written, for you to commit:", *_items(done.written)]
+        lines += [f"{_did(done.done, 'wrote', 'write')}, for you to commit:", *_items(done.written)]
     if done.ended:
         lines.append(f"{counted(len(done.ended), 'item')} no longer shared by others; nothing here was changed")
     if done.waiting:
@@ -84,6 +86,10 @@ def checked_text(checked: Checked) -> str:
     """Say what is wrong with the files."""
     lines = _problems(checked.problems, len(checked.problems))
     return "\n".join([*lines, f"{counted(checked.files, 'file')}, {counted(len(checked.problems), 'problem')}"])
+
+
+def _did(is_done: bool, did: str, does: str) -> str:
+    return did if is_done else f"would {does}"
 
 
 def _items(items: Sequence[SharedItem]) -> list[str]:

@@ -21,7 +21,9 @@ DECISION = SharedText(
     "SQLite, in WAL mode",
     ("One file, no server.",),
 )
-_LINES = st.sampled_from(["", "text", "## Why", "\\## Why", "<<<<<<< HEAD", ">>>>>>> x", "=======", "---", "  code", "# é"])
+_LINES = st.sampled_from(
+    ["", "text", "## Why", "\\## Why", "<<<<<<< HEAD", ">>>>>>> x", "=======", "---", "  code", "# é"]
+)
 _BODIES = st.lists(_LINES, max_size=6).map("\n".join)
 
 
@@ -70,7 +72,9 @@ def test_any_text_is_read_back_and_written_alike(body: str, why: str) -> None:
             {"category": "x", "priority": "low", "status": "inactive", "ended_by": "bo", "reason": "it: #1"},
             "no",
         ),
-        SharedText("entry", UID, "ann", 5, {"type": "discovery", "file": "a/b c.py", "line": 3, "superseded": True}, "é"),
+        SharedText(
+            "entry", UID, "ann", 5, {"type": "discovery", "file": "a/b c.py", "line": 3, "superseded": True}, "é"
+        ),
         SharedText(
             "error_pattern",
             UID,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from satchel.base.errors import Refused
-from satchel.base.file_checks import SHARED_FOLDER
+from satchel.base.file_checks import IGNORED_BY_GIT, SHARED_FOLDER
 from satchel.base.paths import FOLDER_NAME
 
 MAX_BYTES = 1024 * 1024
@@ -26,9 +26,6 @@ IGNORED = frozenset(("README.md", ".gitattributes", ".gitkeep"))
 """What people put beside the items."""
 
 OLD_IGNORE = b"# what agents keep here is theirs, not the repository's\n*\n"
-IGNORE = (
-    b"# what agents keep here is theirs, not the repository's; shared/ is the repository's\n*\n!/shared/\n!/shared/**\n"
-)
 _LINES_FOR_GIT = (b"!/shared/", b"!/shared/**")
 
 
@@ -171,7 +168,7 @@ class Folder:
             return None
         if content.replace(b"\r\n", b"\n") == OLD_IGNORE:
             with suppress(OSError):
-                path.write_bytes(IGNORE)
+                path.write_text(IGNORED_BY_GIT, encoding="utf-8")
             return None
         if all(line in content for line in _LINES_FOR_GIT) or b"*\n" not in content:
             return None

@@ -209,7 +209,9 @@ def parse(data: bytes) -> SharedText:
         if name not in sorts:
             raise BrokenText(places[name], f"a file of this kind has no {name}")
         read[name] = _read_front(value, sorts[name], name, places[name])
-    uid, is_gone = read.get("uid"), bool(read.pop("unshared", False))
+    below = text.split("\n")[lines:]
+    # where git has merged a tombstone with an edit, either may be left of it
+    uid, is_gone = read.get("uid"), read.pop("unshared", False) or _trimmed("\n".join(below)) == _GONE
     if uid is None or not _UID.fullmatch(uid):
         raise BrokenText(places.get("uid", 1), "uid is missing or not 32 hexadecimal digits in lower case")
     for name in ("time", *(() if is_gone else shape.required)):
@@ -219,7 +221,7 @@ def parse(data: bytes) -> SharedText:
     fields = {name: value for name, value in read.items() if name not in _COMMON_FIRST and not _is_empty(value)}
     if is_gone:
         return SharedText(kind, uid, author or None, time, is_gone=True)
-    body, sections = _read_body(text.split("\n")[lines:], shape, lines + 1)
+    body, sections = _read_body(below, shape, lines + 1)
     _check_body(kind, fields, body, sections, lines)
     return SharedText(kind, uid, author or None, time, fields, body, sections)
 

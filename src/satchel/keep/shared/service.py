@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from satchel.base import git_trees
-from satchel.base.errors import Conflict, InvalidInput, NotFound, ReadOnly, Refused, unknown_name
+from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused, unknown_name
 from satchel.base.records import replace
 from satchel.keep import projects
 from satchel.keep.kinds import read_ref
@@ -426,8 +426,6 @@ class SharedTexts:
                 f"only a person {doing} what others wrote into the shared text",
                 "Ask your user to run satchel shared in a terminal",
             )
-        if self._workplace.engine.read_only:
-            raise ReadOnly("the store was opened for reading")
 
     def _waiting(self, survey: Survey, refs: Sequence[str], *, all: bool) -> list[str]:  # noqa: A002
         """Return the uids of the texts that wait and are meant, in the order in which they were written."""

@@ -46,10 +46,10 @@ class Team:
         self.now += 1_000
         return self.now
 
-    def open(self, folder: Path) -> Satchel:
+    def open(self, folder: Path, agent: str | None = None) -> Satchel:
         """Open the store of a folder as a person at a terminal does."""
         settings = {**_SETTINGS, "share.accept": self.accepts}
-        return open_satchel(cwd=folder, environ={}, settings=settings, clock=self.tick, caller="command")
+        return open_satchel(cwd=folder, agent=agent, environ={}, settings=settings, clock=self.tick, caller="command")
 
     def close(self) -> None:
         """Close all stores."""
@@ -167,6 +167,11 @@ class Team:
             self.git(self.top(name), "checkout", "--quiet", "-b", f"loose-{self.tick()}")
         self.commit(name)
         self.git(self.top(name), "checkout", "--quiet", *what.split(), check=False)
+
+    def checkout_branch(self, name: str, branch: str) -> None:
+        """Check a branch out, which is made where there is none."""
+        is_there = self.git(self.top(name), "branch", "--list", branch)
+        self.checkout(name, branch if is_there else f"-b {branch}")
 
     def in_worktree(self, name: str, what: str) -> None:
         """Sync in a linked worktree of an older commit, and remove it."""
