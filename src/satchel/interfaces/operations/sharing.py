@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from satchel.base.errors import ERROR_KINDS
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.keep.shared.merging import WAYS
-from satchel.keep.shared.rules import RULES
+from satchel.keep.shared.names import RULES, WAYS
 
 _DRY_RUN = Parameter("dry_run", bool, help="Only say what would be done.")
 _ITEMS = Parameter("refs", list[str], option="REF...", metavar="REF")

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from satchel.base.text import shortened
-from satchel.keep.shared.folder import MAX_BYTES
+from satchel.keep.shared.folder import MAX_BYTES, Folder, Skipped
 from satchel.keep.shared.front_matter import BrokenText
 from satchel.keep.shared.items import cleaned, secrets_in
 from satchel.keep.shared.known import BOTH, CHANGED, NEW, SAME_KEY
 from satchel.keep.shared.looking import BELOW
 from satchel.keep.shared.markdown import SharedText, parse, render
-from satchel.keep.shared.records import AHEAD, ELSEWHERE, IN_STEP, NO_FILE, WAITS, Difference, SharedItem
+from satchel.keep.shared.records import (
+    AHEAD,
+    ELSEWHERE,
+    IN_STEP,
+    NO_FILE,
+    WAITS,
+    Checked,
+    Difference,
+    Problem,
+    SharedItem,
+)
 from satchel.keep.shared.survey import Survey
 from satchel.keep.shared.world import Found
 
@@ -112,7 +122,25 @@ def difference(survey: Survey, uid: str) -> Difference:
     return Difference(item, tuple(lines))
 
 
-def faults(
+def checked(folder: Folder) -> Checked:
+    """Say whether the files of a folder are what the program would write."""
+    files = folder.list()
+    problems = [*files.skipped]
+    uids: dict[str, str] = {}
+    keys: dict[tuple[str, str], str] = {}
+    for name in files.names:
+        problems += [
+            Skipped(folder.shown(name), problem, line) for line, problem in _faults(name, folder.read(name), uids, keys)
+        ]
+    return Checked(len(files.names), problems_of(problems))
+
+
+def problems_of(skipped: Sequence[Skipped]) -> tuple[Problem, ...]:
+    """Return what was skipped as callers get it."""
+    return tuple(Problem(one.path, one.line, one.problem) for one in skipped)
+
+
+def _faults(
     name: str, data: bytes | None, uids: dict[str, str], keys: dict[tuple[str, str], str]
 ) -> Iterator[tuple[int | None, str]]:
     """Yield what is wrong with a file, with its line where that is known.

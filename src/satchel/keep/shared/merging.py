@@ -10,12 +10,8 @@ from satchel.base.records import replace
 from satchel.keep.shared.folder import Folder
 from satchel.keep.shared.front_matter import BrokenText
 from satchel.keep.shared.markdown import SharedText, parse, render, sides
+from satchel.keep.shared.names import OURS, THEIRS
 from satchel.keep.shared.reconciling import later
-
-OURS, THEIRS, BOTH = "ours", "theirs", "both"
-WAYS = (OURS, THEIRS, BOTH)
-"""Which text stands: that of the branch one is on, that of the one merged in (in a rebase the other way round), or the
-later one with the other below it."""
 
 
 def resolve(folder: Folder, names: Sequence[str], way: str, *, dry_run: bool) -> tuple[str, ...]:
@@ -23,7 +19,7 @@ def resolve(folder: Folder, names: Sequence[str], way: str, *, dry_run: bool) ->
 
     Args:
         names: files that hold some.
-        way: one of :data:`WAYS`.
+        way: one of :data:`satchel.keep.shared.names.WAYS`.
 
     Returns:
         The paths of the files.

@@ -8,6 +8,8 @@ IN_STEP, WAITS, AHEAD, ELSEWHERE, NO_FILE = "in step", "waits", "ahead", "elsewh
 """How an item stands: ours and the file say the same; a text waits to be accepted; ours says something else than the
 default branch; another branch's file does; it is shared, and this worktree has no file of it."""
 
+UNSHARED = "no longer shared"
+
 
 @dataclass(frozen=True, slots=True)
 class SharedItem:
@@ -21,7 +23,6 @@ class SharedItem:
         title: its key or first words; None where they are a stranger's and the reader is an agent.
         author: whose text it is, as the file says.
         changed_at: when they set it so, in milliseconds UTC.
-        committed_by: who changed the file last, as git has it, where that is known.
         state: one of :data:`IN_STEP` and its like.
         why: what is to be known of that.
     """
@@ -35,7 +36,6 @@ class SharedItem:
     changed_at: int | None
     state: str
     why: str | None = None
-    committed_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
