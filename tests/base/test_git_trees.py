@@ -9,7 +9,7 @@ import pytest
 
 from repositories import commit_all, git, make_repository
 from satchel.base import git_trees
-from satchel.base.git_head import branch_commits, default_branch
+from satchel.base.git_head import read_branches, read_head
 from satchel.base.git_trees import authors, contents, files_at, merge_base
 
 
@@ -92,20 +92,21 @@ def test_the_common_commit_of_two_branches(repository: Path) -> None:
 
 def test_the_default_branch_is_what_the_remote_says_else_main_or_master(repository: Path, tmp_path: Path) -> None:
     """Else what the main worktree has checked out, whatever a linked one has."""
-    top = str(repository)
+    top, tree = str(repository), str(tmp_path / "tree")
     git(repository, "checkout", "--quiet", "-b", "side")
-    assert default_branch(top) == "main"
+    head = git(repository, "rev-parse", "main")
+    assert read_branches(top) == (*read_head(top), "main", head, None) == ("side", head, "main", head, None)
     git(repository, "branch", "-m", "main", "trunk")
-    assert default_branch(top) == "side"
-    git(repository, "worktree", "add", "--quiet", "-b", "tree", str(tmp_path / "tree"))
-    assert default_branch(str(tmp_path / "tree")) == "side"
+    assert read_branches(top).default == "side"
+    git(repository, "worktree", "add", "--quiet", "-b", "tree", tree)
+    assert read_branches(tree) == ("tree", head, "side", head, None)
     git(repository, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
-    assert default_branch(top) == default_branch(str(tmp_path / "tree")) == "trunk"
-    assert default_branch(top, "side") == "side"
-    head = git(repository, "rev-parse", "trunk")
-    assert branch_commits(top, "trunk") == (head, None)
+    assert read_branches(top).default == read_branches(tree).default == "trunk"
+    assert read_branches(top, "side").default == "side"
     git(repository, "update-ref", "refs/remotes/origin/trunk", head)
     git(repository, "pack-refs", "--all")
-    assert branch_commits(top, "trunk") == (head, head)
-    assert branch_commits(top, "../../x") == (None, None)
-    assert default_branch(os.devnull) is None
+    assert read_branches(top)[2:] == ("trunk", head, head)
+    git(repository, "checkout", "--quiet", "--detach")
+    assert read_branches(top)[:2] == (None, head)
+    assert read_branches(top, "../../x")[2:] == ("../../x", None, None)
+    assert read_branches(os.devnull) == (None, None, None, None, None)

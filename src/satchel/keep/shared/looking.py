@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from satchel.base import git_head
 from satchel.base.file_checks import SHARED_FOLDER
+from satchel.base.git_head import Branches
 from satchel.base.paths import FOLDER_NAME
 from satchel.keep import projects
 from satchel.keep.projects import Workplace
@@ -21,14 +22,12 @@ class Place(NamedTuple):
 
     Attributes:
         root: the folder that ``.satchel/shared`` lies below.
-        top: that of the worktree; None outside of any repository.
         branch, head: what is checked out, or None.
-        default: the branch that text is taken from.
+        default: the branch that text is taken from; None outside of any repository.
         local, remote: its commit here, and that of the same branch of ``origin``.
     """
 
     root: str
-    top: str | None
     branch: str | None
     head: str | None
     default: str | None
@@ -54,10 +53,8 @@ def place_of(root: str, chosen: str | None) -> Place:
         chosen: the default branch as it was configured, or None.
     """
     top = git_head.top_of(root)
-    default = None if top is None else git_head.default_branch(top, chosen)
-    if top is None or default is None:
-        return Place(root, top, None, None, None, None, None)
-    return Place(root, top, *git_head.read_head(top), default, *git_head.branch_commits(top, default))
+    branches = Branches(None, None, None, None, None) if top is None else git_head.read_branches(top, chosen)
+    return Place(root, *branches)
 
 
 def _stat(path: str) -> tuple[int, ...]:
