@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from satchel import Satchel
+from satchel.base import git_trees
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
 from sharing_clones import Team
 
@@ -514,3 +517,61 @@ def test_a_rule_shares_all_that_it_names(team: Team) -> None:
     assert [one.title for one in team.clones["ann"].shared.share(rule=["decisions"]).items] == ["a"]
     with pytest.raises(InvalidInput, match="unknown rule"):
         team.clones["ann"].shared.share(rule=["all"])
+
+
+def test_a_session_takes_what_is_let_in_and_leaves_conflicts_to_a_person(tmp_path: Path, from_template: None) -> None:
+    """Nobody would hear from a server that both sides were changed."""
+    team = Team(tmp_path / "team", ("ann", "ben"), accepts=True)
+    try:
+        _set_and_share(team)
+        _send(team, "ann")
+        _get(team, "ben")
+        team.clones["ben"].shared.read_news()
+        assert _value(team, "ben") == "SQLite"
+        team.set("ann", "db", "MySQL")
+        team.sync("ann")
+        _send(team, "ann")
+        team.set("ben", "db", "DuckDB")
+        _get(team, "ben")
+        team.clones["ben"].shared.read_news()
+        assert _value(team, "ben") == "DuckDB"
+        assert "1 shared text waits" in team.clones["ben"].brief(budget=1_000).text
+        assert "theirs holds, ours is kept" in team.clones["ben"].shared.sync().notes[0]
+        assert _value(team, "ben") == "MySQL"
+    finally:
+        team.close()
+
+
+def test_an_item_that_is_forgotten_stays_in_its_file_and_does_not_come_back(team: Team) -> None:
+    """Forgetting names the file, which git has too."""
+    file = _hand_over(team)
+    forgotten = team.clones["ben"].housekeeping.forget("d1", dry_run=False)
+    assert team.top("ben") / SHARED / file in forgotten.still_in
+    assert _waiting(team, "ben") == []
+    assert team.clones["ben"].decisions.find().total == 0
+
+
+def test_looking_for_news_reads_nothing_where_nothing_moved(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a session's start nor a sync starts git for that."""
+    _hand_over(team)
+    team.sync("ben")
+
+    def ask(*_: object, **__: object) -> bytes:
+        raise AssertionError("git was asked")
+
+    monkeypatch.setattr(git_trees, "ask_git", ask)
+    team.clones["ben"].shared.read_news()
+    assert team.clones["ben"].shared.sync().in_step == 1
+
+
+def test_a_project_outside_of_git_is_synced_through_its_folder(open_in: Callable[..., Satchel], tmp_path: Path) -> None:
+    """As where a folder is shared by other means; what somebody changes there waits."""
+    (tmp_path / "plain").mkdir()
+    satchel = open_in(tmp_path / "plain", here=True, caller="command")
+    satchel.decisions.set("db", "SQLite")
+    satchel.shared.share(["d1"])
+    (file,) = (tmp_path / "plain/.satchel/shared").glob("*.md")
+    file.write_text(file.read_text().replace("SQLite", "DuckDB"))
+    assert len(satchel.shared.sync().waiting) == 1
+    satchel.shared.accept(all=True)
+    assert satchel.decisions.get("db").decision.value == "DuckDB"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from satchel.base.errors import NotFound
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.sessions.actors import reader_name
 from satchel.keep.shared import choosing, listing, merging
 from satchel.keep.shared.context import Context, record
 from satchel.keep.shared.folder import Folder, Listing
 from satchel.keep.shared.items import mask_of, secrets_in, text_of, why_not
+from satchel.keep.shared.known import CHANGED, NEW
 from satchel.keep.shared.looking import Place
 from satchel.keep.shared.markdown import SharedText, file_name, render
 from satchel.keep.shared.records import IN_STEP, UNSHARED, SharedItem, Sharing, Synced
@@ -47,8 +49,6 @@ def share(context: Context, refs: Sequence[str], rules: Sequence[str], *, dry_ru
 
 def unshare(context: Context, refs: Sequence[str], *, dry_run: bool) -> Sharing:
     """End the sharing of items; see :meth:`satchel.keep.shared.service.SharedTexts.unshare`."""
-    from satchel.base.errors import NotFound
-
     place, world = context.look()
     author, folder = reader_name(context.workplace, None), context.folder
     written = []
@@ -109,7 +109,8 @@ def read_news(context: Context) -> None:
         return
     with context.surveyed(place, world, write=True) as survey:
         survey.settle()
-        context.accept_committed(survey, dry_run=False)
+        # nobody would hear that both sides were changed
+        context.accept_committed(survey, dry_run=False, whys=(NEW, CHANGED))
         record(survey, changed=False, is_whole=False)
 
 

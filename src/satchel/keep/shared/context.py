@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from satchel.base import git_trees
@@ -96,11 +96,17 @@ class Context:
             return {}
         return git_trees.authors(survey.place.root, commit, BELOW)
 
-    def accept_committed(self, survey: Survey, *, dry_run: bool) -> tuple[list[SharedItem], list[str]]:
-        """Take what the default branch says, where the user's configuration lets it in; return that, and notes."""
+    def accept_committed(
+        self, survey: Survey, *, dry_run: bool, whys: Collection[int] = states.WHYS
+    ) -> tuple[list[SharedItem], list[str]]:
+        """Take what the default branch says, where the user's configuration lets it in; return that, and notes.
+
+        Args:
+            whys: why it may wait.
+        """
         if not self.accepts:
             return [], []
-        chosen = [uid for uid, news in survey.incoming.items() if news.is_committed and news.why]
+        chosen = [uid for uid, news in survey.incoming.items() if news.is_committed and news.why in whys]
         authors = self.authors(survey, chosen)
         items: list[SharedItem] = []
         notes: list[str] = []

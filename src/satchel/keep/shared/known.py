@@ -15,6 +15,7 @@ from satchel.keep.shared.markdown import SHAPES, SharedText
 from satchel.store.transaction import Transaction
 
 NEW, CHANGED, BOTH, SAME_KEY = 1, 2, 3, 4
+WHYS = (NEW, CHANGED, BOTH, SAME_KEY)
 """Why a text waits: its item is not here; it was changed there; on both sides; another item here has its key."""
 
 _COLUMNS = (

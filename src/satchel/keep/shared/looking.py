@@ -90,8 +90,11 @@ def may_be_news(workplace: Workplace, branch: str | None) -> bool:
         branch: the default branch as it was configured, or None.
     """
     root = workplace.files_root
-    if root is None or workplace.engine.read_only or not workplace.engine.file.exists():
+    if root is None or workplace.engine.read_only:
         return False
+    if not workplace.engine.file.exists():
+        # of a new clone the store is made for what others have shared, as the first write would make it
+        return bool(_stat(f"{root}/{BELOW}"))
     with workplace.engine.read() as transaction:
         project = projects.find(transaction, workplace)
         last = None if project is None else last_reading(transaction, project.id)
