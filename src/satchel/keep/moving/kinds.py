@@ -15,7 +15,7 @@ from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.base.vocabulary import LAYERS, PRIORITIES
 from satchel.find.kind import Kind
-from satchel.keep import runs
+from satchel.keep import names, runs
 from satchel.keep.constraints.records import STATUSES as RULE_STATUSES
 from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED
 from satchel.keep.decisions import tables as decision_tables
@@ -27,14 +27,17 @@ from satchel.keep.entries.records import CODEBASE_ANALYSIS, ENTRY_TYPES, STRUCTU
 from satchel.keep.files.records import CHANGES
 from satchel.keep.messages import updates as message_writing
 from satchel.keep.messages.records import MESSAGE_TYPES
-from satchel.keep.moving import histories, solutions
+from satchel.keep.moving import histories, solutions, windows
 from satchel.keep.moving.fields import (
     ADDRESSEE,
     AGENT,
+    BORN,
     CATEGORY,
     FILE,
     FILE_NUMBER,
+    FILL,
     FLAG,
+    FOLDED,
     HEX,
     JSON,
     LAYER,
@@ -47,6 +50,7 @@ from satchel.keep.moving.fields import (
     TAG,
     TEXT,
     TIME,
+    TOPIC,
     WHOLE,
     Codec,
     Field,
@@ -57,11 +61,15 @@ from satchel.keep.moving.fields import (
     named,
     one_of,
     read_uid,
+    short,
 )
 from satchel.keep.moving.reading import Reading
+from satchel.keep.packages import contents
+from satchel.keep.packages.records import MAX_SUMMARY_CHARS
 from satchel.keep.packages.records import TYPES as PACKAGE_TYPES
 from satchel.keep.patterns.signing import VERSION as SIGNED_BY
 from satchel.keep.strategies import updates as strategy_writing
+from satchel.keep.strategies.records import MAX_INSIGHT_CHARS
 from satchel.store.transaction import Transaction
 
 
@@ -86,7 +94,9 @@ class LineKind:
         withdraw: takes that back before they change.
         keep_old: keeps the state before a change; None keeps it beside the item. Gets the item's number, that state
             and the new one.
+        renew: does what follows where it was met again on the other side; gets its number.
         rank: what tells which of two states is the later one.
+        take: takes a line of a kind that is of no table with uids; returns whether it brought anything.
     """
 
     name: str
@@ -105,14 +115,16 @@ class LineKind:
     enter: Callable[[Transaction, int, Sequence[int]], None] | None = None
     withdraw: Callable[[Transaction, int, Sequence[int]], object] | None = None
     keep_old: Callable[[Reading, int, Line, Line], None] | None = None
+    renew: Callable[[Reading, int], None] | None = None
     rank: tuple[str, ...] = ()
+    take: Callable[[Reading, Line], bool] | None = None
 
 
-_CREATED = Field("created_at", TIME, required=True)
-_BEGAN = Field("created_at", TIME, required=True, merge=MIN)
+_CREATED = Field("created_at", BORN, required=True)
+_BEGAN = Field("created_at", BORN, required=True, merge=MIN)
 _SESSION = linked("session", "sessions", "session_id")
 _TASK, _LOOP = Field("task_id", NAME), Field("loop_id", NAME)
-_AUTHOR = named("agent", AGENT, "agents", "agent_id")
+_AUTHOR = named("agent", AGENT, "agents", "agent_id", merge=FILL)
 
 
 def _folded_name(_: Reading, row: dict[str, Any]) -> None:
@@ -124,10 +136,10 @@ _AGENT_KIND = LineKind(
     "agents",
     "who acts, or gets messages",
     (
+        _BEGAN,
         Field("name", NAME, required=True),
         Field("role", NAME, merge=SOFT),
         Field("has_acted", FLAG, default=0, merge=MAX),
-        _BEGAN,
     ),
     key=("folded", "name"),
     derive=_folded_name,
@@ -150,13 +162,13 @@ _RUN_KIND = LineKind(
     "runs",
     "a piece of work",
     (
+        _BEGAN,
         Field("run", NAME, "run_id", required=True),
-        Field("title", TEXT, merge=SOFT),
+        Field("title", short(runs.MAX_TITLE_CHARS, one_line=True), merge=SOFT),
         Field("spec_path", FILE, merge=SOFT),
         Field("effort", NAME, merge=SOFT),
         Field("status", one_of(runs.STATUSES), required=True, merge=SOFT),
         Field("ended_at", TIME, merge=SOFT),
-        _BEGAN,
     ),
     key=("run_id", "run"),
     rank=("ended_at",),
@@ -167,6 +179,7 @@ _SESSION_KIND = LineKind(
     "sessions",
     "a conversation of a client, without what only its machine knows; elsewhere it is over",
     (
+        _CREATED,
         Field("client", NAME),
         Field("version", NAME, merge=SOFT),
         named("agent", AGENT, "agents", "agent_id", merge=SOFT),
@@ -178,7 +191,6 @@ _SESSION_KIND = LineKind(
         Field("window", WHOLE, default=1, merge=MAX),
         Field("seen_at", TIME, required=True, merge=MAX),
         Field("ended_at", TIME, sql="COALESCE(i.ended_at, i.seen_at)", required=True, merge=MAX),
-        _CREATED,
     ),
     rank=("seen_at",),
 )
@@ -232,6 +244,7 @@ _ENTRY_KIND = LineKind(
     Kind.ENTRY.table,
     "a note",
     (
+        _CREATED,
         Field("type", one_of(ENTRY_TYPES), required=True),
         Field("content", _CONTENT, required=True),
         named("run", RUN, "runs", "run_id", "run_id", required=True),
@@ -244,7 +257,6 @@ _ENTRY_KIND = LineKind(
         _SESSION,
         Field("seen", WHOLE, merge=MAX),
         linked("superseded_by", "context", merge=SOFT, is_own=True),
-        _CREATED,
     ),
     (
         Part(
@@ -313,15 +325,15 @@ _DECISION_KIND = LineKind(
     Kind.DECISION.table,
     "what the project decided under a key, with all that it was before",
     (
+        _BEGAN,
         Field("key", NAME, required=True),
         Field("value", histories.VALUE, sql="COALESCE(i.value_text, i.value_number)", required=True),
         Field("status", one_of(DECISION_STATUSES), required=True),
         Field("version", NAME, default=DEFAULT_VERSION),
         named("layer", LAYER, "layers", "layer_id"),
         Field("rationale", TEXT),
-        named("agent", AGENT, "agents", "agent_id", merge=SOFT),
+        named("agent", AGENT, "agents", "agent_id", merge=FILL),
         Field("revision", WHOLE, default=1, merge=MAX),
-        _BEGAN,
         Field("updated_at", TIME, required=True, merge=SOFT),
     ),
     (
@@ -367,11 +379,12 @@ _CONSTRAINT_KIND = LineKind(
     Kind.CONSTRAINT.table,
     "a rule",
     (
+        _CREATED,
         Field("text", TEXT, required=True),
         named("category", CATEGORY, "categories", "category_id", required=True),
         Field("priority", one_of(PRIORITIES), required=True),
         named("layer", LAYER, "layers", "layer_id"),
-        named("agent", AGENT, "agents", "created_by"),
+        named("agent", AGENT, "agents", "created_by", merge=FILL),
         Field(
             "status",
             Codec(f"one of {', '.join(RULE_STATUSES)}", lambda active: RULE_STATUSES[1 - active], _rule_status),
@@ -382,7 +395,6 @@ _CONSTRAINT_KIND = LineKind(
         Field("reason", TEXT, merge=SOFT),
         named("deactivated_by", AGENT, "agents", "deactivated_by", merge=SOFT),
         Field("deactivated_at", TIME, merge=SOFT),
-        _CREATED,
     ),
     (
         Part(
@@ -418,16 +430,16 @@ _MESSAGE_KIND = LineKind(
     Kind.MESSAGE.table,
     "a message to an agent or to all, with who has read it",
     (
+        _CREATED,
         Field("type", one_of(MESSAGE_TYPES), required=True),
         Field("priority", one_of(PRIORITIES), required=True),
-        named("from", AGENT, "agents", "from_agent_id"),
+        named("from", AGENT, "agents", "from_agent_id", merge=FILL),
         named("to", ADDRESSEE, "agents", "to_agent_id"),
         named("first_to", ADDRESSEE, "agents", "first_to_id"),
         Field("message", TEXT, required=True),
         Field("payload", JSON),
         linked("reply_to", "agent_messages"),
         linked("thread", "agent_messages", "thread_id"),
-        _CREATED,
     ),
     (
         Part(
@@ -457,19 +469,26 @@ _FILE_CHANGE_KIND = LineKind(
     Kind.FILE_CHANGE.table,
     "an edit that was recorded",
     (
+        _CREATED,
         named("file", FILE_NUMBER, "files", "file_id", "path", required=True),
         Field("change", one_of(CHANGES), required=True),
         _AUTHOR,
         _SESSION,
         named("layer", LAYER, "layers", "layer_id"),
         Field("description", TEXT),
-        _CREATED,
     ),
     letter=Kind.FILE_CHANGE.letter,
     documents=Kind.FILE_CHANGE,
     expires=True,
     derive=_change_derived,
 )
+
+
+def _package_path(value: Any, reading: Reading, name: str) -> str:
+    root = reading.workplace.files_root
+    path = names.check_file(value, root, name)
+    reading.notes += contents.check_saved(path, root, reading.workplace.max_content_bytes)
+    return path
 
 
 def _package_derived(_: Reading, row: dict[str, Any]) -> None:
@@ -482,16 +501,16 @@ _PACKAGE_KIND = LineKind(
     Kind.PACKAGE.table,
     "a file or text that is handed to other agents",
     (
+        _CREATED,
         Field("type", one_of(PACKAGE_TYPES), required=True),
         Field("priority", one_of(PRIORITIES), required=True),
-        Field("summary", TEXT, required=True),
-        Field("path", FILE, "content_path"),
+        Field("summary", short(MAX_SUMMARY_CHARS, one_line=True), required=True),
+        Field("path", Codec("a path inside the project", None, _package_path), "content_path"),
         Field("content", TEXT),
         named("run", RUN, "runs", "run_id", "run_id", required=True),
         _TASK,
-        named("agent", AGENT, "agents", "producer_id"),
+        named("agent", AGENT, "agents", "producer_id", merge=FILL),
         linked("superseded_by", "context_packages", merge=SOFT, is_own=True),
-        _CREATED,
         Field("updated_at", TIME, required=True, merge=SOFT),
     ),
     (
@@ -499,7 +518,7 @@ _PACKAGE_KIND = LineKind(
             "consumers",
             "package_consumers",
             "package_id",
-            (Field("role", NAME, required=True),),
+            (Field("role", FOLDED, required=True),),
             is_own=True,
             order="i.role",
         ),
@@ -515,45 +534,39 @@ def _pattern_derived(reading: Reading, row: dict[str, Any]) -> None:
     row["expires_at"] = reading.now + row["ttl_days"] * DAY_MS
 
 
+def _live_on(reading: Reading, number: int) -> None:
+    reading.transaction.execute(
+        f"UPDATE error_patterns SET expires_at = max(expires_at, :now + ttl_days * {DAY_MS}) WHERE id = :id",
+        {"now": reading.now, "id": number},
+    )
+
+
 _PATTERN_KIND = LineKind(
     "error_pattern",
     Kind.ERROR_PATTERN.table,
     "an error, with what solved it and who found that it did",
     (
+        _BEGAN,
         Field("hash", NAME, "pattern_hash", required=True),
         Field("signed_by", WHOLE, default=SIGNED_BY, merge=SOFT),
-        Field("error_type", TEXT, required=True, merge=SOFT),
+        Field("error_type", NAME, required=True, merge=SOFT),
         Field("message", TEXT, required=True, merge=SOFT),
         Field("example", TEXT, required=True, merge=SOFT),
-        Field("lang", NAME, merge=SOFT),
+        Field("lang", FOLDED, merge=SOFT),
         Field("occurrences", WHOLE, default=1, merge=MAX),
         Field("ttl_days", WHOLE, required=True, merge=SOFT),
         Field("last_seen", TIME, required=True, merge=MAX),
-        _BEGAN,
     ),
     (
         solutions.SOLUTIONS,
-        Part(
-            "met",
-            "error_reports",
-            "pattern_id",
-            (
-                named("run", RUN, "runs", "run_id", "run_id", required=True),
-                _AUTHOR,
-                _SESSION,
-                _TASK,
-                _LOOP,
-                linked("solution", "error_solutions", "solution_id"),
-                _CREATED,
-            ),
-            same=("run_id", "agent_id", "session_id", "loop_id", "task_id", "created_at"),
-        ),
+        solutions.MET,
     ),
     letter=Kind.ERROR_PATTERN.letter,
     key=("pattern_hash", "hash"),
     documents=Kind.ERROR_PATTERN,
     expires=True,
     derive=_pattern_derived,
+    renew=_live_on,
     rank=("last_seen",),
 )
 
@@ -562,16 +575,16 @@ _STRATEGY_KIND = LineKind(
     Kind.STRATEGY.table,
     "an approach that worked",
     (
-        Field("topic", NAME, required=True),
-        Field("insight", TEXT, required=True),
-        Field("lang", NAME),
-        Field("framework", NAME),
+        _CREATED,
+        Field("topic", TOPIC, required=True),
+        Field("insight", short(MAX_INSIGHT_CHARS), required=True),
+        Field("lang", FOLDED),
+        Field("framework", FOLDED),
         Field("helped", WHOLE, default=0, merge=MAX),
         Field("not_helped", WHOLE, default=0, merge=MAX),
         _AUTHOR,
         linked("superseded_by", "strategies", merge=SOFT, is_own=True),
         Field("last_seen", TIME, required=True, merge=MAX),
-        _CREATED,
     ),
     letter=Kind.STRATEGY.letter,
     documents=Kind.STRATEGY,
@@ -620,6 +633,7 @@ _CORRECTION_KIND = LineKind(
     "corrections",
     "that an item was replaced, retracted or confirmed",
     (
+        _CREATED,
         Field("action", one_of(("superseded", "retracted", "confirmed")[:CONFIRMED]), required=True),
         Field("item_kind", Codec(f"one of {', '.join(_CORRECTED)}", _BY_NUMBER.get, _item_kind), required=True),
         Field("item", _ITEM, "item_id", _corrected("item_id"), required=True),
@@ -627,11 +641,19 @@ _CORRECTION_KIND = LineKind(
         _AUTHOR,
         _SESSION,
         Field("reason", TEXT),
-        _CREATED,
         Field("undone_at", TIME, merge=SOFT),
     ),
     derive=_correction_derived,
     rank=("undone_at",),
+)
+
+_DELIVERY_KIND = LineKind(
+    windows.NAME_OF_KIND,
+    "windows",
+    "what was delivered to an agent in one context window; its uid is made of what names the window",
+    windows.FIELDS,
+    (Part("items", "deliveries", "window_id", windows.ITEM_FIELDS),),
+    take=windows.take,
 )
 
 LINE_KINDS: dict[str, LineKind] = {
@@ -650,6 +672,7 @@ LINE_KINDS: dict[str, LineKind] = {
         _PATTERN_KIND,
         _STRATEGY_KIND,
         _CORRECTION_KIND,
+        _DELIVERY_KIND,
     )
 }
 """Every kind, in the order in which an export has them: what is named comes before what names it."""

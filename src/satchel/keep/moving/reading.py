@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.text import fold
 from satchel.base.vocabulary import LAYERS, MAIN_RUN
 from satchel.keep import names, runs
-from satchel.keep.moving.fields import Field, Line, Part, Rows, read_uid
+from satchel.keep.moving.fields import SOFT, Field, Line, Part, Rows, read_uid
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
@@ -30,7 +30,7 @@ class Reading:
         changed: whether what is kept says something else than the line.
         row: the columns of the item that were read so far.
         links: fields that link to what is not here, with the uids of that.
-        new_layers: layers that the project did not have.
+        new_layers: layers that the project did not have; ``new_runs``: runs that were named and nothing is known of.
     """
 
     def __init__(self, transaction: Transaction, project: int, workplace: Workplace, now: int) -> None:
@@ -39,6 +39,7 @@ class Reading:
         self.workplace = workplace
         self.now = self.at = now
         self.new_layers: dict[str, str] = {}
+        self.new_runs: dict[str, str] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self.begin()
 
@@ -47,6 +48,7 @@ class Reading:
         self.notes: list[str] = []
         self.changed = False
         self.row: dict[str, Any] = {}
+        self.at = self.now
         self.links: list[tuple[str, bytes]] = []
 
     def named(self, table: str, value: Any, field: str) -> int:
@@ -75,8 +77,17 @@ class Reading:
                 if field.required:
                     raise InvalidInput(f"it has no {field.name}", f"{field.name} is {field.codec.what}")
                 row[field.kept_in] = field.default
+                if field.default and field.merge in {"", SOFT}:
+                    self.changed = True
                 continue
-            kept = row[field.kept_in] = field.codec.read(value, self, field.name)
+            try:
+                kept = row[field.kept_in] = field.codec.read(value, self, field.name)
+            except InvalidInput as error:
+                if field.required or not field.codec.is_minor:
+                    raise
+                self.notes.append(f"{error.problem}; left out")
+                row[field.kept_in] = field.default
+                continue
             if not field.codec.is_number and (kept if (show := field.codec.show) is None else show(kept)) != value:
                 self.changed = True
         return row
@@ -90,16 +101,26 @@ class Reading:
         items = [given] if part.is_single else given
         if not isinstance(items, list):
             raise InvalidInput(f"its {part.name} is no list", f"Give {part.name} as [...]")
+        own_links = len(self.links)
         alone = part.fields[0].name if len(part.fields) == 1 else None
         rows: Rows = []
         for item in items:
             one = item if alone is None else {alone: item}
             if not isinstance(one, dict):
                 raise InvalidInput(f"its {part.name} holds {repr(item)[:60]}", "Each is an object")
-            row = self.fields(part.fields, one, {})
-            for inner in part.parts:
-                row[inner.name] = self.part_rows(inner, one.get(inner.name) or [])
+            try:
+                row = self.fields(part.fields, one, {})
+                for inner in part.parts:
+                    row[inner.name] = self.part_rows(inner, one.get(inner.name) or [])
+            except SatchelError as error:
+                # what came to pass with an item is not worth the item
+                if part.is_own and not (alone and part.fields[0].codec.is_minor):
+                    raise
+                self.notes.append(f"one of its {part.name} is left out: {error.problem}")
+                continue
             rows.append(row)
+        # what a row of a list links to and is not here is left out: only items wait for theirs
+        del self.links[own_links:]
         return rows
 
     def add_rows(self, part: Part, number: int, row: dict[str, Any], rows: Rows) -> None:
@@ -154,7 +175,7 @@ class Reading:
                 known = runs.make_main(self.transaction, self.project, self.at).id
             else:
                 known = runs.make_past(self.transaction, self.project, name, self.at)
-                self.notes.append(f"there is no run {name!r}: it was made, as one that is over")
+                self.new_runs[name] = name
             self.transaction.memo[key] = known
         return known
 

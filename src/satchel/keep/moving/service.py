@@ -34,8 +34,8 @@ from satchel.store.sqlite import SqliteEngine
 Progress = Callable[[int, int], None]
 """Called with the lines done and the lines in all."""
 
-_IMPORTANT = ("decision", "constraint", "error_pattern", "entry", "strategy", "package", "message")
-"""The kinds whose troubles are told first, in this order."""
+_IMPORTANT = ("decision", "constraint", "error", "entry", "orchestration", "strateg", "package", "message")
+"""Parts of the names of kinds and tables whose troubles are told first, in this order."""
 
 _MAX_TROUBLES = 10_000
 _MAX_CONFLICTS_SAID = 5
@@ -141,7 +141,7 @@ class _Import:
         """Take everything, some hundred lines in a transaction."""
         work, arriving = self._workplace, self._arriving
         now = work.clock()
-        taking = Taking(work, source=arriving.name, now=now)
+        taking = Taking(work, source=arriving.name, now=now, written_at=arriving.written_at)
         done = 0
         while batch := list(islice(arriving.lines, PER_TRANSACTION)):
             with work.engine.write() as transaction:
@@ -201,6 +201,9 @@ class _Import:
         notes = list(arriving.notes)
         if taking.new_layers:
             notes.append(f"layers that this project did not have: {', '.join(taking.new_layers.values())}")
+        if taking.new_runs:
+            named = ", ".join(taking.new_runs)
+            notes.append(f"runs that nothing is known of but their names, made as ones that are over: {named}")
         return Imported(
             source=arriving.source,
             format=arriving.format,
@@ -246,8 +249,8 @@ def _by_kind(item: tuple[str, object]) -> int:
 
 
 def _by_importance(trouble: Trouble) -> tuple[bool, int]:
-    place = _IMPORTANT.index(trouble.table) if trouble.table in _IMPORTANT else len(_IMPORTANT)
-    return not trouble.left_out, place
+    named = (place for place, word in enumerate(_IMPORTANT) if word in trouble.table)
+    return not trouble.left_out, next(named, len(_IMPORTANT))
 
 
 def _counted(kind: str, outcomes: Counter[Outcome]) -> KindImported:

@@ -9,13 +9,13 @@ from itertools import groupby
 from typing import Any
 
 from satchel.base.errors import SatchelError
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, replace
 from satchel.base.text import fold
 from satchel.find import documents
 from satchel.keep.kinds import KINDS
 from satchel.keep.moving import lines as moving
 from satchel.keep.moving import states
-from satchel.keep.moving.fields import MAX, MIN, Line, Rows, read_uid
+from satchel.keep.moving.fields import FILL, MAX, MIN, Line, Rows, read_uid
 from satchel.keep.moving.kinds import LINE_KINDS, LineKind
 from satchel.keep.moving.reading import Reading
 from satchel.keep.moving.states import Judgement, Source, State
@@ -73,11 +73,14 @@ class Taking:
         workplace: where they arrive.
         source: where they come from; a merge has the state that was last in step with that as its base.
         now: the time of the import, in milliseconds UTC; None asks the clock.
-        write: False only says what would happen.
+        written_at: when what comes was written, in milliseconds UTC; None where that is not known, so that it may be
+            older than what came before.
+        is_ordered: whether what comes is never older than what came before unless it was seen; None judges by
+            ``written_at``.
         decided: whether a person has decided already that what comes holds; what it replaces is kept all the same.
 
     Attributes:
-        new_layers: layers that the project did not have.
+        new_layers: layers that the project did not have; ``new_runs``: runs that items name and nothing is known of.
     """
 
     def __init__(
@@ -86,14 +89,17 @@ class Taking:
         *,
         source: str,
         now: int | None = None,
-        write: bool = True,
+        written_at: int | None = None,
+        is_ordered: bool | None = None,
         decided: bool = False,
     ) -> None:
         self.new_layers: dict[str, str] = {}
+        self.new_runs: dict[str, str] = {}
         self._workplace = workplace
         self._name = source
         self._now = workplace.clock() if now is None else now
-        self._write = write
+        self._written_at = written_at
+        self._is_ordered = is_ordered
         self._decided = decided
         self._source: Source | None = None
 
@@ -109,9 +115,11 @@ class Taking:
             A verdict for each line, in order.
         """
         if self._source is None:
-            self._source = states.open_source(transaction, project_id, self._name)
+            opened = states.open_source(transaction, project_id, self._name, self._written_at)
+            is_ordered = opened.is_ordered if self._is_ordered is None else self._is_ordered
+            self._source = replace(opened, is_ordered=is_ordered)
         reading = Reading(transaction, project_id, self._workplace, self._now)
-        reading.new_layers = self.new_layers
+        reading.new_layers, reading.new_runs = self.new_layers, self.new_runs
         verdicts: list[Verdict | None] = [None] * len(lines)
         for kind, group in groupby(enumerate(lines), key=lambda pair: pair[1].get("kind")):
             batch = list(group)
@@ -132,6 +140,8 @@ class _Batch:
     def __init__(self, kind: LineKind, reading: Reading, source: Source, *, decided: bool) -> None:
         self._decided = decided
         self._kind = kind
+        named = (*(field.name for field in kind.fields), *(part.name for part in kind.parts))
+        self._known = frozenset({"kind", "id", "uid", *named})
         self._reading = reading
         self._transaction = reading.transaction
         self._source = source
@@ -145,6 +155,11 @@ class _Batch:
         """Take lines, each with its place, and return a verdict for each place."""
         incoming = [one for place, line in batch if (one := self._checked(place, line)) is not None]
         self._states = states.states_of(self._transaction, self._reading.project, {one.uid for one in incoming})
+        if self._kind.take is not None:
+            for one in incoming:
+                self._take_other(one)
+            states.remember(self._transaction, self._reading.project, self._source, self._seen)
+            return self._verdicts
         here = self._find(incoming)
         waiting: set[object] = set()
         for one in incoming:
@@ -195,6 +210,8 @@ class _Batch:
                 f"SELECT uid, id FROM {table} WHERE uid IN ({listed}) AND project_id = :project", {"project": project}
             )
         )
+        if self._kind.expires and self._drop_expired(found.values()):
+            return self._find(incoming)
         if self._kind.key is None:
             return found
         keys = json.dumps([one.key for one in incoming])
@@ -206,7 +223,35 @@ class _Batch:
                 {"project": project, "keys": keys},
             )
         )
+        if self._kind.expires and self._drop_expired(by_key.values()):
+            return self._find(incoming)
         return found | {one.uid: by_key[one.key] for one in incoming if one.key in by_key}
+
+    def _drop_expired(self, numbers: Iterable[int]) -> bool:
+        """Remove what is here no more but for its row, so that it comes anew; whether there was any."""
+        rows = self._transaction.all(
+            f"SELECT id FROM {self._kind.table} WHERE id IN ({', '.join(map(str, numbers))}) AND expires_at <= :now",
+            {"now": self._reading.now},
+        )
+        if rows and self._kind.documents is not None:
+            gone = [number for (number,) in rows]
+            KINDS[self._kind.documents].delete(self._transaction, self._reading.project, gone)
+        return bool(rows)
+
+    def _take_other(self, one: _Incoming) -> None:
+        """Take a line of a kind that is of no table with uids."""
+        assert self._kind.take is not None
+        self._reading.begin()
+        whole = moving.whole_digest(one.line)
+        try:
+            is_seen = any(state.digest == whole for state in self._states.get(one.uid, ()))
+            is_news = not is_seen and self._kind.take(self._reading, one.line)
+        except SatchelError as error:
+            self._leave_out(one.place, one.line, error.problem)
+            return
+        if not is_seen:
+            self._seen.append((one.uid, whole, False))
+        self._say(one, None, Outcome.ADDED if is_news else Outcome.PRESENT, self._reading.notes)
 
     # -- new items
 
@@ -219,25 +264,16 @@ class _Batch:
         reading = self._reading
         reading.begin()
         row = reading.row
-        at = line.get("created_at")
-        if at is not None:
-            fields = [field for field in self._kind.fields if field.name == "created_at"]
-            reading.at = reading.now
-            reading.at = reading.fields(fields, line, {})["created_at"]
         reading.fields(self._kind.fields, line, row)
         given = [part for part in self._kind.parts if line.get(part.name) is not None]
         parts = [(part, reading.part_rows(part, line[part.name])) for part in given]
         if self._kind.derive is not None:
             self._kind.derive(reading, row)
-        unknown = line.keys() - self._known_names()
+        unknown = line.keys() - self._known
         if unknown:
             reading.notes.append(f"fields that are not known here: {', '.join(sorted(unknown))}")
             reading.changed = True
         return row, parts, reading.links
-
-    def _known_names(self) -> set[str]:
-        named = {"kind", "id", "uid", *(field.name for field in self._kind.fields)}
-        return named | {part.name for part in self._kind.parts}
 
     def _prepare(self, one: _Incoming) -> bool:
         """Read a new item, which is written with the others; whether it can be."""
@@ -306,8 +342,8 @@ class _Batch:
             whole = moving.whole_digest(one.line)
             kept = moving.digest(ours[number]) if is_changed else moving.digest(one.line)
             self._seen.append((one.uid, kept, True))
-            if kept != whole:
-                self._seen.append((one.uid, whole, False))
+            others = {whole, moving.digest(one.line)} if is_changed else {whole}
+            self._seen += [(one.uid, other, False) for other in others - {kept}]
 
     def _ours(self, numbers: Sequence[int]) -> dict[int, Line]:
         if not numbers:
@@ -377,7 +413,7 @@ class _Batch:
             self._leave_out(one.place, one.line, error.problem)
             return
         merged = self._merge(one, number, ours)
-        if merged and outcome is Outcome.PRESENT:
+        if merged and outcome in {Outcome.PRESENT, Outcome.KEPT}:
             outcome = Outcome.UPDATED
         after = moving.digest(self._ours([number])[number])
         states.out_of_step(self._transaction, self._reading.project, self._source, [one.uid])
@@ -391,9 +427,14 @@ class _Batch:
             return Outcome.PRESENT, ()
         if judgement is Judgement.KEEP_OURS:
             return Outcome.KEPT, ()
+        theirs, known = moving.rank_of(one.line), moving.rank_of(ours)
         if judgement is Judgement.TAKE:
+            if theirs < known and not self._source.is_ordered:
+                return Outcome.KEPT, ()
             return Outcome.UPDATED, self._change(one, number, ours)
-        later = moving.rank_of(one.line) > moving.rank_of(ours)
+        if self._kind.name == "run" and ours["uid"] != one.line["uid"]:
+            return Outcome.KEPT, ("a run of this name was started here: it takes what belongs to it",)
+        later = (theirs, moving.digest(one.line)) > (known, moving.digest(ours))
         if moving.core_digest(one.line) == moving.core_digest(ours):
             # what may be either way is as the later side has it, and that is no conflict
             return (Outcome.UPDATED, self._change(one, number, ours)) if later else (Outcome.KEPT, ())
@@ -430,6 +471,7 @@ class _Batch:
             if field is not None and target.hex() != ours["uid"]:
                 unresolved.append((number, name, target))
         merged = {field.kept_in for field in kind.fields if field.merge in {MAX, MIN}}
+        merged |= {field.kept_in for field in kind.fields if field.merge == FILL and row[field.kept_in] is None}
         columns = {name: value for name, value in row.items() if name not in merged}
         if kind.table not in _WITHOUT_SEQ:
             columns["seq"] = next_seq(transaction, project)
@@ -464,19 +506,22 @@ class _Batch:
         row = self._reading.row
         changed = []
         for field in kind.fields:
-            if field.merge in {MAX, MIN} and one.line.get(field.name) is not None:
-                is_better = "<" if field.merge == MIN else ">"
-                if transaction.execute(
-                    f"UPDATE {kind.table} SET {field.kept_in} = :value "
-                    f"WHERE id = :id AND ({field.kept_in} IS NULL OR :value {is_better} {field.kept_in})",
-                    {"value": row[field.kept_in], "id": number},
-                ):
-                    changed.append(field.name)
+            if field.merge not in {MAX, MIN, FILL} or row[field.kept_in] is None or one.line.get(field.name) is None:
+                continue
+            better = {MAX: f"OR :value > {field.kept_in}", MIN: f"OR :value < {field.kept_in}"}.get(field.merge, "")
+            if transaction.execute(
+                f"UPDATE {kind.table} SET {field.kept_in} = :value "
+                f"WHERE id = :id AND ({field.kept_in} IS NULL {better})",
+                {"value": row[field.kept_in], "id": number},
+            ):
+                changed.append(field.name)
         before = transaction.one("SELECT total_changes()")
         for part, listed in parts:
             if not part.is_own and listed != [] and one.line.get(part.name) != ours.get(part.name):
                 current = self._row(number)
                 self._reading.add_rows(part, number, current, listed)
+        if "last_seen" in changed and kind.renew is not None:
+            kind.renew(self._reading, number)
         if before != transaction.one("SELECT total_changes()") or changed:
             self._index(number)
             return True

@@ -167,7 +167,7 @@ class Survey:
         line = None
         if ours is not None:
             line = lines_of(self.transaction, self.project, ours.kind, [ours.number]).get(ours.number)
-        taking = Taking(self._workplace, source=_SOURCE, decided=True)
+        taking = Taking(self._workplace, source=_SOURCE, is_ordered=True, decided=True)
         verdict = taking.take(self.transaction, self.project, [line_from(text, line)])[0]
         if verdict.outcome is Outcome.LEFT_OUT:
             return TakenText(uid, verdict.note or "it cannot be kept", ())
