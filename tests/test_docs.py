@@ -218,6 +218,16 @@ def test_the_examples_of_setup_run(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["project", "state"]
 
 
+@pytest.mark.slow
+def test_the_examples_of_sharing_run(tmp_path: Path) -> None:
+    ((language, text),) = runnable("docs/sharing.md")
+    subprocess.run(["git", "init", "--quiet", "--initial-branch=main", str(tmp_path / "project")], check=True)
+    done = run_example(language, text, tmp_path, XDG_STATE_HOME=str(tmp_path / "state"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "wrote, for you to commit:\n  d1 decision db.engine by human" in done.stdout
+    assert done.stdout.endswith("2 files, 0 problems\n")
+
+
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=lambda client: client.name)
 def test_every_client_has_a_page_that_names_its_files_and_version(client: Client) -> None:
     page = (ROOT / "docs" / "clients" / f"{client.name}.md").read_text(encoding="utf-8")
