@@ -120,4 +120,4 @@ class SharingMachine(RuleBasedStateMachine):
         assert team.lost() == []
 
 
-TestSharing, TestSharingLong = short_and_long(SharingMachine, examples=25, steps=40)
+TestSharing, TestSharingLong = short_and_long(SharingMachine, examples=25, steps=40, short=(2, 12))

@@ -8,6 +8,7 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,9 @@ MAX_BYTES = 1024 * 1024
 """Larger files are skipped; a content has 256 KiB at most unless that was raised."""
 
 MAX_FILES = 20_000
-"""Files beyond so many are skipped."""
+"""Files beyond so many are skipped; reading as many takes 5 s."""
+
+_MAX_LISTED = 200_000
 
 IS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}\.md").fullmatch
 IGNORED = frozenset(("README.md", ".gitattributes", ".gitkeep"))
@@ -78,25 +81,27 @@ class Folder:
         if (odd := self._odd()) is not None:
             return Listing((), (odd,) if odd.problem else (), b"")
         names: dict[str, tuple[int, int, int]] = {}
-        left = 0
+        here = self.shown("")[:-1]
         try:
             with os.scandir(self.path) as listing:
-                for entry in listing:
+                for entry in islice(listing, _MAX_LISTED):
                     if entry.name in IGNORED or (entry.name.startswith(".") and entry.name.endswith(".tmp")):
                         continue
                     problem, status = _judge(entry)
-                    if problem is None and len(names) >= MAX_FILES:
-                        left += 1
-                    elif problem is None and status is not None:
+                    if problem is None and status is not None:
                         names[entry.name] = (status.st_size, status.st_mtime_ns, status.st_ino)
                     elif problem is not None and len(skipped) < MAX_FILES:
                         skipped.append(Skipped(self.shown(entry.name), problem))
+                if next(listing, None) is not None:
+                    skipped.append(Skipped(here, f"holds more than {_MAX_LISTED:,} files; the rest is not seen"))
         except OSError as error:
-            skipped.append(Skipped(self.shown("")[:-1], f"cannot be listed: {error.strerror}"))
-        if left:
-            skipped.append(Skipped(self.shown("")[:-1], f"{left:,} files beyond {MAX_FILES:,} are not read"))
-        stamp = hashlib.blake2b(repr(sorted(names.items())).encode(), digest_size=16).digest()
-        return Listing(tuple(sorted(names)), tuple(sorted(skipped)), stamp)
+            skipped.append(Skipped(here, f"cannot be listed: {error.strerror}"))
+        chosen = sorted(names.items())[:MAX_FILES]
+        if len(names) > MAX_FILES:
+            left = len(names) - MAX_FILES
+            skipped.append(Skipped(here, f"{left:,} files beyond {MAX_FILES:,} are not read"))
+        stamp = hashlib.blake2b(repr(chosen).encode(), digest_size=16).digest()
+        return Listing(tuple(name for name, _ in chosen), tuple(sorted(skipped)), stamp)
 
     def read(self, name: str) -> bytes | None:
         """Return what a file holds; None where it is none of a size and kind that is read."""

@@ -76,8 +76,9 @@ def listed(survey: Survey, is_person: bool, *, is_all: bool) -> list[SharedItem]
         committed, here = survey.world.committed.get(uid), survey.world.here.get(uid)
         elsewhere = _elsewhere(survey, uid, committed, here, None if ours is None else ours.digest)
         if elsewhere is not None:
-            why = f"on branch {survey.place.branch}" if survey.place.branch else "not on the default branch"
+            why = "not on the default branch"
             if is_person:
+                why = f"on branch {survey.place.branch}" if survey.place.branch else why
                 others.append(item_of(elsewhere.text, survey.ref(uid), elsewhere.name, ELSEWHERE, why))
             else:
                 text = elsewhere.text
@@ -132,12 +133,18 @@ def checked(folder: Folder) -> Checked:
         problems += [
             Skipped(folder.shown(name), problem, line) for line, problem in _faults(name, folder.read(name), uids, keys)
         ]
-    return Checked(len(files.names), problems_of(problems))
+    return Checked(len(files.names), problems_of(problems, is_person=True))
 
 
-def problems_of(skipped: Sequence[Skipped]) -> tuple[Problem, ...]:
-    """Return what was skipped as callers get it."""
+def problems_of(skipped: Sequence[Skipped], *, is_person: bool) -> tuple[Problem, ...]:
+    """Return what was skipped as callers get it; of a stranger's names and words an agent is told none."""
+    if skipped and not is_person:
+        return (Problem(BELOW, None, f"{_files(len(skipped))} skipped; a person is told which and why"),)
     return tuple(Problem(one.path, one.line, one.problem) for one in skipped)
+
+
+def _files(number: int) -> str:
+    return "1 file was" if number == 1 else f"{number:,} files were"
 
 
 def _faults(
