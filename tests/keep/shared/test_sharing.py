@@ -578,3 +578,75 @@ def test_a_project_outside_of_git_is_synced_through_its_folder(open_in: Callable
     assert len(satchel.shared.sync().waiting) == 1
     satchel.shared.accept(all=True)
     assert satchel.decisions.get("db").decision.value == "DuckDB"
+
+
+def _shared_with_ben(team: Team, *refs: str) -> None:
+    team.clones["ann"].shared.share(list(refs))
+    _send(team, "ann")
+    _get(team, "ben")
+    team.accept("ben")
+
+
+def _edited_by_ann(team: Team, old: str, new: str) -> None:
+    _replace(team, "ann", old, new)
+    _send(team, "ann")
+    _get(team, "ben")
+    assert _waiting(team, "ben") == ["changed"]
+    team.accept("ben")
+
+
+def test_a_rule_that_was_edited_by_hand_keeps_what_it_said_before(team: Team) -> None:
+    """Beside the item, since rules have no history; the next sync writes its author."""
+    team.clones["ann"].constraints.add("no eval")
+    _shared_with_ben(team, "c1")
+    _edited_by_ann(team, "no eval", "no eval, nor exec")
+    ben = team.clones["ben"]
+    rule = ben.constraints.find().constraints[0]
+    assert (rule.text, rule.agent) == ("no eval, nor exec", "ann")
+    with ben.workplace.engine.read() as transaction:
+        kept = transaction.all("SELECT line FROM kept_states")
+    assert ['"text": "no eval"' in line for (line,) in kept] == [True]
+    assert len(ben.shared.sync().written) == 1
+    _send(team, "ben")
+    team.settle()
+    assert team.clones["ann"].constraints.find().constraints[0].text == "no eval, nor exec"
+
+
+def test_a_solution_that_was_edited_by_hand_is_the_later_one(team: Team) -> None:
+    """Though its counters moved here meanwhile; a section that was added is another solution."""
+    ann, ben = team.clones["ann"], team.clones["ben"]
+    ann.patterns.report("ValueError", "bad thing 3", solution="check it first", agent="builder")
+    _shared_with_ben(team, "x1")
+    ben.patterns.outcome("y1", helped=True, agent="tester")
+    _edited_by_ann(team, "check it first", "check it last")
+    (error,) = ben.patterns.find().patterns
+    assert [(one.text, one.confirmed) for one in error.solutions] == [("check it last", 1)]
+
+
+def test_a_note_that_was_replaced_says_so_to_others(team: Team) -> None:
+    """It is found there no more than here."""
+    ann, ben = team.clones["ann"], team.clones["ben"]
+    ann.entries.write("discovery", "the cache is cold at the start of each day")
+    _shared_with_ben(team, "e1")
+    ann.corrections.retract("e1")
+    team.sync("ann")
+    _send(team, "ann")
+    _get(team, "ben")
+    team.accept("ben")
+    assert ben.entries.read().total == 0
+
+
+def test_the_same_error_met_by_two_is_one(team: Team) -> None:
+    """With the solutions of both."""
+    for name, solution in (("ann", "check it first"), ("ben", "catch it")):
+        team.clones[name].patterns.report("ValueError", "bad thing 3", solution=solution, agent="builder")
+        team.clones[name].shared.share(["x1"])
+        team.commit(name)
+    team.push("ann")
+    _get(team, "ben")
+    assert [(one or "")[:17] for one in _waiting(team, "ben")] == ["another item here"]
+    team.settle()
+    for name in team.clones:
+        (error,) = team.clones[name].patterns.find().patterns
+        assert sorted(one.text for one in error.solutions) == ["catch it", "check it first"]
+    assert team.files("ann") == team.files("ben")
