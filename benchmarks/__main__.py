@@ -23,7 +23,8 @@ FAMILIES = {
     "search-quality": "finding the right thing in public data sets (needs --data)",
     "signatures": "grouping log lines and errors of five languages by their signatures (needs --data)",
     "briefing": "briefings of a project of 100,000 records and of a thousand small stores",
-    "hooks": "hooks beside a bare interpreter, and what they put in over a day",
+    "hooks": "hooks beside a bare interpreter, and what their briefings hold over a day",
+    "day": "what hooks put in at the prompts, edits and failures of a day, and how much of it its key calls for",
     "relevance": "the share of evidence that briefings deliver (needs --data)",
     "repositories": "what briefings hold of five repositories for twenty tasks (needs --data)",
     "ledger": "decisions, messages and file changes, alone and by the hundred thousand",
@@ -35,6 +36,7 @@ FAMILIES = {
     "kill": "killing a writer again and again",
     "start-up": "importing, and the command line",
     "hosts": "what hosts start, beside a bare interpreter",
+    "guard": "the guard of commits and the line of a prompt, beside a bare interpreter",
     "stdio": "the MCP server over stdio beside the official SDK",
     "sizes": "installed, on disk, and in tokens",
 }

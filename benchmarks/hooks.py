@@ -21,10 +21,12 @@ from satchel.brief.moments import COMPACTION, START, SUBAGENT, Moment
 from satchel.keep.sessions.caller import Caller
 
 _AT_ONCE = 8
-_SILENT, _BRIEFING = 3, 9
+_SILENT, _BRIEFING, _EDIT, _PROMPT, _FAILURE = 3, 9, 5, 8, 8
 _SILENT_AT_ONCE, _BRIEFING_AT_ONCE = 4, 10
 """So many times a bare interpreter's."""
 
+_NOTE = "DHL's tracking gives Berlin's local times without an offset"
+_PROMPT_TEXT = "tracking events from DHL appear two hours early in the app"
 _DAY_ITEMS = 10_000
 _DAY_TOKENS = 5_600
 _LEAST_USED = 0.8
@@ -40,9 +42,23 @@ def run(bench: Bench) -> Section:
     numbers = count()
     satchel = satchel_command()
 
-    def hook(name: str, **fields: str) -> list[str | bytes]:
+    def hook(name: str, **fields: object) -> list[str | bytes]:
         event = {"session_id": "s1", "cwd": str(project), "hook_event_name": name, **fields}
         return [satchel, "hook", "claude", name, json.dumps(event).encode()]
+
+    edit = {"file_path": str(project / "src" / "edited.py"), "old_string": "a", "new_string": "b"}
+    with open_satchel(project / ".satchel" / "satchel.db", "bench", environ={"SATCHEL_TRUST": "1"}) as opened:
+        opened.entries.write("discovery", _NOTE, agent="carrier")
+
+    def tool(name: str, tool_name: str, given: dict[str, str], **fields: object) -> list[str | bytes]:
+        return hook(name, tool_name=tool_name, tool_input=given, tool_use_id=f"t{next(numbers)}", **fields)
+
+    def prompt(text: str) -> list[str | bytes]:
+        return hook("UserPromptSubmit", prompt=f"{text} ({next(numbers)})", session_id=f"p{next(numbers)}")
+
+    def failure() -> list[str | bytes]:
+        said = f"Exit code 1\nTraceback (most recent call last):\nKeyError: 'session{next(numbers)}'"
+        return tool("PostToolUseFailure", "Bash", {"command": "make test"}, error=said)
 
     def fresh() -> list[str | bytes]:
         return hook("SessionStart", source="startup", session_id=f"n{next(numbers)}")
@@ -55,7 +71,14 @@ def run(bench: Bench) -> Section:
         "told a second time": lambda: told_twice,
         "a subagent that only looks": lambda: hook("SubagentStart", agent_type="Explore", agent_id=f"a{next(numbers)}"),
         "a briefing": fresh,
+        "a prompt that is about something": lambda: prompt(_PROMPT_TEXT),
+        "a prompt that is about nothing": lambda: prompt("good morning! is anything uncommitted? then go on"),
+        "before an edit": lambda: tool("PreToolUse", "Edit", edit),
+        "after an edit": lambda: tool("PostToolUse", "Edit", edit, tool_response={}),
+        "a failing command": failure,
     }
+    ratios = {"a briefing": _BRIEFING, "before an edit": _EDIT, "after an edit": _EDIT, "a failing command": _FAILURE}
+    ratios |= {what: _PROMPT for what in kinds if what.startswith("a prompt")}
     alone = interleave({what: _timer(make, environ, 1) for what, make in kinds.items()}, bench.choose(40, 8), warm_up=2)
     together = interleave(
         {what: _timer(make, environ, _AT_ONCE) for what, make in kinds.items()}, bench.choose(12, 3), warm_up=1
@@ -66,7 +89,7 @@ def run(bench: Bench) -> Section:
             alone[what],
             alone["bare"],
             "python -c pass",
-            ratio_at_most=_BRIEFING if what == "a briefing" else _SILENT,
+            ratio_at_most=ratios.get(what, _SILENT),
         )
         for what in kinds
         if what != "bare"

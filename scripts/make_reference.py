@@ -117,7 +117,8 @@ def _configuration() -> str:
     ]
     for key in KEYS:
         default = "not set" if key.default is None else f"`{setting_text(key.default)}`"
-        project = {"yes": "yes", "lower": "only to lower it", "no": "no"}[key.project]
+        stricter = f"only {key.strict_enough}"
+        project = {"yes": "yes", "lower": "only to lower it", "stricter": stricter, "no": "no"}[key.project]
         lines.append(f"| `{key.name}`<br>`{key.variable}` | {key.allowed} | {default} | {project} | {key.help} |")
     lines += [
         "\nVariables that are no keys:\n",

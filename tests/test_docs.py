@@ -13,6 +13,7 @@ import click
 import pytest
 
 from consult.providers.chat_completions import ChatCompletions, Said
+from repositories import make_repository
 from satchel.base.config_keys import KEYS
 from satchel.base.errors import ERROR_KINDS
 from satchel.consult.assistants import openai_compatible
@@ -176,6 +177,15 @@ def run_example(language: str, text: str, home: Path, **environ: str) -> subproc
         text=True,
         timeout=60,
     )
+
+
+@pytest.mark.slow
+def test_the_example_of_the_guard_runs(tmp_path: Path) -> None:
+    ((language, text),) = runnable("docs/guard.md")
+    make_repository(tmp_path / "project")
+    done = run_example(language, text, tmp_path)
+    assert done.returncode == 0
+    assert not (tmp_path / "project" / ".git" / "hooks" / "pre-commit").exists()
 
 
 @pytest.mark.slow

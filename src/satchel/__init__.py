@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # importing typing takes 4 ms
 
 __version__ = "0.2.0"
 

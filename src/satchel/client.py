@@ -315,6 +315,7 @@ def open_satchel(
     settings: Mapping[str, object] | None = None,
     clock: Clock = system_clock,
     caller: str | Caller | None = None,
+    migrates: bool | None = None,
 ) -> Satchel:
     """Open the store that belongs to a folder, as git finds its own.
 
@@ -334,6 +335,7 @@ def open_satchel(
         caller: what opens it: ``server`` for the server of one client, ``command`` for a command line, which brings a
             store of an older version up to date also to read it; a :class:`Caller` for a hook; None is a program, which
             has a session only where ``SATCHEL_SESSION`` names one.
+        migrates: whether a store of an older version is brought up to date; None is as the caller has it.
 
     Returns:
         The opened Satchel; ``config.warnings`` says what was wrong in the configuration.
@@ -367,7 +369,7 @@ def open_satchel(
     engine = SqliteEngine(
         Access(place.file, config.store_durability, config.store_lock_wait_ms),
         read_only=read_only,
-        migrates=_MIGRATES.get(acting.kind) if acting is not None else None,
+        migrates=_MIGRATES.get(acting.kind) if migrates is None and acting is not None else migrates,
         clock=clock,
         backups_keep=config.store_backups_keep,
         trust=trust,

@@ -417,6 +417,7 @@ def test_the_toml_parser_is_loaded_only_where_there_is_a_file(tmp_path: Path) ->
 
 
 OF_PROJECTS = {key.name for key in KEYS if key.project == "yes"}
+STRICTER = {"guard.claims"}
 LOWERED = {
     *("context.max_content_kib", "brief.budget", "brief.deadline_ms"),
     *(f"hooks.{moment}" for moment in MOMENTS),
@@ -429,6 +430,20 @@ def test_a_projects_file_may_set_only_what_cannot_send_or_delete() -> None:
         *(f"brief.share_{section}" for section in SECTIONS),
     } == OF_PROJECTS
     assert {key.name for key in KEYS if key.project == "lower"} == LOWERED
+    assert {key.name for key in KEYS if key.project == "stricter"} == STRICTER
+
+
+@pytest.mark.parametrize("value", ["warn", "deny"])
+def test_a_projects_file_makes_the_guard_stricter(tmp_path: Path, value: str) -> None:
+    config = from_project(tmp_path, f'[guard]\nclaims = "{value}"\n')
+    assert (config.guard_claims, config.warnings) == (value, ())
+
+
+def test_a_projects_file_does_not_switch_the_guard_off(tmp_path: Path) -> None:
+    config = from_project(tmp_path, '[guard]\nclaims = "off"\n')
+    (warning,) = config.warnings
+    assert config.guard_claims == "warn"
+    assert warning.startswith('config.toml: a project\'s file may only set guard.claims to "deny" or "warn", not to ')
 
 
 @pytest.mark.parametrize("key", [key for key in KEYS if key.project == "no"], ids=lambda key: key.name)
@@ -497,4 +512,6 @@ def test_the_documented_file_of_a_project_names_only_what_counts_there(tmp_path:
     lines = documented_toml().splitlines()
     config = from_project(tmp_path, "\n".join(line if line[:2] == "# " else line.lstrip("#") for line in lines))
     assert config.warnings == ()
-    assert {setting.key.name for setting in config.settings if setting.source == "config.toml"} == OF_PROJECTS | LOWERED
+    assert {
+        setting.key.name for setting in config.settings if setting.source == "config.toml"
+    } == OF_PROJECTS | LOWERED | STRICTER

@@ -14,6 +14,7 @@ import pytest
 
 from satchel.base import processes
 from satchel.base.processes import Process
+from satchel.base.records import replace
 
 LOOK = """
 import json, os
@@ -87,8 +88,8 @@ def test_what_has_ended_is_gone_although_nobody_waited_for_it(child: subprocess.
 def test_a_later_process_with_the_same_number_is_another(child: subprocess.Popen[str]) -> None:
     found = processes.find(child.pid)
     assert found is not None
-    assert not processes.is_alive(found._replace(started=found.started - 1))
-    assert not processes.is_alive(found._replace(started=found.started + 1))
+    assert not processes.is_alive(replace(found, started=found.started - 1))
+    assert not processes.is_alive(replace(found, started=found.started + 1))
 
 
 def test_two_processes_are_never_the_same() -> None:
@@ -115,7 +116,7 @@ def test_it_sees_what_psutil_sees(child: subprocess.Popen[str], monkeypatch: pyt
     other = processes.find(child.pid)
     assert other is not None
     assert processes.is_alive(other)
-    assert not processes.is_alive(other._replace(started=other.started + 1))
+    assert not processes.is_alive(replace(other, started=other.started + 1))
 
 
 def test_without_proc_what_has_ended_is_gone_too(child: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -183,6 +183,18 @@ def test_equal_records_hash_alike_and_changeable_ones_do_not_hash() -> None:
         hash(Count())
 
 
+def test_the_hundredth_record_is_made_like_the_first() -> None:
+    @records.dataclass(frozen=True, slots=True)
+    class Line(Note):
+        width: int = 80
+
+    made = [Line("x", tags={"a": 1}, width=7) for _ in range(100)]
+
+    assert all(one == made[0] and one.score == 0.0 for one in made)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'text'"):
+        Line()  # type: ignore[call-arg]
+
+
 def test_changeable_records_share_no_default() -> None:
     one, other = Count(), Count()
     one.seen.append(1)
@@ -202,3 +214,44 @@ def test_a_default_may_be_a_member_of_an_enumeration() -> None:
         colour: Colour = Colour.RED
 
     assert (Ruled().colour, Ruled(Colour.BLUE).colour) == (Colour.RED, Colour.BLUE)
+
+
+class Place(records.NamedTuple):
+    """A named tuple."""
+
+    file: str
+    line: int = 1
+
+    @property
+    def said(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class TestNamedTuple:
+    """It is what ``typing.NamedTuple`` makes to all who use it."""
+
+    def test_is_a_tuple_with_names_and_defaults(self) -> None:
+        assert Place("a.py") == ("a.py", 1)
+        assert Place(line=2, file="a.py").said == "a.py:2"
+        assert Place._fields == Place.__match_args__ == ("file", "line")
+
+    def test_is_remade_from_values_and_with_changes(self) -> None:
+        place = Place._make(["a.py", 3])
+        assert place._replace(line=4)._asdict() == {"file": "a.py", "line": 4}
+        assert repr(place) == "Place(file='a.py', line=3)"
+
+    @pytest.mark.parametrize("given", [(), ("a.py", 1, 2)])
+    def test_refuses_too_few_and_too_many_values(self, given: tuple[Any, ...]) -> None:
+        with pytest.raises(TypeError):
+            Place(*given)
+
+    def test_refuses_another_value_and_a_name_that_it_lacks(self) -> None:
+        with pytest.raises(AttributeError):
+            Place("a.py").line = 2  # type: ignore[misc]
+        with pytest.raises(TypeError):
+            Place("a.py")._replace(column=2)  # type: ignore[call-arg]
+
+    def test_is_copied_and_pickled(self) -> None:
+        place = Place("a.py", 7)
+        assert copy.deepcopy(place) == pickle.loads(pickle.dumps(place)) == place
+        assert type(pickle.loads(pickle.dumps(place))) is Place

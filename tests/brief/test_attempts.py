@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.brief.attempts import ATTEMPTS, Standing, fails, new_attempts, standing, succeeded
+from satchel.brief.attempts import Standing, fails, new_attempts, standing, succeeded
 from satchel.keep.entries.structured import Scratchpad
+from satchel.keep.loop_scope import ATTEMPTS
 
 
 def pad(

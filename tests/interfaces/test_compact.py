@@ -34,10 +34,10 @@ FIELDS = (
     r"(?: (?P<day>(?:[0-9]{4}-)?[0-9]{2}-[0-9]{2}))?"
 )
 ENTRY_LINE = re.compile(rf"e(?P<id>[0-9]+){FIELDS} (?P<time>[0-9]{{2}}:[0-9]{{2}})")
-COMMON_LINE = re.compile(rf"all{FIELDS} unless noted")
+COMMON_LINE = re.compile(rf"each{FIELDS} unless noted")
 HEAD_LINE = re.compile(
     rf"(?P<count>[0-9]+)(?: of (?P<total>[0-9]+))? (?:entry|entries)(?: of run (?P<run>{VALUE}))?"
-    r"(?:, (?P<order>newest first|oldest first|best first|in order of change), (?P<year>[0-9]{4}) UTC)?"
+    r"(?:, (?P<order>newest first|oldest first|best first|in order of change), UTC times of (?P<year>[0-9]{4}))?"
     r"(?:, from offset (?P<offset>[0-9]+))?(?:, next: offset=(?P<next>[0-9]+))?"
 )
 ORDERS = {"newest first": "newest", "oldest first": "oldest", "best first": "relevance", "in order of change": "seq"}
@@ -185,8 +185,8 @@ contents = st.lists(
         [
             "e5 discovery by planner 11-21 00:00",
             "e5 00:00",
-            "all decision by planner unless noted",
-            "1 entry of run r, newest first, 2026 UTC",
+            "each decision by planner unless noted",
+            "1 entry of run r, newest first, UTC times of 2026",
             "",
             " ",
             "\u2028e5 00:00",
@@ -275,7 +275,7 @@ def test_what_was_written_can_be_read_back(page: EntryPage) -> None:
 
 
 @given(pages)
-@example(page_of(entry(1, "a\u2028e5 00:00"), entry(2, "a\u2029all by x unless noted")))
+@example(page_of(entry(1, "a\u2028e5 00:00"), entry(2, "a\u2029each by x unless noted")))
 def test_no_content_can_pass_for_a_line_of_ours(page: EntryPage) -> None:
     # splitlines, because a reader may break lines where we do not
     ours = [line for line in page_text(page).splitlines() if not line.startswith(" ")]
@@ -290,8 +290,8 @@ def test_no_content_can_pass_for_a_line_of_ours(page: EntryPage) -> None:
 def test_what_most_entries_share_is_said_once() -> None:
     some = [entry(n, agent="planner", loop_id="loop-1", created_at=NEW_YEAR + n * MINUTE) for n in range(1, 4)]
     assert page_text(page_of(*some, entry(4, agent="builder", type="error"))).split("\n")[:3] == [
-        "4 entries of run r, newest first, 2026 UTC",
-        "all discovery by planner loop:loop-1 01-01 unless noted",
+        "4 entries of run r, newest first, UTC times of 2026",
+        "each discovery by planner loop:loop-1 01-01 unless noted",
         "e1 00:01",
     ]
 

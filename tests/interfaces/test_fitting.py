@@ -38,7 +38,7 @@ def test_so_many_items_are_shown_as_there_is_room_for(each: int, shown: int) -> 
 def test_the_rest_follows_at_the_offset_that_is_said() -> None:
     page = page_of(*(decision(number, value="x" * 9_000) for number in (3, 2, 1)), total=9, offset=4)
     assert fitting_text(page, decisions_text).startswith(
-        "2 of 9 decisions, newest first, 2026 UTC, from offset 4, next: offset=6"
+        "2 of 9 decisions, newest first, UTC times of 2026, from offset 4, next: offset=6"
     )
 
 

@@ -45,7 +45,9 @@ def page(*results: Found, total: int = 1, notes: tuple[str, ...] = ()) -> FoundP
 
 
 def test_a_result_is_a_line_that_names_it_and_its_snippet_below() -> None:
-    assert found_text(page(BARE)) == ("1 result, best first, 2026 UTC\ne7 discovery 11-18 11:06\n Sessions expire")
+    assert found_text(page(BARE)) == (
+        "1 result, best first, UTC times of 2026\ne7 discovery 11-18 11:06\n Sessions expire"
+    )
 
 
 def test_everything_that_is_known_of_a_result_is_said_once() -> None:
@@ -76,7 +78,7 @@ def test_a_state_is_said_unless_it_is_the_usual_one(status: str, shown: bool) ->
 
 
 def test_the_head_says_what_comes_next() -> None:
-    assert found_text(page(BARE, total=3)).startswith("1 of 3 results, best first, 2026 UTC, next: offset=1\n")
+    assert found_text(page(BARE, total=3)).startswith("1 of 3 results, best first, UTC times of 2026, next: offset=1\n")
 
 
 def test_without_results_the_head_stands_alone_with_the_notes() -> None:

@@ -28,6 +28,7 @@ PLAIN = TeamSession(
     commit=None,
     run_id=None,
     task_id=None,
+    doing=None,
     claims=(),
     claims_total=0,
     scratchpad=None,
@@ -140,7 +141,7 @@ def test_no_text_of_a_session_can_pass_for_a_line() -> None:
         (team(PLAIN, total=51), "1 of 51 sessions"),
         (team(PLAIN, earlier=2), "1 session; 2 more ended over 8 hours ago (all=true)"),
         (team(earlier=1), "0 sessions; 1 more ended over 8 hours ago (all=true)"),
-        (team(), "0 sessions: no client has worked here lately; a session begins with a client's first write"),
+        (team(), "0 sessions: nobody has written here yet; who only reads is not seen by others"),
     ],
 )
 def test_the_first_line_counts(told: Team, expected: str) -> None:

@@ -6,9 +6,10 @@ import os
 import stat
 from io import BytesIO
 from itertools import accumulate, islice
-from typing import Final, NamedTuple
+from typing import Final
 
 from satchel.base.contained import open_inside
+from satchel.base.records import NamedTuple
 
 try:
     # hashlib itself loads OpenSSL, 2.4 ms of a command that writes one note

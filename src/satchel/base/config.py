@@ -89,6 +89,7 @@ class Config:
     hooks_resume: int
     hooks_compaction: int
     hooks_subagent: int
+    hooks_prompt: int
     hooks_edit: int
     hooks_error: int
     hooks_messages: int
@@ -98,6 +99,7 @@ class Config:
     hooks_deadline_ms: int
     share_accept: bool
     share_branch: str | None
+    guard_claims: str
     consult_stable_inline_list: bool
     consult_base_url: str | None
     consult_window_tokens: int | None
@@ -231,6 +233,13 @@ def _not_for_projects(given: dict[str, _Given], user_file: Path | None) -> list[
                 "a clone; it was passed over"
             )
             del given[key.name]
+        elif key.project == "stricter":
+            if key.is_laxer(value):
+                warnings.append(
+                    f"{FILE_NAME}: a project's file may only set {key.name} to {key.strict_enough}, not to "
+                    f"{_shown(value)}; set it in {own}"
+                )
+                del given[key.name]
         elif isinstance(value, int) and isinstance(key.default, int) and value > key.default:
             warnings.append(
                 f"{FILE_NAME}: a project's file may only lower {key.name} below {key.default}, not raise it to "
@@ -322,7 +331,8 @@ def documented_toml(*, of_user: bool = False) -> str:
             table = head
         default = "not set" if key.default is None else _toml(key.default)
         shown = key.default if key.example is None else key.example
-        only = "; here it can only be lowered" if key.project == "lower" and not of_user else ""
+        limits = {"lower": "; here it can only be lowered", "stricter": f"; here it can only be {key.strict_enough}"}
+        only = "" if of_user else limits.get(key.project, "")
         lines += [f"# {key.help}", f"# {key.allowed}; default: {default}{only}", f"#{name} = {_toml(shown)}"]
     return "\n".join(lines) + "\n"
 

@@ -13,8 +13,9 @@ VARIABLE_PREFIX = "SATCHEL_"
 Value = str | int | float | bool | tuple[str, ...] | None
 ValueType = type[str] | type[int] | type[float] | type[bool] | type[tuple[str, ...]]
 
-Reach = Literal["yes", "lower", "no"]
-"""What a project's own file may do with a key: set it, only lower it, or nothing, since it may come with a clone."""
+Reach = Literal["yes", "lower", "stricter", "no"]
+"""What a project's own file may do with a key: set it, only lower it, only choose what is as strict as the default or
+stricter, or nothing, since it may come with a clone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,8 @@ class Key:
         help: what it does, in one or more sentences.
         minimum: least number allowed.
         maximum: greatest number allowed.
-        choices: the texts allowed; empty where any name will do.
+        choices: the texts allowed; empty where any name will do. Where a project may only be stricter, the strictest
+            is the first.
         example: what the documented file shows where there is no default.
         is_zone: whether its values are the names of time zones.
         project: what the project's own file may do with it.
@@ -58,8 +60,22 @@ class Key:
     @property
     def read_from(self) -> str:
         """Where it may be set, in words, from the strongest to the weakest."""
-        project = {"yes": ", the project's file", "lower": ", the project's file where that lowers it", "no": ""}
+        project = {
+            "yes": ", the project's file",
+            "lower": ", the project's file where that lowers it",
+            "stricter": f", the project's file where it says {self.strict_enough}",
+            "no": "",
+        }
         return f"argument, environment, your file{project[self.project]}"
+
+    @property
+    def strict_enough(self) -> str:
+        """The choices as strict as the default or stricter, in words."""
+        return " or ".join(f'"{choice}"' for choice in self.choices if not self.is_laxer(choice))
+
+    def is_laxer(self, value: object) -> bool:
+        """Whether a value is a choice that is less strict than the default."""
+        return value in self.choices[self.choices.index(str(self.default)) + 1 :]
 
     @property
     def allowed(self) -> str:
@@ -237,6 +253,7 @@ KEYS: tuple[Key, ...] = (
             ("resume", 300, "when a session is resumed: what changed since"),
             ("compaction", 900, "after its window was compacted"),
             ("subagent", 400, "when a subagent starts"),
+            ("prompt", 250, "at a prompt: what is kept of what it is about, only where that is well met"),
             ("edit", 150, "before an edit: notes that cite its file, once a file"),
             ("error", 150, "after a command failed: a known fix, or the most similar error"),
             ("messages", 80, "after edits and commands: unread messages, at most once a minute"),
@@ -247,9 +264,9 @@ KEYS: tuple[Key, ...] = (
         "hooks.claims",
         str,
         "deny",
-        "What a hook does before an edit of a file that another session has claimed explicitly: deny stops it, and so "
-        "does ask, since no client was seen to ask its user yet; warn lets it through with a line; off leaves claims "
-        "alone and makes none.",
+        "What a hook does before an edit of a file that another session has claimed explicitly: deny stops it; ask "
+        "asks the user in Claude Code while it accepts edits, and stops it elsewhere; warn lets it through with a "
+        "line; off leaves claims alone and makes none.",
         choices=("deny", "ask", "warn", "off"),
     ),
     Key(
@@ -279,6 +296,15 @@ KEYS: tuple[Key, ...] = (
         None,
         "The branch that shared text is taken from. Not set: the default branch of origin, else main or master.",
         example="trunk",
+    ),
+    Key(
+        "guard.claims",
+        str,
+        "warn",
+        "What the guard does before a commit of files that another session has claimed explicitly: warn lets it "
+        "through with a line for each; deny stops it where the session that commits is known; off leaves claims alone.",
+        choices=("deny", "warn", "off"),
+        project="stricter",
     ),
     Key(
         "consult.stable_inline_list",

@@ -6,11 +6,10 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from satchel.base.errors import InvalidInput, NoProject, Refused, Unavailable
 from satchel.base.file_checks import is_mine, owner_name
-from satchel.base.records import dataclass, field, replace
+from satchel.base.records import NamedTuple, dataclass, field, replace
 
 FOLDER_NAME = ".satchel"
 FILE_NAME = "satchel.db"

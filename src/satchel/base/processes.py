@@ -6,11 +6,11 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
-from typing import NamedTuple
 
-_NAMESPACE = Path("/proc/self/ns/pid")
-_HAS_PROC = _NAMESPACE.exists()
+from satchel.base.records import dataclass
+
+_NAMESPACE = "/proc/self/ns/pid"
+_HAS_PROC = os.path.exists(_NAMESPACE)  # noqa: PTH110 -- importing pathlib takes 3 ms
 
 _MOST = 64
 """So many ancestors are looked at."""
@@ -27,7 +27,8 @@ _WITH_VALUE = (["-o"], ["+o"], ["-O"], ["+O"], ["--rcfile"], ["--init-file"])
 """The options of shells that another argument belongs to."""
 
 
-class Process(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Process:
     """One process, named so that it is not taken for a later one with its number.
 
     Attributes:
@@ -95,8 +96,8 @@ def machine() -> str | None:
     """
     if _HAS_PROC:
         try:
-            boot = Path("/proc/sys/kernel/random/boot_id").read_bytes().decode("ascii").strip()
-            return f"{boot} {_NAMESPACE.readlink()}"  # as in pid:[4026531836]
+            boot = _content("/proc/sys/kernel/random/boot_id").decode("ascii").strip()
+            return f"{boot} {os.readlink(_NAMESPACE)}"  # noqa: PTH115 -- as in pid:[4026531836]
         except OSError:
             return None
     import psutil
@@ -112,7 +113,7 @@ def _look_at(pid: int) -> tuple[Process, str, int] | None:
     if _HAS_PROC:
         # what psutil reads too, as a test compares; measured, importing it takes 30 ms of a command
         try:
-            text = Path(f"/proc/{pid}/stat").read_bytes()
+            text = _content(f"/proc/{pid}/stat")
         except OSError:
             return None
         # proc(5): pid (comm) state ppid ... starttime, which is the 22nd; comm may hold anything but a NUL
@@ -154,7 +155,7 @@ def _options(arguments: Sequence[str]) -> list[str]:
 def _arguments(pid: int) -> list[str]:
     if _HAS_PROC:
         try:
-            return os.fsdecode(Path(f"/proc/{pid}/cmdline").read_bytes()).split("\0")[:-1]
+            return os.fsdecode(_content(f"/proc/{pid}/cmdline")).split("\0")[:-1]
         except OSError:
             return []
     import psutil
@@ -164,3 +165,8 @@ def _arguments(pid: int) -> list[str]:
     except psutil.Error:
         return []
     return arguments
+
+
+def _content(file: str) -> bytes:
+    with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 -- importing pathlib takes 3 ms
+        return stream.readall()

@@ -1,8 +1,9 @@
-"""Dataclasses that make their methods when these are first called, and import nothing of the standard library's.
+"""Dataclasses and named tuples that make their methods when these are first called, and import little.
 
 With `dataclasses` a class takes 0.7 ms to define, most of it for compiling methods, and the module 20 ms to import; a
-class takes 0.04 ms here. Type checkers see the standard library's, and `dataclasses.fields`, `asdict`, `replace` and
-`is_dataclass` take these classes as their own: docs/decisions/0033.
+class takes 0.04 ms here. With `typing` a named tuple takes 0.3 ms, and 0.04 ms here. Type checkers see the standard
+library's, and `dataclasses.fields`, `asdict`, `replace` and `is_dataclass` take these classes as their own:
+docs/decisions/0033.
 """
 
 from __future__ import annotations
@@ -11,15 +12,19 @@ import operator
 
 TYPE_CHECKING = False  # importing typing takes 4 ms
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from dataclasses import dataclass, field, replace
-    from typing import Any, NoReturn
+    from typing import Any, NamedTuple, NoReturn
 
-__all__ = ["dataclass", "field", "field_names", "replace"]
+__all__ = ["NamedTuple", "dataclass", "field", "field_names", "replace"]
 
 _MISSING: Any = object()
 _FIELDS, _OPTIONS = "__record_fields__", "__record_options__"
 _COMPARISONS = {"__lt__": operator.lt, "__le__": operator.le, "__gt__": operator.gt, "__ge__": operator.ge}
+
+
+_UNCOMPILED = 10
+"""So many instances of a class are made without compiling its ``__init__``, which takes as long as making 15 so."""
 
 
 class _Field:
@@ -95,16 +100,19 @@ def _dataclass(
         if slots:
             namespace["__slots__"] = tuple(name for name in own if name not in inherited)
         options = {"frozen": frozen, "eq": eq, "repr": repr, "order": order}
-        methods = _methods(inherited | own, options)
-        made: type = type(cls)(cls.__name__, cls.__bases__, methods | namespace)
-        made.__qualname__ = cls.__qualname__
+        fields = inherited | own
+        instances = 0
 
         def make_init(self: object, *given: object, **named: object) -> None:
-            init = _init(made, frozen)
-            made.__init__ = init  # type: ignore[misc]
-            init(self, *given, **named)
+            nonlocal instances
+            instances += 1
+            if instances > _UNCOMPILED or not _set_fields(self, fields, frozen, given, named):
+                init = _init(made, frozen)
+                made.__init__ = init  # type: ignore[misc]
+                init(self, *given, **named)
 
-        made.__init__ = make_init  # type: ignore[misc]
+        methods = _methods(fields, options) | {"__init__": make_init, "__qualname__": cls.__qualname__}
+        made: type = type(cls)(cls.__name__, cls.__bases__, methods | namespace)
         return made
 
     return decorate
@@ -134,6 +142,29 @@ def _methods(fields: Mapping[str, _Field], options: Mapping[str, bool]) -> dict[
     if options["order"]:
         methods |= {name: comparison(compare) for name, compare in _COMPARISONS.items()}
     return methods
+
+
+def _set_fields(
+    record: Any, fields: Mapping[str, _Field], frozen: bool, given: Sequence[object], named: Mapping[str, object]
+) -> bool:
+    """Set the fields of a record as its ``__init__`` would; False where that is to refuse what is given."""
+    places = [name for name, one in fields.items() if one.is_part_of("init") and not one.kw_only]
+    values = {**dict(zip(places, given, strict=False)), **named}
+    if len(values) < len(given) + len(named):
+        return False
+    put = object.__setattr__ if frozen else setattr
+    for name, one in fields.items():
+        if one.is_part_of("init") and name in values:
+            put(record, name, values.pop(name))
+        elif one.factory is not None:
+            put(record, name, one.factory())
+        elif one.default is not _MISSING:
+            put(record, name, one.default)
+        elif one.is_part_of("init"):
+            return False
+    if not values and hasattr(record, "__post_init__"):
+        record.__post_init__()
+    return not values
 
 
 def _refuse(_self: object, name: str, _value: object = None) -> NoReturn:
@@ -222,5 +253,51 @@ class _OnDemand:
 
 _MADE_ON_DEMAND = {name: _OnDemand(name) for name in ("__dataclass_fields__", "__dataclass_params__", "__signature__")}
 
+
+class _NamedTupleMeta(type):
+    """Makes a named tuple of a class that derives from :class:`_NamedTuple`."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
+        fields = tuple(namespace.get("__annotations__", ()))
+        defaults = {field: namespace.pop(field) for field in fields if field in namespace}
+        getters = {field: property(operator.itemgetter(place)) for place, field in enumerate(fields)}
+        made: Any = super().__new__(
+            cls, name, bases, {"__slots__": (), "__match_args__": fields, "_fields": fields, **getters, **namespace}
+        )
+        made._field_defaults = defaults
+        return made
+
+
+class _NamedTuple(tuple, metaclass=_NamedTupleMeta):  # type: ignore[type-arg]
+    """A named tuple, whose ``__new__`` is compiled at the first instance."""
+
+    _fields: tuple[str, ...]
+    _field_defaults: dict[str, Any]
+
+    def __new__(cls, *given: Any, **named: Any) -> Any:
+        defaults = cls._field_defaults
+        parameters = ", ".join(f"{name}=__defaults[{name!r}]" if name in defaults else name for name in cls._fields)
+        known: dict[str, Any] = {"__make": tuple.__new__, "__defaults": defaults}
+        exec(f"def __new__(_cls, {parameters}):\n return __make(_cls, ({', '.join(cls._fields)},))", known)  # noqa: S102
+        cls.__new__ = known["__new__"]  # type: ignore[method-assign]
+        return cls(*given, **named)
+
+    @classmethod
+    def _make(cls, values: Iterable[Any]) -> Any:
+        return cls(*values)
+
+    def _replace(self, **changes: Any) -> Any:
+        return type(self)(**(self._asdict() | changes))
+
+    def _asdict(self) -> dict[str, Any]:
+        return dict(zip(self._fields, self, strict=True))
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._asdict().items())})"
+
+
 if not TYPE_CHECKING:
-    dataclass, field, replace = _dataclass, _field, _replace
+    dataclass, field, replace, NamedTuple = _dataclass, _field, _replace, _NamedTuple

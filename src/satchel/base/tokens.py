@@ -15,6 +15,10 @@ ENCODINGS = ("o200k_base", "cl100k_base")
 ESTIMATE = "estimate"
 """The counter's name where no vocabulary is loaded."""
 
+PROSE_MARGIN = 1.08
+"""What the estimated tokens of prose are multiplied by to bound them: of 1,200 texts of about 600 tokens, made of
+commit subjects, documentation, code and functions, the one that was estimated lowest had 1.065 times as many."""
+
 _SELF_CHECK: tuple[tuple[str, int, int], ...] = (
     ("antidisestablishmentarianism", 6, 6),
     ("2 + 2 = 4", 7, 7),

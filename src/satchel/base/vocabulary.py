@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from satchel.base.errors import unknown_name
-
 LAYERS = ("presentation", "business", "data", "infrastructure", "cross-cutting")
 """The layers of an architecture; closed unless ``layers.open`` is set."""
 
@@ -37,6 +35,8 @@ def priority_number(name: object) -> int:
     """
     if isinstance(name, str) and name in PRIORITIES:
         return PRIORITIES.index(name) + 1
+    from satchel.base.errors import unknown_name
+
     raise unknown_name("priority", name, PRIORITIES)
 
 

@@ -7,19 +7,16 @@ from collections.abc import Sequence
 
 from satchel.base.records import dataclass
 from satchel.base.text import fold
-from satchel.find.likeness import text_likeness, words_of
 from satchel.keep.entries.structured import Scratchpad
+from satchel.keep.loop_scope import ATTEMPTS
 
 PASSING = frozenset({"pass", "passed", "passes", "passing", "green", "ok", "success", "successful", "succeeded"})
 """The test statuses that say success."""
 
 _FAILING = ("fail", "failed", "fails", "failing", "failure", "failures", "red", "error", "errors", "broken")
 _WORDS = "|".join(sorted(_FAILING, key=len, reverse=True))
-_FAILURES = re.compile(rf"\bnot (?:pass|green|ok)|\b(\d+|no|zero) (?:{_WORDS})\b|\b(?:{_WORDS})\b(?:[:=]? ?(\d+))?")
+_FAILURES = rf"\bnot (?:pass|green|ok)|\b(\d+|no|zero) (?:{_WORDS})\b|\b(?:{_WORDS})\b(?:[:=]? ?(\d+))?"
 _NONE = {"0", "no", "zero"}
-
-ATTEMPTS = 3
-"""So many iterations in a row without progress, each with another approach, are a loop that is stuck."""
 
 SAME_APPROACH = 80
 """From this likeness on, in percent of their words (Dice), two attempts are one approach."""
@@ -45,7 +42,7 @@ class Standing:
 def fails(status: str | None) -> bool:
     """Whether a test status names a failure: ``failing`` or ``2 failed, 3 passed``, but not ``5 passed, 0 failed``."""
     text = _same(status or "")
-    counts = ({count for count in found.groups() if count} for found in _FAILURES.finditer(text))
+    counts = ({count for count in found.groups() if count} for found in re.finditer(_FAILURES, text))
     return any(not count or count - _NONE for count in counts)
 
 
@@ -97,6 +94,8 @@ def _solved_something(before: Scratchpad, after: Scratchpad) -> bool:
 
 
 def _is_same(one: str, other: str) -> bool:
+    from satchel.find.likeness import text_likeness, words_of
+
     return _same(one) == _same(other) or text_likeness(words_of(one), words_of(other)) >= SAME_APPROACH
 
 

@@ -7,7 +7,8 @@ from collections.abc import Collection
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
 from satchel.base.records import dataclass, field
-from satchel.brief.attempts import succeeded
+from satchel.brief import attempts
+from satchel.brief.attempts import Standing, succeeded
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.entries.structured import Scratchpad
@@ -101,13 +102,19 @@ def load(
             is_success = says_success(kind, content)
         except InvalidInput:
             continue
-        if kind == SCRATCHPAD:
+        if kind == SCRATCHPAD and not structured.is_plan(content):
             pad = structured.scratchpad(content)
             history.attempts.append(Attempt(number, place, pad, structured.telling_text(content), created))
             history.recent += not (is_success or history.success)
         if is_success and not history.success:
             history.success, history.since = number, created
     return history
+
+
+def standing(history: History) -> Standing:
+    """Judge a loop by what it has done."""
+    recent, earlier = history.attempts[: history.recent], history.attempts[history.recent :]
+    return attempts.standing([one.pad for one in reversed(recent)], [one.pad for one in reversed(earlier)])
 
 
 def says_success(kind: int, content: str) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from satchel.base.config import Config
 from satchel.base.errors import Busy, ReadOnly, StoreFull
-from satchel.base.records import dataclass, replace
+from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.base.text import fold
-from satchel.base.tokens import estimating
+from satchel.base.tokens import PROSE_MARGIN, estimating
 from satchel.brief.briefing.collecting import Deadline, Request
 from satchel.brief.briefing.records import Briefing
 from satchel.brief.briefing.service import Briefings, Prepared, record
@@ -20,10 +19,6 @@ from satchel.keep.sessions.caller import HOOK_WAIT_MS
 from satchel.keep.sessions.clients import only_looks
 from satchel.keep.sessions.records import Entered
 from satchel.keep.sessions.service import Sessions
-
-MARGIN = 1.08
-"""What the estimated tokens of a briefing are multiplied by: of 1,200 such texts of about 600 tokens, made of commit
-subjects, documentation, code and functions, the one that was estimated lowest had 1.065 times as many."""
 
 _MAX_CHARS_PER_TOKEN = 5
 """With it 1,600 tokens, the most that may be configured, have at most 8,000 characters: of what is longer than 10,000
@@ -109,7 +104,9 @@ class Moments:
         self._workplace = workplace
         self._config = config
         # loading a vocabulary takes 50 ms, a third of what a hook has
-        self._briefings = _Briefings(workplace, config, estimating("a hook has no time to load a vocabulary"), MARGIN)
+        self._briefings = _Briefings(
+            workplace, config, estimating("a hook has no time to load a vocabulary"), PROSE_MARGIN
+        )
 
     def make(
         self,

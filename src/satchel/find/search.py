@@ -170,10 +170,10 @@ def rank(
         return NOTHING
     small = SMALL if small is None else small
     candidates = CANDIDATES if candidates is None else candidates
-    population = _population(transaction, scope) if population is None else population
+    population = population_of(transaction, scope) if population is None else population
     is_long = len(query.terms) > MANY_TERMS and population > candidates
     is_small = population <= small and not is_long
-    groups, asked = _scope_groups(transaction, scope, population)
+    groups, asked = scope_groups(transaction, scope, population)
     asking = ask(transaction, query, groups, asked, texts)
     terms = asking.terms
     if not terms:
@@ -279,7 +279,7 @@ def _rarest(
     return kept, tuple(terms[place] for place in sorted(choosing))
 
 
-def _scope_groups(transaction: Transaction, scope: Scope, population: int) -> tuple[list[list[str]], tuple[str, ...]]:
+def scope_groups(transaction: Transaction, scope: Scope, population: int) -> tuple[list[list[str]], tuple[str, ...]]:
     """Return the scope as groups of index tokens, and what the search documents are asked instead.
 
     A token that nearly every document bears would only cost time.
@@ -337,7 +337,7 @@ def _condition(scope: Scope, asked: Sequence[str] = ()) -> tuple[str, dict[str, 
     return " AND ".join(parts), values
 
 
-def _population(transaction: Transaction, scope: Scope) -> int:
+def population_of(transaction: Transaction, scope: Scope) -> int:
     """Return how many documents there are to choose from: those of a run where they are few, else the project's."""
     if scope.run_id is not None:
         row = transaction.one(

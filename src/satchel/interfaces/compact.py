@@ -24,6 +24,7 @@ from satchel.interfaces.text_parts import (
     place_text,
     shared_value,
     shown_of,
+    times_text,
     value_text,
 )
 from satchel.keep.entries import Entry, EntryPage
@@ -104,7 +105,7 @@ class _Common:
         parts += [f"loop:{value_text(self.loop)}"] if self.loop else []
         parts += [place_text(self.file, None)] if self.file else []
         parts += [self.day] if self.day else []
-        self.line = f"all {' '.join(parts)} unless noted" if parts else ""
+        self.line = f"each {' '.join(parts)} unless noted" if parts else ""
 
 
 def entry_lines(entry: Entry, year: str) -> list[str]:
@@ -119,7 +120,7 @@ def _head(page: EntryPage) -> str:
     if page.run_id is not None:
         head[0] += f" of run {value_text(page.run_id)}"
     if page.entries:
-        head += [_ORDERS[page.order], f"{year_of(page.entries[0].created_at)} UTC"]
+        head += [_ORDERS[page.order], times_text(year_of(page.entries[0].created_at))]
     return ", ".join([*head, *place_in_list(page)])
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from satchel.base.text import shortened
 from satchel.interfaces.ledger.compact_lines import note_lines
 from satchel.interfaces.text_parts import counted, quoted, value_text
 from satchel.keep.corrections.records import Confirmed, Retracted, Undone
+
+_CONFIRMED_CHARS = 80
+"""So much of what was confirmed is repeated, which its reader has just read."""
 
 
 def retracted_text(retracted: Retracted) -> str:
@@ -22,7 +26,13 @@ def confirmed_text(confirmed: Confirmed) -> str:
     """Say who has confirmed an item."""
     names = ", ".join(map(value_text, confirmed.by))
     by = f"{counted(len(confirmed.by), 'agent')} confirmed it: {names}" if names else "nobody confirmed it"
-    return "\n".join([f"{confirmed.ref}: {by}", f" {quoted(confirmed.text)}", *note_lines(confirmed.notes)])
+    return "\n".join(
+        [
+            f"{confirmed.ref}: {by}",
+            f" {quoted(shortened(confirmed.text, _CONFIRMED_CHARS))}",
+            *note_lines(confirmed.notes),
+        ]
+    )
 
 
 def undone_text(undone: Undone) -> str:

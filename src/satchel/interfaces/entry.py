@@ -17,6 +17,15 @@ def main() -> None:
 
         # what it prints is written; tearing the interpreter down takes 13 of 121 million instructions of a silent hook
         os._exit(run(arguments[1:]))
+    if arguments == ["guard", "run"]:
+        from satchel.interfaces.guard.command import run as guard
+
+        os._exit(guard())
+    if arguments[:1] == ["who"] and "--line" in arguments:
+        from satchel.interfaces import line
+
+        if (environ := line.environment(arguments[1:], os.environ)) is not None:
+            os._exit(line.run(environ))
     from satchel.interfaces import cli
 
     if arguments[:1] == ["mcp"]:

@@ -7,7 +7,15 @@ from satchel.base.records import replace
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.snippets import Snippet
 from satchel.interfaces.ledger.compact_lines import note_lines
-from satchel.interfaces.text_parts import citation_marks, content_lines, place_in_list, place_text, shown_of, value_text
+from satchel.interfaces.text_parts import (
+    citation_marks,
+    content_lines,
+    place_in_list,
+    place_text,
+    shown_of,
+    times_text,
+    value_text,
+)
 from satchel.keep.finding import Explanation, Found, FoundPage
 from satchel.keep.kinds import KINDS
 
@@ -20,7 +28,7 @@ def found_text(page: FoundPage) -> str:
     """Render results for an agent: a head line, then for each result a line with its id and its snippet below."""
     year = year_of(page.results[0].created_at) if page.results else ""
     head = [shown_of(len(page.results), page.total, "result")]
-    head += ["best first", f"{year} UTC"] if page.results else []
+    head += ["best first", times_text(year)] if page.results else []
     lines = [", ".join([*head, *place_in_list(page)])]
     for result in page.results:
         lines += [result_line(result, year), *content_lines(result.snippet.text)]

@@ -16,7 +16,7 @@ from satchel.interfaces.ledger.constraints_text import constraint_line
 from satchel.interfaces.ledger.decisions_text import decision_line
 from satchel.interfaces.ledger.files_text import change_line
 from satchel.interfaces.ledger.messages_text import message_line
-from satchel.interfaces.text_parts import counted, json_line
+from satchel.interfaces.text_parts import counted, json_line, times_text
 from satchel.interfaces.to_json import fields_of
 from satchel.keep.items import Item, OpenedItems
 from satchel.keep.patterns.records import Solution
@@ -93,7 +93,7 @@ def _blocks(opened: OpenedItems, shown: Sequence[Item]) -> list[str]:
 
 
 def _head(shown: Sequence[Item]) -> str:
-    return f"{counted(len(shown), 'item')}, {_year(shown)} UTC" if shown else counted(0, "item")
+    return f"{counted(len(shown), 'item')}, {times_text(_year(shown))}" if shown else counted(0, "item")
 
 
 def _year(shown: Sequence[Item]) -> str:

@@ -16,7 +16,7 @@ from satchel.base.tokens import estimate
 from satchel.find.kind import Kind
 from satchel.interfaces.fitting import items_of
 from satchel.interfaces.ledger.compact_lines import note_lines
-from satchel.interfaces.text_parts import counted, place_in_list, quoted, shown_of, value_text
+from satchel.interfaces.text_parts import counted, place_in_list, quoted, shown_of, times_text, value_text
 from satchel.interfaces.to_json import Fields, rest_fields
 
 _TITLE_CHARS, _TITLE_TOKENS = 90, 20
@@ -58,7 +58,7 @@ def outlines_text(page: Any, noun: str, detail: str, when: Callable[[int], str] 
     outlines = [outline_of(one) for one in items_of(page)]
     year = year_of(outlines[0].moment) if outlines else ""
     head = [shown_of(len(outlines), page.total, noun)]
-    head += [f"{year} UTC"] if outlines and detail == "snippets" and when is None else []
+    head += [times_text(year)] if outlines and detail == "snippets" and when is None else []
     lines = [", ".join([*head, *place_in_list(page)])]
     for one in outlines:
         if detail == "titles":

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import moment_text, year_of
 from satchel.base.paging import Page
 from satchel.interfaces.ledger.compact_lines import note_lines
-from satchel.interfaces.text_parts import content_lines, place_in_list, shown_of, value_text
+from satchel.interfaces.text_parts import content_lines, place_in_list, shown_of, times_text, value_text
 
 if TYPE_CHECKING:
     from satchel.interfaces.operations.runs import EndedRun
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def runs_text(page: Page[Run]) -> str:
     """Render a page of runs for an agent."""
     year = year_of(page.items[0].created_at) if len(page) else ""
-    head = [shown_of(len(page), page.total, "run"), *(["newest first", f"{year} UTC"] if len(page) else [])]
+    head = [shown_of(len(page), page.total, "run"), *(["newest first", times_text(year)] if len(page) else [])]
     head += place_in_list(page)
     return "\n".join([", ".join(head), *(line for run in page for line in _lines(run, year))])
 

@@ -27,6 +27,8 @@ def team_text(team: Team) -> str:
     lines = [_head(team, "all=true")]
     for one in team.sessions:
         lines.append(_line(one, team.asked_at))
+        if one.doing is not None:
+            lines.append(f" about to: {quoted(one.doing)}")
         if one.claims:
             lines.append(f" claims {_claims(one, team.asked_at)}")
         if one.scratchpad is not None:
@@ -53,6 +55,7 @@ def show_team(team: Team) -> None:
             " ".join(part for part in (one.branch, one.commit) if part is not None),
             one.run_id,
             one.task_id,
+            one.doing,
             "gone" if one.gone else "silent" if _is_silent(one, team.asked_at) else "active",
             local_time(one.seen_at),
             "\n".join([*map(until, one.claims), *([f"and {more} more"] if more else [])]),
@@ -60,7 +63,20 @@ def show_team(team: Team) -> None:
             _predecessor(one),
         )
 
-    headings = ("agents", "client", "worktree", "branch", "run", "task", "state", "seen", "claims", "left off", "after")
+    headings = (
+        "agents",
+        "client",
+        "worktree",
+        "branch",
+        "run",
+        "task",
+        "about to",
+        "state",
+        "seen",
+        "claims",
+        "left off",
+        "after",
+    )
     if team.sessions:
         show_table(headings, [cells(one) for one in team.sessions])
     click.echo(_head(team, "--all"), err=True)
@@ -78,7 +94,7 @@ def _head(team: Team, option: str) -> str:
     if shown:
         head += ", yours first" if team.sessions[0].own else ""
     elif not team.earlier:
-        head += ": no client has worked here lately; a session begins with a client's first write"
+        head += ": nobody has written here yet; who only reads is not seen by others"
     return head + (f"; {team.earlier} more ended over 8 hours ago ({option})" if team.earlier else "")
 
 

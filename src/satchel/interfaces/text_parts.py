@@ -98,6 +98,11 @@ def plural(noun: str, number: int) -> str:
     return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
 
 
+def times_text(year: str) -> str:
+    """Say which year, and whose clock, the times below mean."""
+    return f"UTC times of {year}"
+
+
 def place_in_list(page: Any) -> list[str]:
     """Say what a page leaves out: what was skipped before it, and the argument that brings what follows.
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple
 
 from satchel.base.cited import CHANGED, GONE, MAX_BYTES, MOVED, Digest, Found, digest_of, find, read_cited
 from satchel.base.git_head import read_head, top_of
 from satchel.base.git_index import CLEAN, DIRTY, UNTRACKED, standing
-from satchel.base.records import dataclass
+from satchel.base.records import NamedTuple, dataclass
 from satchel.base.secret_names import is_secret_path
 from satchel.base.text import quoted_line
 from satchel.find.kind import Kind

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from satchel.base.clock import check_since
+from satchel.base.records import NamedTuple
 
 if TYPE_CHECKING:
     from satchel.keep.listing import Listing, View

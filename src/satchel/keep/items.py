@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from satchel.base.errors import InvalidInput, NotFound, SatchelError
 from satchel.base.paging import check_whole
-from satchel.base.records import dataclass
+from satchel.base.records import NamedTuple, dataclass
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.constraints import updates as constraints

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
-from satchel.base.records import dataclass, field
+from satchel.base.records import NamedTuple, dataclass, field
 from satchel.base.text import shortened
 from satchel.find.kind import Kind
 from satchel.keep import names

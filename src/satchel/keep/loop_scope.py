@@ -7,6 +7,12 @@ from satchel.base.records import dataclass
 OF_LOOPS = "type IN (2, 5, 6)"
 """Errors, verdicts and scratchpads: the condition of the indexes context_loops and context_session, in these words."""
 
+OF_ATTEMPTS = f"{{0}}{OF_LOOPS} AND {{0}}type = 6 AND {{0}}superseded_by IS NULL"
+"""Scratchpads that count: the condition, with what stands before columns, such as ``c.``."""
+
+ATTEMPTS = 3
+"""So many iterations in a row without progress, each with another approach, are a loop that is stuck."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoopScope:

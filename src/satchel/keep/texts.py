@@ -14,7 +14,7 @@ from satchel.base.text import clean_content
 
 _OPENS_PRIVATE = "<private>"
 _PRIVATE_LEFT_OUT = "what stood in <private> was left out"
-_PRIVATE = re.compile(r"<private>(?s:.*?)(?:</private>|\Z)", re.IGNORECASE)
+_PRIVATE = r"(?i)<private>(?s:.*?)(?:</private>|\Z)"
 
 _MAX_DEPTH = 32
 _MAX_BITS = 4_096  # Python refuses to write numbers of more than 4,300 digits
@@ -45,7 +45,7 @@ def storable(text: str) -> Storable:
 
 def without_private(text: str) -> str:
     """Return a text without what stands between ``<private>`` and ``</private>``, or from there to the end."""
-    return _PRIVATE.sub("", text) if _OPENS_PRIVATE in text.lower() else text
+    return re.sub(_PRIVATE, "", text) if _OPENS_PRIVATE in text.lower() else text
 
 
 def named_secret(name: str, text: str) -> str | None:

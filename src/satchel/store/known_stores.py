@@ -13,12 +13,11 @@ import apsw
 
 from satchel.base.errors import Refused, SatchelError
 from satchel.base.records import dataclass
+from satchel.store import known_copy
 
 Identity = tuple[int, int]
 """Device and inode of a file."""
 
-_FILE_NAME = "stores.db"
-_COPY_NAME = "stores.copy"
 _WAIT_MS = 5_000
 _GONE_MS = 90 * 86_400_000
 _TABLE = """
@@ -36,10 +35,7 @@ _TABLE = """
     ) STRICT
 """
 _COLUMNS = "uid, path, device, inode, how, listed_at, complete, tree, owner"
-# a path is the one field that begins with a slash, and no field holds a NUL
 _COPIED = "path, hex(uid), device, inode, how, listed_at, complete, tree, ifnull(owner, '')"
-_COPIED_FIELDS = 8
-_MOST_COPIED_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +67,7 @@ class KnownStores:
     """The list. Every call opens it, so that parallel processes see each other's changes; SQLite locks it.
 
     Beside it stands a copy for :meth:`at`, which every opening of a store asks: measured with cold caches, opening the
-    list with SQLite takes 0.18 ms, reading the copy 0.05. The copy names the state of the list that it is of (device,
-    inode, size and times of its file) and counts for no other.
+    list with SQLite takes 0.18 ms, reading the copy 0.05.
 
     Args:
         folder: the user's state folder; it is made with the first store that is listed.
@@ -80,16 +75,16 @@ class KnownStores:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._file = folder / _FILE_NAME
-        self._copy = folder / _COPY_NAME
+        self._file = folder / known_copy.LIST_NAME
+        self._copy = folder / known_copy.COPY_NAME
 
     def at(self, file: Path) -> KnownStore | None:
         """Return the store that is listed under a path."""
-        copied = self._read_copy()
+        copied = known_copy.read_copy(str(self.folder))
         if copied is None or not file.is_absolute():
             return next(iter(self._select("WHERE path = ?", str(file))), None)
-        _, found, rest = copied.partition(f"\0{file}\0")
-        return _copied(file, rest.split("\0", _COPIED_FIELDS)) if found else None
+        fields = known_copy.fields_of(copied, str(file))
+        return None if fields is None else _copied(file, fields)
 
     def of(self, uid: bytes) -> KnownStore | None:
         """Return the store that has a uid."""
@@ -127,33 +122,19 @@ class KnownStores:
             connection.execute("DELETE FROM stores WHERE path = ?", (str(file),))
         return True
 
-    def _read_copy(self) -> str | None:
-        """Return the copy of the list; None where the copy is missing or older than the list."""
-        try:
-            descriptor = os.open(self._copy, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0))
-            try:
-                # measured: asking for 1 MB at once takes .08 ms more, for the memory
-                content = os.read(descriptor, min(os.fstat(descriptor).st_size, _MOST_COPIED_BYTES)).decode()
-            finally:
-                os.close(descriptor)
-            stated = _state(self._file)
-        except (OSError, UnicodeDecodeError):
-            return None
-        return content if content.startswith(f"{stated}\0") and content.endswith("\0") else None
-
     def _make_copy(self) -> None:
         """Copy the list as it is now; where that cannot be done, there is none, and the list itself is asked."""
         if sys.platform == "win32":
             return  # a file that is being read cannot be replaced there
-        draft = self._copy.with_name(f"{_COPY_NAME}.new")
+        draft = self._copy.with_name(f"{known_copy.COPY_NAME}.new")
         try:
             with closing(apsw.Connection(str(self._file))) as connection:
                 connection.set_busy_timeout(_WAIT_MS)
                 connection.execute("BEGIN IMMEDIATE")  # nobody changes the list until the copy has its name
                 rows = connection.execute(f"SELECT {_COPIED} FROM stores").fetchall()
                 fields = [str(field) for row in rows for field in row]
-                content = "\0".join((_state(self._file), *fields, "")).encode()
-                if len(content) < _MOST_COPIED_BYTES:
+                content = "\0".join((known_copy.state_of(str(self._file)), *fields, "")).encode()
+                if len(content) < known_copy.MAX_BYTES:
                     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:
                         stream.write(content)
                     draft.replace(self._copy)
@@ -227,14 +208,8 @@ class KnownStores:
         )
 
 
-def _state(file: Path) -> str:
-    """Return what tells one state of a file from another."""
-    status = os.stat(file)  # noqa: PTH116 -- on the path of every opening
-    return f"{status.st_dev} {status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
-
-
 def _copied(file: Path, fields: list[str]) -> KnownStore:
-    uid, device, inode, how, listed_at, complete, tree, owner = fields[:_COPIED_FIELDS]
+    uid, device, inode, how, listed_at, complete, tree, owner = fields
     return KnownStore(
         *(bytes.fromhex(uid), file, (int(device), int(inode)), how, int(listed_at)),
         *(complete == "1", tree == "1", int(owner) if owner else None),

@@ -14,9 +14,6 @@ from satchel.base.errors import InvalidInput, Refused, StoreDamaged, StoreForeig
 from satchel.base.file_checks import IGNORED_BY_GIT
 from satchel.base.paths import FOLDER_NAME, refuse_network_filesystem
 from satchel.base.records import dataclass
-from satchel.store.contents import unknown_objects
-from satchel.store.failures import explained
-from satchel.store.schema import APPLICATION_ID
 
 ENGINE = f"SQLite {apsw.sqlite_lib_version()}"
 """The engine and its version, for people."""
@@ -54,6 +51,8 @@ def prepare_file(access: Access) -> None:
         InvalidInput: the folder is missing and is not one that Satchel makes.
         ReadOnly, StoreFull: they cannot be made here.
     """
+    from satchel.store.failures import explained  # a glance, which makes nothing, does without
+
     with explained(access.file):
         _prepare(access.file)
 
@@ -112,6 +111,8 @@ def check_header(file: Path) -> None:
         StoreForeign: it is not a SQLite database, or belongs to another application.
         StoreDamaged: it is shorter than its header says.
     """
+    from satchel.store.schema import APPLICATION_ID  # 3 ms of a glance, which looks at no header
+
     header = _header(file)
     if not header:
         return
@@ -164,6 +165,9 @@ def check_ours(connection: apsw.Connection, file: Path) -> bool:
         StoreForeign: the database has tables but is not ours.
         Refused: its schema holds what no migration made, such as a trigger.
     """
+    from satchel.store.contents import unknown_objects
+    from satchel.store.schema import APPLICATION_ID
+
     if connection.pragma("application_id") == APPLICATION_ID:
         unknown = unknown_objects(connection)
         if unknown:

@@ -9,7 +9,7 @@ from satchel.store.schema_claims import CLAIMS
 from satchel.store.schema_clients import CLIENT_SESSIONS
 from satchel.store.schema_consult import CONSULT
 from satchel.store.schema_corrections import CORRECTIONS
-from satchel.store.schema_hooks import HOOKS
+from satchel.store.schema_hooks import ACTS, DOING, HOOKS
 from satchel.store.schema_learning import LEARNING
 from satchel.store.schema_ledger import LEDGER
 from satchel.store.schema_loops import LOOPS
@@ -182,6 +182,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("signatures of errors have a version", SIGNATURES, 12, 13),
     Migration("notes that say the same are one, and who wrote it again is counted", SIGHTINGS, 12, 15),
     Migration("what hooks remember of a session at work", HOOKS, 12, 15),
+    Migration("what a session is about to do", DOING, 12, 15),
+    Migration("whether anything was done about a command that failed", ACTS, 12, 15),
     Migration("what moves between stores: states that were seen, links to what is not there", MOVING, 12, 15),
     Migration("the shared text: what is known of each item's file", SHARED, 12, 15),
 )

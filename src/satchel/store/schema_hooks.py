@@ -23,3 +23,14 @@ HOOKS = (
     "CREATE INDEX failed_commands_solution ON failed_commands (solution_id) WHERE solution_id IS NOT NULL",
 )
 """The statements of the migration, in order."""
+
+DOING = ("ALTER TABLE sessions ADD COLUMN doing TEXT",)
+"""The statements of the migration that keeps what a session says it is about to do."""
+
+ACTS = (
+    # a command is known by a digest; what stands there as text may hold a secret
+    "DELETE FROM failed_commands",
+    # when something was done about the failure: a file was edited, or a command was run that a fix names
+    "ALTER TABLE failed_commands ADD COLUMN acted_at BIGINT",
+)
+"""The statements of the migration that keeps whether anything was done about a command that failed."""

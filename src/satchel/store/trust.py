@@ -10,12 +10,15 @@ from pathlib import Path
 import apsw
 
 from satchel.base import file_checks
-from satchel.base.clock import Clock, iso
 from satchel.base.errors import Refused, Untrusted
 from satchel.base.file_checks import Vouched
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import replace
 from satchel.store.known_stores import Identity, KnownStore, KnownStores
+
+TYPE_CHECKING = False  # importing typing takes 4 ms
+if TYPE_CHECKING:
+    from satchel.base.clock import Clock
 
 # page by page damage may put the rows of another table in this one's place: a uid of theirs says nothing
 _OWN_ROW = """
@@ -245,6 +248,8 @@ class Trust:
         """Say why the store is trusted."""
         if not self.is_listed:
             return "its path was given"
+        from satchel.base.clock import iso
+
         store = self._look_up()
         if store is not None:
             owner = "" if store.owner is None else f", as a store of user {file_checks.owner_name(store.owner)}"

@@ -11,8 +11,8 @@ import pytest
 
 from satchel import Satchel
 from satchel.base.errors import Interrupted
-from satchel.brief.briefing import collecting, packages, rules, run
-from satchel.brief.briefing.collecting import Relevance
+from satchel.brief.briefing import answering, collecting, packages, rules, run
+from satchel.brief.briefing.answering import Relevance
 from satchel.brief.briefing.sources import Asked, Source
 from satchel.find.query import Query
 
@@ -93,14 +93,14 @@ class TestADeadline:
     def test_that_the_query_takes_up_lets_it_try_fewer_candidates(
         self, filled: Satchel, processor: Processor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        find = collecting._find
+        find = answering._find
 
         def slow(asked: Asked, query: Query, small: int, candidates: int) -> Relevance:
             if candidates > 200:
                 until_out_of_time(asked, processor)
             return find(asked, query, small, candidates)
 
-        monkeypatch.setattr(collecting, "_find", slow)
+        monkeypatch.setattr(answering, "_find", slow)
         briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="kafka")
         assert sorted(item.ref for item in briefing.items) == ["c1", "e1", "e2", "e3"]
         assert briefing.notes == ("the store was slow: the query was answered from the newest 200 that match",)
@@ -108,7 +108,7 @@ class TestADeadline:
     def test_leaves_the_query_unanswered_where_only_that_is_slow(
         self, filled: Satchel, processor: Processor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(collecting, "_find", lambda asked, *_: until_out_of_time(asked, processor))
+        monkeypatch.setattr(answering, "_find", lambda asked, *_: until_out_of_time(asked, processor))
         briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="kafka")
         assert len(briefing.items) == 4
         assert briefing.notes == ("the store was slow: the query was not answered",)
@@ -123,7 +123,7 @@ class TestADeadline:
         self, filled: Satchel, processor: Processor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with monkeypatch.context() as slow:
-            slow.setattr(collecting, "_find", lambda asked, *_: until_out_of_time(asked, processor))
+            slow.setattr(answering, "_find", lambda asked, *_: until_out_of_time(asked, processor))
             filled.brief(query="kafka")
         assert refs(filled, query="kafka") == ["c1", "e1", "e2", "e3"]
 

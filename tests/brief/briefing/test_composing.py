@@ -12,10 +12,11 @@ from briefing_parts import NOW, candidate, collected, words
 from satchel.base.vocabulary import SECTIONS
 from satchel.brief.attempts import Standing
 from satchel.brief.briefing.collecting import Collected
-from satchel.brief.briefing.composing import HEADER, Composed, compose
+from satchel.brief.briefing.composing import REPORTS, Composed, compose
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.shares import shares_of
 from satchel.brief.briefing.zones import EMERGENCY, NORMAL, ZONES, Zone, zone_of
+from satchel.find.kind import Kind
 
 STUCK = Standing(is_stuck=True, is_repeating=False, iterations=4)
 REPEATING = Standing(is_stuck=False, is_repeating=True, iterations=2)
@@ -36,7 +37,13 @@ def left_out(one: Composed) -> list[str]:
 
 class TestTheFrame:
     def test_says_once_that_these_are_reports_of_others(self) -> None:
-        assert composed(collected([candidate()]), 500).text.splitlines() == [HEADER, "entries", "e1 text 1"]
+        assert composed(collected([candidate()]), 500).text.splitlines() == [REPORTS, "entries", "e1 text 1"]
+
+    def test_says_what_binds_only_where_something_does(self) -> None:
+        rule = candidate(kind=Kind.CONSTRAINT)
+        assert composed(collected([rule]), 500).text.splitlines()[0] == "Rules and decisions bind"
+        both = composed(collected([candidate(), candidate(2, kind=Kind.CONSTRAINT)]), 500)
+        assert both.text.splitlines()[0] == f"Rules and decisions bind; n{REPORTS[1:]}"
 
     def test_a_small_budget_has_no_room_for_that(self) -> None:
         assert composed(collected([candidate()]), 499).text.splitlines() == ["entries", "e1 text 1"]

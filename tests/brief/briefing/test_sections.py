@@ -250,6 +250,13 @@ class TestRules:
 
 
 class TestMessages:
+    def test_to_the_agent_is_not_crowded_out_by_newer_ones_to_all(self, store: Satchel, refs: Refs) -> None:
+        store.messages.send("to ben", to="ben", priority="high", agent="ann")
+        for number in range(20):
+            store.messages.send(f"to all {number}", priority="high", agent="ann")
+
+        assert refs(agent="ben", budget=100)[0] == "m1"
+
     def test_only_an_agent_gets_them_and_only_its_own(self, store: Satchel, refs: Refs) -> None:
         store.messages.send("to ben", to="ben", agent="ann")
         store.messages.send("to all", agent="ann")

@@ -12,7 +12,7 @@ import pytest
 from clients_at_work import Clients
 from conftest import ManualClock
 from satchel import Satchel
-from satchel.brief.briefing.composing import HEADER
+from satchel.brief.briefing.composing import REPORTS
 
 HOUR = 3_600_000
 PAD = {"iteration": 2, "done": False, "attempted": ["bump the pool"], "next_step": "look at the lock"}
@@ -69,7 +69,7 @@ class TestWhatOneWroteOneself:
     def test_its_notes_are_left_out(self, wrote: Callable[..., Any]) -> None:
         for asked in ({}, {"query": "pool connections"}):
             assert wrote(**asked).items == ()
-            assert HEADER not in wrote(**asked).text
+            assert REPORTS not in wrote(**asked).text
 
     def test_its_rules_are_not_since_another_may_go_by_its_name(self, wrote: Callable[..., Any]) -> None:
         agent = wrote.keywords["agent"]  # type: ignore[attr-defined] # a partial
@@ -78,7 +78,7 @@ class TestWhatOneWroteOneself:
 
     def test_they_come_back_marked_as_yours(self, wrote: Callable[..., Any]) -> None:
         lines = wrote(again=True).text.splitlines()
-        assert HEADER not in lines
+        assert REPORTS not in lines
         assert [line for line in lines if line.startswith("discovery yours")], lines
         assert {item.ref for item in wrote(iteration=1).items} == {"e1", "e2"}
         self.satchel.sessions.enter(opens_window=True)
@@ -99,7 +99,7 @@ class TestWhatOneWroteOneself:
         other.entries.write("discovery", "the cache is cold", agent="ben")
         briefing = wrote()
         assert [item.ref for item in briefing.items] == ["e3"]
-        assert briefing.text.startswith(f"{HEADER}\n")
+        assert briefing.text.startswith(f"{REPORTS}\n")
 
 
 class TestScratchpadsOfOthers:

@@ -161,6 +161,11 @@ class Seen:
         """Return what the model was given for a call of the script."""
         return self.answers[self.script.index(call)]
 
+    @property
+    def told(self) -> str:
+        """All texts of the conversation, as its last request holds them."""
+        return "\n".join(texts(self.asked[-1]))
+
 
 def texts(value: object) -> Iterator[str]:
     """Yield every text in a request, whatever it is part of."""

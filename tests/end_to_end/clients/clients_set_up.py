@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from end_to_end.clients.client_programs import INSTALLED, Workplace, program
+from end_to_end.clients.client_programs import INSTALLED, Seen, Workplace, program
 from end_to_end.clients.dialects import Call, ChatCompletions, Dialect, GenerateContent, Json, Messages, Responses
-from end_to_end.clients.scripted_model import ERRAND, FAREWELL, GO_ON, PROMPT
+from end_to_end.clients.scripted_model import ERRAND, FAREWELL, GO_ON, LAST_WORDS, PROMPT, ScriptedModel
 
 BYPASS = "--dangerously-bypass-hook-trust"
 """With it Codex runs hooks that nobody has trusted."""
@@ -17,6 +17,10 @@ BYPASS = "--dangerously-bypass-hook-trust"
 NOTE = "Sessions expire after 300 s"
 _WROTE = {"type": "discovery", "content": NOTE}
 _ASKED: Json = {"query": "sessions expire"}
+
+
+PATIENT = {"SATCHEL_HOOKS_DEADLINE_MS": "20000"}
+"""Gives hooks time: a machine at its limit is not what is judged."""
 
 
 def _node(path: str) -> list[str | Path]:
@@ -271,3 +275,19 @@ OPENCODE = Client(
 )
 
 CLIENTS = {client.name: client for client in (CLAUDE, CODEX, GEMINI, QWEN, COPILOT, OPENCODE)}
+
+
+def set_up(client: Client, workplace: Workplace, model: ScriptedModel) -> dict[str, str]:
+    """Let a client reach a model, and Satchel's hooks reach the client; return the environment that it works in."""
+    client.configure(workplace, model.url)
+    workplace.run(["satchel", "setup", client.name, "--yes"])
+    return model.environment | client.environment(model.url) | PATIENT
+
+
+def let_work(client: Client, workplace: Workplace, script: Sequence[Call], *options: str) -> Seen:
+    """Let a client that was set up do a script to its end, with further arguments; return what was seen of it."""
+    with ScriptedModel(client.dialect, {PROMPT: script}) as model:
+        environment = set_up(client, workplace, model) | {"SATCHEL_HOOKS_START": "0"}
+        said = workplace.run([*client.program(), *client.asks, PROMPT, *options], environment)
+    assert said.strip() == LAST_WORDS
+    return Seen.after(workplace, script, model)

@@ -194,6 +194,8 @@ class Responses:
         made = {"id": f"c_{number:04}", "call_id": f"call_{number:04}", "status": "completed"}
         if step.tool == "tool_search":
             return {**made, "type": "tool_search_call", "execution": "client", "arguments": step.arguments}
+        if step.tool == "apply_patch":  # a tool that takes a text as it is
+            return {**made, "type": "custom_tool_call", "name": step.tool, "input": step.arguments["input"]}
         space, _, name = step.tool.rpartition(".")
         item = {**made, "type": "function_call", "name": name, "arguments": json.dumps(step.arguments)}
         return {**item, "namespace": space} if space else item

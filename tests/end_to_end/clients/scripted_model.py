@@ -139,6 +139,15 @@ class ScriptedModel:
         """Return the requests with tools of which this is the last prompt."""
         return [body for body in self.asked if self._conversation(body)[0] == prompt]
 
+    def first_with(self, text: str, prompt: str = PROMPT) -> int | None:
+        """Return how many calls were answered when a text first reached the model; None if it never did.
+
+        Args:
+            text: without a quotation mark, backslash or line break.
+        """
+        first = next((body for body in self.asked_for(prompt) if text in json.dumps(body, ensure_ascii=False)), None)
+        return None if first is None else len(self._conversation(first)[1])
+
     @property
     def asked(self) -> list[Json]:
         """The requests of conversations: those that offer tools."""

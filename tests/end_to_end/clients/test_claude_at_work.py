@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from end_to_end.clients.client_programs import Seen, Workplace, program, texts
-from end_to_end.clients.dialects import Call, Messages
-from end_to_end.clients.scripted_model import LAST_WORDS, PROMPT, ScriptedModel
+from end_to_end.clients.client_programs import Seen, Workplace
+from end_to_end.clients.clients_set_up import CLAUDE, let_work
+from end_to_end.clients.dialects import Call
 
 pytestmark = pytest.mark.referee
 
@@ -26,41 +26,18 @@ CALLS = (WRITE, READ, EDIT, READ_HELD, EDIT_HELD, FAIL)
 
 @pytest.fixture(scope="module")
 def worked(tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    claude = program("Claude Code", "@anthropic-ai/claude-code", "claude")
     workplace = Workplace.make(tmp_path_factory.mktemp("work"))
     for name in ("open.py", "held.py"):
         (workplace.project / name).write_text("LIMIT = 1\n")
-    workplace.run(["satchel", "setup", "claude", "--yes"])
     workplace.run(["satchel", "file", "claim", "held.py", "--why", "release freeze"])
+    workplace.run(["satchel", "write", "discovery", NOTE, "--file", "open.py"])
+    workplace.run(["satchel", "learn", "error", "ModuleNotFoundError", 'No module named "yaml"', "--solution", FIX])
+    workplace.run(["satchel", "message", "send", TEXT])
     script = tuple(
         Call(call.tool, {k: v.replace("{project}", str(workplace.project)) for k, v in call.arguments.items()})
         for call in CALLS
     )
-
-    def keep() -> None:
-        workplace.run(["satchel", "write", "discovery", NOTE, "--file", "open.py"])
-
-    with ScriptedModel(Messages(), {PROMPT: script}) as model:
-        environment = model.environment | {
-            "ANTHROPIC_BASE_URL": model.url,
-            "ANTHROPIC_API_KEY": "none",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "DISABLE_AUTOUPDATER": "1",
-            "SATCHEL_HOOKS_DEADLINE_MS": "20000",
-            "SATCHEL_HOOKS_START": "0",
-        }
-        keep()
-        error = ["satchel", "learn", "error", "ModuleNotFoundError", 'No module named "yaml"', "--solution", FIX]
-        workplace.run(error)
-        workplace.run(["satchel", "message", "send", TEXT])
-        allowed = ["--permission-mode", "acceptEdits", "--allowedTools", "Bash(python3 *)"]
-        said = workplace.run([claude, "--print", PROMPT, "--model", "scripted", *allowed], environment)
-    assert said.strip() == LAST_WORDS
-    return Seen.after(workplace, script, model)
-
-
-def told(seen: Seen) -> str:
-    return "\n".join(text for body in seen.asked for text in texts(body))
+    return let_work(CLAUDE, workplace, script, "--permission-mode", "acceptEdits", "--allowedTools", "Bash(python3 *)")
 
 
 def test_an_edit_is_recorded(worked: Seen) -> None:
@@ -76,20 +53,19 @@ def test_an_edit_of_a_file_that_a_person_has_claimed_is_not_made(worked: Seen) -
 
 
 def test_notes_come_before_the_edit_of_the_file_that_they_cite(worked: Seen) -> None:
-    assert NOTE in told(worked)
+    assert NOTE in worked.told
 
 
 def test_a_failed_command_brings_the_known_fix(worked: Seen) -> None:
-    assert FIX in told(worked)
+    assert FIX in worked.told
 
 
 def test_a_message_arrives_once(worked: Seen) -> None:
-    last = "\n".join(texts(worked.asked[-1]))
-    assert last.count(TEXT) == 1
+    assert worked.told.count(TEXT) == 1
 
 
 def test_who_kept_nothing_is_asked_before_it_stops(worked: Seen) -> None:
-    assert "you changed files and kept nothing" in told(worked)
+    assert "you changed files and kept nothing" in worked.told
 
 
 def test_the_session_is_one(worked: Seen) -> None:

@@ -202,7 +202,7 @@ def test_a_known_error_has_its_solutions_with_standing_confidence_and_author() -
     best = replace(best, updated_at=NEW_YEAR + MINUTE)
     assert reported_text(met(best, solution(9))).split("\n") == [
         "x4 TS2307, met 3 times since 01-01 00:00, kept 90 days after its last report (01-02 00:00 UTC)",
-        "2 solutions, best first (treated as known from 7), 2026 UTC",
+        "2 solutions, best first (treated as known from 7), UTC times of 2026",
         "y7 known, confidence 8 of 10, confirmed by ann helped 4 times failed 1 time 01-01 00:00 changed 01-01 00:01",
         " install",
         " it",
@@ -216,7 +216,7 @@ def test_the_text_that_came_with_the_report_is_not_repeated() -> None:
     text = reported_text(replace(met(given_now), recorded=given_now, notes=("a secret was redacted (jwt)",)))
     assert text.split("\n")[1:] == [
         "recorded y7 tentative, confidence 5 of 10",
-        "1 solution, best first (treated as known from 7), 2026 UTC",
+        "1 solution, best first (treated as known from 7), UTC times of 2026",
         "y7 tentative, confidence 5 of 10 01-01 00:00",
         "note: a secret was redacted (jwt)",
     ]

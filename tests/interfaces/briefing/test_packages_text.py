@@ -225,7 +225,7 @@ def test_a_package_is_its_line_and_its_summary() -> None:
         updated_at=NEW_YEAR + MINUTE,
     )
     assert packages_text(page_of(one, by_priority=(("medium", 1),))).split("\n") == [
-        "1 package of run r1 (1 medium), most urgent first, 2026 UTC",
+        "1 package of run r1 (1 medium), most urgent first, UTC times of 2026",
         "p7 research medium task:T1 by ann file:docs/a.md for:developer tech_lead 01-01 00:00 "
         "changed 01-01 00:01 superseded-by:p9",
         " tokens",
@@ -243,7 +243,7 @@ def test_what_a_package_holds_stands_below_its_summary() -> None:
         PackageContent("p8", package(8, path="gone.md", content_bytes=None), None, "gone.md is not there"),
     )
     assert contents_text(some).split("\n") == [
-        "2 items, 2026 UTC",
+        "2 items, UTC times of 2026",
         "p7 run:r1 research medium by ann bytes:12 01-01 00:00",
         " tokens",
         " one",

@@ -25,7 +25,7 @@ def work(folder: Path, *, agent: str, project: str | None = None) -> None:
 def test_without_a_session_the_command_says_how_one_begins(cli: Cli) -> None:
     status, out, err = cli("who")
     assert (status, out) == (0, "")
-    assert err == "0 sessions: no client has worked here lately; a session begins with a client's first write\n"
+    assert err == "0 sessions: nobody has written here yet; who only reads is not seen by others\n"
 
 
 def test_who_is_at_work_is_a_table(cli: Cli, folder: Path) -> None:
@@ -49,7 +49,15 @@ def test_the_sessions_are_those_of_the_place_that_is_named(cli: Cli, folder: Pat
     assert cli("who", "--db", "other.db")[2].startswith("0 sessions")
 
 
+def test_the_line_counts_sessions_and_messages(cli: Cli, folder: Path) -> None:
+    assert cli("who", "--line") == (0, "", "")
+    work(folder, agent="ann")
+    cli("message", "send", "look", "--to", "human", "--agent", "ann")
+    assert cli("who", "--line") == (0, "1 at work, 1 unread\n", "")
+    assert json.loads(cli("who", "--line", "--json")[1]) == {"sessions": 1, "stuck": 0, "unread": 1}
+
+
 def test_every_option_has_a_test() -> None:
     assert options_of(["who"]) == options_in_cases(["who"]) | {
-        ("who", name) for name in ("--db", "--project", "--json")
+        ("who", name) for name in ("--db", "--project", "--json", "--line")
     }

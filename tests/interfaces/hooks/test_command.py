@@ -220,6 +220,7 @@ class TestExplaining:
     def test_says_what_keeps_it_silent(self, explained: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
         assert "claude Notification: nothing is done at this event" in explained("claude", "Notification")
         assert "does: releases automatic claims" in explained("claude", "SessionEnd")
+        assert "puts in nothing: the next edit, command or prompt" in explained("copilot", "preCompact")
         monkeypatch.setenv("SATCHEL_HOOKS_START", "0")
         assert "puts in nothing: hooks.start is 0" in explained("claude", "SessionStart")
         state.pause(None, on=True)

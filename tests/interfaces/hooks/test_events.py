@@ -43,6 +43,76 @@ SEEN = [
 ]
 
 
+TOOL = {"tool_use_id": "t1"}
+PATCH = {"tool_name": "apply_patch", "tool_input": {"command": "*** Begin Patch\n*** Update File: a\n*** End Patch"}}
+SHELL = {"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_response": "done"}
+IN_CURSOR = {"tool_name": "Shell", "tool_input": {"command": "make"}}
+IN_VSCODE = {"tool_name": "run_in_terminal", "tool_input": {"command": "make"}}
+SEEN += [
+    ("codex", CLAUDE | TOOL | PATCH | {"hook_event_name": "PreToolUse"}, "codex", "before an edit"),
+    ("codex", CLAUDE | TOOL | PATCH | {"hook_event_name": "PostToolUse"}, "codex", "after an edit"),
+    ("codex", CLAUDE | TOOL | SHELL | {"hook_event_name": "PreToolUse"}, "codex", ""),
+    ("codex", CLAUDE | TOOL | SHELL | {"hook_event_name": "PostToolUse"}, "codex", "a command ended"),
+    ("codex", CLAUDE | {"hook_event_name": "Stop", "stop_hook_active": False}, "codex", "stop"),
+    (
+        "cursor",
+        CURSOR | TOOL | {"hook_event_name": "preToolUse", "tool_name": "Write", "tool_input": {"file_path": "/p/a"}},
+        "cursor",
+        "before an edit",
+    ),
+    (
+        "cursor",
+        CURSOR | TOOL | IN_CURSOR | {"hook_event_name": "postToolUse", "tool_output": '{"exitCode":2,"stdout":"no"}'},
+        "cursor",
+        "a command failed",
+    ),
+    (
+        "cursor",
+        CURSOR | TOOL | IN_CURSOR | {"hook_event_name": "postToolUse", "tool_output": '{"exitCode":0,"stdout":""}'},
+        "cursor",
+        "a command succeeded",
+    ),
+    (
+        "cursor",
+        CURSOR | TOOL | IN_CURSOR | {"hook_event_name": "postToolUseFailure", "error_message": "timed out"},
+        "cursor",
+        "a command failed",
+    ),
+    (
+        "cursor",
+        CURSOR | TOOL | IN_CURSOR | {"hook_event_name": "postToolUseFailure", "failure_type": "permission_denied"},
+        "cursor",
+        "",
+    ),
+    (
+        "claude",
+        CLAUDE | TOOL | SHELL | {"hook_event_name": "PostToolUseFailure", "error": "x", "is_interrupt": True},
+        "claude",
+        "",
+    ),
+    ("cursor", CURSOR | {"hook_event_name": "stop", "status": "completed", "loop_count": 0}, "cursor", "stop"),
+    ("cursor", CURSOR | {"hook_event_name": "stop", "status": "aborted"}, "cursor", ""),
+    (
+        "vscode",
+        VSCODE | TOOL | {"hookEventName": "PreToolUse", "tool_name": "editFiles", "tool_input": {"files": ["a", "b"]}},
+        "vscode",
+        "before an edit",
+    ),
+    (
+        "vscode",
+        VSCODE | TOOL | {"hookEventName": "PreToolUse", "tool_name": "readFile", "tool_input": {"filePath": "/p/a"}},
+        "vscode",
+        "",
+    ),
+    (
+        "vscode",
+        VSCODE | TOOL | IN_VSCODE | {"hookEventName": "PostToolUse", "tool_response": "done"},
+        "vscode",
+        "a command ended",
+    ),
+]
+
+
 @pytest.mark.parametrize(("called", "fields", "client", "happening"), SEEN)
 def test_an_event_is_understood_in_its_clients_dialect(
     called: str, fields: dict[str, Any], client: str, happening: str
@@ -51,6 +121,11 @@ def test_an_event_is_understood_in_its_clients_dialect(
     event = read(called, name, fields)
     assert (event.client, event.name, event.happening) == (client, name, happening)
     assert event.session_id in {"s1", "c1"}
+
+
+@pytest.mark.parametrize("value", [[], {}, 1, None, True])
+def test_a_stop_whose_fields_have_other_types_is_a_stop(value: object) -> None:
+    assert read("cursor", "stop", CURSOR | {"status": value, "loop_count": value}).happening == "stop"
 
 
 def test_the_folder_is_the_first_of_several() -> None:
@@ -72,6 +147,39 @@ def test_different_events_have_different_keys() -> None:
         CLAUDE | {"hook_event_name": "SessionEnd"},
     ]
     assert len({read("claude", "", one).key for one in different}) == len(different)
+
+
+@pytest.mark.parametrize(
+    ("client", "name", "fields", "happening"),
+    [
+        ("gemini", "BeforeTool", {"tool_name": "replace", "tool_input": {"file_path": "a"}}, "before an edit"),
+        ("gemini", "AfterTool", {"tool_name": "replace", "tool_input": {"file_path": "a"}}, "after an edit"),
+        ("gemini", "AfterAgent", {}, "stop"),
+        ("copilot", "preToolUse", {"toolName": "edit", "toolArgs": {"path": "a"}}, "before an edit"),
+        ("copilot", "agentStop", {"stop_hook_active": False}, "stop"),
+        ("copilot", "preCompact", {"trigger": "auto"}, "about to compact"),
+        ("opencode", "tool.execute.before", {"tool_name": "edit", "tool_input": {"filePath": "a"}}, "before an edit"),
+        ("opencode", "tool.execute.after", {"tool_name": "edit", "tool_input": {"filePath": "a"}}, "after an edit"),
+    ],
+)
+def test_moments_at_work_have_the_names_that_each_client_gives_them(
+    client: str, name: str, fields: dict[str, Any], happening: str
+) -> None:
+    usual = COPILOT if client == "copilot" else CLAUDE
+    assert read(client, name, usual | fields).happening == happening
+
+
+def test_a_subagent_of_copilot_belongs_to_the_session_of_its_parent() -> None:
+    fields = COPILOT | {"sessionId": "a1", "agentId": "a1", "agentType": "general-purpose", "parentAgentId": "s1"}
+    event = read("copilot", "preToolUse", fields)
+    assert (event.session_id, event.agent_id) == ("s1", "a1")
+
+
+@pytest.mark.parametrize("client", ["gemini", "copilot"])
+def test_the_same_call_at_another_time_is_another_event_where_calls_have_no_id(client: str) -> None:
+    call = {"tool_name": "replace", "toolName": "replace", "tool_input": {"file_path": "a"}}
+    first, second = (read(client, "PreToolUse", {"session_id": "s1", "timestamp": at, **call}) for at in (1, 2))
+    assert first.key != second.key
 
 
 @pytest.mark.parametrize("data", [b"[1]", b'"x"', b"{", b"\xff\xfe", b"[" * 100_000, b"null", b"1e999"])
@@ -131,3 +239,45 @@ def test_each_client_gets_its_own_form(client: str, expected: dict[str, Any]) ->
     assert json.loads(said) == expected
     assert said.isascii()
     assert "\n" not in said
+
+
+DENIED = "a.py is claimed"
+DENIALS = [
+    ("codex", {"permissionDecision": "deny", "permissionDecisionReason": DENIED}),
+    (
+        "vscode",
+        {"permissionDecision": "deny", "permissionDecisionReason": DENIED, "additionalContext": DENIED},
+    ),
+]
+
+
+@pytest.mark.parametrize(("client", "expected"), DENIALS)
+def test_an_edit_is_stopped_in_the_form_of_its_client(client: str, expected: dict[str, str]) -> None:
+    said = json.loads(events.stop_edit(events.HookEvent(client, "PreToolUse", "before an edit"), DENIED))
+    assert said == {"hookSpecificOutput": {"hookEventName": "PreToolUse", **expected}}
+
+
+def test_cursor_tells_its_model_why_an_edit_is_stopped() -> None:
+    said = json.loads(events.stop_edit(events.HookEvent("cursor", "preToolUse", "before an edit"), DENIED))
+    assert said == {"permission": "deny", "user_message": DENIED, "agent_message": DENIED}
+
+
+HELD_BACK = [
+    ("codex", {"decision": "block", "reason": "keep it"}),
+    ("cursor", {"followup_message": "keep it"}),
+    ("vscode", {"hookSpecificOutput": {"hookEventName": "Stop", "decision": "block", "reason": "keep it"}}),
+]
+
+
+@pytest.mark.parametrize(("client", "expected"), HELD_BACK)
+def test_an_agent_is_held_back_in_the_form_of_its_client(client: str, expected: dict[str, Any]) -> None:
+    assert json.loads(events.hold_back(events.HookEvent(client, "Stop", "stop"), "keep it")) == expected
+
+
+@pytest.mark.parametrize("mode", ["default", "plan", "bypassPermissions", "dontAsk", None])
+def test_a_user_is_asked_only_where_the_dialog_is_for_a_hook(mode: str | None) -> None:
+    event = events.HookEvent("claude", "PreToolUse", "before an edit", mode="acceptEdits")
+    assert event.can_ask
+    assert not event._replace(mode=mode).can_ask
+    assert not event._replace(client="codex").can_ask
+    assert not event._replace(agent_id="a1").can_ask

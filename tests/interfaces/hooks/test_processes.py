@@ -108,6 +108,62 @@ def test_a_client_that_has_gone_is_no_fault(real: Path) -> None:
     assert state.faults(0) == []
 
 
+_CLIENT = """
+import subprocess, sys
+for line in sys.stdin:
+    client, event, data = line.split(" ", 2)
+    command = [sys.executable, "-m", "satchel", "hook", client, event]
+    printed = subprocess.run(command, input=data.encode(), stdout=subprocess.PIPE, check=True).stdout
+    sys.stdout.write((printed.decode() or "{}") + "\\n")
+    sys.stdout.flush()
+"""
+
+
+class RealClient:
+    """A process that runs hooks as a client does, until it is killed."""
+
+    def __init__(self, client: str, project: Path) -> None:
+        self.client, self.project = client, project
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _CLIENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=project, text=True
+        )
+
+    def hear(self, event: str, **fields: Any) -> dict[str, Any]:
+        told = {"session_id": self.client, "cwd": str(self.project), "hook_event_name": event, **fields}
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{self.client} {event} {json.dumps(told)}\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        assert isinstance(answer, dict)
+        return answer
+
+    def edit(self) -> dict[str, Any]:
+        return self.hear("PreToolUse", tool_name="Edit", tool_use_id="t", tool_input={"file_path": "a.py"})
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def test_what_a_client_that_was_killed_has_claimed_is_taken_over(real: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_HOOKS_DEADLINE_MS", "60000")
+    first, second = RealClient("claude", real), RealClient("codex", real)
+    try:
+        for one in (first, second):
+            one.hear("SessionStart", source="startup")
+        assert first.edit() == {}
+        assert "is editing a.py too" in context(second.edit())
+        first.kill()
+        assert "a.py is taken over from claude-" in context(second.edit())
+    finally:
+        first.kill()
+        second.kill()
+    with open_satchel(cwd=real) as satchel:
+        (claim,) = satchel.files.claims().items
+    assert claim.agent.startswith("codex-")
+
+
 def test_nothing_stays_behind(real: Path) -> None:
     end(start(real, "SessionStart", source="startup"))
     mine = f"{real}".encode()

@@ -57,6 +57,17 @@ class TestHearing:
         assert not (tmp_path / "elsewhere").exists()
 
 
+class TestCompacted:
+    def test_a_session_that_was_compacted_is_told_of_once(self) -> None:
+        state.keep_compacted("s1")
+        state.keep_compacted("s2")
+        assert [state.take_compacted(session) for session in ("s3", "s1", "s1", "s2")] == [False, True, False, True]
+
+    def test_nothing_is_made_where_none_was(self, folder: Path) -> None:
+        assert not state.take_compacted("s1")
+        assert not folder.exists()
+
+
 class TestFaults:
     def test_are_kept_in_one_line_each_the_last_first(self) -> None:
         state.record_fault("claude SessionStart", "no\nluck", "/p")

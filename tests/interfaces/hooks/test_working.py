@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -9,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from interfaces.hooks.conftest import Hook, context
-from satchel import Satchel
+from interfaces.hooks.conftest import RULE, Hook, context
+from satchel import Satchel, open_satchel
 from satchel.base.clock import system_clock
 from satchel.interfaces.hooks import state
 
@@ -27,7 +28,7 @@ def store(filled: Satchel, open_in: Callable[..., Satchel], project: Path) -> Sa
     return open_in(project, clock=system_clock)
 
 
-CLIENTS = {"s1": "claude", "c1": "codex", "g1": "gemini"}
+CLIENTS = {"s1": "claude", "c1": "codex", "g1": "gemini", "u1": "cursor", "v1": "vscode"}
 """The sessions that have begun, with their clients."""
 
 
@@ -38,8 +39,8 @@ def at_work(hook: Hook) -> Callable[..., dict[str, Any] | None]:
         hook(client, "SessionStart", session_id=begun, source="startup")
 
     def use(session: str, event: str, tool: str, /, **fields: Any) -> dict[str, Any] | None:
-        number = f"t{next(_numbers)}"
-        return hook(CLIENTS[session], event, session_id=session, tool_name=tool, tool_use_id=number, **fields)
+        number = {"tool_use_id": f"t{next(_numbers)}"}
+        return hook(CLIENTS[session], event, number | fields, session_id=session, tool_name=tool)
 
     return use
 
@@ -109,6 +110,30 @@ class TestEdits:
             at_work("c1", "PreToolUse", "apply_patch", tool_input={"command": patch})
         )
 
+    def test_a_denied_edit_says_how_to_wait_for_the_file_itself(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        store.files.claim(["src/"], agent="ben")
+        said = denial(at_work("s1", "PreToolUse", "Edit", **edit(project / "src/a.py")))
+        assert 'ask ben (send_message), or wait for it: claim_files(["src/a.py"], wait_seconds=45)' in said
+
+    def test_it_is_stopped_while_another_writes_to_the_store_too(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        store.files.claim(["a.py"], agent="ben")
+        with store.workplace.engine.write():
+            said = denial(at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")))
+            assert at_work("s1", "PreToolUse", "Edit", **edit(project / "b.py")) is None
+        assert "a.py is claimed by ben" in said
+
+    def test_an_edit_that_is_tried_again_at_once_is_stopped_again(self, hook: Hook, store: Satchel) -> None:
+        hook("gemini", "SessionStart", session_id="g1", source="startup")
+        store.files.claim(["a.py"], agent="ben")
+        for _ in range(2):
+            answer = hook("gemini", "BeforeTool", session_id="g1", tool_name="replace", **edit("a.py"))
+            assert answer is not None
+            assert answer["decision"] == "deny"
+
     @pytest.mark.parametrize(("mode", "is_told"), [("warn", True), ("off", False)])
     def test_unless_the_user_wants_a_warning_or_nothing(
         self,
@@ -124,16 +149,108 @@ class TestEdits:
         answer = at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
         assert ("a.py is claimed by ben" in context(answer)) if is_told else answer is None
 
+    @pytest.mark.parametrize(
+        ("mode", "attended", "decision"),
+        [("acceptEdits", "1", "ask"), ("acceptEdits", "0", "deny"), ("default", "1", "deny")],
+    )
+    def test_or_a_question_which_is_a_denial_where_nobody_can_tell_it_from_others(
+        self,
+        at_work: AtWork,
+        store: Satchel,
+        project: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        mode: str,
+        attended: str,
+        decision: str,
+    ) -> None:
+        monkeypatch.setenv("SATCHEL_HOOKS_CLAIMS", "ask")
+        monkeypatch.setenv("CLAUDE_CODE_SESSION_ATTENDED", attended)
+        monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "cli")
+        store.files.claim(["a.py"], agent="ben")
+        answer = at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"), permission_mode=mode)
+        assert answer is not None
+        assert answer["hookSpecificOutput"]["permissionDecision"] == decision
+        assert "a.py is claimed by ben" in answer["hookSpecificOutput"]["permissionDecisionReason"]
+        assert ("a.py is claimed by ben" in answer.get("systemMessage", "")) == (decision == "ask")
+
+    def test_the_projects_own_file_cannot_lower_the_protection(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        (store.place.file.parent / "config.toml").write_text('[hooks]\nclaims = "off"\n')
+        store.files.claim(["a.py"], agent="ben")
+        assert "a.py is claimed by ben" in denial(at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")))
+
+    def test_the_users_file_can_for_one_project(
+        self, at_work: AtWork, store: Satchel, project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+        (tmp_path / "config/satchel").mkdir(parents=True)
+        own = f'[projects."{project}".hooks]\nclaims = "off"\n[projects."/elsewhere".hooks]\nclaims = "deny"\n'
+        (tmp_path / "config/satchel/config.toml").write_text(own)
+        store.files.claim(["a.py"], agent="ben")
+        assert at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")) is None
+
     def test_a_file_that_another_session_edits_is_pointed_out_and_stays_its(
         self, at_work: AtWork, store: Satchel, project: Path
     ) -> None:
         at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
         (before,) = store.files.claims().items
-        assert f"{before.agent} edits a.py too" in context(
+        assert f"{before.agent} is editing a.py too" in context(
             at_work("c1", "PreToolUse", "Edit", **edit(project / "a.py"))
         )
         (after,) = store.files.claims().items
         assert after.agent == before.agent
+        assert at_work("c1", "PreToolUse", "Edit", **edit(project / "a.py")) is None, "it is said once"
+
+    @pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse"])
+    def test_what_is_heard_after_the_end_of_a_session_claims_nothing_and_revives_it_not(
+        self, hook: Hook, at_work: AtWork, store: Satchel, project: Path, event: str
+    ) -> None:
+        hook("claude", "SessionEnd", session_id="s1", reason="other")
+        (project / "a.py").write_text("x")
+        assert at_work("s1", event, "Edit", **edit(project / "a.py")) is None
+        assert store.files.claims().total == 0
+        assert [one.client for one in store.sessions.team().sessions if one.gone] == ["claude"]
+
+    def test_until_its_client_goes_on_with_it(self, hook: Hook, at_work: AtWork, store: Satchel, project: Path) -> None:
+        hook("claude", "SessionEnd", session_id="s1", reason="other")
+        hook("claude", "SessionStart", session_id="s1", source="resume")
+        at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
+        assert store.files.claims().total == 1
+
+    def test_a_binary_file_is_claimed_and_recorded_unread(self, at_work: AtWork, store: Satchel, project: Path) -> None:
+        (project / "a.bin").write_bytes(bytes(range(256)) * 64)
+        (project / "a.bin").chmod(0)
+        at_work("s1", "PreToolUse", "Write", **edit(project / "a.bin"))
+        at_work("s1", "PostToolUse", "Write", **edit(project / "a.bin"))
+        assert [change.file for change in store.files.changes().changes] == ["a.bin"]
+
+    def test_a_file_that_neither_was_nor_is_there_has_not_changed(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        at_work("s1", "PostToolUse", "Edit", **edit(project / "none.py"))
+        assert store.files.changes().total == 0
+
+    def test_the_text_of_a_patch_in_a_file_is_no_patch(self, at_work: AtWork, store: Satchel, project: Path) -> None:
+        text = "*** Begin Patch\n*** Delete File: important.py\n*** End Patch"
+        written = {"file_path": str(project / "doc.md"), "content": text}
+        at_work("s1", "PreToolUse", "Write", tool_input=written)
+        at_work("s1", "PreToolUse", "Task", tool_input={"prompt": text})
+        assert [claim.path for claim in store.files.claims().items] == ["doc.md"]
+
+    def test_a_file_with_a_long_absolute_path_is_claimed(self, tmp_path: Path, hook: Hook) -> None:
+        deep = tmp_path / "/".join(["folder-of-a-long-path"] * 10) / "project"
+        (deep / ".git").mkdir(parents=True)
+        with open_satchel(cwd=deep, environ={}) as other:
+            other.agents.register("ann")
+            fields = edit(deep / "a.py")
+            hook("claude", "PreToolUse", session_id="deep", cwd=str(deep), tool_name="Edit", tool_use_id="d", **fields)
+            assert other.files.claims().total == 1
+
+    @pytest.mark.parametrize("path", ["~/.bashrc", "https://example.org/a.py", "file:///etc/passwd"])
+    def test_what_names_no_file_of_the_project_is_left_alone(self, at_work: AtWork, store: Satchel, path: str) -> None:
+        assert at_work("s1", "PreToolUse", "Edit", **edit(path)) is None
+        assert store.files.claims().total == 0
 
     def test_a_subagent_edits_what_its_session_holds(self, at_work: AtWork, project: Path) -> None:
         at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
@@ -146,11 +263,16 @@ class TestEdits:
         assert store.files.claims().total == 0
         assert state.faults(0) == []
 
-    def test_a_thousand_files_are_claimed_at_once(self, at_work: AtWork, store: Satchel) -> None:
+    def test_a_thousand_files_are_claimed_at_once_and_pointed_out_to_another_in_a_line(
+        self, at_work: AtWork, store: Satchel
+    ) -> None:
         files = "\n".join(f"*** Update File: f{number}.py" for number in range(1_000))
-        patch = f"*** Begin Patch\n{files}\n*** End Patch"
-        assert at_work("c1", "PreToolUse", "apply_patch", tool_input={"command": patch}) is None
+        patch = {"command": f"*** Begin Patch\n{files}\n*** End Patch"}
+        assert at_work("c1", "PreToolUse", "apply_patch", tool_input=patch) is None
         assert store.files.claims().total == 1_000
+        said = context(at_work("s1", "PreToolUse", "apply_patch", tool_input=patch))
+        assert "is editing f0.py and 999 more files too" in said
+        assert len(said) < 250
 
     def test_notes_on_a_file_come_before_its_first_edit_and_only_then(
         self, at_work: AtWork, store: Satchel, project: Path
@@ -161,10 +283,49 @@ class TestEdits:
         store.entries.write("discovery", "the lock is taken by the caller", file="a.py", agent="ann")
         assert at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")) is None
 
+    @pytest.mark.parametrize(("session", "tool"), [("c1", "apply_patch"), ("v1", "replace_string_in_file")])
+    def test_in_each_client_that_says_something_before(
+        self, at_work: AtWork, store: Satchel, session: str, tool: str
+    ) -> None:
+        store.entries.write("discovery", "the token must be rotated", file="a.py", agent="ann")
+        assert "the token must be rotated" in context(at_work(session, "PreToolUse", tool, **edit("a.py")))
+        assert at_work(session, "PostToolUse", tool, **edit("a.py")) is None
+
     def test_where_the_client_says_nothing_before_they_come_after(self, at_work: AtWork, store: Satchel) -> None:
         store.entries.write("discovery", "the token must be rotated", file="a.py", agent="ann")
         assert at_work("g1", "BeforeTool", "replace", **edit("a.py")) is None
         assert "the token must be rotated" in context(at_work("g1", "AfterTool", "replace", **edit("a.py")))
+
+    def test_so_does_who_else_is_at_work_there(self, at_work: AtWork, store: Satchel, project: Path) -> None:
+        at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
+        (held,) = store.files.claims().items
+        assert at_work("u1", "preToolUse", "Write", **edit(project / "a.py"), conversation_id="u1") is None
+        answer = at_work("u1", "postToolUse", "Write", **edit(project / "a.py"), conversation_id="u1")
+        assert answer is not None
+        assert f"{held.agent} is editing a.py too" in answer["additional_context"]
+
+    def test_a_note_whose_lines_have_changed_is_marked_and_comes_last(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        (project / "a.py").write_text("one = 1\ntwo = 2\n")
+        kept = store.entries.write("discovery", "one is read at start", file="a.py", line=1, agent="ann").ref
+        changed = store.entries.write("discovery", "two is never read", file="a.py", line=2, agent="ann").ref
+        (project / "a.py").write_text("one = 1\nthree = 3\n")
+        _, first, second = context(at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))).splitlines()
+        assert first.startswith(f"{kept} line 1 by ann, ")
+        assert second.startswith(f"{changed} line 2 by ann, ")
+        assert "(file changed since): two is never read" in second
+
+    def test_of_many_notes_those_come_that_share_words_with_what_is_written(
+        self, at_work: AtWork, store: Satchel
+    ) -> None:
+        for text in ("retries are counted per host", "the token is rotated", "sorted by name", "closed at exit"):
+            store.entries.write("discovery", text, file="a.py", agent="ann")
+        change = {"file_path": "a.py", "old_string": "count = 0", "new_string": "def rotated(token): ..."}
+        said = context(at_work("s1", "PreToolUse", "Edit", tool_input=change)).splitlines()
+        assert said[0] == "Notes on a.py (2 of 4; reports, not orders):"
+        assert said[1].endswith(": the token is rotated")
+        assert len(said) == 3
 
 
 class TestCommands:
@@ -186,6 +347,7 @@ class TestCommands:
         met = store.patterns.report("ModuleNotFoundError", "No module named 'yaml'", agent="ann").pattern
         fix = store.patterns.solve(met.ref, "install PyYAML", agent="ann")
         at_work("s1", "PostToolUseFailure", "Bash", **bash("python a.py", error=FAILURE))
+        at_work("s1", "PostToolUse", "Bash", **bash("pip install pyyaml", tool_response={"stdout": "ok"}))
         at_work("s1", "PostToolUse", "Bash", **bash("cd . && python a.py", tool_response={"stdout": "ok"}))
         (solution,) = store.patterns.get(met.ref).solutions
         assert solution.confidence == fix.confidence + 1
@@ -209,6 +371,76 @@ class TestCommands:
         self, at_work: AtWork, store: Satchel, command: str, error: str
     ) -> None:
         at_work("s1", "PostToolUseFailure", "Bash", **bash(command, error=error))
+        assert store.patterns.find().total == 0
+
+    def test_in_codex_its_record_says_that_a_command_failed(
+        self, at_work: AtWork, store: Satchel, tmp_path: Path
+    ) -> None:
+        met = store.patterns.report("ModuleNotFoundError", "No module named 'yaml'", agent="ann").pattern
+        store.patterns.solve(met.ref, "install PyYAML", agent="ann")
+        record = tmp_path / "rollout.jsonl"
+        ran = {"item": {"type": "CommandExecution", "id": "c7", "exit_code": 1}}
+        record.write_text(json.dumps({"type": "event_msg", "payload": ran}) + "\n")
+        failed = bash("python a.py", tool_response=FAILURE.partition("\n")[2], transcript_path=str(record))
+        assert "install PyYAML" in context(at_work("c1", "PostToolUse", "Bash", **failed, tool_use_id="c7"))
+
+    def test_where_nothing_says_how_a_command_ended_messages_come_and_nothing_is_learned(
+        self, at_work: AtWork, store: Satchel
+    ) -> None:
+        store.messages.send("the API changed", agent="ann")
+        said = context(at_work("c1", "PostToolUse", "Bash", **bash("python a.py", tool_response=FAILURE)))
+        assert "the API changed" in said
+        assert store.patterns.find().total == 0
+
+    def test_a_fix_comes_at_the_next_event_where_the_client_carries_no_text_at_a_failure(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        met = store.patterns.report("ModuleNotFoundError", "No module named 'yaml'", agent="ann").pattern
+        fix = store.patterns.solve(met.ref, "install PyYAML", agent="ann")
+        store.messages.send("the API changed", agent="ann")
+        cursor = {"conversation_id": "u1"}
+        failed = {**bash("python a.py"), **cursor}
+        assert at_work("u1", "postToolUseFailure", "Shell", **failed, error_message=FAILURE) is None
+        answer = at_work("u1", "postToolUse", "Write", **edit(project / "a.py"), **cursor)
+        assert answer is not None
+        assert "install PyYAML" in answer["additional_context"]
+        assert "the API changed" in answer["additional_context"]
+        assert at_work("u1", "postToolUse", "Write", **edit(project / "a.py"), **cursor) is None
+        at_work("u1", "postToolUse", "Shell", **failed, tool_output='{"exitCode":0,"stdout":""}')
+        (solution,) = store.patterns.get(met.ref).solutions
+        assert solution.confidence == fix.confidence + 1
+
+    def test_a_fix_that_nobody_was_told_is_not_confirmed(self, at_work: AtWork, store: Satchel) -> None:
+        met = store.patterns.report("ModuleNotFoundError", "No module named 'yaml'", agent="ann").pattern
+        fix = store.patterns.solve(met.ref, "install PyYAML", agent="ann")
+        failed = {**bash("python a.py"), "conversation_id": "u1"}
+        at_work("u1", "postToolUseFailure", "Shell", **failed, error_message=FAILURE)
+        at_work("u1", "postToolUse", "Shell", **failed, tool_output='{"exitCode":0,"stdout":""}')
+        (solution,) = store.patterns.get(met.ref).solutions
+        assert solution.confidence == fix.confidence
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            bash("python a.py", tool_response={"stdout": "", "interrupted": True}),
+            bash("python a.py", tool_response={"stdout": "", "backgroundTaskId": "b1"}),
+            {"tool_input": {"command": "python a.py", "run_in_background": True}, "tool_response": {"stdout": ""}},
+        ],
+    )
+    def test_a_command_that_was_interrupted_or_runs_on_has_not_succeeded(
+        self, at_work: AtWork, store: Satchel, project: Path, fields: dict[str, object]
+    ) -> None:
+        met = store.patterns.report("ModuleNotFoundError", "No module named 'yaml'", agent="ann").pattern
+        store.patterns.solve(met.ref, "install PyYAML", agent="ann")
+        at_work("s1", "PostToolUseFailure", "Bash", **bash("python a.py", error=FAILURE))
+        (project / "a.py").write_text("x")
+        at_work("s1", "PostToolUse", "Edit", **edit(project / "a.py"))
+        at_work("s1", "PostToolUse", "Bash", **fields)
+        (solution,) = store.patterns.get(met.ref).solutions
+        assert solution.confirmed == 0
+
+    def test_nor_has_one_failed_that_a_person_interrupted(self, at_work: AtWork, store: Satchel) -> None:
+        at_work("s1", "PostToolUseFailure", "Bash", **bash("make", error=FAILURE, is_interrupt=True))
         assert store.patterns.find().total == 0
 
     def test_of_ten_megabytes_the_end_counts_and_holds_no_secret(self, at_work: AtWork, store: Satchel) -> None:
@@ -238,6 +470,44 @@ class TestMessages:
         assert at_work("s1", "PostToolUse", "Bash", **ok) is None
 
 
+class TestCopilotAfterACompaction:
+    """It has no event then that carries a text."""
+
+    @pytest.fixture
+    def use(self, hook: Hook, project: Path) -> Callable[..., str]:
+        """Let an event of Copilot CLI happen; return what its model is told."""
+        fields = {"sessionId": "p1", "cwd": str(project), "toolArgs": {"path": "a.py"}}
+
+        def happen(name: str, **more: object) -> str:
+            answer = hook("copilot", name, json.dumps(fields | {"timestamp": next(_numbers)} | more).encode())
+            return "" if answer is None else str(answer["additionalContext"])
+
+        happen("sessionStart", source="new")
+        return happen
+
+    def test_the_next_tool_briefs_once(self, use: Callable[..., str]) -> None:
+        assert use("preCompact", trigger="auto") == ""
+        assert use("preToolUse", toolName="edit") == ""
+        assert RULE in use("postToolUse", toolName="edit")
+        assert use("postToolUse", toolName="edit") == ""
+
+    def test_with_what_that_tool_has_to_say(self, use: Callable[..., str], store: Satchel) -> None:
+        store.messages.send("the API changed", agent="ann")
+        use("preCompact")
+        said = use("postToolUse", toolName="edit")
+        assert said.index("after compaction") < said.index("the API changed")
+
+    def test_a_subagent_does_not_take_it(self, use: Callable[..., str]) -> None:
+        use("preCompact")
+        assert use("postToolUse", toolName="edit", sessionId="a1", agentId="a1", parentAgentId="p1") == ""
+        assert RULE in use("postToolUse", toolName="edit")
+
+    def test_resuming_says_it_all_anyway(self, use: Callable[..., str]) -> None:
+        use("preCompact")
+        assert RULE in use("sessionStart", source="resume")
+        assert use("postToolUse", toolName="edit") == ""
+
+
 class TestStopping:
     def changed(self, at_work: AtWork, project: Path) -> None:
         (project / "a.py").write_text("x")
@@ -251,6 +521,13 @@ class TestStopping:
         assert "write_context" in answer["reason"]
         assert hook("claude", "Stop", session_id="s1", stop_hook_active=True) is None
 
+    def test_nor_whose_subagent_did(self, at_work: AtWork, hook: Hook, store: Satchel, project: Path) -> None:
+        hook("claude", "SubagentStart", session_id="s1", agent_id="sub001", agent_type="general-purpose")
+        self.changed(at_work, project)
+        (session,) = (one for one in store.sessions.team().sessions if one.client == "claude")
+        store.decisions.set("limit", "300", agent=f"{session.agents[0]}-sub001")
+        assert hook("claude", "Stop") is None
+
     def test_nobody_is_who_changed_nothing(self, hook: Hook) -> None:
         assert hook("claude", "Stop") is None
 
@@ -263,3 +540,57 @@ class TestStopping:
             "discovery", "a.py holds x"
         )
         assert hook("claude", "Stop") is None
+
+
+class TestPlans:
+    PLAN = "# Move the tokens\n\n1. read them with ghp_a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5f6G7h8\n2. rotate"
+
+    def approve(self, at_work: AtWork, plan: str) -> None:
+        assert at_work("s1", "PostToolUse", "ExitPlanMode", tool_input={"plan": plan}, tool_response={}) is None
+
+    def test_a_plan_that_a_person_has_approved_is_where_the_session_stands(
+        self, at_work: AtWork, store: Satchel
+    ) -> None:
+        self.approve(at_work, self.PLAN)
+        (entry,) = store.entries.read().entries
+        assert entry.type == "scratchpad"
+        assert "2. rotate" in entry.content
+        assert "ghp_" not in entry.content
+        (session,) = (one for one in store.sessions.team().sessions if one.client == "claude")
+        assert session.scratchpad is not None
+        assert session.scratchpad.next_step == "Move the tokens"
+
+    def test_a_later_one_replaces_it(self, at_work: AtWork, store: Satchel) -> None:
+        for plan in ("first", "second", "second"):
+            self.approve(at_work, plan)
+        kept = store.entries.read().entries
+        assert [("second" in one.content, one.superseded_by is None) for one in kept] == [(True, True)]
+
+    @pytest.mark.parametrize("plan", ["y" * 300_000, '"' * 300_000, "ü\n" * 100_000])
+    def test_it_is_cut_where_it_is_longer_than_a_note(self, at_work: AtWork, store: Satchel, plan: str) -> None:
+        self.approve(at_work, plan)
+        (entry,) = store.entries.read().entries
+        limit = store.workplace.max_content_bytes
+        assert limit / 2 < len(entry.content.encode()) <= limit
+
+    def test_one_that_was_not_approved_is_not_kept(self, at_work: AtWork, store: Satchel) -> None:
+        at_work("s1", "PreToolUse", "ExitPlanMode", tool_input={"plan": "x"})
+        at_work("s1", "PostToolUseFailure", "ExitPlanMode", tool_input={"plan": "x"}, error="The user said no")
+        at_work("c1", "PostToolUse", "update_plan", tool_input={"plan": "x"})
+        assert store.entries.read().total == 0
+
+    def test_it_is_nothing_that_the_agent_has_learned(self, at_work: AtWork, hook: Hook, project: Path) -> None:
+        self.approve(at_work, "x")
+        (project / "a.py").write_text("x")
+        at_work("s1", "PostToolUse", "Edit", **edit(project / "a.py"))
+        assert hook("claude", "Stop") is not None
+
+    def test_and_no_attempt(
+        self, at_work: AtWork, store: Satchel, open_in: Callable[..., Satchel], project: Path
+    ) -> None:
+        self.approve(at_work, "x")
+        (session,) = (one for one in store.sessions.team().sessions if one.client == "claude")
+        inside = open_in(project, environ={"SATCHEL_SESSION": session.uid}, clock=system_clock)
+        for step in ("a", "b", "c"):
+            inside.entries.write("scratchpad", {"iteration": 1, "done": False, "attempted": [f"{step} way of its own"]})
+        assert "STUCK: 3 iterations" in inside.brief(again=True).text

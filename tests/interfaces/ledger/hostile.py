@@ -18,7 +18,8 @@ _WORDS = (
     "11-20, 2025-12-31, 03:32, 11-20 03:32, "
     "layer:data, layer:-, worktree:/x, category:x, data, business, active, deprecated, draft, security, critical, "
     "medium, me, all, to all, from me, unread, read, sent, kept, kept 7 days, payload, inactive, because, modified, "
-    "created, exclusive, shared, until, note:, note: x, unless noted, rationale:-, re:m1, thread:m1, 300, true, NaN, "
+    "created, exclusive, shared, until, note:, note: x, unless noted, rationale:-, answers m1, thread m1, read by x, "
+    "300, true, NaN, "
     'say "hi", back\\slash, d12, d12 a: b, key:, : x, 日本語, naïve—dash, non\u00a0breaking, \u200bzero, 🙂, src/a.py, '
     "src/**, **, .env, Makefile, 2fa, ²nd, a:12"
 ).split(", ")
@@ -26,7 +27,7 @@ _LINES = (
     "d5 key=3 11-21 00:00",
     "by planner:",
     "business:",
-    "1 decision, newest first, 2026 UTC",
+    "1 decision, newest first, UTC times of 2026",
     "c7 security high 11-21 00:00",
     "note: x",
     "exclusive src/** by x 11-21 00:00 until 2026-11-21 00:00",

@@ -50,9 +50,10 @@ class Format:
     def head(self) -> re.Pattern[str]:
         return re.compile(
             rf"(?P<count>[0-9]+)(?: of (?P<total>[0-9]+))? {self.noun}s?{self.more}"
-            rf"(?:, (?P<order>{'|'.join(ORDERS)}))?(?:, (?P<year>[0-9]{{4}}) UTC)?(?:, from offset (?P<offset>[0-9]+))?"
+            rf"(?:, (?P<order>{'|'.join(ORDERS)}))?(?:, UTC times of (?P<year>[0-9]{{4}}))?"
+            r"(?:, from offset (?P<offset>[0-9]+))?"
             r"(?:, next: offset=(?P<next>[0-9]+)|, (?:next|later changes): after_seq=(?P<seq>[0-9]+))?"
-            r"(?:; all(?P<all> .*) unless noted)?"
+            r"(?:; each(?P<all> .*) unless noted)?"
         )
 
     @property

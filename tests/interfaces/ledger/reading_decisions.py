@@ -46,7 +46,7 @@ CURRENT_LINE = re.compile(
 STATE_LINE = re.compile(rf"revision (?P<revision>[0-9]+){FIELDS}(?: until (?P<until>{WHEN}))?")
 HISTORY_HEAD = re.compile(
     r"decision with (?P<count>[0-9]+)(?: of (?P<total>[0-9]+))? earlier states?"
-    r"(?P<some>, newest first, each says what differs from the one above)?, (?P<year>[0-9]{4}) UTC"
+    r"(?P<some>, newest first, each says what differs from the one above)?, UTC times of (?P<year>[0-9]{4})"
     r"(?:, from offset (?P<offset>[0-9]+))?(?:, next: offset=(?P<next>[0-9]+))?"
 )
 

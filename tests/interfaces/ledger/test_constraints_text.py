@@ -158,7 +158,7 @@ def test_no_constraint_can_pass_for_a_line_of_ours(page: ConstraintPage) -> None
 def test_a_constraint_is_its_line_and_its_text() -> None:
     one = constraint(7, "a\nb", tags=("api", "testing"), layer="data", agent="planner", priority="critical")
     assert constraints_text(page_of(one)).split("\n") == [
-        "1 constraint (#tags), most urgent first, 2026 UTC",
+        "1 constraint (#tags), most urgent first, UTC times of 2026",
         "c7 security critical data by planner #api testing 01-01 00:00",
         " a",
         " b",

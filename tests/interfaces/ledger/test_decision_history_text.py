@@ -39,7 +39,7 @@ def test_a_history_says_only_what_changed() -> None:
     )
     first = replace(second, revision=1, tags=(), rationale=None, set_at=NEW_YEAR, replaced_at=NEW_YEAR + MINUTE)
     assert history_text(DecisionHistory(now, Page((second, first), 2, 0, 20))).split("\n") == [
-        "decision with 2 earlier states, newest first, each says what differs from the one above, 2026 UTC",
+        "decision with 2 earlier states, newest first, each says what differs from the one above, UTC times of 2026",
         "d1 ttl revision 3: 300 by planner #api 01-01 00:02 made 01-01 00:00",
         " why",
         "revision 2: 200 by builder 01-01 00:01",

@@ -72,7 +72,7 @@ def test_what_most_share_is_said_once() -> None:
         for n in (3, 2, 1)
     ]
     assert decisions_text(page_of(*some)).split("\n") == [
-        "3 decisions, newest first, 2026 UTC; all by planner unless noted",
+        "3 decisions, newest first, UTC times of 2026; each by planner unless noted",
         "d3 key3=300 01-01 00:03",
         "d2 key2=300 00:02",
         "d1 key1=300 00:01",
@@ -109,7 +109,7 @@ def test_a_rationale_stands_below() -> None:
 
 def test_a_page_says_where_it_is_and_what_comes_next() -> None:
     text = decisions_text(page_of(decision(), total=9, offset=3))
-    assert text.startswith("1 of 9 decisions, newest first, 2026 UTC, from offset 3, next: offset=4\n")
+    assert text.startswith("1 of 9 decisions, newest first, UTC times of 2026, from offset 3, next: offset=4\n")
 
 
 def test_an_empty_page_says_its_total_and_its_notes() -> None:
@@ -125,14 +125,14 @@ def test_times_are_read_as_they_are_written() -> None:
 
 def test_a_page_of_changes_says_with_which_number_to_go_on() -> None:
     page = replace(page_of(decision(2), decision(1), total=5, order="seq"), after_seq=4)
-    assert decisions_text(page).startswith("2 of 5 decisions, in order of change, 2026 UTC, next: after_seq=1")
+    assert decisions_text(page).startswith("2 of 5 decisions, in order of change, UTC times of 2026, next: after_seq=1")
     assert decisions_text(replace(page, total=2)).startswith(
-        "2 decisions, in order of change, 2026 UTC, later changes: after_seq=9"
+        "2 decisions, in order of change, UTC times of 2026, later changes: after_seq=9"
     )
 
 
 def test_a_version_and_a_state_are_said_where_they_are_not_the_usual_ones() -> None:
     some = [decision(n, f"key{n}", version="2.0.0", status="draft") for n in (3, 2)] + [decision(1, "key1")]
     head, *lines = decisions_text(page_of(*some)).split("\n")
-    assert head.endswith("; all v2.0.0 draft unless noted")
+    assert head.endswith("; each v2.0.0 draft unless noted")
     assert [" v1.0.0 active " in line for line in lines] == [False, False, True]

@@ -13,14 +13,12 @@ from interfaces.ledger.hostile import DAY, NEW_YEAR
 from interfaces.ledger.reading import (
     AGENT,
     LAYER,
-    SPAN,
     VALUE,
     Format,
     Item,
     List,
     read_content,
     read_list,
-    read_span,
 )
 from satchel.base.clock import moment_text
 from satchel.interfaces.ledger.files_text import (
@@ -54,15 +52,15 @@ CHANGE_FORMAT = Format(
         "agent": AGENT,
         "worktree": WORKTREE,
         "layer": LAYER,
-        "kept": rf"kept {SPAN}",
         "file": VALUE,
     },
+    own=r"(?: with f(?P<together>[0-9]+))?",
 )
-CHANGE_CELLS = ("file", "change", "agent", "worktree", "layer", "kept")
+CHANGE_CELLS = ("file", "change", "agent", "worktree", "layer")
 CHANGE_FORMAT_IN_ORDER = replace(
     CHANGE_FORMAT,
     cells={
-        name: rf"(?!(?:(?:{CHANGE}|by|kept|{LAYER}|{WORKTREE}|[0-9:-]+)(?: |\Z))){VALUE}"
+        name: rf"(?!(?:(?:{CHANGE}|by|with|{LAYER}|{WORKTREE}|[0-9:-]+)(?: |\Z))){VALUE}"
         if name == "file"
         else CHANGE_FORMAT.cells[name]
         for name in CHANGE_CELLS
@@ -73,7 +71,7 @@ YEAR = "2026"
 
 
 def kept(change: FileChange) -> FileChange:
-    return replace(change, uid="", seq=0, score=None)
+    return replace(change, uid="", seq=0, score=None, expires_at=0)
 
 
 def read_change(item: Item) -> FileChange:
@@ -88,12 +86,15 @@ def read_change(item: Item) -> FileChange:
         layer=item.value("layer", "layer:"),
         description=read_content(item.below) if item.below else None,
         created_at=item.moment,
-        expires_at=item.moment + read_span(item.fields["kept"].removeprefix("kept ")),
+        expires_at=0,
     )
 
 
 def read_changes(text: str) -> tuple[List, tuple[FileChange, ...]]:
     page = read_list(text, CHANGE_FORMAT_IN_ORDER)
+    said = {int(item.fields["id"]): item.below for item in page.items}
+    for item in page.items:
+        item.below.extend(said[int(item.fields["together"])] if "together" in item.fields else ())
     items = [read_change(item) for item in page.items]
     if page.order in {"newest", "oldest"}:
         items.sort(key=lambda item: (item.created_at, item.id), reverse=page.order == "newest")
@@ -144,7 +145,7 @@ def made(number: int, file: str, created: int, lasting: int, **changes: object) 
 file_changes = st.builds(
     made,
     hostile.numbers,
-    st.sampled_from(["src/a.py", "modified", "by", "kept", "data", "11-20"]) | hostile.names,
+    st.sampled_from(["src/a.py", "modified", "by", "with", "data", "11-20"]) | hostile.names,
     hostile.moments,
     hostile.spans,
     change=st.sampled_from(CHANGES),
@@ -185,8 +186,8 @@ def test_no_change_can_pass_for_a_line_of_ours(page: FileChangePage) -> None:
 def test_a_change_is_its_line_and_what_was_done() -> None:
     one = change(7, worktree="/home/x", layer="data", description="a\nb")
     assert changes_text(page_of(one)).split("\n") == [
-        "1 file change, newest first, 2026 UTC",
-        "f7 src/a.py modified by builder worktree:/home/x data kept 7 days 01-01 00:00",
+        "1 file change, newest first, UTC times of 2026",
+        "f7 src/a.py modified by builder worktree:/home/x data 01-01 00:00",
         " a",
         " b",
     ]
@@ -265,7 +266,7 @@ def test_the_answer_to_releasing_says_what_was_not_held_recorded_and_wished() ->
         'released src/a.py "a b"',
         "not held by builder: x.py",
         "recorded f7 src/a.py modified",
-        f"ann waits for src/a.py since {at}, and gets it in turn",
+        f"ann has waited for src/a.py since {at}, and is next to get it",
         f'"b c" was refused src/** at {at}, and is told that it is free',
         "note: a secret was redacted",
     ]
@@ -376,4 +377,14 @@ def test_the_callers_own_worktree_is_not_named() -> None:
     assert checked_text(FilesChecked("planner", NEW_YEAR, files, worktree="/w")).split("\n") == [
         "a is free",
         "b in the main worktree is free",
+    ]
+
+
+def test_what_was_recorded_together_says_once_what_was_done() -> None:
+    page = page_of(change(3, "c.py", description="x"), change(2, "b.py", description="x"), change(1, "a.py"))
+    assert changes_text(page).splitlines()[1:] == [
+        "f3 c.py 01-01 00:00",
+        " x",
+        "f2 b.py with f3 00:00",
+        "f1 a.py 00:00",
     ]

@@ -16,6 +16,7 @@ from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Outcome, Registry
 from satchel.interfaces.mcp.tools import ALL_TOOLS
 from satchel.keep.entries import ENTRY_TYPES
+from tool_asking import Asker
 
 START = int(datetime(2026, 11, 21, 9, 0, tzinfo=UTC).timestamp()) * 1_000
 
@@ -204,7 +205,7 @@ def test_no_limit_gives_the_total_alone(ask: Ask) -> None:
 
 @pytest.mark.usefixtures("three")
 def test_a_page_says_what_comes_next(ask: Ask) -> None:
-    assert "1 of 4 entries, newest first, 2026 UTC, next: offset=1\n" in ask("read_context", limit=1).text
+    assert "1 of 4 entries, newest first, UTC times of 2026, next: offset=1\n" in ask("read_context", limit=1).text
 
 
 @pytest.mark.parametrize(("status", "expected"), [("live", ["e2"]), ("superseded", ["e1"]), ("all", ["e2", "e1"])])
@@ -229,3 +230,9 @@ def test_an_unknown_format_names_the_valid_ones(ask: Ask, tool: str) -> None:
 def test_a_read_writes_nothing(ask: Ask, opened: Satchel) -> None:
     ask("read_context", author="nobody")
     assert not opened.place.file.exists()
+
+
+def test_of_several_notes_of_which_one_is_refused_none_is_kept_and_that_is_said(empty: Asker) -> None:
+    notes = [{"type": "discovery", "content": "x"}, {"type": "scratchpad", "content": {}}]
+    assert empty.refused("write_context", entries=notes).endswith(". Nothing of these 2 was kept")
+    assert empty.text("read_context").startswith("0 entries")

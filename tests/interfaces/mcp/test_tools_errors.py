@@ -130,7 +130,7 @@ def test_known_solutions_come_with_standing_confidence_and_author(world: Callabl
         "y1 known, confidence 7 of 10, confirmed helped 2 times "
     )
     assert " run pip install requests" in lines
-    assert "all by ann unless noted" in lines[1]
+    assert "each by ann unless noted" in lines[1]
 
 
 def test_where_an_error_was_met_is_kept(world: Callable[[], Asker]) -> None:

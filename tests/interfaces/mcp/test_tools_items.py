@@ -39,7 +39,7 @@ def test_every_kind_is_shown_with_all_that_it_has(ask: Asker) -> None:
     ask.satchel.corrections.retract("c1", "the log is off", agent="ben")
     text = re.sub(r"\d\d-\d\d \d\d:\d\d", "WHEN", ask.text("get_items", ids=EVERY, agent="ben"))
     assert text.splitlines() == [
-        "8 items, 2026 UTC",
+        "8 items, UTC times of 2026",
         "e1 discovery by ann run:night task:T1 file:src/auth.py WHEN",
         " sessions live",
         " in src/auth.py",
@@ -50,7 +50,7 @@ def test_every_kind_is_shown_with_all_that_it_has(ask: Asker) -> None:
         "m1 from ann to me payload new WHEN",
         " rebase first",
         ' {"branch":"main"}',
-        "f1 src/auth.py modified by ann kept 7 days WHEN",
+        "f1 src/auth.py modified by ann WHEN",
         " reads the key once",
         "p1 run:night research medium by ann bytes:9 WHEN",
         " why it failed",

@@ -117,7 +117,7 @@ def test_a_score_is_explained_when_asked(ask: Ask) -> None:
 
 def test_text_is_the_default_and_leads_from_result_to_result(ask: Ask) -> None:
     lines = ask(query="gamma", limit=2).text.splitlines()
-    assert lines[0] == "2 of 4 results, best first, 2026 UTC, next: offset=2"
+    assert lines[0] == "2 of 4 results, best first, UTC times of 2026, next: offset=2"
     assert lines[1] == "e2 error by Ben run:r1 task:T1 11-18 11:06"
     assert lines[2] == " gamma gamma fails"
 

@@ -50,10 +50,10 @@ def test_each_client_sees_the_other_and_what_it_is_at(connect: Callable[[str], A
 def test_who_is_alone_is_told_how_one_comes_to_be_listed(connect: Callable[[str], Asker]) -> None:
     claude = connect("claude-code")
     assert claude.text("get_team").splitlines() == [
-        "0 sessions: no client has worked here lately; a session begins with a client's first write",
+        "0 sessions: nobody has written here yet; who only reads is not seen by others",
     ]
     connect("codex").text("write_context", type="discovery", content="x", agent="ben")
-    assert claude.text("get_team").splitlines()[2:] == ["note: your own session is listed from your first write on"]
+    assert claude.text("get_team").splitlines()[0] == "2 sessions, yours first"
 
 
 def test_the_answer_is_json_where_that_is_asked_for(connect: Callable[[str], Asker]) -> None:
@@ -66,3 +66,19 @@ def test_the_answer_is_json_where_that_is_asked_for(connect: Callable[[str], Ask
 @pytest.mark.parametrize("given", ["yes", 1])
 def test_all_is_true_or_false(connect: Callable[[str], Asker], given: object) -> None:
     assert "all" in connect("claude-code").refused("get_team", all=given)
+
+
+def test_what_an_agent_says_it_is_about_to_do_is_seen_by_others(connect: Callable[[str], Asker]) -> None:
+    claude, codex = connect("claude-code"), connect("codex-mcp-client")
+    codex.text("write_context", type="discovery", content="x")
+    claude.text("get_briefing", query="mend the  login")
+    assert ' about to: "mend the login"' in codex.text("get_team").splitlines()
+    assert ', about to "mend the login", ' in codex.text("get_briefing", query="tests of the login")
+
+
+def test_an_error_ends_in_the_line_of_an_answer(connect: Callable[[str], Asker]) -> None:
+    claude, codex = connect("claude-code"), connect("codex-mcp-client")
+    codex.text("write_context", type="discovery", content="x")
+    claude.text("send_message", message="look at m1")
+    refused = codex.refused("get_items", ids=["e99"])
+    assert refused.splitlines()[-1].startswith("notice: 1 unread message for codex")

@@ -143,42 +143,68 @@ def test_hooks_in_groups(name: str) -> None:
     assert {event: groups for event, groups in hooks.items() if event in of_all} == of_all
 
 
-def test_hooks_at_tools_are_called_for_edits_and_commands_alone() -> None:
-    hooks = written(targets("claude")[1])["hooks"]
-    assert isinstance(hooks, dict)
-    matchers = {event: groups[0].get("matcher") for event, groups in hooks.items() if "Tool" in event}
-    assert matchers == {
+MATCHERS = {
+    "claude": {
         "PreToolUse": "Edit|Write|MultiEdit|NotebookEdit",
-        "PostToolUse": "Edit|Write|MultiEdit|NotebookEdit|Bash",
+        "PostToolUse": "Edit|Write|MultiEdit|NotebookEdit|Bash|ExitPlanMode",
         "PostToolUseFailure": "Bash",
-    }
+    },
+    "codex": {"PreToolUse": "apply_patch", "PostToolUse": "apply_patch|Bash"},
+    "gemini": {"BeforeTool": "^(write_file|replace)$", "AfterTool": "^(write_file|replace|run_shell_command)$"},
+    "qwen": {
+        "PreToolUse": "^(write_file|edit|notebook_edit)$",
+        "PostToolUse": "^(write_file|edit|notebook_edit|run_shell_command|exit_plan_mode)$",
+        "PostToolUseFailure": "^(run_shell_command)$",
+    },
+    "copilot": {"preToolUse": "create|edit|apply_patch", "postToolUse": "create|edit|apply_patch|bash"},
+    "cursor": {
+        "preToolUse": "Write|StrReplace|Edit|Delete",
+        "postToolUse": "Write|StrReplace|Edit|Delete|Shell",
+        "postToolUseFailure": "Shell",
+    },
+}
+
+
+@pytest.mark.parametrize("name", MATCHERS)
+def test_hooks_at_tools_are_called_for_edits_and_commands_alone(name: str) -> None:
+    hooks = written(targets(name)[1])["hooks"]
+    assert isinstance(hooks, dict)
+    assert {event: groups[0].get("matcher") for event, groups in hooks.items() if "Tool" in event} == MATCHERS[name]
 
 
 def test_hooks_of_gemini_have_a_name_and_count_in_milliseconds() -> None:
     hooks = written(targets("gemini")[1])["hooks"]
     handler = {"name": "satchel", "type": "command", "timeout": 10_000}
-    assert hooks == {
-        event: [{"hooks": [{**handler, "command": f"/opt/satchel hook gemini {event}"}]}]
-        for event in ("SessionStart", "SessionEnd")
+    assert isinstance(hooks, dict)
+    assert {event: groups[0]["hooks"] for event, groups in hooks.items()} == {
+        event: [{**handler, "command": f"/opt/satchel hook gemini {event}"}]
+        for event in ("SessionStart", "SessionEnd", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent")
     }
 
 
 def test_hooks_of_copilot_have_a_file_of_their_own() -> None:
-    assert written(targets("copilot")[1]) == {
-        "version": 1,
-        "hooks": {
-            event: [{"type": "command", "bash": f"/opt/satchel hook copilot {event}", "timeoutSec": 10}]
-            for event in ("sessionStart", "subagentStart", "sessionEnd")
-        },
+    content = written(targets("copilot")[1])
+    hooks = content.pop("hooks")
+    assert content == {"version": 1}
+    assert isinstance(hooks, dict)
+    without_matchers = {
+        event: [{key: value for key, value in handler.items() if key != "matcher"} for handler in handlers]
+        for event, handlers in hooks.items()
+    }
+    events = "sessionStart subagentStart sessionEnd userPromptSubmitted preToolUse postToolUse preCompact agentStop"
+    assert without_matchers == {
+        event: [{"type": "command", "bash": f"/opt/satchel hook copilot {event}", "timeoutSec": 10}]
+        for event in events.split()
     }
 
 
 def test_hooks_of_cursor() -> None:
+    at_tools = {event: {"matcher": matcher} for event, matcher in MATCHERS["cursor"].items()}
     assert written(targets("cursor")[1]) == {
         "version": 1,
         "hooks": {
-            event: [{"command": f"/opt/satchel hook cursor {event}", "timeout": 10}]
-            for event in ("sessionStart", "sessionEnd")
+            event: [{**at_tools.get(event, {}), "command": f"/opt/satchel hook cursor {event}", "timeout": 10}]
+            for event in ("sessionStart", "sessionEnd", *at_tools, "stop")
         },
     }
 
@@ -189,7 +215,7 @@ def test_a_committed_hook_does_nothing_where_satchel_is_not_installed(shell: str
     content = written(targets("vscode", Wish("satchel", in_project=True), project=tmp_path)[1])
     handlers = content["hooks"]
     assert isinstance(handlers, dict)
-    assert list(handlers) == ["SessionStart", "SubagentStart"]
+    assert list(handlers) == ["SessionStart", "SubagentStart", "PreToolUse", "PostToolUse", "Stop"]
     for (handler,) in handlers.values():
         done = subprocess.run(
             [f"/bin/{shell}", "-c", handler["command"]], env={"PATH": str(tmp_path)}, capture_output=True, check=False

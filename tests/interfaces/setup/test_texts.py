@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -151,13 +152,39 @@ console.log(JSON.stringify({ seen, env: output.env }))
 """
 
 
-def run_plugin(folder: Path, launcher: Path) -> dict[str, object]:
+WORK_PROBE = """
+import { Satchel } from "./satchel.mjs"
+const hooks = await Satchel({ directory: "/project" })
+const parts = [{ type: "text", text: "mend it", id: "prt_1", messageID: "msg_1", sessionID: "one" }]
+await hooks["chat.message"]({ sessionID: "one" }, { parts })
+const outputs = {}
+const use = async (tool, args, metadata) => {
+  const call = { tool, sessionID: "one", callID: `call ${tool}` }
+  try {
+    await hooks["tool.execute.before"](call, { args })
+    const output = { title: "", output: "done", metadata }
+    await hooks["tool.execute.after"]({ ...call, args }, output)
+    outputs[tool] = output.output
+  } catch (error) {
+    outputs[tool] = error.message
+  }
+}
+await use("read", { filePath: "a.py" })
+await use("edit", { filePath: "a.py" })
+await use("write", { filePath: "held.py" })
+await use("bash", { command: "false" }, { exit: 1, output: "x" })
+await use("bash_output", {})
+console.log(JSON.stringify({ parts, outputs }))
+"""
+
+
+def run_plugin(folder: Path, launcher: Path, probe: str = PROBE) -> dict[str, Any]:
     (folder / "satchel.mjs").write_text(opencode_plugin(str(launcher)).text)
-    (folder / "probe.mjs").write_text(PROBE)
+    (folder / "probe.mjs").write_text(probe)
     node = Path(executable.ROOT_DIR) / "bin" / "node"
     done = subprocess.run([node, "probe.mjs"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    answer: dict[str, object] = json.loads(done.stdout)
+    answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
 
@@ -188,6 +215,45 @@ def test_the_plugin_tells_of_starts_subagents_compactions_and_ends(tmp_path: Pat
 
 
 @pytest.mark.slow
+def test_the_plugin_tells_of_prompts_edits_and_commands_and_says_what_satchel_does(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    script = f"""given=$(cat)
+echo "$3|$given" >> {log}
+case "$given" in
+*held.py*) echo '{{"permissionDecision": "deny", "permissionDecisionReason": "it is claimed"}}';;
+*) printf '{{"additionalContext": "text of %s"}}' "$3";;
+esac"""
+    answer = run_plugin(tmp_path, launcher(tmp_path, script), WORK_PROBE)
+    first = {"type": "text", "text": "mend it", "id": "prt_1", "messageID": "msg_1", "sessionID": "one"}
+    assert answer == {
+        "parts": [first, {**first, "id": "prt_1s", "text": "text of chat.message", "synthetic": True}],
+        "outputs": {
+            "read": "done",
+            "edit": "done\n\ntext of tool.execute.after",
+            "write": "it is claimed",
+            "bash": "done\n\ntext of tool.execute.after",
+            "bash_output": "done",
+        },
+    }
+    calls = [line.partition("|") for line in log.read_text().splitlines()]
+    edit: dict[str, Any] = {"tool_name": "edit", "tool_use_id": "call edit", "tool_input": {"filePath": "a.py"}}
+    write = {"tool_name": "write", "tool_use_id": "call write", "tool_input": {"filePath": "held.py"}}
+    bash: dict[str, Any] = {"tool_name": "bash", "tool_use_id": "call bash", "tool_input": {"command": "false"}}
+    told: list[tuple[str, dict[str, Any]]] = [
+        ("session.start", {}),
+        ("chat.message", {"prompt": "mend it"}),
+        ("tool.execute.before", edit),
+        ("tool.execute.after", {**edit, "tool_response": {"output": "done", "metadata": {}}}),
+        ("tool.execute.before", write),
+        ("tool.execute.after", {**bash, "tool_response": {"output": "done", "metadata": {"exit": 1}}}),
+    ]
+    usual = {"directory": "/project", "session_id": "one"}
+    assert [(event, json.loads(given)) for event, _, given in calls] == [
+        (event, {"event": event, **usual, **fields}) for event, fields in told
+    ]
+
+
+@pytest.mark.slow
 def test_the_plugin_keeps_the_text_where_a_compaction_brings_none(tmp_path: Path) -> None:
     script = 'case "$3" in session.start) echo \'{"additionalContext": "first"}\';; esac'
     seen = run_plugin(tmp_path, launcher(tmp_path, script))["seen"]
@@ -201,3 +267,6 @@ def test_the_plugin_keeps_the_text_where_a_compaction_brings_none(tmp_path: Path
 def test_the_plugin_puts_nothing_in_and_never_fails_where_satchel_does(tmp_path: Path, script: str | None) -> None:
     file = tmp_path / "absent" if script is None else launcher(tmp_path, script)
     assert run_plugin(tmp_path, file) == {"seen": [["base"]] * 5, "env": {}}
+    at_work = run_plugin(tmp_path, file, WORK_PROBE)
+    assert set(at_work["outputs"].values()) == {"done"}
+    assert len(at_work["parts"]) == 1

@@ -30,7 +30,6 @@ def test_the_required_fields_are_enough(kind: str) -> None:
     [
         ("review_issue", "description"),
         ("review_verdict", "passed"),
-        ("scratchpad", "iteration"),
         ("codebase_analysis", "summary"),
     ],
 )
@@ -41,6 +40,12 @@ def test_a_missing_field_is_named_with_the_shape(kind: str, field: str, absent: 
         del content[field]
     with pytest.raises(InvalidInput, match=rf"the {kind} lacks {field}\. Give an object .*{field} \(required\)"):
         parse_object(kind, content)
+
+
+def test_a_scratchpad_needs_no_number_but_must_say_something() -> None:
+    assert parse_object("scratchpad", {"done": True}) == {"done": True}
+    with pytest.raises(InvalidInput, match="the scratchpad says nothing"):
+        parse_object("scratchpad", {})
 
 
 @pytest.mark.parametrize(

@@ -278,3 +278,18 @@ def test_asking_writes_and_registers_nothing(satchel: Satchel) -> None:
 def test_a_store_that_cannot_be_written_still_answers(open_in: Callable[..., Satchel], project: Path) -> None:
     open_in(project).files.claim(["a.py"], agent="ann")
     assert check(open_in(project, read_only=True), "a.py", agent="bob").state == "held"
+
+
+def test_what_others_did_before_ones_own_last_change_is_no_hint(satchel: Satchel, clock: ManualClock) -> None:
+    satchel.files.record("a.py", "modified", agent="ann")
+    clock.advance(1)
+    satchel.files.record("a.py", "modified", agent="bob")
+    assert check(satchel, "a.py", agent="bob").recent == ()
+
+
+def test_a_change_on_disk_of_what_is_ones_own_is_no_hint(satchel: Satchel, clock: ManualClock, project: Path) -> None:
+    satchel.files.claim(["a.py"], agent="bob")
+    clock.advance(HOUR // 4)
+    touch(project / "a.py", clock.now)
+    assert check(satchel, "a.py", agent="bob").unrecorded_at is None
+    assert check(satchel, "a.py", agent="ann").unrecorded_at == clock.now

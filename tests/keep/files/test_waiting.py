@@ -126,7 +126,8 @@ def test_what_was_not_free_in_time_is_refused_and_nobody_waits_any_more(satchel:
         satchel.files.claim(["a"], wait_seconds=3, agent="bob")
     assert refused.value.problem.startswith("nothing was claimed within 3 s: a is held by ann since ")
     assert refused.value.remedy == (
-        "You can ask ann by a message, or do something else meanwhile; one of your next answers says when it is free"
+        "You can ask ann by a message, or do something else meanwhile; one of your next answers says when it is free, "
+        "and whoever claims it first gets it"
     )
     assert (rows(satchel), held(satchel)) == (0, [("ann", "a")])
     satchel.files.release(agent="ann")

@@ -11,8 +11,8 @@ import pytest
 
 from satchel import Satchel, Team, TeamSession
 from satchel.keep.sessions.caller import SERVER
+from satchel.keep.sessions.presence import LISTED_DAYS
 from satchel.keep.sessions.team import (
-    LISTED_DAYS,
     MAIN_WORKTREE,
     MOST,
     RECENT_MS,
@@ -94,6 +94,7 @@ def test_a_session_says_whose_it_is_and_where_it_works(start: Start, project: Pa
         commit=COMMIT[:8],
         run_id=None,
         task_id="T1",
+        doing=None,
         claims=(),
         claims_total=0,
         scratchpad=None,
@@ -318,8 +319,8 @@ def test_others_at_work_are_the_live_ones_those_seen_last_first(start: Start, cl
     claims = ben.files.claim(["a.py", "b.py", "c.py"], reason="a parser").claims
     shown = tuple(TeamClaim(one.path, True, one.expires_at, reason="a parser") for one in claims[:2])
     assert others(ann, number_of(ann)) == [
-        OtherAtWork("ben", "codex", "T2", None, None, shown, 3, clock.now),
-        OtherAtWork("cat", "claude", None, None, None, (), 0, clock.now - 5 * MINUTE),
+        OtherAtWork("ben", "codex", "T2", None, None, None, shown, 3, clock.now),
+        OtherAtWork("cat", "claude", None, None, None, None, (), 0, clock.now - 5 * MINUTE),
     ]
     assert [one.agent for one in others(ann, number_of(ann), most=1)] == ["ben"]
     assert [one.agent for one in others(cat, number_of(cat))] == ["ben", "ann"]

@@ -8,7 +8,6 @@ from satchel.base.records import replace
 from satchel.brief.briefing.packages import joined
 from satchel.brief.briefing.records import Candidate
 from satchel.find.kind import Kind
-from satchel.keep import citations
 from satchel.store.transaction import Transaction
 
 
@@ -24,6 +23,8 @@ def marked(
     on_files = [one for one in candidates if one.kind is Kind.ENTRY and one.file is not None]
     if not on_files:
         return []
+    from satchel.keep import citations
+
     on_files.sort(key=lambda one: (-one.relevance, -one.changed_at))
     places = citations.load(transaction, [one.number for one in on_files])
     found = citations.Comparing(files_root, is_over).compare(places)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from time import monotonic, thread_time
+from typing import TYPE_CHECKING
 
 from satchel.base.errors import Interrupted
 from satchel.base.records import dataclass, field, replace
@@ -11,10 +12,6 @@ from satchel.brief import attempts, loop_history
 from satchel.brief.briefing import citing, left_off, own, packages, rules, run
 from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, gather_found, listed
 from satchel.brief.loop_history import Attempt
-from satchel.find import search
-from satchel.find.kind import Kind
-from satchel.find.query import Query, parse
-from satchel.find.search import SMALL, Scope
 from satchel.keep import deliveries, projects, runs
 from satchel.keep.deliveries import window_of
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
@@ -26,6 +23,9 @@ from satchel.keep.sessions.joining import sessions_before
 from satchel.keep.sessions.team import OtherAtWork, claimed_paths, others_at_work
 from satchel.keep.shared.presence import waiting_note
 from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.brief.briefing.answering import Relevance
 
 _SOURCES: tuple[Callable[[Asked], Source], ...] = (
     run.attempts,
@@ -40,28 +40,11 @@ _SOURCES: tuple[Callable[[Asked], Source], ...] = (
 )
 """What a briefing draws on, what it can least do without first."""
 
-Relevance = Mapping[int, Mapping[int, float]]
-"""How well items match a query, by the numbers of their kinds and their own: 0 to 1 of the best match."""
-
 _CLOCK_PER_PROCESSOR = 4
 """So many times its processor time a briefing may take by the clock: 2 s with the usual 500 ms."""
 
-_SHARE_OF_QUERY = 0.6
-"""So much of its time a briefing spends on the query before it tries fewer candidates."""
-
-_SHARE_IN_HASTE = 1.5
-"""So much it takes in all after that: the rest must be looked at too."""
-
-_SMALL_IN_HASTE = 200
-
 _MOST_OTHERS = 3
 """So many others at work are named."""
-
-_MOST_COUNTED = 20_000
-"""So many entries are counted, in 0.5 ms: how rare a word is hardly differs beyond."""
-
-_SMALL, _CANDIDATES = 2_000, 1_000
-"""Up to so many documents are scored whole, and so many of a larger scope: a briefing shows no pages of results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +175,11 @@ def _collect(
         collected.notes.append("you gave no name, so all of it comes again: with agent=NAME only what is new does")
     for kind, items in () if request.again else written.known.items():
         got[kind] = {**got.get(kind, {}), **items}
-    query = None if request.query is None else parse(request.query)
+    query = None
+    if request.query is not None:
+        from satchel.brief.briefing import answering  # searching takes a fifth of what a briefing imports
+
+        query = answering.parse(request.query)
     asked = Asked(
         transaction=transaction,
         workplace=workplace,
@@ -226,7 +213,7 @@ def _collect(
     if query is not None and not query.terms:
         collected.notes.append(f"{(request.query or '').strip()[:80]!r} holds no word to search for")
     elif query is not None:
-        relevance = _find_in_time(asked, collected.notes, query, deadline)
+        relevance = answering.find_in_time(asked, collected.notes, query, deadline)
         collected.words = tuple(dict.fromkeys(word for term in query.terms for word in term.words))
     for make in _SOURCES:
         source = make(asked)
@@ -270,9 +257,9 @@ def _standing(asked: Asked, notes: list[str]) -> tuple[Asked, attempts.Standing 
     if asked.transaction.left_out > before:
         notes.append("whether the loop is stuck is not known: one of its scratchpads is no text in UTF-8")
         return asked, None
-    recent, earlier = history.attempts[: history.recent], history.attempts[history.recent :]
-    standing = attempts.standing([one.pad for one in reversed(recent)], [one.pad for one in reversed(earlier)])
-    return asked, replace(standing, others=_others(asked, recent[: standing.iterations]))
+    standing = loop_history.standing(history)
+    tried = history.attempts[: history.recent][: standing.iterations]
+    return asked, replace(standing, others=_others(asked, tried))
 
 
 def _others(asked: Asked, tried: Sequence[Attempt]) -> tuple[str, ...]:
@@ -281,81 +268,3 @@ def _others(asked: Asked, tried: Sequence[Attempt]) -> tuple[str, ...]:
     numbers = [author for author in authors if author is not None]
     rows = asked.transaction.all(f"SELECT name FROM agents WHERE id IN ({listed(numbers)}) ORDER BY name")
     return (*(row[0] for row in rows), *((run.UNNAMED,) if None in authors else ()))
-
-
-def _find_in_time(asked: Asked, notes: list[str], query: Query, deadline: Deadline) -> Relevance:
-    """Return what a query finds; short of time among fewer candidates, and where that takes too long, nothing."""
-    for share, small, candidates in ((_SHARE_OF_QUERY, _SMALL, _CANDIDATES), (1.0, _SMALL_IN_HASTE, _SMALL_IN_HASTE)):
-        deadline.share = share
-        try:
-            found = _find(asked, query, small, candidates)
-        except Interrupted:
-            if not deadline.has_passed():
-                raise
-            continue
-        if share == 1.0:
-            notes.append(f"the store was slow: the query was answered from the newest {_SMALL_IN_HASTE} that match")
-            deadline.share = _SHARE_IN_HASTE
-        deadline.share = max(1.0, deadline.share)
-        return found
-    deadline.share = _SHARE_IN_HASTE
-    notes.append("the store was slow: the query was not answered")
-    return {}
-
-
-def _find(asked: Asked, query: Query, small: int, candidates: int) -> Relevance:
-    """Search the project: the entries of all runs compete on equal terms.
-
-    Entries are ranked among themselves, since a word that is rare among them may be usual elsewhere: with 5,600 other
-    items beside 600 turns of LoCoMo a briefing of 1,000 tokens shows .822 of the evidence so, and .795 otherwise.
-    """
-    transaction, scope = asked.transaction, Scope(asked.project_id, now=asked.now)
-    ranking = search.rank(transaction, query, scope, small=small, candidates=candidates, near_best=False)
-    scores = {hit.document: hit.score for hit in ranking.hits}
-    scores |= _among_entries(transaction, query, scope, scores, small, candidates)
-    best = max(scores.values(), default=0.0)
-    relevance: dict[int, dict[int, float]] = {}
-    if best <= 0:
-        return relevance
-    # beyond so many there is no use for a result, whatever kind it is of
-    documents = sorted(scores, key=lambda document: (-scores[document], -document))[:SMALL]
-    items = {
-        document: (kind, item)
-        for document, kind, item in transaction.all(
-            f"SELECT id, kind, item_id FROM documents WHERE id IN ({listed(documents)})"
-        )
-    }
-    for document in documents:
-        kind, item = items[document]
-        relevance.setdefault(kind, {})[item] = max(scores[document], 0.0) / best
-    entries = relevance.get(Kind.ENTRY.number, {})
-    for number, newest in run.newest_scratchpads(asked, entries).items() if entries else ():
-        entries[newest] = max(entries.get(newest, 0.0), entries[number])
-    return relevance
-
-
-def _among_entries(
-    transaction: Transaction, query: Query, scope: Scope, scores: Mapping[int, float], small: int, candidates: int
-) -> dict[int, float]:
-    """Return the scores of entries among entries, the best of them as high as it is among everything.
-
-    Args:
-        scores: of everything, by document.
-    """
-    counted = transaction.one(
-        "SELECT count(*) FROM (SELECT 1 FROM context WHERE project_id = :project LIMIT :most) AS counted",
-        {"project": scope.project_id, "most": _MOST_COUNTED},
-    )
-    ranking = search.rank(
-        transaction,
-        query,
-        replace(scope, kinds=(Kind.ENTRY,)),
-        small=small,
-        candidates=candidates,
-        population=counted[0] if counted else 0,
-        near_best=False,
-    )
-    own = {hit.document: hit.score for hit in ranking.hits}
-    highest = max((scores[document] for document in own if document in scores), default=0.0)
-    best = max(own.values(), default=0.0)
-    return {document: score * highest / best for document, score in own.items()} if best > 0 and highest > 0 else {}

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass, field, replace
-from satchel.brief.briefing.records import Candidate
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.deliveries import Window
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.brief.briefing.records import Candidate
 
 _REQUEST = MESSAGE_TYPES.index("request") + 1
 _MOST_UNANSWERED = 3
@@ -84,11 +87,12 @@ def unanswered(transaction: Transaction, project_id: int, actor: Actor, now: int
             AND NOT EXISTS (
                 SELECT 1 FROM agent_messages r WHERE r.reply_to = m.id AND r.from_agent_id IS DISTINCT FROM :me
             )
-            -- any later message of the one who was asked counts: answers cross, or name no message
+            -- any later message of one who was asked counts: answers cross, or name no message
             AND NOT EXISTS (
                 SELECT 1 FROM agent_messages r
-                WHERE r.project_id = :project AND r.from_agent_id = m.to_agent_id AND r.to_agent_id = :me
-                    AND r.id > m.id
+                WHERE r.project_id = :project AND r.to_agent_id = :me AND r.id > m.id
+                    AND r.from_agent_id IS DISTINCT FROM :me
+                    AND (m.to_agent_id IS NULL OR r.from_agent_id = m.to_agent_id)
             )
         ORDER BY m.created_at DESC, m.id DESC LIMIT {_MOST_UNANSWERED}
         """,

@@ -87,7 +87,6 @@ class Page:
     used: int = 0
     _lines: dict[tuple[int, int, int | None], tuple[str, int, bool]] = field(default_factory=dict)
     _headings: dict[str, int] = field(default_factory=dict)
-    _heading_costs: dict[str, int] = field(default_factory=dict)
     _opening: int = 0
 
     def add(
@@ -147,9 +146,7 @@ class Page:
         self._count_opening()
 
     def _cost_of_heading(self, group: str) -> int:
-        if group not in self._heading_costs:
-            self._heading_costs[group] = self.count(f"{group}\n")
-        return self._heading_costs[group]
+        return self.count(f"{group}\n")
 
     def _count_opening(self) -> None:
         refs = [one.candidate.ref for one in self.shown.values() if one.is_shortened]
@@ -219,17 +216,19 @@ class Page:
         if tokens < _LEAST_COST:
             return None
         chars, least = _USUAL_CHARS_PER_TOKEN * tokens, _least_chars(candidate)
+        shortest = self._measure(candidate, least)
+        if shortest[1] > tokens:
+            return None
         for _ in range(_CUTS_TRIED):
-            chars = max(least, chars if self.max_chars is None else min(chars, self.max_chars))
+            chars = chars if self.max_chars is None else min(chars, self.max_chars)
+            if chars <= least:
+                break
             found = self._measure(candidate, chars)
             if found[1] <= tokens:
                 return found
-            if chars == least:
-                return None
             # a little less than would be in proportion, so that the next one fits
             chars = chars * tokens * 9 // (found[1] * 10)
-        found = self._measure(candidate, least)
-        return found if found[1] <= tokens else None
+        return shortest
 
     def _measure(self, candidate: Candidate, chars: int | None) -> tuple[str, int, bool]:
         """Return the line of an item, what it costs, and whether its text is shortened in it."""
@@ -290,11 +289,11 @@ def line_of(candidate: Candidate, chars: int | None, words: Sequence[str] = ()) 
         chars = _MAX_REPEATED_CHARS if chars is None else min(chars, _MAX_REPEATED_CHARS)
     head = f"{candidate.label} {candidate.head}".strip() if candidate.is_critical else candidate.head
     start = f"{candidate.ref} {shortened(head, _MAX_HEAD_CHARS)}:" if head else candidate.ref
-    said = shortened(candidate.text, chars, words if candidate.relevance else (), keeps_end=candidate.is_critical)
+    text = candidate.text.strip()
+    said = shortened(text, chars, words if candidate.relevance else (), keeps_end=candidate.is_critical)
+    is_cut = chars is not None and len(text) > chars and said != on_one_line(text)
     # what was delivered whole before needs no word on how to open it
-    return f"{start} {said}" if said else start.removesuffix(":"), not candidate.is_repeated and said != on_one_line(
-        candidate.text.strip()
-    )
+    return f"{start} {said}" if said else start.removesuffix(":"), is_cut and not candidate.is_repeated
 
 
 def ranked(candidates: Iterable[Candidate], now: int) -> list[Candidate]:

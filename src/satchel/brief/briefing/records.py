@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from satchel.base.records import dataclass
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find.kind import Kind
-from satchel.keep.citations import Citation
+
+if TYPE_CHECKING:
+    from satchel.keep.citations import Citation
 
 CRITICAL = len(PRIORITIES)
 """The number of the priority that is never dropped silently."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from satchel.brief.briefing.packages import by, joined, priority_said
 from satchel.brief.briefing.ranking import MEDIUM
 from satchel.brief.briefing.records import Candidate
-from satchel.brief.briefing.sources import Asked, Source, loading
+from satchel.brief.briefing.sources import ANY_PRIORITY, Asked, Source, loading
 from satchel.find.kind import Kind
 from satchel.keep.decisions.records import STATUSES, Value
 from satchel.keep.decisions.state import value_of
@@ -22,7 +22,7 @@ def constraints(_asked: Asked) -> Source:
         kind=Kind.CONSTRAINT,
         tool="get_constraints",
         table="constraints c",
-        where="c.project_id = :project AND c.active = 1",
+        where=f"c.project_id = :project AND c.active = 1 AND {ANY_PRIORITY}",
         reminds=True,
         orders=(("c.priority DESC, c.created_at DESC, c.id DESC", ""),),
         priority="c.priority",
@@ -61,7 +61,7 @@ def decisions(_asked: Asked) -> Source:
         tool="find_decisions",
         table="decisions c",
         changed_at="c.updated_at",
-        where=f"c.project_id = :project AND c.status IN ({_ACTIVE}, {_DRAFT})",
+        where=f"c.project_id = :project AND +c.status IN ({_ACTIVE}, {_DRAFT})",
         orders=(
             ("c.updated_at DESC, c.id DESC", f"c.status = {_ACTIVE}"),
             # drafts are few: by the order of the first, all 12,500 decisions are read for them: 11 ms

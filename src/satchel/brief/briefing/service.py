@@ -9,7 +9,8 @@ from satchel.base.config import Config
 from satchel.base.errors import Busy, InvalidInput, ReadOnly, StoreFull
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass, replace
-from satchel.base.text import check_query, fold
+from satchel.base.redaction import redact
+from satchel.base.text import check_query, fold, shortened
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.base.vocabulary import PRIORITIES, SECTIONS
 from satchel.brief.briefing.collecting import Collected, Deadline, Request, collect
@@ -30,6 +31,8 @@ MARGIN = 1.3
 MAX_BUDGET = 1_000_000
 _MAX_ITERATION = 2**31 - 1
 _RECORD_WAIT_MS = 250
+_DOING_CHARS = 160
+"""So much of what an agent says it is about to do is shown to others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,15 +190,16 @@ def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int) -> Br
     """
     briefing, request, collected = prepared.briefing, prepared.request, prepared.collected
     project, run = collected.project_id, collected.run
-    if not prepared.shown or project is None or run is None or work.engine.read_only:
+    if project is None or run is None or work.engine.read_only or not (prepared.shown or request.query):
         return briefing
     if request.agent is None and work.caller is None:
         return briefing
     try:
         with work.engine.write(wait_ms) as transaction:
             now = work.clock()
-            actor = acting(transaction, work, project, request.agent, now, task_id=request.task_id)
-            if actor.session is None and not actor.is_named:
+            about_to = None if request.query is None else shortened(redact(request.query).text, _DOING_CHARS)
+            actor = acting(transaction, work, project, request.agent, now, task_id=request.task_id, about_to=about_to)
+            if not prepared.shown or (actor.session is None and not actor.is_named):
                 return briefing
             number = run.id if run.is_made else make_main(transaction, project, now).id
             window = deliveries.window_of(project, actor, number, request.task_id, request.role, request.iteration)

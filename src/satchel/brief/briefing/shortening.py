@@ -20,8 +20,11 @@ _LEAST_TAIL_CHARS = 58
 _LEAST_HEAD_CHARS = 20
 """Before an end that is kept the beginning is shown where there is room for so much of it."""
 
-# a full stop before a small letter ends no sentence, and none after a single letter or digit, as of a list
-_SENTENCE_END = re.compile(r"(?<!\b\w)[.!?]+[\"'”’)\]]*(?=\s)(?!\s+[a-z])|[。！？]+[」』”’)]*|(?<=\S)(?=\n)")
+# a full stop before a small letter ends no sentence, and none after a single letter or digit, as of a list; it begins
+# with a set of characters, which is searched for three times as fast as alternatives are tried
+_SENTENCE_END = re.compile(
+    r"[.!?。！？\n](?:(?<=\S\n)|(?<=[.!?])(?<!\b\w.)[.!?]*[\"'”’)\]]*(?=\s)(?!\s+[a-z])|(?<=[。！？])[。！？]*[」』”’)]*)"
+)
 _ONE_LINE = str.maketrans("\n\t\u2028\u2029", "    ")
 
 
@@ -60,7 +63,7 @@ def _end(text: str, start: int, most: int, least: int = 0) -> int:
         least: how many it has at least if it ends behind a sentence.
     """
     reach = max(most, MAX_SENTENCE_CHARS)
-    ends = [match.end() for match in _SENTENCE_END.finditer(text, start, min(len(text), start + reach + 2))]
+    ends = _sentence_ends(text, start, start + reach + 2)
     if len(text) <= start + reach:
         ends.append(len(text))
     ends = [end for end in ends if end - start > least]
@@ -70,6 +73,11 @@ def _end(text: str, start: int, most: int, least: int = 0) -> int:
     if ends and ends[0] - start <= MAX_SENTENCE_CHARS:
         return ends[0]
     return _word_end(text, start, start + most)
+
+
+def _sentence_ends(text: str, start: int, stop: int) -> list[int]:
+    """Return where sentences, and lines, end in a part of a text."""
+    return [match.end() - (match[0] == "\n") for match in _SENTENCE_END.finditer(text, start, stop)]
 
 
 def _word_end(text: str, start: int, at: int) -> int:
@@ -86,7 +94,7 @@ def _is_between_words(text: str, place: int) -> bool:
 
 def _with_end(text: str, most: int) -> str:
     """Return the beginning and the end of a text, at least its last sentence."""
-    ends = [match.end() for match in _SENTENCE_END.finditer(text, max(0, len(text) - MAX_SENTENCE_CHARS - 2))]
+    ends = _sentence_ends(text, max(0, len(text) - MAX_SENTENCE_CHARS - 2), len(text))
     before = [end for end in ends if text[end:].strip()]
     start = before[-1] if before else 0
     if len(text) - start > MAX_SENTENCE_CHARS:
@@ -96,7 +104,7 @@ def _with_end(text: str, most: int) -> str:
     room = most - len(tail) - 3
     if room < _LEAST_HEAD_CHARS:
         return tail if len(tail) == len(text) else f"{_ELLIPSIS} {tail}"
-    ends = [match.end() for match in _SENTENCE_END.finditer(text, 0, room + 2) if match.end() <= room]
+    ends = [end for end in _sentence_ends(text, 0, room + 2) if end <= room]
     head = text[: ends[-1] if ends else _word_end(text, 0, room)].rstrip()
     return text if len(head) >= start else f"{head} {_ELLIPSIS} {tail}".lstrip()
 
@@ -126,7 +134,7 @@ def _around(text: str, most: int, words: Sequence[str]) -> str | None:
 def _start(text: str, place: int, lead: int) -> int:
     """Return where to begin a part that shows a place: its sentence if that begins near, else some words before."""
     near = max(0, place - lead)
-    ends = [match.end() for match in _SENTENCE_END.finditer(text, near, place)]
+    ends = _sentence_ends(text, near, place)
     if ends:
         return ends[-1]
     return next((at for at in range(near, place) if _is_between_words(text, at)), place)

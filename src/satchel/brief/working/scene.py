@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from satchel.base.records import dataclass
-from satchel.base.tokens import estimating
+from satchel.base.errors import NotFound
+from satchel.base.records import NamedTuple, dataclass
+from satchel.base.tokens import PROSE_MARGIN, estimating
 from satchel.keep import deliveries, projects
 from satchel.keep.deliveries import Window
 from satchel.keep.names import ensure_agent
 from satchel.keep.projects import Workplace
-from satchel.keep.runs import find_main, make_main
+from satchel.keep.runs import choose_for_writing, make_main
 from satchel.keep.sessions import updates
-from satchel.keep.sessions.actors import subagent_name
+from satchel.keep.sessions.actors import reading, subagent_name
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 
 Shown = tuple[int, int, int]
 """The numbers of a kind and of an item, and the item's seq when it was shown."""
 
-FILE = 0
-"""Stands as a kind among what was delivered for a file whose notes were shown."""
+FILE, SOLUTION, CLAIM = 0, -1, -2
+"""Stand as kinds among what was delivered: for a file whose notes were shown, a fix, and a claim of another."""
 
 
 class Scene(NamedTuple):
@@ -30,7 +30,7 @@ class Scene(NamedTuple):
 
     Attributes:
         actor: the agent of the session, or one of its subagents.
-        run: the number of the run ``main``.
+        run: the number of the run that the session works in.
         now: milliseconds UTC.
     """
 
@@ -54,6 +54,7 @@ class Said:
     Attributes:
         text: for the model; empty where there is nothing to say.
         denial: why an edit is stopped; empty lets it through.
+        question: what the user of the client is to be asked before an edit; empty asks nothing.
         shown: the items in the text, to be recorded once it has reached the client.
         window: the context window that they are recorded in.
         why: why there is nothing, for people.
@@ -61,6 +62,7 @@ class Said:
 
     text: str = ""
     denial: str = ""
+    question: str = ""
     shown: tuple[Shown, ...] = ()
     window: Window | None = None
     why: str = ""
@@ -70,7 +72,9 @@ NOTHING = Said()
 
 
 def enter(transaction: Transaction, work: Workplace, agent_id: str | None) -> Scene | None:
-    """Enter the session of a hook, in a transaction that may write; None where the caller has none.
+    """Enter the session of a hook, in a transaction that may write; None where the caller has none, or it is over.
+
+    What is heard after the end of a session, as of a hook that was slow, does not revive it: its start does.
 
     Args:
         agent_id: what the client calls the subagent that works; None is the agent of the session itself.
@@ -83,14 +87,27 @@ def enter(transaction: Transaction, work: Workplace, agent_id: str | None) -> Sc
     state = caller.ensure(transaction, work, project.id, now)
     if state is None:
         return None
+    ended = transaction.one("SELECT ended_at FROM sessions WHERE id = :id", {"id": state.id})
+    if ended is None or ended[0] is not None:
+        return None
     state, number, name = updates.name_unnamed(transaction, project.id, state, now)
     caller.remember(transaction, project.id, state)
     if agent_id is not None:
         number, name = ensure_agent(transaction, project.id, subagent_name(name, agent_id), now)
     actor = Actor(number, name, state.id, is_named=True, window=state.window)
-    main = find_main(transaction, project.id)
-    main = main if main.is_made else make_main(transaction, project.id, now)
-    return Scene(transaction, work, project.id, actor, main.id, now)
+    try:
+        run = choose_for_writing(transaction, work, project.id, None, now)
+    except NotFound:  # the environment names one that there is not
+        run = make_main(transaction, project.id, now)
+    return Scene(transaction, work, project.id, actor, run.id, now)
+
+
+def look(transaction: Transaction, work: Workplace) -> Scene | None:
+    """Return the session of a hook, in a transaction that only reads; None where it is not known."""
+    project = projects.find(transaction, work)
+    if project is None or work.caller is None or work.caller.find(transaction, project.id) is None:
+        return None
+    return Scene(transaction, work, project.id, reading(transaction, work, project.id, None), 0, work.clock())
 
 
 _COUNTER = estimating("a hook has no time to load a vocabulary")
@@ -98,9 +115,7 @@ _COUNTER = estimating("a hook has no time to load a vocabulary")
 
 def tokens_of(text: str) -> int:
     """Return how many tokens a text has at most, estimated."""
-    from satchel.brief.moments import MARGIN
-
-    return math.ceil(_COUNTER.count(text) * MARGIN) if text else 0
+    return math.ceil(_COUNTER.count(text) * PROSE_MARGIN) if text else 0
 
 
 def fitting(lines: Sequence[str], budget: int) -> list[str]:

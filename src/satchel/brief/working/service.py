@@ -7,11 +7,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from satchel.base.config import Config
-from satchel.base.errors import Busy, ReadOnly, StoreFull
+from satchel.base.errors import Busy, Interrupted, ReadOnly, StoreFull
 from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.brief.working import scene as scenes
-from satchel.brief.working.scene import NOTHING, Said, Scene, Shown, fitting
+from satchel.brief.working.scene import NOTHING, Said, Scene, Shown, fitting, tokens_of
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.projects import Workplace
@@ -20,6 +20,7 @@ from satchel.keep.sessions.caller import HOOK_WAIT_MS
 
 if TYPE_CHECKING:
     from satchel.brief.working.edits import Touched
+    from satchel.brief.working.prompts import Item, Looked
 
 _TOLD_MS = 60_000
 """Messages are put in at most once in so long."""
@@ -28,8 +29,8 @@ _MOST_MESSAGES = 5
 _MESSAGE_CHARS = 220
 
 _NUDGE = (
-    "Satchel: you changed files and kept nothing. If others need what you learned or decided, write_context it now; "
-    "if not, just stop."
+    "Satchel: you changed files and kept nothing. If others need what you learned or decided, keep it now with "
+    "write_context; otherwise just stop."
 )
 
 
@@ -41,15 +42,26 @@ class Working:
         self._config = config
 
     def before_edit(
-        self, cwd: str, edits: Sequence[tuple[str, str]], *, agent_id: str | None = None, tells: bool = True
+        self,
+        cwd: str,
+        edits: Sequence[tuple[str, str]],
+        *,
+        agent_id: str | None = None,
+        text: str = "",
+        tells: bool = True,
+        can_ask: bool = False,
     ) -> Said:
         """Claim the files of an edit for the session, unless others hold them, and say what is known of them.
+
+        Where the store is too busy for that, an edit that explicit claims stand against is stopped all the same.
 
         Args:
             cwd: the folder that relative paths start from.
             edits: each file with its change: created, modified, deleted, or empty where the client does not say.
             agent_id: what the client calls the subagent that edits, or None.
+            text: what is written and replaced, which chooses among many notes.
             tells: whether the client gives a text to the model at this moment; a denial reaches it in any case.
+            can_ask: whether the client asks its user about an edit where it is told to.
         """
         from satchel.brief.working import edits as moment
 
@@ -60,67 +72,182 @@ class Working:
             if not touched:
                 return replace(NOTHING, why="no file of the project")
             lines: list[str] = []
+            against = moment.Against([], [])
             if mode != "off":
                 against = moment.standing_against(scene, touched)
+                if against.explicit and mode == "ask" and can_ask:
+                    return Said(question=moment.warning(scene, against.explicit))
                 if against.explicit and mode in {"deny", "ask"}:
                     return Said(denial=moment.refuse(scene, touched, against.explicit))
-                lines += moment.claim(scene, touched)
-                if tells:
-                    lines += moment.hints(scene, against.explicit, is_warning=True)
-                    lines += moment.hints(scene, against.automatic, is_warning=False)
-            return self._with_notes(scene, touched, lines) if tells else NOTHING
+                lines += moment.claim(scene, touched, tells=tells)
+            if not tells:
+                return NOTHING
+            more, shown = moment.hints(scene, against)
+            return self._with_notes(scene, touched, [*lines, *more], shown, text)
 
-        return self._act(agent_id, act)
+        def look(scene: Scene) -> Said:
+            touched = moment.settle(scene, cwd, edits)
+            held = moment.standing_against(scene, touched).explicit if touched else []
+            return Said(denial=moment.denial(scene, moment.held_of(touched, held), held)) if held else NOTHING
+
+        return self._act(agent_id, act, look if mode in {"deny", "ask"} else None)
 
     def after_edit(
-        self, cwd: str, edits: Sequence[tuple[str, str]], *, agent_id: str | None = None, tells_late: bool = False
+        self,
+        cwd: str,
+        edits: Sequence[tuple[str, str]],
+        *,
+        agent_id: str | None = None,
+        text: str = "",
+        tells_late: bool = False,
+        owes_fixes: bool = False,
     ) -> Said:
         """Record what was changed, renew the claims on it, and put in unread messages.
 
         Args:
             tells_late: whether what is known of a file is said now, since the client says nothing before.
+            owes_fixes: whether the client says nothing when a tool fails, so that a known fix is said now.
         """
         from satchel.brief.working import edits as moment
 
         def act(scene: Scene) -> Said:
             touched = moment.settle(scene, cwd, edits)
-            lines: list[str] = []
+            said = NOTHING
             if touched:
+                lines: list[str] = []
+                shown: list[Shown] = []
                 if self._config.hooks_claims != "off":
                     against = moment.standing_against(scene, touched)
-                    lines += moment.claim(scene, touched)
-                    if tells_late:
-                        lines += moment.hints(scene, [*against.explicit, *against.automatic], is_warning=False)
+                    lines = moment.claim(scene, touched, tells=True)
+                    more, shown = moment.hints(scene, against) if tells_late else ([], [])
+                    lines += more
                 moment.record(scene, touched)
-            said = self._with_notes(scene, touched, lines) if tells_late else NOTHING
-            return self._with_messages(scene, said)
+                said = self._with_notes(scene, touched if tells_late else [], lines, shown, text)
+            return self._with_messages(scene, self._with_owed(scene, said) if owes_fixes else said)
 
         return self._act(agent_id, act)
 
-    def command_failed(self, command: str, status: int | None, output: str, *, agent_id: str | None = None) -> Said:
+    def prompt(self, text: str, is_over: Callable[[], bool], *, agent_id: str | None = None) -> Said:
+        """Say what is kept of what a prompt is about, where that is well met and this window has not got it.
+
+        Args:
+            text: the prompt; it is not kept.
+            is_over: whether the time is over: then nothing is said.
+
+        Raises:
+            StoreDamaged: the store cannot be read.
+        """
+        from satchel.brief.working import prompts
+
+        items, why = self._about(text, is_over)
+        if not items:  # mostly, and then no lock was taken
+            return replace(NOTHING, why=why)
+
+        def act(scene: Scene) -> Said:
+            from satchel.brief.briefing import own
+
+            known: dict[int, dict[int, int]] = deliveries.delivered(scene.transaction, scene.window)
+            written = own.find(scene.transaction, scene.project_id, scene.actor, scene.window)
+            for kind, some in written.known.items():
+                known[kind] = {**known.get(kind, {}), **some}
+            lines, shown = prompts.told(items, known, self._config.hooks_prompt)
+            return Said("\n".join(lines), shown=tuple(shown), window=scene.window)
+
+        return self._act(agent_id, act)
+
+    def look(self, text: str, is_over: Callable[[], bool]) -> Looked:
+        """Return what would be put in at a prompt in a new window, and why; nothing is recorded.
+
+        Raises:
+            StoreDamaged: the store cannot be read.
+        """
+        from satchel.brief.working import prompts
+        from satchel.brief.working.prompts import Looked
+
+        items, why = self._about(text, is_over)
+        lines, _ = prompts.told(items, {}, self._config.hooks_prompt)
+        said = "\n".join(lines)
+        why = "" if said else why or "nothing fits the budget"
+        return Looked(said, tokens_of(said), tuple(item.met for item in items), why)
+
+    def _about(self, text: str, is_over: Callable[[], bool]) -> tuple[list[Item], str]:
+        """Return what a prompt is about, whoever asks and whatever was delivered, and why there is nothing."""
+        from satchel.brief.working import prompts
+        from satchel.keep import projects
+
+        if not self._config.hooks_prompt:
+            return [], "hooks.prompt is 0"
+        work = self._workplace
+        try:
+            with work.engine.read() as transaction:
+                transaction.is_out_of_time = is_over
+                project = projects.find(transaction, work)
+                items = [] if project is None else prompts.find(transaction, work, project.id, text, is_over)
+        except Interrupted:
+            if not is_over():
+                raise
+            return [], "the store was slow"
+        return items, "" if items else "nothing that is kept is well met"
+
+    def command_failed(
+        self,
+        cwd: str,
+        command: str,
+        status: int | None,
+        output: str,
+        *,
+        agent_id: str | None = None,
+        tells: bool = True,
+    ) -> Said:
         """Report the error of a command that failed, and say what fixed it before.
 
         Args:
+            cwd: the folder that it was run in.
             status: its exit status, or None where the client does not say it.
             output: what it printed; its end counts.
+            tells: whether the client gives a text to the model at this moment.
         """
         from satchel.brief.working import commands
 
         def act(scene: Scene) -> Said:
-            lines, shown = commands.fail(scene, command, status, output, self._config.hooks_error)
+            budget = self._config.hooks_error if tells else 0
+            lines, shown = commands.fail(scene, cwd, command, status, output, budget)
+            if not tells:
+                return replace(NOTHING, why="the client gives no text to the model at this moment")
             return self._with_messages(scene, Said("\n".join(lines), shown=tuple(shown), window=scene.window))
 
         return self._act(agent_id, act)
 
-    def command_succeeded(self, command: str, *, agent_id: str | None = None) -> Said:
-        """Learn from a command that failed before, and put in unread messages."""
+    def command_succeeded(
+        self, cwd: str, command: str, *, agent_id: str | None = None, owes_fixes: bool = False
+    ) -> Said:
+        """Learn from a command that failed before, and put in unread messages.
+
+        Args:
+            cwd: the folder that it was run in.
+            owes_fixes: whether the client says nothing when a tool fails, so that a known fix is said now.
+        """
         from satchel.brief.working import commands
 
         def act(scene: Scene) -> Said:
-            commands.succeed(scene, command)
+            commands.succeed(scene, cwd, command)
+            return self._with_messages(scene, self._with_owed(scene, NOTHING) if owes_fixes else NOTHING)
+
+        return self._act(agent_id, act)
+
+    def plan_approved(self, plan: str, *, agent_id: str | None = None) -> Said:
+        """Keep a plan that a person has approved as one note of the session; a later one replaces it."""
+        from satchel.brief.working import plans
+
+        def act(scene: Scene) -> Said:
+            plans.keep(scene, plan)
             return self._with_messages(scene, NOTHING)
 
         return self._act(agent_id, act)
+
+    def command_ended(self, *, agent_id: str | None = None) -> Said:
+        """Put in unread messages after a command of which it is not known how it ended."""
+        return self._act(agent_id, lambda scene: self._with_messages(scene, NOTHING))
 
     def stop(self) -> Said:
         """Ask an agent that stops to keep what it learned, once a session: if it changed files and kept nothing."""
@@ -143,24 +270,45 @@ class Working:
         with suppress(Busy, ReadOnly, StoreFull), self._workplace.engine.write(HOOK_WAIT_MS) as transaction:
             deliveries.record(transaction, window, said.shown, self._workplace.clock())
 
-    def _act(self, agent_id: str | None, act: Callable[[Scene], Said]) -> Said:
-        """Do something in the session of the hook, in one transaction; without its turn nothing is done."""
+    def _act(
+        self, agent_id: str | None, act: Callable[[Scene], Said], look: Callable[[Scene], Said] | None = None
+    ) -> Said:
+        """Do something in the session of the hook, in one transaction; without its turn it is only looked, or nothing.
+
+        Args:
+            look: what is done then, in a transaction that only reads.
+        """
         work = self._workplace
         if work.engine.read_only:
             return replace(NOTHING, why="the store is only read")
         try:
             with work.engine.write(HOOK_WAIT_MS) as transaction:
                 scene = scenes.enter(transaction, work, agent_id)
-                return replace(NOTHING, why="there is no session") if scene is None else act(scene)
+                return replace(NOTHING, why="there is no session, or it is over") if scene is None else act(scene)
         except (Busy, ReadOnly, StoreFull) as error:
-            return replace(NOTHING, why=error.problem)
+            nothing = replace(NOTHING, why=error.problem)
+        if look is None:
+            return nothing
+        with work.engine.read() as transaction:
+            scene = scenes.look(transaction, work)
+            return nothing if scene is None else look(scene)
 
-    def _with_notes(self, scene: Scene, touched: Sequence[Touched], lines: list[str]) -> Said:
+    def _with_notes(
+        self, scene: Scene, touched: Sequence[Touched], lines: Sequence[str], told: Sequence[Shown], text: str
+    ) -> Said:
         from satchel.brief.working import edits as moment
 
         budget = self._config.hooks_edit
-        notes, shown = moment.cited(scene, touched, budget) if budget else ([], [])
-        return Said("\n".join([*lines, *notes]), shown=tuple(shown), window=scene.window)
+        notes, shown = moment.cited(scene, touched, text, budget) if budget else ([], [])
+        return Said("\n".join([*lines, *notes]), shown=(*told, *shown), window=scene.window)
+
+    def _with_owed(self, scene: Scene, said: Said) -> Said:
+        """Add the fix of a command that failed while the client carried no text."""
+        from satchel.brief.working import commands
+
+        lines, shown = commands.owed(scene, self._config.hooks_error)
+        text = "\n".join(filter(None, [said.text, *lines]))
+        return Said(text, shown=(*said.shown, *shown), window=scene.window)
 
     def _with_messages(self, scene: Scene, said: Said) -> Said:
         """Add the messages that the agent has neither read nor seen, unless some were put in a minute ago."""
@@ -190,20 +338,27 @@ def _messages(scene: Scene, budget: int) -> tuple[list[str], list[Shown]]:
         return [], []
     made = {_message(row): row for row in rows}
     kept = fitting(list(made), budget)
-    if not kept:  # one that is too long is shortened until it fits
-        kept = [_message(rows[0], _MESSAGE_CHARS // 3)]
-        made = {kept[0]: rows[0]}
+    if not kept:  # one that is too long is shortened
+        made = {_message(rows[0], _MESSAGE_CHARS // 3): rows[0]}
+        kept = fitting(list(made), budget)
+    if not kept:
+        return [], []
     updates.change(scene.transaction, scene.actor.session or 0, {"told_at": scene.now})
     return kept, [(Kind.MESSAGE.number, made[line][0], made[line][1]) for line in kept]
 
 
 def _message(row: tuple[int, int, str | None, str], chars: int = _MESSAGE_CHARS) -> str:
     number, _seq, sender, text = row
-    return f"Message {Kind.MESSAGE.ref(number)} from {sender or 'Satchel'}: {shortened(text, chars)}"
+    ref, said = Kind.MESSAGE.ref(number), shortened(text, chars)
+    whole = f' (in full: get_items(["{ref}"]))' if said.endswith("…") and not text.rstrip().endswith("…") else ""
+    return f"Message {ref} from {sender or 'Satchel'}: {said}{whole}"
 
 
 def _has_only_changed(scene: Scene) -> bool:
-    """Whether a session has changed files, kept nothing that others can find, and was not asked to before."""
+    """Whether a session has changed files, kept nothing that others can find, and was not asked to before.
+
+    A plan that a hook has kept is nothing that the agent has learned.
+    """
     row = scene.transaction.one(
         """
         SELECT s.created_at FROM sessions s WHERE s.id = :session AND s.nudged_at IS NULL
@@ -214,17 +369,20 @@ def _has_only_changed(scene: Scene) -> bool:
     if row is None:
         return False
     values = {"project": scene.project_id, "since": row[0], "agent": scene.actor.number, "session": scene.actor.session}
+    # who was briefed in it: the second condition is the one of the index
+    agents = "(SELECT agent_id FROM windows WHERE session_id = :session AND session_id <> 0 UNION SELECT :agent)"
     kept = scene.transaction.one(
-        """
+        f"""
         SELECT 1 FROM context WHERE project_id = :project AND created_at >= :since
-            AND (session_id = :session OR agent_id = :agent)
-        UNION ALL SELECT 1 FROM decisions WHERE project_id = :project AND updated_at >= :since AND agent_id = :agent
-        UNION ALL SELECT 1 FROM constraints WHERE project_id = :project AND created_at >= :since AND created_by = :agent
+            AND (session_id = :session OR agent_id IN {agents}) AND content NOT LIKE '%"approved_plan":%'
+        UNION ALL SELECT 1 FROM decisions WHERE project_id = :project AND updated_at >= :since AND agent_id IN {agents}
+        UNION ALL SELECT 1 FROM constraints
+            WHERE project_id = :project AND created_at >= :since AND created_by IN {agents}
         UNION ALL SELECT 1 FROM agent_messages
-            WHERE project_id = :project AND created_at >= :since AND from_agent_id = :agent
+            WHERE project_id = :project AND created_at >= :since AND from_agent_id IN {agents}
         UNION ALL SELECT 1 FROM file_changes WHERE session_id = :session AND description IS NOT NULL
         UNION ALL SELECT 1 FROM error_solutions
-            WHERE project_id = :project AND created_at >= :since AND agent_id = :agent
+            WHERE project_id = :project AND created_at >= :since AND agent_id IN {agents}
         LIMIT 1
         """,
         values,

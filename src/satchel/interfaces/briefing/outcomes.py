@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from satchel.base.errors import InvalidInput
+from satchel.base.records import NamedTuple
 from satchel.client import Satchel
 from satchel.find.kind import Kind
 from satchel.interfaces.briefing.errors_text import solution_text

@@ -16,6 +16,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "init": "Make this folder a project",
         "mcp": "Serve agents over stdio",
         "hook": "Answer a hook of a client",
+        "guard": "Let git's commits mind claims",
         "pause": "Silence hooks, or let them speak again",
         "config": "Show the configuration",
     },

@@ -63,10 +63,17 @@ class Limit:
         """Return when a briefing must make do with what it has."""
         from satchel.brief.briefing.collecting import Deadline
 
+        return Deadline(*(max(1.0, left) for left in self._left_ms()))
+
+    def is_short(self) -> bool:
+        """Whether what takes long must make do with what it has."""
+        return min(self._left_ms()) <= 0
+
+    def _left_ms(self) -> tuple[float, float]:
+        """Return what is left of the processor's time, and by the clock but for what printing takes."""
         used = (time.process_time() - self._processor) * 1_000
         gone = (time.monotonic() - self._began) * 1_000
-        left = self.clock_ms - gone - min(_FOR_PRINTING_MS, self.clock_ms / 4)
-        return Deadline(max(1.0, self.clock_ms * _PROCESSOR_SHARE - used), max(1.0, left))
+        return self.clock_ms * _PROCESSOR_SHARE - used, self.clock_ms - gone - min(_FOR_PRINTING_MS, self.clock_ms / 4)
 
     def _wait(self) -> None:
         while (left := self._began + self.clock_ms / 1_000 - time.monotonic()) > 0:
@@ -156,10 +163,15 @@ def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satch
 def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     if not event.happening or state.is_paused(folder):
         return
-    if event.happening != events.END and not state.is_first(event.key):  # what has ended ends no second time
+    # what has ended ends no second time; an edit that was stopped is stopped again, however soon it is tried again
+    if event.happening not in {events.END, events.BEFORE_EDIT} and not state.is_first(event.key):
         return
     if event.happening == events.SUBAGENT and only_looks(event.agent_type):
         return
+    if event.happening == events.COMPACTING:
+        state.keep_compacted(event.session_id or "")
+        return
+    is_compacted = event.carries_what_waits and state.take_compacted(event.session_id or "")
     satchel = open_for(event, folder, os.environ)
     if satchel is None:
         return
@@ -167,7 +179,16 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     if event.happening in events.AT_WORK:
         from satchel.interfaces.hooks import working
 
-        working.answer(event, folder, satchel, _print)
+        if is_compacted:
+            from satchel.brief.moments import COMPACTION
+
+            put_in = satchel.moments.make(COMPACTION, limit.deadline())
+            working.answer(event, folder, satchel, _print, limit.is_short, opening=put_in.text)
+            satchel.moments.record(COMPACTION, put_in)
+        else:
+            working.answer(event, folder, satchel, _print, limit.is_short)
+        if event.happening == events.PROMPT:
+            state.keep_last(f"{event.client}-{event.name}", _redacted(event)._asdict() | {"cwd": folder})
         return
     state.keep_last(f"{event.client}-{event.name}", event._asdict() | {"cwd": folder})
     moment = moment_of(event)
@@ -185,6 +206,12 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
         state.record_fault(limit.hook, "it was short of time: not everything was looked at", folder)
     if session is not None:
         _export(event, session, os.environ)
+
+
+def _redacted(event: HookEvent) -> HookEvent:
+    from satchel.base.redaction import redact
+
+    return event._replace(prompt=redact(event.prompt).text)
 
 
 def _export(event: HookEvent, session: str, environ: Mapping[str, str]) -> None:

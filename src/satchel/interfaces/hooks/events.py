@@ -6,10 +6,11 @@ What each client sends and takes was seen with the versions that docs/clients na
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
-from satchel.interfaces.hooks import tools
+from satchel.base.records import NamedTuple
+from satchel.interfaces.hooks import prompts, tools
 from satchel.interfaces.hooks.tools import ToolCall
 from satchel.keep.sessions import clients
 
@@ -17,20 +18,26 @@ CLIENTS = tuple(client.name for client in clients.CLIENTS)
 """The clients whose hooks are understood."""
 
 START, CLEAR, RESUME, COMPACTION, SUBAGENT, END = "start", "clear", "resume", "compaction", "subagent", "end"
-BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, STOP = (
+COMPACTING = "about to compact"
+"""Of a client that says nothing once it has compacted its conversation: what is to be said then comes later."""
+PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP = (
+    "a prompt",
     "before an edit",
     "after an edit",
     "a command failed",
     "a command succeeded",
+    "a command ended",
+    "a plan was approved",
     "stop",
 )
-AT_WORK = frozenset({BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, STOP})
+AT_WORK = frozenset({PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP})
 """What happens while an agent works; the others brief it, or end its session."""
 
 MAX_BYTES = 32 * 1024 * 1024
 """A larger event is not read."""
 
 _MAX_FIELD_CHARS = 4_096
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 _HAPPENINGS = {
     "sessionstart": START,
@@ -39,21 +46,45 @@ _HAPPENINGS = {
     "sessioncompacted": COMPACTION,
     "stop": STOP,
     "agentstop": STOP,
+    "afteragent": STOP,
 }
+_PROMPT_EVENTS = frozenset(
+    {"userpromptsubmit", "beforeagent", "userpromptsubmitted", "beforesubmitprompt", "chatmessage"}
+)
 _TOOL_EVENTS = {
     "pretooluse": "before",
     "beforetool": "before",
     "posttooluse": "after",
     "aftertool": "after",
     "posttoolusefailure": "failure",
+    "toolexecutebefore": "before",
+    "toolexecuteafter": "after",
 }
 _SOURCES = {"clear": CLEAR, "resume": RESUME, "compact": COMPACTION}
 
-_SILENT_BEFORE = frozenset({"gemini", "qwen", "cursor"})
+_SILENT_BEFORE = frozenset({"gemini", "qwen", "cursor", "opencode"})
 """Clients that give nothing to the model before a tool runs but why it does not."""
+
+_SILENT_ON_FAILURE = frozenset({"cursor", "gemini"})
+"""Clients that give nothing to the model after a tool that failed itself."""
+
+_ASKING = frozenset({("claude", "acceptEdits")})
+"""Clients and their modes in which a dialog about an edit comes from a hook alone: in others it says nothing."""
+
+_STOPPED = frozenset({"aborted", "error"})
+"""What Cursor says of an agent that did not stop by itself."""
+
+_SILENT_AT_PROMPT = frozenset({"cursor", "vscode"})
+"""Clients that give nothing to the model at a prompt."""
 
 _FORGETFUL = frozenset({"copilot", "gemini", "qwen"})
 """Clients that take what they were given at the start out of a conversation that is resumed."""
+
+_SAYS_NOTHING_AFTER_COMPACTION = frozenset({"copilot"})
+"""Clients without an event that carries a text after a compaction: a later one does."""
+
+_WITHOUT_CALL_IDS = frozenset({"copilot", "gemini"})
+"""Clients that do not name calls of tools: the time of the event tells one from the same call again."""
 
 _GOES_ON = frozenset({"clear", "resume"})
 """Reasons for which a conversation ends while its client goes on with another one in the same session."""
@@ -77,6 +108,8 @@ class HookEvent(NamedTuple):
         reason: why a session ended, or None.
         tool: what the agent does, or did, with a tool of the client.
         is_repeated: whether an agent that stops was held back by a hook before.
+        mode: the client's mode of permissions, or None.
+        prompt: what a person wrote, cut in its middle where it is long.
     """
 
     client: str
@@ -90,11 +123,34 @@ class HookEvent(NamedTuple):
     reason: str | None = None
     tool: ToolCall | None = None
     is_repeated: bool = False
+    mode: str | None = None
+    prompt: str = ""
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether the client asks its user about an edit where a hook wants that, if there is a user."""
+        return (self.client, self.mode) in _ASKING and self.agent_id is None
+
+    @property
+    def owes_fixes(self) -> bool:
+        """Whether the client gives its model no text when a tool fails, so that a fix comes at a later event."""
+        return self.client in _SILENT_ON_FAILURE
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether the client gives its model a text at this event."""
+        return not (self.owes_fixes and self.tool is not None and self.tool.has_failed)
 
     @property
     def is_heard_before(self) -> bool:
         """Whether the client gives its model a text before a tool runs."""
         return self.client not in _SILENT_BEFORE
+
+    @property
+    def carries_what_waits(self) -> bool:
+        """Whether the event brings what a compaction left to say; at the start it is all said anew."""
+        late = {START, CLEAR, RESUME, PROMPT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED}
+        return self.client in _SAYS_NOTHING_AFTER_COMPACTION and self.agent_id is None and self.happening in late
 
     @property
     def is_forgotten(self) -> bool:
@@ -122,38 +178,73 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
     if len(data) > MAX_BYTES:
         raise NotAnEventError(f"the event is larger than {MAX_BYTES // 1024 // 1024} MiB")
     try:
-        fields = json.loads(data) if data.strip() else {}
+        fields = _read(data)
     except (ValueError, RecursionError) as error:
+        if data.lstrip()[:1] == b"{" and not isinstance(error, json.JSONDecodeError):
+            return HookEvent(client, name, "")  # too deep, or a number of thousands of digits: nothing to do with us
         raise NotAnEventError(f"the event is no JSON ({error})"[:200]) from error
     if not isinstance(fields, dict):
         raise NotAnEventError(f"the event is no JSON object, but {type(fields).__name__}")
     client = _client(fields, client)
     name = _text(fields, "hook_event_name", "hookEventName") or name
-    happening = _HAPPENINGS.get("".join(filter(str.isalpha, name.lower())), "")
+    plain = "".join(filter(str.isalpha, name.lower()))
+    happening = _HAPPENINGS.get(plain, "")
     source = _text(fields, "source") or ""
     reason = _text(fields, "reason", "final_status")
     if happening == START:
         happening = _SOURCES.get(source, START)
     elif happening == END and reason in _GOES_ON:
         happening = ""
-    tool = None
-    when = _TOOL_EVENTS.get("".join(filter(str.isalpha, name.lower())))
+    elif client in _SAYS_NOTHING_AFTER_COMPACTION and plain == "precompact":
+        happening = COMPACTING
+    tool, detail = None, source
+    when = _TOOL_EVENTS.get(plain)
     if when is not None:
         tool = tools.read(fields, client, is_failure=when == "failure")
         happening = _at_tool(tool, when)
+        if tool is not None:
+            detail = f"{tool.id} {_time(fields)}" if client in _WITHOUT_CALL_IDS else tool.id
+    elif happening == STOP and _text(fields, "status") in _STOPPED:
+        happening = ""
+    prompt = ""
+    if plain in _PROMPT_EVENTS and client not in _SILENT_AT_PROMPT:
+        prompt = prompts.read(fields)
+        happening = PROMPT if prompt else ""
+        detail = _digest(prompt) if prompt else source
+    agent_id = _text(fields, "agent_id", "agentId", "subagent_id")
+    session_id = _text(fields, "session_id", "sessionId", "conversation_id")
+    if client == "copilot" and agent_id is not None:  # a subagent has a session of its own there
+        session_id = _text(fields, "parentAgentId") or session_id
     return HookEvent(
         client=client,
         name=name,
         happening=happening,
-        session_id=_text(fields, "session_id", "sessionId", "conversation_id"),
+        session_id=session_id,
         cwd=_text(fields, "cwd", "directory") or _first_root(fields),
-        agent_id=_text(fields, "agent_id", "agentId", "subagent_id"),
+        agent_id=agent_id,
         agent_type=_text(fields, "agent_type", "agentType", "agent_name", "agentName", "subagent_type"),
-        detail=source if tool is None else tool.id,
+        detail=detail,
         reason=reason,
         tool=tool,
-        is_repeated=fields.get("stop_hook_active") is True,
+        is_repeated=fields.get("stop_hook_active") is True or bool(fields.get("loop_count")),
+        mode=_text(fields, "permission_mode"),
+        prompt=prompt,
     )
+
+
+def _read(data: bytes) -> object:
+    """Return the value of a JSON text; what is no character in it is replaced."""
+    text = data.decode("utf-8-sig", "replace")
+    value = json.loads(text) if text.strip() else {}
+    if _SURROGATE.search(data) is None:
+        return value
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _digest(prompt: str) -> str:
+    from zlib import crc32
+
+    return f"{crc32(prompt.encode(errors='replace')):08x}"
 
 
 def _at_tool(tool: ToolCall | None, when: str) -> str:
@@ -161,9 +252,11 @@ def _at_tool(tool: ToolCall | None, when: str) -> str:
     if tool is None:
         return ""
     if tool.command is not None:
-        if when == "before" or tool.command.has_failed is None:
+        if when == "before":
             return ""
-        return FAILED if tool.command.has_failed else SUCCEEDED
+        return {True: FAILED, False: SUCCEEDED, None: ENDED}[tool.command.has_failed]
+    if tool.plan is not None:
+        return APPROVED if when == "after" else ""
     if tool.edits and not tool.has_failed:
         return BEFORE_EDIT if when == "before" else AFTER_EDIT
     return ""
@@ -193,13 +286,25 @@ def stop_edit(event: HookEvent, reason: str) -> str:
     said = {"permissionDecision": "deny", "permissionDecisionReason": reason}
     if event.client in {"copilot", "opencode"}:
         return _json(said)
+    if event.client == "vscode":  # it shows the reason to its user
+        said["additionalContext"] = reason
     return _json({"hookSpecificOutput": {"hookEventName": event.name, **said}})
+
+
+def ask_about_edit(event: HookEvent, reason: str) -> str:
+    """Return what a hook prints so that its client asks its user whether an editing tool may run."""
+    # Claude Code shows the user no reason in its dialog, but the message beside the edit once it is made
+    said = {"permissionDecision": "ask", "permissionDecisionReason": reason, "additionalContext": reason}
+    return _json({"systemMessage": reason, "hookSpecificOutput": {"hookEventName": event.name, **said}})
 
 
 def hold_back(event: HookEvent, reason: str) -> str:
     """Return what a hook prints so that an agent that stops goes on, for a reason."""
     if event.client == "cursor":
         return _json({"followup_message": reason})
+    if event.client == "vscode":
+        said = {"hookEventName": event.name, "decision": "block", "reason": reason}
+        return _json({"hookSpecificOutput": said})
     return _json({"decision": "deny" if event.client == "gemini" else "block", "reason": reason})
 
 
@@ -224,6 +329,11 @@ def _text(fields: Mapping[str, object], *names: str) -> str | None:
         if isinstance(value, str) and value.strip():
             return value[:_MAX_FIELD_CHARS]
     return None
+
+
+def _time(fields: Mapping[str, object]) -> str:
+    value = fields.get("timestamp")
+    return str(value) if isinstance(value, (int, str)) else ""
 
 
 def _first_root(fields: Mapping[str, object]) -> str | None:

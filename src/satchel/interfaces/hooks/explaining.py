@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from satchel.base.errors import SatchelError
 from satchel.brief.briefing.collecting import Deadline
 from satchel.interfaces.hooks import events, state
 from satchel.interfaces.hooks.command import moment_of, open_for, working_folder
-from satchel.interfaces.hooks.events import AT_WORK, BEFORE_EDIT, FAILED, STOP, HookEvent
+from satchel.interfaces.hooks.events import AT_WORK, BEFORE_EDIT, COMPACTING, FAILED, PROMPT, STOP, HookEvent
+
+if TYPE_CHECKING:
+    from satchel.client import Satchel
 
 _DEADLINE_MS = 10_000
 
@@ -51,10 +55,14 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
         lines = [f"store: {satchel.place.file}"]
         if state.is_paused(folder):
             lines.append("paused: `satchel pause --off` lets hooks speak again")
+        if event.happening == PROMPT:
+            return [*lines, *_at_prompt(event, satchel)]
         if event.happening in AT_WORK:
             named = {BEFORE_EDIT: "edit", FAILED: "error", STOP: "stop"}.get(event.happening, "messages")
             setting = satchel.config.setting(f"hooks.{named}")
             return [*lines, f"puts in at most {setting.value} tokens ({setting.key.name}, {setting.source})"]
+        if event.happening == COMPACTING:
+            return [*lines, "puts in nothing: the next edit, command or prompt brings what is to be said after it"]
         moment = moment_of(event)
         if moment is None:
             does = "releases automatic claims and records the end of the session"
@@ -77,3 +85,17 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
             "",
             put_in.text,
         ]
+
+
+def _at_prompt(event: HookEvent, satchel: Satchel) -> list[str]:
+    """Return what would be put in at a prompt in a new window, with how well each item is met."""
+    setting = satchel.config.setting("hooks.prompt")
+    lines = [f"budget: {setting.value} tokens ({setting.key.name}, {setting.source})"]
+    looked = satchel.working.look(event.prompt, Deadline(_DEADLINE_MS).has_passed)
+    lines += [
+        f"meets {one.ref}: {one.strength:.1f} times what chance would bring, by {', '.join(one.words)}"
+        for one in looked.met
+    ]
+    if not looked.text:
+        return [*lines, f"puts in nothing: {looked.why}"]
+    return [*lines, f"puts in about {looked.tokens} tokens in a new window:", "", looked.text]

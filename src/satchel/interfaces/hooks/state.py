@@ -11,14 +11,16 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from satchel.base.folders import state_folder
+from satchel.base.records import NamedTuple
 
 if TYPE_CHECKING:
     from satchel.keep.housekeeping import Check
 
 _HEARD, _FAULTS, _PAUSED, _LAST = "hooks-heard", "hooks-faults.jsonl", "hooks-paused.json", "hooks-last"
+_COMPACTED = "hooks-compacted"
 _MAX_BYTES = 64 * 1024
 """A file of events or faults that is larger loses its older half."""
 
@@ -71,6 +73,34 @@ def is_first(key: str, now: float | None = None) -> bool:
     except OSError:
         return True
     return True
+
+
+def keep_compacted(session: str) -> None:
+    """Remember that a session of a client is compacted: what is to be said then waits for :func:`take_compacted`.
+
+    Args:
+        session: the client's id of it.
+    """
+    with suppress(OSError), _locked(_COMPACTED) as descriptor:
+        known = os.pread(descriptor, 2 * _MAX_BYTES, 0)
+        line = session.encode(errors="replace") + b"\n"
+        if line not in known.splitlines(keepends=True):
+            _append(descriptor, known, line)
+
+
+def take_compacted(session: str) -> bool:
+    """Whether a session was compacted since this was last asked."""
+    with suppress(OSError):
+        if not os.path.getsize(state_folder() / _COMPACTED):  # noqa: PTH202 -- on the path of every edit
+            return False
+        with _locked(_COMPACTED) as descriptor:
+            lines = os.pread(descriptor, 2 * _MAX_BYTES, 0).splitlines(keepends=True)
+            line = session.encode(errors="replace") + b"\n"
+            if line in lines:
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, b"".join(one for one in lines if one != line), 0)
+                return True
+    return False
 
 
 def record_fault(hook: str, problem: str, folder: str) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+
+from satchel.base.records import NamedTuple
 
 CREATED, MODIFIED, DELETED = "created", "modified", "deleted"
 
@@ -15,7 +16,8 @@ MAX_FILES = 1_000
 _EDITING = frozenset(
     "edit write multiedit notebookedit writefile replace editfile create createfile delete deletefile insert insertedit"
     " inserteditintofile strreplace strreplaceeditor strreplacebasededittool replacestringinfile"
-    " multireplacestringinfile applypatch patch searchreplace editnotebook editnotebookfile update fswrite".split()
+    " multireplacestringinfile editfiles applypatch patch searchreplace editnotebook editnotebookfile update"
+    " fswrite".split()
 )
 _COMMANDS = frozenset(
     "bash shell runshellcommand runinterminal execcommand powershell localshell runcommand runterminalcmd"
@@ -25,6 +27,10 @@ _PLANS = frozenset({"exitplanmode"})
 """The names of tools in all clients, in lower case and without what is neither letter nor digit."""
 
 _PATHS = ("file_path", "filePath", "notebook_path", "notebookPath", "absolute_path", "target_file", "path", "filename")
+_SILENT_ON_STATUS = frozenset({"codex", "opencode", "vscode"})
+"""Clients whose events do not say of every command how it ended: without a status nothing is known of it."""
+
+_TEXT_CHARS = 4_000
 _PATCH_BEGIN = "*** Begin Patch"
 _PATCH_LINES = (
     ("*** Add File: ", CREATED),
@@ -32,9 +38,24 @@ _PATCH_LINES = (
     ("*** Delete File: ", DELETED),
     ("*** Move to: ", CREATED),
 )
-_STATUS = re.compile(r"(?i)\b(?:process )?exit(?:ed)?(?: with)?(?: exit)?(?: code|code)?:? ?(\d{1,3})\b")
+_STATUS = r"(?i)\b(?:process )?exit(?:ed)?(?: with)?(?: exit)?(?: code|code)?:? ?(\d{1,3})\b"
+_MOST_WRAPPED = 8
+"""An output is wrapped in so many others at most."""
+
 _STATUS_CHARS = 300
 """How near to its begin or its end an output says how the command ended, where a client writes that into it."""
+
+_COMMAND, _OUTPUT, _NONE = "Command: ", "Output: ", "(none)"
+_LABELLED = re.compile(
+    r"(?:\nError: \(none\))?(?:\nExit Code: (?P<status>\d+|\(none\)))?(?:\nSignal: (?P<signal>[^\n]+))?"
+    r"(?:\nBackground PIDs: [^\n]*)?\nProcess Group PGID: [^\n]*(?:\n</untrusted_context>)?\s*\Z"
+)
+_ENDINGS = {
+    "gemini": _LABELLED,  # without a line for the status where it is 0
+    "qwen": _LABELLED,
+    "copilot": re.compile(r"(?:\A|\n)<[^<>\n]* completed with exit code (?P<status>\d+)(?P<signal>)>\s*\Z"),
+}
+"""How clients end the output of a command that has ended; of one that was cut short, or runs on, it ends otherwise."""
 
 
 class Edit(NamedTuple):
@@ -56,12 +77,14 @@ class Command(NamedTuple):
         has_failed: whether it ended with another status than 0, or was ended; None where the client does not say.
         status: that status, or None.
         output: what it printed, as far as the client passes it on.
+        folder: the one that it is run in, where the tool names it.
     """
 
     text: str
     has_failed: bool | None = None
     status: int | None = None
     output: str = ""
+    folder: str = ""
 
 
 class ToolCall(NamedTuple):
@@ -70,6 +93,7 @@ class ToolCall(NamedTuple):
     Attributes:
         edits: the files that it changes.
         command: what it runs, or None.
+        text: what it writes and replaces, the first of it.
         plan: the plan that a person has approved, or None.
         has_failed: whether the tool itself failed.
         id: what names the call; it is made of its input where the client gives none.
@@ -77,6 +101,7 @@ class ToolCall(NamedTuple):
 
     edits: tuple[Edit, ...] = ()
     command: Command | None = None
+    text: str = ""
     plan: str | None = None
     has_failed: bool = False
     id: str = ""
@@ -90,19 +115,28 @@ def read(fields: Mapping[str, object], client: str, *, is_failure: bool) -> Tool
         is_failure: whether it says that the tool failed.
     """
     name = "".join(filter(str.isalnum, str(_first(fields, "tool_name", "toolName", "tool") or "").lower()))
-    given = _object(_first(fields, "tool_input", "toolArgs", "toolInput", "args"))
+    given = _given(_first(fields, "tool_input", "toolArgs", "toolInput", "args"))
     number = _first(fields, "tool_use_id", "toolUseId", "toolCallId", "call_id")
+    is_failure = is_failure or bool(client == "gemini" and _object(fields.get("tool_response")).get("error"))
     call = ToolCall(has_failed=is_failure, id=number if isinstance(number, str) else _digest(name, given))
-    patch = _patch_in(given)
+    if is_failure and (fields.get("is_interrupt") is True or fields.get("failure_type") == "permission_denied"):
+        return None  # a person has ended it, or not let it begin
+    patch = _patch_in(given) if name in _EDITING or name in _COMMANDS else ""
     if name in _COMMANDS and not (patch and _is_patching(given)):
-        return call._replace(command=_command(fields, given, client, is_failure=is_failure))
+        return call._replace(command=_command(fields, given, client, call.id, is_failure=is_failure))
     if name in _EDITING or patch:
-        edits = tuple(_in_patch(patch)) if patch else tuple(_named(given, name))
-        return call._replace(edits=edits[:MAX_FILES]) if edits else None
+        # a file that is named may hold the text of a patch
+        edits = tuple(_named(given, name)) or tuple(_in_patch(patch))
+        return call._replace(edits=edits[:MAX_FILES], text=patch[:_TEXT_CHARS] or _written(given)) if edits else None
     if name in _PLANS and not is_failure:
         plan = given.get("plan") or _object(_first(fields, "tool_response")).get("plan")
         return call._replace(plan=plan) if isinstance(plan, str) and plan.strip() else None
     return None
+
+
+def _given(value: object) -> dict[str, object]:
+    """Return the input of a tool; Copilot CLI gives a patch as a text alone."""
+    return {"input": value} if isinstance(value, str) and _PATCH_BEGIN in value[:100] else _object(value)
 
 
 def _named(given: Mapping[str, object], name: str) -> Iterator[Edit]:
@@ -112,11 +146,24 @@ def _named(given: Mapping[str, object], name: str) -> Iterator[Edit]:
     change = DELETED if name.startswith("delete") else CREATED if name.startswith("create") else ""
     found: dict[str, None] = {}
     several = [one for value in given.values() if isinstance(value, list) for one in value if isinstance(one, dict)]
-    for one in (given, *several):
-        path = _first(one, *_PATHS)
+    named = given.get("files")
+    paths = [*(_first(one, *_PATHS) for one in (given, *several)), *(named if isinstance(named, list) else ())]
+    for path in paths:
         if isinstance(path, str) and path.strip():
             found[path] = None
     yield from (Edit(path, change) for path in found)
+
+
+def _written(given: Mapping[str, object]) -> str:
+    """Return the texts in the input of an editing tool, as one."""
+    inner = [one for value in given.values() if isinstance(value, list) for one in value if isinstance(one, dict)]
+    texts = [
+        value[:_TEXT_CHARS]
+        for one in (given, *inner)
+        for name, value in one.items()
+        if isinstance(value, str) and name not in _PATHS
+    ]
+    return "\n".join(texts)[:_TEXT_CHARS]
 
 
 def _patch_in(given: Mapping[str, object]) -> str:
@@ -139,71 +186,115 @@ def _in_patch(patch: str) -> Iterator[Edit]:
     """Return the files of a patch; of one that is moved, the old name is deleted and the new one created."""
     found: dict[str, str] = {}
     last = ""
-    for line in patch.splitlines():
+    for line in patch.split("\n"):
         for mark, change in _PATCH_LINES:
             if line.startswith(mark):
                 path = line[len(mark) :].strip()
                 if mark.startswith("*** Move") and last:
                     found[last] = DELETED
-                if path:
+                if path and "\0" not in path:
                     found[path] = change
                     last = path
     yield from (Edit(path, change) for path, change in found.items())
 
 
-def _command(fields: Mapping[str, object], given: Mapping[str, object], client: str, *, is_failure: bool) -> Command:
+def _command(
+    fields: Mapping[str, object], given: Mapping[str, object], client: str, call: str, *, is_failure: bool
+) -> Command:
     text = _first(given, "command", "cmd", "script")
     if isinstance(text, list):
         text = " ".join(one for one in text if isinstance(one, str))
     said = _first(fields, "error", "error_message") if is_failure else None
     answer = _first(fields, "tool_response", "toolResult", "tool_result", "tool_output", "result", "output")
+    text = text if isinstance(text, str) else ""
+    folder = _first(given, "workdir", "cwd", "dir_path", "directory")
+    folder = folder if isinstance(folder, str) else ""
     output = _output(said) or _output(answer)
-    status = _status(answer)
-    if status is None and client != "claude":
+    if client in _ENDINGS:
+        ended = _ended(client, text, output, is_failure=is_failure)._replace(folder=folder)
+        return ended._replace(has_failed=None) if _is_unfinished(given, answer) else ended
+    status = _status(_object(answer) if client == "cursor" else answer)
+    if client == "codex":  # what it gives to hooks is the bare output
+        record = fields.get("transcript_path")
+        if answer is not None and isinstance(record, str):
+            from satchel.interfaces.hooks import transcripts
+
+            status = transcripts.exit_status(record, call)
+    elif status is None and client == "claude":
+        status = _said_status(output[:_STATUS_CHARS]) if is_failure else None
+    elif status is None and client != "opencode":
         status = _said_status(output)
-    elif status is None and is_failure:
-        status = _said_status(output[:_STATUS_CHARS])
     has_failed: bool | None = is_failure or None
-    if status is not None:
+    if _is_unfinished(given, answer):
+        has_failed = None
+    elif status is not None:
         has_failed = is_failure or status != 0
-    elif not is_failure and client != "codex" and answer is not None:
+    elif not is_failure and client not in _SILENT_ON_STATUS and answer is not None:
         has_failed = False
-    return Command(text if isinstance(text, str) else "", has_failed, status, output)
+    return Command(text, has_failed, status, output, folder)
 
 
-def _output(value: object) -> str:
+def _ended(client: str, text: str, output: str, *, is_failure: bool) -> Command:
+    """Return a command of a client that writes how it ended below its output; elsewhere it has not ended."""
+    ending = _ENDINGS[client].search(output, max(0, len(output) - 2 * _STATUS_CHARS))
+    if ending is None:
+        return Command(text, is_failure or None, None, output)
+    printed = output[: ending.start()]
+    if client != "copilot":  # what was run stands before what it printed in Qwen Code
+        head = len(_COMMAND) + len(text) if output.startswith(_COMMAND) else 0
+        printed = printed[head:].partition(_OUTPUT)[2]
+    is_killed = (ending["signal"] or _NONE) != _NONE
+    status: int | None = None
+    if ending["status"] is None and not is_killed:
+        status = 0
+    elif ending["status"] not in {None, _NONE}:
+        status = int(ending["status"])
+    has_failed = True if is_failure or is_killed else None if status is None else status != 0
+    return Command(text, has_failed, status, "" if printed == "(empty)" else printed)
+
+
+def _is_unfinished(given: Mapping[str, object], answer: object) -> bool:
+    """Whether a command runs on in the background, or a person has interrupted it: how it ends is not known."""
+    asked = any(given.get(name) is True for name in ("run_in_background", "is_background", "isBackground"))
+    was = isinstance(answer, dict) and (answer.get("interrupted") is True or bool(answer.get("backgroundTaskId")))
+    return asked or was
+
+
+def _output(value: object, depth: int = 0) -> str:
     """Return what a command printed, whatever its client wraps it in."""
+    if depth > _MOST_WRAPPED:
+        return ""
     if isinstance(value, str):
-        if value.startswith(("{", "[")):
+        if value.startswith("{"):
             inner = _object(value)
-            return _output(inner) or value if inner else value
+            return _output(inner, depth + 1) or value if inner else value
         return value
     if isinstance(value, list):
-        return "\n".join(filter(None, map(_output, value)))
+        return "\n".join(filter(None, (_output(one, depth + 1) for one in value)))
     if isinstance(value, dict):
-        printed = [_output(value.get(name)) for name in ("stdout", "stderr")]
+        printed = [_output(value.get(name), depth + 1) for name in ("stdout", "stderr")]
         if any(printed):
             return "\n".join(filter(None, printed))
         names = ("textResultForLlm", "llmContent", "output", "text", "content", "aggregated_output", "error", "message")
-        return next((found for name in names if (found := _output(value.get(name)))), "")
+        return next((found for name in names if (found := _output(value.get(name), depth + 1))), "")
     return ""
 
 
-def _status(answer: object) -> int | None:
+def _status(answer: object, depth: int = 0) -> int | None:
     """Return the exit status that the answer of a tool has a field for."""
-    if not isinstance(answer, dict):
+    if not isinstance(answer, dict) or depth > _MOST_WRAPPED:
         return None
     for name in ("exit_code", "exitCode", "returncode", "exit", "code"):
         value = answer.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
-    return _status(answer.get("metadata"))
+    return _status(answer.get("metadata"), depth + 1)
 
 
 def _said_status(output: str) -> int | None:
     """Return the exit status that a client has written at the begin or the end of an output."""
     ends = output if len(output) <= 2 * _STATUS_CHARS else f"{output[:_STATUS_CHARS]}\n{output[-_STATUS_CHARS:]}"
-    found = _STATUS.findall(ends)
+    found = re.findall(_STATUS, ends)  # compiled when needed: that takes a millisecond
     return int(found[-1]) if found else None
 
 
@@ -224,4 +315,7 @@ def _first(fields: Mapping[str, object], *names: str) -> object:
 def _digest(name: str, given: Mapping[str, object]) -> str:
     from zlib import crc32
 
-    return f"{name}-{crc32(json.dumps(given, sort_keys=True, default=str).encode()):08x}"
+    try:
+        return f"{name}-{crc32(json.dumps(given).encode()):08x}"
+    except RecursionError:
+        return name

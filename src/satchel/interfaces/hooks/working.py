@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -9,42 +10,78 @@ from satchel.interfaces.hooks import events
 from satchel.interfaces.hooks.events import HookEvent
 from satchel.interfaces.hooks.tools import ToolCall
 
+_AT_TERMINAL = {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_CODE_ENTRYPOINT": "cli"}
+"""What Claude Code sets where a person at a terminal is there to be asked; with ``--print`` the first is 0."""
+
 if TYPE_CHECKING:
     from satchel.brief.working.scene import Said
     from satchel.client import Satchel
 
 
-def answer(event: HookEvent, folder: str, satchel: Satchel, write: Callable[[str], None]) -> None:
+def answer(
+    event: HookEvent,
+    folder: str,
+    satchel: Satchel,
+    write: Callable[[str], None],
+    is_over: Callable[[], bool],
+    *,
+    opening: str = "",
+) -> None:
     """Do what an event at work asks for, and answer it.
 
     Args:
         folder: the one that the agent works in.
         write: takes the answer to the client.
+        is_over: whether the time is over: what takes long makes do with what it has.
+        opening: what an earlier event had to say and could not, for one that may carry a text.
     """
-    said = act(event, folder, satchel)
+    said = act(event, folder, satchel, is_over)
     if said.denial:
         write(events.stop_edit(event, said.denial))
+    elif said.question:
+        write(events.ask_about_edit(event, said.question))
     elif said.text and event.happening == events.STOP:
         write(events.hold_back(event, said.text))
-    elif said.text:
-        write(events.answer(event, said.text))
+    elif text := "\n".join(filter(None, [opening, said.text])):
+        write(events.answer(event, text))
         # what the client has counts as shown; were it the other way round, a text that was cut off would not come
         satchel.working.record(said)
 
 
-def act(event: HookEvent, folder: str, satchel: Satchel) -> Said:
+def act(event: HookEvent, folder: str, satchel: Satchel, is_over: Callable[[], bool]) -> Said:
     """Do what an event at work asks for, and return what is to be said."""
     working, tool = satchel.working, event.tool or ToolCall()
-    cwd, agent = event.cwd or folder, event.agent_id
+    cwd, agent = _folder_of(event, folder), event.agent_id
+    if event.happening == events.PROMPT:
+        return working.prompt(event.prompt, is_over, agent_id=agent)
     if event.happening == events.STOP:
         from satchel.brief.working.scene import NOTHING
 
         return NOTHING if event.is_repeated or agent is not None else working.stop()
     if tool.command is not None:
         command = tool.command
+        if command.has_failed is None:
+            return working.command_ended(agent_id=agent)
+        cwd = os.path.join(cwd, command.folder)  # noqa: PTH118 -- a text that tells commands apart
         if command.has_failed:
-            return working.command_failed(command.text, command.status, command.output, agent_id=agent)
-        return working.command_succeeded(command.text, agent_id=agent)
+            return working.command_failed(
+                cwd, command.text, command.status, command.output, agent_id=agent, tells=event.is_heard
+            )
+        return working.command_succeeded(cwd, command.text, agent_id=agent, owes_fixes=event.owes_fixes)
+    if tool.plan is not None:
+        return working.plan_approved(tool.plan, agent_id=agent)
     if event.happening == events.BEFORE_EDIT:
-        return working.before_edit(cwd, tool.edits, agent_id=agent, tells=event.is_heard_before)
-    return working.after_edit(cwd, tool.edits, agent_id=agent, tells_late=not event.is_heard_before)
+        can_ask = event.can_ask and os.environ.items() >= _AT_TERMINAL.items()
+        return working.before_edit(
+            cwd, tool.edits, agent_id=agent, text=tool.text, tells=event.is_heard_before, can_ask=can_ask
+        )
+    late = not event.is_heard_before
+    return working.after_edit(
+        cwd, tool.edits, agent_id=agent, text=tool.text, tells_late=late, owes_fixes=event.owes_fixes
+    )
+
+
+def _folder_of(event: HookEvent, folder: str) -> str:
+    """Return the folder that relative paths of an event start from: its own, where there is such one."""
+    cwd = event.cwd
+    return cwd if cwd is not None and os.path.isabs(cwd) and os.path.isdir(cwd) else folder  # noqa: PTH112, PTH117

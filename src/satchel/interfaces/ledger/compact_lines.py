@@ -1,6 +1,6 @@
 """Lists that say once what many items share: a head line, headings, and an item on each line.
 
-The head says how many there are, how they are ordered, the year that is meant where none is written, and after ``all``
+The head says how many there are, how they are ordered, the year that is meant where none is written, and after ``each``
 the fields that most items share. Where that is shorter, items stand under headings that end with ``:`` and name one
 field, and what else most below it share. An item's own line says only where it differs, then the day (one without a
 day is of the line above it, and the first under a heading always has one) and the time of day, UTC.
@@ -25,6 +25,7 @@ from satchel.interfaces.text_parts import (
     quoted,
     shared_value,
     shown_of,
+    times_text,
     value_text,
 )
 
@@ -86,7 +87,7 @@ def list_text(noun: str, page: Page[Item], lines: Sequence[Line], blanks: Sequen
     year = year_of(lines[0].moment) if lines else ""
     if lines:
         head += [_ORDERS[kept.order]] if kept is not None else []
-        head.append(f"{year} UTC")
+        head.append(times_text(year))
     head += place_in_list(page)
     first = ", ".join(head)
     rest: list[str] = []
@@ -95,7 +96,7 @@ def list_text(noun: str, page: Page[Item], lines: Sequence[Line], blanks: Sequen
         columns = (None, *range(len(blanks)))
         plan = min((_planned(lines, blanks, column, regroup) for column in columns), key=lambda plan: plan.cost)
         stated = [text for text in plan.usual if text is not None]
-        first += f"; all {' '.join(stated)} unless noted" if stated else ""
+        first += f"; each {' '.join(stated)} unless noted" if stated else ""
         for group in plan.groups:
             rest += [f"{group.heading}:"] if group.heading else []
             rest += _item_lines(group, blanks, year)

@@ -9,9 +9,9 @@ rationale stands below. A value that is a text is a JSON string.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from satchel.base.clock import moment_text, year_of
+from satchel.base.records import NamedTuple
 from satchel.interfaces.ledger.compact_lines import (
     NO_AGENT,
     NO_LAYER,
@@ -23,7 +23,16 @@ from satchel.interfaces.ledger.compact_lines import (
     names_text,
     note_lines,
 )
-from satchel.interfaces.text_parts import NONE, content_lines, json_line, place_in_list, plural, quoted, value_text
+from satchel.interfaces.text_parts import (
+    NONE,
+    content_lines,
+    json_line,
+    place_in_list,
+    plural,
+    quoted,
+    times_text,
+    value_text,
+)
 from satchel.keep.decisions.records import (
     Decision,
     DecisionHistory,
@@ -85,7 +94,7 @@ def history_text(history: DecisionHistory) -> str:
     earlier = len(states) if len(states) == states.total else f"{len(states)} of {states.total}"
     head = [f"decision with {earlier} earlier {plural('state', states.total)}"]
     head += ["newest first, each says what differs from the one above"] if states.items else []
-    head.append(f"{year} UTC")
+    head.append(times_text(year))
     head += place_in_list(states)
     made = [] if decision.created_at == decision.updated_at else [f"made {moment_text(decision.created_at, year)}"]
     now = _told(decision, None)

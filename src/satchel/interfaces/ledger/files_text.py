@@ -1,7 +1,8 @@
 """File changes, and what claiming, releasing and asking answered, as compact text.
 
 A change's line is its id, then what differs from what the head or the heading says: file, change, ``by`` agent,
-``worktree:``, layer and how long it is ``kept``, then when it was made; what was done stands below.
+``worktree:`` and layer, then when it was made; what was done stands below. Of changes that
+were recorded together the first one says it, and the others ``with`` which one.
 
 Of a claim its path is told, ``worktree:``, whether it is ``shared`` or ``automatic``, and ``until`` when; of another's
 who holds it, and what for, quoted. What is told of a file beside whose it is stands below it behind a space.
@@ -47,19 +48,29 @@ _CHANGED = {"created": "created", "modified": "changed", "deleted": "deleted"}
 _READ_AGAIN = "read it again before you write"
 
 _NO_WORKTREE = "worktree:-"
-_CHANGE_BLANKS = (None, None, NO_AGENT, _NO_WORKTREE, NO_LAYER, None)
+_CHANGE_BLANKS = (None, None, NO_AGENT, _NO_WORKTREE, NO_LAYER)
 
 # a file of such a name could be taken for another field
-_FIELD = re.compile(rf"{'|'.join((*CHANGES, *LAYERS))}|by|kept|(?:worktree|layer):.*|[0-9:-]+")
+_FIELD = re.compile(rf"{'|'.join((*CHANGES, *LAYERS))}|by|with|(?:worktree|layer):.*|[0-9:-]+")
 
 
 def changes_text(page: FileChangePage) -> str:
-    """Render a page of file changes for an agent; all is there but uid, own seq and score."""
-    return list_text("file change", page, [change_line(change) for change in page.changes], _CHANGE_BLANKS)
+    """Render a page of file changes for an agent; all is there but uid, own seq, score and when it expires."""
+    first: dict[tuple[str | None, str | None, int], str] = {}
+    lines = []
+    for change in page.changes:
+        told = first.setdefault((change.agent, change.description, change.created_at), change.ref)
+        lines.append(change_line(change, None if told == change.ref else told))
+    return list_text("file change", page, lines, _CHANGE_BLANKS)
 
 
-def change_line(change: FileChange) -> Line:
-    """Return the line of a change, with what was done below."""
+def change_line(change: FileChange, told: str | None = None) -> Line:
+    """Return the line of a change, with what was done below.
+
+    Args:
+        told: the id of the change that it was recorded with, below which that stands.
+    """
+    is_told = told is not None and change.description is not None
     return Line(
         start=change.ref,
         cells=(
@@ -68,11 +79,10 @@ def change_line(change: FileChange) -> Line:
             agent_cell(change.agent),
             _worktree(change.worktree),
             layer_cell(change.layer),
-            f"kept {span_in_words(change.expires_at - change.created_at)}",
         ),
-        own=(),
+        own=(f"with {told}",) if is_told else (),
         moment=change.created_at,
-        below=() if change.description is None else tuple(content_lines(change.description)),
+        below=() if is_told or change.description is None else tuple(content_lines(change.description)),
     )
 
 
@@ -124,7 +134,7 @@ def released_lines(released: Released, when: When) -> list[str]:
     for wish in released.wished:
         agent, file = value_text(wish.agent), _file(wish.path)
         if wish.waits:
-            lines.append(f"{agent} waits for {file} since {when(wish.asked_at)}, and gets it in turn")
+            lines.append(f"{agent} has waited for {file} since {when(wish.asked_at)}, and is next to get it")
         else:
             lines.append(f"{agent} was refused {file} at {when(wish.asked_at)}, and is told that it is free")
     return lines

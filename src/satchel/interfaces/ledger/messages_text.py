@@ -1,12 +1,11 @@
 """Messages as compact text, as the agent that reads them sees them.
 
 A message's line is its id, then what differs from what the head or the heading says: type unless it is info, priority
-unless it is medium, ``from`` and ``to`` an agent (``me`` is the reader, ``all`` everyone); then ``re:`` the message it
-answers, ``thread:`` where that began with another one, whether it is ``new``, and ``gone in`` how long where that is
-less than an hour, ``answered:`` the last message that answers it, of one that the reader sent ``unread`` or
-``read-by:`` whom, and when it was sent; once the reader has ``read`` it that time too, without the day where that is
-the same, with ``sent`` before the other. Its text stands below; where the line says ``payload`` the last line below is
-that, as JSON.
+unless it is medium, ``from`` and ``to`` an agent (``me`` is the reader, ``all`` everyone); then which message it
+``answers``, the ``thread`` where that began with another one, whether it is ``new``, and ``gone in`` how long where
+that is less than an hour, ``answered by`` the last message that answers it, of one that the reader sent ``unread`` or
+``read by`` whom, and when it was sent; once the reader has ``read`` it that time too, without the day where that is the
+same. Its text stands below; where the line says ``payload`` the last line below is that, as JSON.
 """
 
 from __future__ import annotations
@@ -78,7 +77,6 @@ def message_line(message: Message, reader: str | None, year: str, now: int | Non
             *(("new",) if is_new else ()),
             *((f"gone in {span_in_words(left)}",) if left < _SOON_MS else ()),
             *_fate(message, reader),
-            *(() if message.read_at is None else ("sent",)),
         ),
         moment=message.created_at,
         after=() if message.read_at is None else (f"read {_read(message.read_at, message.created_at, year)}",),
@@ -104,18 +102,21 @@ def _fate(message: Message, reader: str | None) -> tuple[str, ...]:
     """Say what answers a message, and of one that the reader sent who read it."""
     answer = message.answered_by
     return (
-        *(() if answer is None else (f"answered:{Kind.MESSAGE.ref(answer)}",)),
+        *(() if answer is None else (f"answered by {Kind.MESSAGE.ref(answer)}",)),
         *(("unread",) if message.sender == reader is not None and not message.read_by else ()),
-        *((f"readers:{len(message.read_by)}",) if len(message.read_by) > _MAX_READERS else ()),
-        *names_text("read-by:", message.read_by[:_MAX_READERS]),
+        *names_text(_read_by(len(message.read_by)), message.read_by[:_MAX_READERS]),
     )
+
+
+def _read_by(readers: int) -> str:
+    return "read by " if readers <= _MAX_READERS else f"read by {readers} agents: "
 
 
 def _place(message: Message) -> tuple[str, ...]:
     """Say what a message answers, and which thread it is in unless that began with itself or with what it answers."""
-    place = [] if message.reply_to is None else [f"re:{Kind.MESSAGE.ref(message.reply_to)}"]
+    place = [] if message.reply_to is None else [f"answers {Kind.MESSAGE.ref(message.reply_to)}"]
     if message.thread != (message.reply_to or message.id):
-        place.append(f"thread:{Kind.MESSAGE.ref(message.thread)}")
+        place.append(f"thread {Kind.MESSAGE.ref(message.thread)}")
     return tuple(place)
 
 

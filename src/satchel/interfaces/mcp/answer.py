@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from satchel.client import Satchel
 from satchel.interfaces.mcp.call import Call
@@ -47,6 +48,14 @@ def notice_for(call: Call[Satchel], agent: str | None, files: Sequence[str | Non
             )
     except Exception as error:  # noqa: BLE001 - the answer stands without it, and what was written is written
         return f"notice: claims and messages of others could not be looked up ({reason_of(error, 'a notice')})"
+
+
+def notice_beside_error(call: Call[Satchel], arguments: Mapping[str, object]) -> str | None:
+    """Return what the receiver of an error should know beside it; nothing where that cannot be looked up either."""
+    agent = arguments.get("agent")
+    with suppress(Exception), call.on_cancel(call.service.interrupter()):
+        return call.service.notices.line(agent=agent if isinstance(agent, str) else None, shown_by="get_messages")
+    return None
 
 
 def json_answer(fields: Mapping[str, object], notice: str | None) -> str:

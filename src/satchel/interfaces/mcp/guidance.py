@@ -23,28 +23,27 @@ _FIRST: _Lines = (
 _REST: _Lines = (
     (
         {"get_briefing"},
-        "Say in query what you are about to do. Rules and decisions are in it: no need to fetch them. After compaction "
-        "give again=true.",
+        "Say in query what you are about to do. Rules and decisions come with it. After compaction give again=true.",
     ),
     (
-        {"claim_files", "release_files", "get_team"},
-        "Before you edit, claim_files with a reason, which others see in get_team; read the files again, edit, then "
-        "release_files with a description.",
+        {"claim_files", "release_files"},
+        "Before you edit, claim_files with a reason; read the files again, edit, and release_files with a description. "
+        "Refused: do what is free; you are told when the rest is.",
     ),
     (
         {"write_context"},
-        "After progress write a scratchpad. After three failed approaches write one with done=false and blockers, and "
-        "stop.",
+        "After progress write_context type=scratchpad; after three failed approaches with done=false and blockers, "
+        "then stop.",
     ),
     (
         {"send_message", "get_messages"},
-        "send_message asks others; get_messages with wait_seconds=45 waits for an answer. The last line of an answer "
-        "says what waits.",
+        "send_message asks others; get_messages with wait_seconds=45 waits for an answer. A last line 'notice:' says "
+        "what waits.",
     ),
-    ({"set_decision"}, "set_decision with status=draft proposes, active binds all."),
+    ({"set_decision"}, "set_decision binds all; with status=draft it proposes."),
     (
         {"report_error", "report_outcome"},
-        "When something fails, call report_error; once it is fixed, report_outcome.",
+        "A command or test fails unexpectedly: report_error; once fixed, report_outcome.",
     ),
 )
 """The lines that follow, by the tools that they name: first what each piece of work needs; what is not served is not

@@ -25,7 +25,7 @@ MAX_DEPTH = 64
 Id = str | int
 """What names a request."""
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = "[\ud800-\udfff]"
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -176,4 +176,4 @@ def _utf8(body: Mapping[str, Any]) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        return _SURROGATE.sub("\ufffd", text).encode()
+        return re.sub(_SURROGATE, "\ufffd", text).encode()

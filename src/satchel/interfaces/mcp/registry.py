@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Any, Concatenate, Generic, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Concatenate, Generic, TypeGuard, TypeVar
 
 from satchel.base.errors import InvalidInput, SatchelError, system_error, unknown_name
 from satchel.base.records import dataclass
@@ -36,6 +36,7 @@ class Tool(Generic[ServiceT]):
         found_by: words that hosts which show tools by name alone let a model search for.
         always_shown: such hosts are asked to show this one in full.
         unlisted: parameters that are taken but not listed.
+        beside: given the call and its arguments, returns the line that an error ends with, or None.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Tool(Generic[ServiceT]):
     found_by: str = ""
     always_shown: bool = False
     unlisted: frozenset[str] = frozenset()
+    beside: Callable[[Call[ServiceT], Mapping[str, object]], str | None] | None = None
 
     def listing(self) -> dict[str, Any]:
         """Return the tool as ``tools/list`` shows it.
@@ -185,10 +187,12 @@ class Registry(Generic[ServiceT]):
             if not isinstance(text, str):
                 raise TypeError(f"the handler returned {type(text).__name__}, not text")
         except Exception as error:  # noqa: BLE001 - the edge between a client and our faults
-            return self._failed(tool, call, error)
+            return self._failed(tool, call, arguments, error)
         return Outcome(text)
 
-    def _failed(self, tool: Tool[ServiceT], call: Call[ServiceT], error: Exception) -> Outcome:
+    def _failed(
+        self, tool: Tool[ServiceT], call: Call[ServiceT], arguments: Mapping[str, object], error: Exception
+    ) -> Outcome:
         where = f"tool {tool.name}"
         if call.is_done and not tool.read_only:
             return Outcome(
@@ -198,11 +202,23 @@ class Registry(Generic[ServiceT]):
         if isinstance(error, OSError):
             error = system_error(error) or error
         if isinstance(error, SatchelError):
-            return Outcome(f"error [{error.code}]: {error}", is_error=True)
+            line = None if tool.beside is None or call.cancelled() else tool.beside(call, arguments)
+            text = f"error [{error.code}]: {error}{'' if tool.read_only else _nothing_of(arguments)}"
+            return Outcome(text if line is None else f"{text}\n{line}", is_error=True)
         if call.cancelled():  # whatever the interrupted statement raised is the cancellation's doing
             return Outcome("error [interrupted]: the call was cancelled", is_error=True)
         log_fault(where)
         return Outcome(f"error [internal]: {INTERNAL_TEXT}", is_error=True)
+
+
+def _nothing_of(arguments: Mapping[str, object]) -> str:
+    """Say of a call that gave several items at once that none of them was kept, whichever was refused."""
+    several = max((len(value) for value in arguments.values() if _are_items(value)), default=0)
+    return f". Nothing of these {several} was kept" if several > 1 else ""
+
+
+def _are_items(value: object) -> TypeGuard[list[object]]:
+    return isinstance(value, list) and any(isinstance(one, dict) for one in value)
 
 
 def _words(text: str) -> set[str]:

@@ -34,9 +34,9 @@ _WANTED = {
     "object": ("an object", "{...}"),
     "null": ("null", "null"),
 }
-_SINGLE_WORD = re.compile(r"(?!null\Z)[^\s,;|\[\]{}\"']+")
-_PLAIN_INTEGER = re.compile(r"-?[0-9]{1,18}")
-_PLAIN_NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?")
+_SINGLE_WORD = r"(?!null\Z)[^\s,;|\[\]{}\"']+"
+_PLAIN_INTEGER = r"-?[0-9]{1,18}"
+_PLAIN_NUMBER = r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?"
 _MISSING = object()
 
 
@@ -190,15 +190,15 @@ def _from_number(schema: Schema, types: tuple[str, ...], value: float) -> object
 
 def _from_text(schema: Schema, types: tuple[str, ...], text: str) -> object:
     stripped = text.strip()
-    if "integer" in types and _PLAIN_INTEGER.fullmatch(stripped):
+    if "integer" in types and re.fullmatch(_PLAIN_INTEGER, stripped):
         return int(stripped)
-    if "number" in types and _PLAIN_NUMBER.fullmatch(stripped):
+    if "number" in types and re.fullmatch(_PLAIN_NUMBER, stripped):
         return float(stripped)
     if "boolean" in types and stripped.lower() in {"true", "false"}:
         return stripped.lower() == "true"
     if stripped[:1] not in {"[", "{"}:
         # what has a comma or a space in it could be several
-        is_one = "string" in _types(schema.get("items", {})) and _SINGLE_WORD.fullmatch(stripped)
+        is_one = "string" in _types(schema.get("items", {})) and re.fullmatch(_SINGLE_WORD, stripped)
         return [stripped] if "array" in types and is_one else _MISSING
     try:
         parsed = json.loads(stripped)

@@ -8,7 +8,7 @@ from typing import Any
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.interfaces.fitting import fitting_fields, fitting_text
-from satchel.interfaces.mcp.answer import answer
+from satchel.interfaces.mcp.answer import answer, notice_beside_error
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.operations.declaration import Operation, load, schema_of
@@ -64,6 +64,7 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
         found_by=operation.found_by,
         always_shown=operation.always_shown,
         unlisted=frozenset(one.name for one in taken if one.unlisted),
+        beside=notice_beside_error,
     )
 
 

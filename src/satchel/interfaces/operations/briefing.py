@@ -71,8 +71,8 @@ OPERATIONS = (
         tool="get_briefing",
         toolset="briefing",
         title="Get your briefing",
-        about="What you need before you start or go on: rules, decisions, where you left off, what was tried, what "
-        "others learned and do, errors with their fix. Call it first; it gives what you did not get yet.",
+        about="Call it first, and before you go on: rules, decisions, where you left off, what was tried, what others "
+        "learned and do, errors with their fix; what you did not get yet. Your query is shown to others in get_team.",
         found_by="context from other agents start briefing what did the others do memory catch up resume",
         always_shown=True,
         command=("brief",),
@@ -113,7 +113,7 @@ OPERATIONS = (
             ),
             Parameter("dry_run", bool, help="Record nothing as delivered.", option="--dry-run", unlisted=True),
             RUN.but(help="The run of the loop. Default: main. [env: SATCHEL_RUN]"),
-            AGENT.but(about="Your name; then only what is new comes"),
+            AGENT,
         ),
         run="brief",
         writes=True,

@@ -29,13 +29,20 @@ if TYPE_CHECKING:
     from satchel.keep.entries import Entry
 
 _NOTE = (
-    Parameter("type", choices=ENTRY_TYPES, required=True, option="TYPE", metavar="TYPE"),
+    Parameter(
+        "type",
+        about="decision, error: only notes; set_decision binds, report_error finds fixes",
+        choices=ENTRY_TYPES,
+        required=True,
+        option="TYPE",
+        metavar="TYPE",
+    ),
     Parameter(
         "content",
         str | Object,
-        about="Text, or JSON: scratchpad {iteration (number of the attempt), done, attempted, next_step, blockers, "
-        "test_status}, review_issue {description, issue_type, suggestion}, review_verdict {passed, summary, "
-        "intent_satisfied}, codebase_analysis {summary, tech_stack, ...}",
+        about="Text. For these an object, or its JSON: scratchpad {done, attempted [texts], next_step, blockers "
+        "[texts], test_status, iteration}, review_issue {description*, issue_type, suggestion}, review_verdict "
+        "{passed*, summary, intent_satisfied}, codebase_analysis {summary*, tech_stack, ...}; * required",
         required=True,
         option="CONTENT",
         reads="stdin",
@@ -78,7 +85,7 @@ OPERATIONS = (
         examples=('write discovery "Sessions live in src/auth.py" --file src/auth.py --agent planner',),
         parameters=(
             *_NOTE,
-            Parameter("entries", list[Object], about="Several: [{type, content, file, ...}, ...]", option=None),
+            Parameter("entries", list[Object], about="Several: [{type*, content*, file, ...}, ...]", option=None),
             RUN,
             AGENT,
         ),

@@ -28,7 +28,12 @@ OPERATIONS = (
         examples=("show e14 d1 c3",),
         parameters=(
             Parameter(
-                "ids", list[str], about="Such as e14, d1; up to 20", required=True, option="ID...", passed_as="refs"
+                "ids",
+                list[str],
+                about="Such as e14, d1, m3, f7; up to 20",
+                required=True,
+                option="ID...",
+                passed_as="refs",
             ),
             Parameter("offset", int, about="Characters to skip, where an answer said so", option=None),
             AGENT_UNLISTED,

@@ -33,10 +33,10 @@ MIN_PRIORITY = Parameter(
     "priority", about="Or higher", help="Only this priority or a higher one.", choices=vocabulary.PRIORITIES
 )
 MATCH = Parameter("match", help="Any or all of the tags.", choices=MATCHES, default="any", unlisted=True)
-NEW_TASK = Parameter("task_id", about="A name that all share who work on it", help="The task it belongs to.")
+NEW_TASK = Parameter("task_id", about="Only if several work on one task: its name", help="The task it belongs to.")
 NEW_LOOP = Parameter(
     "loop_id",
-    about="Name for repeated attempts at one goal; briefs you on what failed before",
+    about="Only if you try one goal again and again: its name; briefs you on what failed before",
     help="The loop it belongs to.",
 )
 TASK = Parameter("task_id", help="Only this task.")
@@ -49,7 +49,7 @@ SUPERSEDES = Parameter(
 )
 AUTHOR = Parameter(
     "author",
-    about="As get_team names it, its client, or me",
+    about="A name of get_team, a client, or me",
     help="Only what this agent wrote, or this client's agents, or me.",
 )
 NEW_TAGS = Parameter("tags", list[str], help="May be repeated.")
@@ -80,7 +80,6 @@ _LIMITS = (
 )
 DETAIL = Parameter(
     "detail",
-    about="titles: a line each",
     help="How much of each item is shown. Default: as a table; of a search, snippets.",
     choices=("titles", "snippets", "full"),
 )

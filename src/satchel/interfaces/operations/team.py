@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from satchel.interfaces import line
 from satchel.interfaces.operations.declaration import Operation, Parameter
+
+_LINE = Operation(run=line.counted, shown="line:show", names_files=False, lists_messages=True)
 
 OPERATIONS = (
     Operation(
@@ -14,7 +17,7 @@ OPERATIONS = (
         command=("who",),
         help="Show the sessions of clients in this project: who works in each, where, at which task, what they claim, "
         "and where they left off. Of those that are gone the last 8 hours are shown.",
-        examples=("who", "who --all"),
+        examples=("who", "who --all", "who --line"),
         parameters=(
             Parameter(
                 "all",
@@ -22,7 +25,14 @@ OPERATIONS = (
                 about="Also those who left in the last 14 days",
                 help="All of the last 14 days, gone ones too.",
             ),
+            Parameter(
+                "line",
+                bool,
+                help="One line for a prompt: how many are at work, are stuck, and wait unread.",
+                for_people=True,
+            ),
         ),
+        instead={"line": _LINE},
         run="sessions.team",
         items="sessions",
         text="team_text:team_text",

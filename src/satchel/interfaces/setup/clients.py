@@ -30,7 +30,7 @@ class Event(NamedTuple):
         name: the event's name in Claude Code, which most clients share; some write it as ``sessionStart``.
         clients: the names of the clients that have it.
         names: what clients call it that have a name of their own.
-        matchers: for which tools it is meant, by client.
+        matchers: for which tools it is meant, by client; VS Code applies none.
     """
 
     name: str
@@ -39,16 +39,49 @@ class Event(NamedTuple):
     matchers: Mapping[str, str] = {}
 
 
-_EDITS = "Edit|Write|MultiEdit|NotebookEdit"
+_EDITS = {
+    "claude": "Edit|Write|MultiEdit|NotebookEdit",
+    "codex": "apply_patch",
+    "gemini": "write_file|replace",
+    "qwen": "write_file|edit|notebook_edit",
+    "copilot": "create|edit|apply_patch",
+    "cursor": "Write|StrReplace|Edit|Delete",
+}
+_COMMANDS = {
+    "claude": "Bash",
+    "codex": "Bash",
+    "gemini": "run_shell_command",
+    "qwen": "run_shell_command",
+    "copilot": "bash",
+    "cursor": "Shell",
+}
+_PLANS = {"claude": "ExitPlanMode", "qwen": "exit_plan_mode"}
+_AT_TOOLS = "claude codex gemini qwen copilot cursor vscode"
+_ANYWHERE = frozenset({"gemini", "qwen"})
+"""Clients that look for a matcher anywhere in the name of a tool, such as one of a server."""
+
+
+def _matchers(*tools: Mapping[str, str]) -> dict[str, str]:
+    """Return for each client the matcher of several kinds of its tools."""
+    names = {name: "|".join(one[name] for one in tools if name in one) for name in tools[0]}
+    return {name: f"^({found})$" if name in _ANYWHERE else found for name, found in names.items()}
+
 
 EVENTS = (
     Event("SessionStart", "claude codex gemini qwen copilot cursor vscode"),
     Event("SubagentStart", "claude codex qwen copilot vscode"),
     Event("SessionEnd", "claude codex gemini qwen copilot cursor"),
-    Event("PreToolUse", "claude", matchers={"claude": _EDITS}),
-    Event("PostToolUse", "claude", matchers={"claude": f"{_EDITS}|Bash"}),
-    Event("PostToolUseFailure", "claude", matchers={"claude": "Bash"}),
-    Event("Stop", "claude"),
+    Event("UserPromptSubmit", "claude"),
+    Event(
+        "UserPromptSubmit",
+        "claude codex gemini qwen copilot",
+        {"gemini": "BeforeAgent", "copilot": "userPromptSubmitted"},
+    ),
+    Event("PreToolUse", _AT_TOOLS, {"gemini": "BeforeTool"}, _matchers(_EDITS)),
+    Event("PostToolUse", _AT_TOOLS, {"gemini": "AfterTool"}, _matchers(_EDITS, _COMMANDS, _PLANS)),
+    Event("PostToolUseFailure", "claude qwen cursor", matchers=_matchers(_COMMANDS)),
+    Event("PreCompact", "copilot"),
+    Event("Stop", _AT_TOOLS, {"gemini": "AfterAgent", "copilot": "agentStop"}),
 )
 """The moments that setup installs hooks for; a further one is a line here."""
 

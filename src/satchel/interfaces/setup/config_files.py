@@ -51,16 +51,17 @@ class ConfigFile:
 
     def encoded(self, text: str) -> bytes:
         """Return the bytes of a text for this file."""
-        return (BOM if self.bom else b"") + text.encode()
+        return (BOM if self.bom else b"") + text.encode(errors="surrogateescape")
 
 
-def read(path: Path, root: Path | None = None) -> ConfigFile:
+def read(path: Path, root: Path | None = None, *, any_bytes: bool = False) -> ConfigFile:
     """Read a configuration file, which need not exist.
 
     Args:
         path: the file.
         root: a folder above it that the user named, such as a project's; links up to it are followed, below it they
             are refused. None is the home folder, and for a path outside that the file's own folder.
+        any_bytes: whether it may hold what is not UTF-8, as a program does; a byte order mark is part of its text then.
 
     Raises:
         Refused: it or a folder below the root is a link; it is no regular file, larger than 4 MiB, or another user's.
@@ -76,11 +77,11 @@ def read(path: Path, root: Path | None = None) -> ConfigFile:
         if folder is None or (found := _content(folder, file)) is None:
             return file
     content, status = found
-    bom = content.startswith(BOM)
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+    bom = content.startswith(BOM) and not any_bytes
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) and not any_bytes:
         raise InvalidInput(f"{path} is UTF-16", "Save it as UTF-8, then try again")
     try:
-        text = content[len(BOM) if bom else 0 :].decode()
+        text = content[len(BOM) if bom else 0 :].decode(errors="surrogateescape" if any_bytes else "strict")
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"{path} is not UTF-8: byte {error.start + bom * len(BOM)}", "Save it as UTF-8, then try again"
@@ -105,11 +106,15 @@ def write(file: ConfigFile, text: str) -> None:
     overwrite(file, file.encoded(text))
 
 
-def overwrite(file: ConfigFile, content: bytes) -> None:
-    """Replace a configuration file by bytes, as :func:`write` does by a text."""
+def overwrite(file: ConfigFile, content: bytes, *, is_program: bool = False) -> None:
+    """Replace a configuration file by bytes, as :func:`write` does by a text.
+
+    Args:
+        is_program: whether a file that is made can be executed.
+    """
     with naming(file.path, "written"), _folder_of(file, make=True) as folder:
         if folder is not None:
-            _replace(folder, file, content)
+            _replace(folder, file, content, is_program=is_program)
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -233,12 +238,13 @@ def _content(folder: int, file: ConfigFile) -> tuple[bytes, os.stat_result] | No
     return content, status
 
 
-def _replace(folder: int, file: ConfigFile, content: bytes) -> None:
+def _replace(folder: int, file: ConfigFile, content: bytes, *, is_program: bool) -> None:
     """Put bytes in the place of a file that is as it was read."""
     name = file.path.name
     _refuse_read_only(file.path.parent, os.fstat(folder).st_mode)
     draft, is_placed = f".{name}.{secrets.token_hex(8)}", False
-    descriptor = os.open(draft, _NEW, 0o666 if file.root != Path.home() and not file.existed else 0o600, dir_fd=folder)
+    mode = (0o666 if file.root != Path.home() and not file.existed else 0o600) | (0o111 if is_program else 0)
+    descriptor = os.open(draft, _NEW, mode, dir_fd=folder)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)

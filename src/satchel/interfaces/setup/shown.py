@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -49,9 +49,9 @@ def left_lines(plan: Plan, *, is_done: bool) -> Iterator[str]:
         yield from (f"- {text}" for text in left)
 
 
-def diff_lines(plan: Plan) -> Iterator[str]:
-    """Yield all edits as a unified diff; secrets that stand beside them are not shown."""
-    for edit in plan.edits:
+def diff_lines(edits: Iterable[Edit]) -> Iterator[str]:
+    """Yield edits as a unified diff; secrets that stand beside them are not shown."""
+    for edit in edits:
         before, after = _lines(edit.file.text), _lines(edit.after or "")
         old = str(edit.file.path) if edit.file.existed else "/dev/null"
         new = "/dev/null" if edit.after is None else str(edit.file.path)

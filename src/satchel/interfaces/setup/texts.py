@@ -142,10 +142,17 @@ const ask = (event, fields) =>
     }
   })
 
+const EDITS = new Set(["edit", "write", "multiedit", "patch", "apply_patch"])
+
 export const Satchel = async ({ directory }) => {
   const answers = new Map() // what the system prompt of each session holds; it carries it in every request
   const subagents = new Map() // a subagent works in a session of its own, below that of its parent
-  const tell = (event, id) => ask(event, { directory, ...(subagents.get(id) ?? { session_id: id }) })
+  const tell = (event, id, fields) => ask(event, { directory, ...(subagents.get(id) ?? { session_id: id }), ...fields })
+  const begin = (id) => {
+    if (!answers.has(id)) answers.set(id, tell(subagents.has(id) ? "subagent.start" : "session.start", id))
+    return answers.get(id)
+  }
+  const call = ({ tool, callID }, args) => ({ tool_name: tool, tool_use_id: callID, tool_input: args })
   return {
     event: async ({ event }) => {
       const { sessionID: id, info } = event.properties ?? {}
@@ -161,9 +168,28 @@ export const Satchel = async ({ directory }) => {
     "experimental.chat.system.transform": async (input, output) => {
       const id = input?.sessionID
       if (!id) return
-      if (!answers.has(id)) answers.set(id, tell(subagents.has(id) ? "subagent.start" : "session.start", id))
-      const text = (await answers.get(id))?.additionalContext
+      const text = (await begin(id))?.additionalContext
       if (text) output.system.push(text)
+    },
+    "chat.message": async ({ sessionID: id }, { parts }) => {
+      const asked = parts?.filter((part) => part.type === "text" && !part.synthetic) ?? []
+      if (!id || !asked.length || subagents.has(id)) return
+      await begin(id)
+      const prompt = asked.map((part) => part.text).join("\\n")
+      const { additionalContext: text } = await tell("chat.message", id, { prompt })
+      if (text) parts.push({ ...asked.at(-1), id: `${asked.at(-1).id}s`, text, synthetic: true })
+    },
+    "tool.execute.before": async (input, { args }) => {
+      if (!EDITS.has(input.tool)) return
+      const answer = await tell("tool.execute.before", input.sessionID, call(input, args))
+      if (answer.permissionDecision === "deny") throw new Error(answer.permissionDecisionReason)
+    },
+    "tool.execute.after": async (input, output) => {
+      if (!EDITS.has(input.tool) && input.tool !== "bash") return
+      const response = { output: output.output, metadata: { exit: output.metadata?.exit } }
+      const fields = { ...call(input, input.args), tool_response: response }
+      const { additionalContext: text } = await tell("tool.execute.after", input.sessionID, fields)
+      if (text) output.output = `${output.output}\\n\\n${text}`
     },
     "shell.env": async (input, output) => {
       const session = (await answers.get(input?.sessionID))?.session

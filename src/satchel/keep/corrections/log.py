@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from satchel.base.errors import Conflict, Refused
+from satchel.base.records import NamedTuple
 from satchel.base.text import fold, shortened
 from satchel.base.vocabulary import HUMAN
 from satchel.find.kind import Kind

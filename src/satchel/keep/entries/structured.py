@@ -13,7 +13,7 @@ from satchel.base.errors import InvalidInput
 from satchel.base.records import dataclass
 from satchel.keep.texts import check_json, json_texts, parse_json
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
+_CAMEL = r"(?<=[a-z0-9])([A-Z])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ _FIELDS: dict[str, tuple[_Field, ...]] = {
         _Field("intent_satisfied", "flag"),
     ),
     "scratchpad": (
-        _Field("iteration", "whole", required=True),
+        _Field("iteration", "whole"),
         _Field("done", "flag"),
         _Field("test_status", "text"),
         _Field("next_step", "text"),
@@ -55,6 +55,9 @@ _FIELDS: dict[str, tuple[_Field, ...]] = {
 
 TELLING_FIELDS = ("fix", "solution", "resolution", "summary")
 """The fields in which an entry may say in words what was done, the most telling first."""
+
+PLAN = "approved_plan"
+"""The field of a scratchpad with a plan that a person has approved, which a hook has kept."""
 
 _EXPECTED = {
     "text": "text",
@@ -84,9 +87,9 @@ class ReviewVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Scratchpad:
-    """How far one iteration of a loop came."""
+    """How far one attempt came; where several are made, the number of its iteration."""
 
-    iteration: int
+    iteration: int | None = None
     done: bool | None = None
     test_status: str | None = None
     next_step: str | None = None
@@ -126,7 +129,7 @@ def parse_object(entry_type: str, content: object) -> dict[str, object]:
         raise InvalidInput(f"the content of a {entry_type} must be an object", _example(entry_type))
     given: dict[str, object] = {}
     for key, item in value.items():
-        name = _CAMEL.sub(r"_\1", str(key)).lower() if _is_camel(str(key)) else str(key)
+        name = re.sub(_CAMEL, r"_\1", str(key)).lower() if _is_camel(str(key)) else str(key)
         if name in given:
             raise InvalidInput(f"{name} is given twice in the {entry_type}", "Give each field once")
         given[name] = item
@@ -137,6 +140,8 @@ def parse_object(entry_type: str, content: object) -> dict[str, object]:
             checked[field.name] = _check(entry_type, field, item)
         elif field.required:
             raise InvalidInput(f"the {entry_type} lacks {field.name}", _example(entry_type))
+    if not checked:
+        raise InvalidInput(f"the {entry_type} says nothing", _example(entry_type))
     for name, item in given.items():
         if item is not None:
             check_json(item, f"{name} of the {entry_type}")
@@ -160,6 +165,11 @@ def telling_text(content: str) -> str | None:
         return None
     told = [fields.get(name) for name in TELLING_FIELDS] if isinstance(fields, dict) else []
     return next((text.strip() for text in told if isinstance(text, str) and text.strip()), None)
+
+
+def is_plan(content: str) -> bool:
+    """Whether a stored scratchpad is an approved plan, which is no attempt."""
+    return f'"{PLAN}":' in content
 
 
 def review_issue(content: str) -> ReviewIssue:
@@ -186,10 +196,9 @@ def review_verdict(content: str) -> ReviewVerdict:
 def scratchpad(content: str) -> Scratchpad:
     """Read a stored scratchpad. Raises as :func:`review_issue` does."""
     fields = parse_object("scratchpad", content)
-    done, iteration = fields.get("done"), fields["iteration"]
-    assert isinstance(iteration, int)
+    done, iteration = fields.get("done"), fields.get("iteration")
     return Scratchpad(
-        iteration=iteration,
+        iteration=iteration if isinstance(iteration, int) else None,
         done=None if done is None else bool(done),
         test_status=_text(fields, "test_status"),
         next_step=_text(fields, "next_step"),

@@ -175,10 +175,10 @@ def load(transaction: Transaction, project_id: int, number: int, now: int) -> Fi
 def by_others(
     transaction: Transaction, project_id: int, agent_id: int | None, file: str, after: int, now: int, most: int
 ) -> tuple[FileChange, ...]:
-    """Return the newest changes of a file, or in a folder, that an agent did not make, in any worktree.
+    """Return the newest changes of a file, or in a folder, that others made since an agent did, in any worktree.
 
     Args:
-        agent_id: the agent; None exempts nobody.
+        agent_id: the agent, who knows what was there when it changed a file itself; None exempts nobody.
         after: only what was made later than this, in milliseconds UTC.
         most: how many at most.
     """
@@ -188,6 +188,11 @@ def by_others(
         SELECT {COLUMNS} FROM {SOURCE}
         WHERE {condition} AND c.created_at > :after AND c.expires_at > :now
             AND (CAST(:agent AS INTEGER) IS NULL OR c.agent_id IS DISTINCT FROM :agent)
+            AND NOT EXISTS (
+                SELECT 1 FROM file_changes o
+                WHERE o.project_id = c.project_id AND o.file_id = c.file_id AND o.agent_id = :agent
+                    AND o.worktree IS NOT DISTINCT FROM c.worktree AND o.created_at > c.created_at
+            )
         ORDER BY c.created_at DESC, c.id DESC LIMIT :most
         """,
         {**values, "project": project_id, "agent": agent_id, "after": after, "now": now, "most": most},

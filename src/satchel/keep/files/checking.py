@@ -109,7 +109,8 @@ def _check_one(
         elsewhere=tuple(held.claim for held in seen.elsewhere),
         own=tuple(own),
         recent=lately.recent,
-        unrecorded_at=lately.unrecorded_at,
+        # what its claimant changes is recorded when it is released
+        unrecorded_at=None if state == "yours" else lately.unrecorded_at,
     )
 
 

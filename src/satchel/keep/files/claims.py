@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import Conflict
 from satchel.base.paging import KeptPage
-from satchel.base.text import quoted_line
+from satchel.base.records import NamedTuple
+from satchel.base.text import quoted_line, said_once
 from satchel.keep import events, paths
 from satchel.keep.expiry import end_claims
-from satchel.keep.files.places import Place
+from satchel.keep.files.places import Place, clashing
 from satchel.keep.files.presence import is_anything_claimed
 from satchel.keep.files.records import Claim, Claimed
 from satchel.keep.projects import Project, next_seq
@@ -125,6 +125,18 @@ def overlapping(transaction: Transaction, project_id: int, wanted: Sequence[Plac
     return sorted(found.values(), key=lambda held: (held.claim.created_at, held.claim.id))
 
 
+def of_others_in(transaction: Transaction, project_id: int, actor: Actor, worktree: str | None, now: int) -> list[Held]:
+    """Return the live claims of others on files of a worktree, the oldest first, but for those of ended sessions."""
+    rows = transaction.all(
+        f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.project_id = :project AND c.expires_at > :now AND c.is_key = 0 "
+        "AND c.worktree = :worktree ORDER BY c.created_at, c.id",
+        {"project": project_id, "now": now, "worktree": worktree or ""},
+    )
+    others = [held for held in map(_held, rows) if not held.is_of(actor)]
+    over = _of_ended_sessions(transaction, others, now)
+    return [held for held in others if held not in over]
+
+
 def held_by(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[Held]:
     """Return the live claims of an agent, or of its session, by their paths."""
     rows = transaction.all(
@@ -162,14 +174,16 @@ def look(
     """
     found = overlapping(transaction, project_id, wanted, now)
     others = [held for held in found if not held.is_of(actor)]
-    here = [held for held in others if any(held.place.clashes(place) for place in wanted)]
+    clashes = clashing(wanted)
+    here = [held for held in others if clashes(held.place)]
     against = [held for held in here if exclusive or held.claim.exclusive]
     over = _of_ended_sessions(transaction, against, now)
+    near, ended = {held.claim.id for held in here}, {held.claim.id for held in over}
     return Look(
         mine=[held for held in found if held.is_of(actor)],
         here=here,
-        elsewhere=[held for held in others if held not in here],
-        blocking=[held for held in against if held not in over],
+        elsewhere=[held for held in others if held.claim.id not in near],
+        blocking=[held for held in against if held.claim.id not in ended],
         over=over,
     )
 
@@ -184,8 +198,9 @@ def refuse(wanted: Sequence[Place], seen: Look, now: int, *, exclusive: bool) ->
     if not against:
         return
     refused = {place: [held.claim for held in seen.blocking if place.clashes(held.place)] for place in wanted}
+    told: set[str] = set()
     said = [
-        f"{place.path} is held by {' and '.join(_described(claim, now, place.path) for claim in claims)}"
+        f"{place.path} is held by {' and '.join(_described(claim, now, place.path, told) for claim in claims)}"
         for place, claims in refused.items()
         if claims
     ]
@@ -222,9 +237,11 @@ def grant(
     """
     if seen.over:
         end_claims(transaction, [held.claim.id for held in seen.over], events.EXPIRY, now)
-    mine = [held for held in seen.mine if any(held.place.clashes(place) for place in wanted)]
+    clashes = clashing(wanted)
+    mine = [held for held in seen.mine if clashes(held.place)]
     own = {held.place: held for held in sorted(mine, key=lambda held: held.session == holder.session)}
     _take_into_session(transaction, holder, mine, own)
+    ended = {held.claim.id for held in seen.over}
     first = next_seq(transaction, project_id, len(wanted))
     values: dict[str, object] = {
         "session_id": holder.session,
@@ -269,7 +286,7 @@ def grant(
         claims=tuple(kept[claim] for claim in numbers),
         renewed=tuple(place.path for place in wanted if place in own),
         elsewhere=elsewhere,
-        shared=tuple(held.claim for held in seen.here if held not in seen.over),
+        shared=tuple(held.claim for held in seen.here if held.claim.id not in ended),
         notes=(
             *(f"{held.claim.path} is taken over from {held.claim.agent}, whose session is over" for held in seen.over),
             *(
@@ -405,11 +422,13 @@ def _claim(row: Row) -> Claim:
     )
 
 
-def _described(claim: Claim, now: int, path: str) -> str:
+def _described(claim: Claim, now: int, path: str, told: set[str] | None = None) -> str:
+    """Say who holds a claim, since and until when, and why, unless that was told before."""
     wider = "" if claim.path == path else f" as {claim.path}"
     how = "" if claim.exclusive else ", shared,"
     left, year = span_in_words(claim.expires_at - now), year_of(now)
-    why = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
+    (reason,) = said_once([claim.reason], told)
+    why = "" if reason is None else f": {quoted_line(reason)}"
     return (
         f"{claim.agent}{wider}{how} since {moment_text(claim.created_at, year)} "
         f"until {moment_text(claim.expires_at, year)} UTC ({left} left){why}"

@@ -104,6 +104,23 @@ class Lately:
 
 
 @dataclass(frozen=True, slots=True)
+class CommitCheck:
+    """What others have claimed of the files of a commit, a claim for each file, in the order of the files.
+
+    Attributes:
+        claimed: the files with an explicit, exclusive claim.
+        hinted: those with another one alone: a hook's, or a shared one.
+        is_stopped: whether the commit is to be stopped.
+        checked_at: milliseconds UTC.
+    """
+
+    claimed: tuple[tuple[str, Claim], ...]
+    hinted: tuple[tuple[str, Claim], ...]
+    is_stopped: bool
+    checked_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Claimed:
     """What claiming did: all of it, or it raises.
 

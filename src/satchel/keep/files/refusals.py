@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
+from satchel.base.records import NamedTuple
 from satchel.base.text import fold
 from satchel.keep.expiry import REFUSAL_MS
 from satchel.keep.files import claims, waiters

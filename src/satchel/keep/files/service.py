@@ -18,6 +18,7 @@ from satchel.keep.files.presence import is_anyone_refused, is_anyone_waiting
 from satchel.keep.files.records import (
     Claim,
     Claimed,
+    CommitCheck,
     FileChange,
     FileChangePage,
     FilesChecked,
@@ -91,6 +92,20 @@ class Files(Service):
             made = self._insert(transaction, project.id, actor, place, change, described, known)
             expiry.sweep_now_and_then(work.engine, transaction, now)
         return made if text is None else replace(made, notes=text.notes)
+
+    def check_commit(self, names: Sequence[str], *, denies: bool) -> CommitCheck:
+        """Say which files of a commit others have claimed in its worktree.
+
+        Args:
+            names: the files, relative to the worktree's root; however many.
+            denies: whether an explicit claim stops a commit of a session that is known.
+
+        Returns:
+            What stands against it; claims of sessions that are over do not.
+        """
+        from satchel.keep.files import committing
+
+        return committing.check(self._workplace, names, denies=denies)
 
     def _insert(
         self,
@@ -210,7 +225,10 @@ class Files(Service):
             # the one place where a remedy names what commands and tools call otherwise
             waiting_is = "--wait" if work.caller is not None and work.caller.kind == COMMAND else "wait_seconds"
             wait = "" if wait_seconds else f"wait for it with {waiting_is} (1 to {waits.MAX_SECONDS}), "
-            remedy = f"You can {wait}{refused.remedy}; one of your next answers says when it is free"
+            remedy = (
+                f"You can {wait}{refused.remedy}; one of your next answers says when it is free, and whoever claims it "
+                "first gets it"
+            )
             raise claims.ClaimRefused(refused.problem, remedy, refused.places) from None
         notes = (*notes, *self._folders_named_as_files(wanted))
         if automatic:

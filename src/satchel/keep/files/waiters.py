@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from satchel.base import processes
 from satchel.base.clock import moment_text, year_of
 from satchel.base.processes import Process
+from satchel.base.records import NamedTuple
 from satchel.keep.files import claims
 from satchel.keep.files.places import Place
 from satchel.keep.sessions.records import Actor

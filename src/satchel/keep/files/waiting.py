@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
-from typing import NamedTuple
 
 from satchel.base.errors import Busy, SatchelError
-from satchel.base.records import replace
+from satchel.base.records import NamedTuple, replace
 from satchel.keep import projects
 from satchel.keep.files import claims, waiters
 from satchel.keep.files.claiming import DOING, Ask, attempt

@@ -1,15 +1,47 @@
-"""Whether any message is alive: where none is, callers need not load what inboxes are."""
+"""Whether any message is alive, and how many an agent has: where none is, callers need not load what inboxes are."""
 
 from __future__ import annotations
 
-from satchel.store.transaction import Transaction
+TYPE_CHECKING = False  # importing typing takes 4 ms
+if TYPE_CHECKING:
+    from satchel.store.glance import Rows
 
 
-def is_any_alive(transaction: Transaction, project_id: int, now: int) -> bool:
+def is_any_alive(rows: Rows, project_id: int, now: int) -> bool:
     """Whether the project has a message that has not expired.
 
     Args:
         now: milliseconds UTC.
     """
     some = "SELECT 1 FROM agent_messages WHERE project_id = :project AND expires_at > :now LIMIT 1"
-    return transaction.one(some, {"project": project_id, "now": now}) is not None
+    return rows.one(some, {"project": project_id, "now": now}) is not None
+
+
+def counts(rows: Rows, project_id: int, agent_id: int, now: int) -> tuple[int, int, int]:
+    """Return how many messages an agent can see, how many to it alone are unread, and how many to all.
+
+    What it has read is counted in the reads alone, so that no message is looked up: neither for a reader of everything
+    nor for one of nothing.
+
+    Args:
+        agent_id: -1 for a name that no agent has.
+        now: milliseconds UTC.
+    """
+    row = rows.one(
+        """
+        SELECT
+            (SELECT count(*) FROM agent_messages
+             WHERE project_id = :project AND to_agent_id = :me AND expires_at > :now),
+            (SELECT count(*) FROM agent_messages
+             WHERE project_id = :project AND to_agent_id IS NULL AND expires_at > :now),
+            (SELECT count(*) FROM agent_messages
+             WHERE project_id = :project AND from_agent_id = :me AND to_agent_id IS NULL AND expires_at > :now),
+            count(*), count(gone_at), count(*) FILTER (WHERE gone_at <= :now)
+        FROM message_reads WHERE agent_id = :me AND expires_at > :now
+        """,
+        {"project": project_id, "me": agent_id, "now": now},
+    )
+    assert row is not None
+    own, to_all, sent_to_all, read, read_of_all, gone_of_all = row
+    to_all -= sent_to_all
+    return own + to_all - gone_of_all, own - (read - read_of_all), to_all - read_of_all

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.base.vocabulary import PRIORITIES
+from satchel.keep.messages import presence
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -80,29 +81,8 @@ def find_reader(transaction: Transaction, project_id: int, name: str, now: int) 
 
 
 def count(transaction: Transaction, reader: Reader) -> Counts:
-    """Count a reader's messages.
-
-    What it has read is counted in the reads alone, so that no message is looked up: neither for a reader of everything
-    nor for one of nothing.
-    """
-    row = transaction.one(
-        """
-        SELECT
-            (SELECT count(*) FROM agent_messages
-             WHERE project_id = :project AND to_agent_id = :me AND expires_at > :now),
-            (SELECT count(*) FROM agent_messages
-             WHERE project_id = :project AND to_agent_id IS NULL AND expires_at > :now),
-            (SELECT count(*) FROM agent_messages
-             WHERE project_id = :project AND from_agent_id = :me AND to_agent_id IS NULL AND expires_at > :now),
-            count(*), count(gone_at), count(*) FILTER (WHERE gone_at <= :now)
-        FROM message_reads WHERE agent_id = :me AND expires_at > :now
-        """,
-        reader.values,
-    )
-    assert row is not None
-    own, to_all, sent_to_all, read, read_of_all, gone_of_all = row
-    to_all -= sent_to_all
-    return Counts(own + to_all - gone_of_all, own - (read - read_of_all), to_all - read_of_all)
+    """Count a reader's messages."""
+    return Counts(*presence.counts(transaction, reader.project_id, reader.agent_id, reader.now))
 
 
 def unread_by_sender(

@@ -52,6 +52,8 @@ def note(transaction: Transaction, place: LoopScope, pattern: int, now: int) -> 
 def waiting(transaction: Transaction, loop: LoopScope, since: int, now: int) -> list[Waiting]:
     """Return the errors that a loop has met and not solved yet, those met first first; expired ones are left out.
 
+    So are those of commands that have not succeeded since: what an agent did has not fixed them.
+
     Args:
         since: only those met after this time, in milliseconds UTC.
         now: milliseconds UTC.
@@ -61,7 +63,8 @@ def waiting(transaction: Transaction, loop: LoopScope, since: int, now: int) -> 
         SELECT r.pattern_id, p.error_type, max(r.created_at)
         FROM error_reports r JOIN error_patterns p ON p.id = r.pattern_id
         WHERE {loop.holds("error_reports", "r")} AND r.solution_id IS NULL
-            AND r.created_at > :since AND p.expires_at > :now
+            AND r.created_at > :since AND p.expires_at > :now AND NOT EXISTS (
+                SELECT 1 FROM failed_commands f WHERE f.session_id = r.session_id AND f.pattern_id = r.pattern_id)
         GROUP BY r.pattern_id, p.error_type
         ORDER BY max(r.created_at), min(r.id)
         """,

@@ -11,8 +11,7 @@ from satchel.keep import filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.patterns.preparing import check_lang
-from satchel.keep.patterns.records import COLUMNS, LEAST, STATES, WEAK, ErrorPattern, pattern_of
-from satchel.keep.patterns.updates import solutions_of
+from satchel.keep.patterns.records import COLUMNS, LEAST, STATES, WEAK, ErrorPattern, pattern_of, solutions_of
 from satchel.store.transaction import Row, Transaction
 
 SHOWN = ("offered", "all")

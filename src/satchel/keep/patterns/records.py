@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from satchel.base.paging import KeptPage
 from satchel.base.records import dataclass
 from satchel.find.kind import Kind, read_number
-from satchel.store.transaction import Row
+from satchel.store.transaction import Row, Transaction
 
 STATES = ("active", "confirmed", "demoted")
 """The states of a solution; its number in the table is its place here, from 1."""
@@ -213,3 +213,23 @@ def solution_of(row: Row) -> Solution:
     """Turn a row of :data:`SOLUTION_COLUMNS`, which stand in the order of the fields, into a record."""
     number, uid, seq, pattern, text, confidence, confirmed, failed, state, *rest = row
     return Solution(number, uid.hex(), seq, pattern, text, confidence, confirmed, failed, STATES[state - 1], *rest)
+
+
+def solutions_of(
+    transaction: Transaction, project_id: int, patterns: Sequence[int], least: int
+) -> dict[int, list[Solution]]:
+    """Return the solutions of patterns, by their numbers, best confirmed first; those without any are left out.
+
+    Args:
+        least: only those of at least so many tenths.
+    """
+    rows = transaction.all(
+        f"SELECT {SOLUTION_COLUMNS} FROM {SOLUTION_SOURCE} "
+        f"WHERE s.pattern_id IN ({', '.join(map(str, patterns))}) AND s.project_id = :project "
+        "AND s.confidence >= :least",
+        {"project": project_id, "least": least},
+    )
+    found: dict[int, list[Solution]] = {}
+    for solution in sorted(map(solution_of, rows), key=lambda one: one.rank):
+        found.setdefault(solution.pattern_id, []).append(solution)
+    return found

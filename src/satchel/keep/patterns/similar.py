@@ -6,8 +6,7 @@ from satchel.find import search
 from satchel.find.kind import Kind
 from satchel.find.likeness import text_likeness, words_of
 from satchel.find.query import parse
-from satchel.keep.patterns.records import TENTATIVE, ErrorPattern, SimilarError
-from satchel.keep.patterns.updates import solutions_of
+from satchel.keep.patterns.records import TENTATIVE, ErrorPattern, SimilarError, solutions_of
 from satchel.store.transaction import Transaction
 
 MOST = 3

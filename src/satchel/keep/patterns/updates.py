@@ -29,6 +29,7 @@ from satchel.keep.patterns.records import (
     Solution,
     pattern_of,
     solution_of,
+    solutions_of,
 )
 from satchel.keep.projects import next_seq
 from satchel.keep.texts import Storable
@@ -232,26 +233,6 @@ def delete_solution(transaction: Transaction, project_id: int, solution: Solutio
     )
     _touch(transaction, project_id, solution.pattern_id, next_seq(transaction, project_id))
     index(transaction, project_id, solution.pattern_id, is_new=False)
-
-
-def solutions_of(
-    transaction: Transaction, project_id: int, patterns: Sequence[int], least: int
-) -> dict[int, list[Solution]]:
-    """Return the solutions of patterns, by their numbers, best confirmed first; those without any are left out.
-
-    Args:
-        least: only those of at least so many tenths.
-    """
-    rows = transaction.all(
-        f"SELECT {SOLUTION_COLUMNS} FROM {SOLUTION_SOURCE} "
-        f"WHERE s.pattern_id IN ({', '.join(map(str, patterns))}) AND s.project_id = :project "
-        "AND s.confidence >= :least",
-        {"project": project_id, "least": least},
-    )
-    found: dict[int, list[Solution]] = {}
-    for solution in sorted(map(solution_of, rows), key=lambda one: one.rank):
-        found.setdefault(solution.pattern_id, []).append(solution)
-    return found
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:

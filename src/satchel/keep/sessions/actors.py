@@ -39,6 +39,7 @@ def acting(
     now: int,
     *,
     task_id: str | None = None,
+    about_to: str | None = None,
 ) -> Actor:
     """Return who writes, recorded on first use, with its session.
 
@@ -46,6 +47,7 @@ def acting(
         agent: the name that was chosen, by the call or for all calls; None for none.
         now: milliseconds UTC.
         task_id: the task that the call names: what the session is at.
+        about_to: what it says it is about to do.
     """
     caller = workplace.caller
     state = None if caller is None else caller.ensure(transaction, workplace, project_id, now)
@@ -71,6 +73,8 @@ def acting(
         changes["agent_id"] = number
     if task_id is not None and task_id != state.task_id:
         changes["task_id"] = task_id
+    if about_to is not None:
+        changes["doing"] = about_to
     if changes:
         from satchel.keep.sessions import updates
 
@@ -272,9 +276,8 @@ def be_seen(workplace: Workplace) -> None:
     What keeps it from being recorded keeps nothing else.
     """
     caller, engine = workplace.caller, workplace.engine
-    if caller is None or engine.read_only or not caller.is_due(workplace.clock()) or not engine.file.exists():
+    if caller is None or engine.read_only or not engine.file.exists() or not caller.is_due(workplace.clock()):
         return
     with suppress(SatchelError), engine.write(_WAIT_MS) as transaction:
-        project = projects.find(transaction, workplace)
-        if project is not None:
-            caller.ensure(transaction, workplace, project.id, workplace.clock())
+        now = workplace.clock()
+        caller.ensure(transaction, workplace, projects.ensure(transaction, workplace, now).id, now)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from satchel.base.records import NamedTuple
 from satchel.keep.sessions.clients import Client, check_host_id, client_named, clients_around, host_id
 from satchel.store.transaction import Transaction
 

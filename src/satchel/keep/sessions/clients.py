@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+
+from satchel.base.records import NamedTuple
 
 
 class Client(NamedTuple):

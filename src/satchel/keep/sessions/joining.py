@@ -7,16 +7,14 @@ it, or by the client's process. Where more than one session fits they stay apart
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from satchel.base import processes
 from satchel.base.processes import Process
+from satchel.base.records import NamedTuple
 from satchel.keep.sessions.caller import HOOK, LIBRARY, SERVER, STATE, VARIABLE, Caller, State
 from satchel.keep.sessions.clients import Client, client_of_command, clients_around, host_id
+from satchel.keep.sessions.presence import here, is_left
 from satchel.store.transaction import Row, Transaction
-
-GONE_MS = 30 * 60_000
-"""A session whose process cannot be seen from here counts as gone when it was not seen for so long."""
 
 _MOST_BEFORE = 20
 _BELONGS_TO_NONE = f"it belongs to none; {VARIABLE} names one"
@@ -39,12 +37,11 @@ def _found(row: Row) -> Found:
     """Return the session of a row of :data:`_COLUMNS`."""
     width = len(State._fields)
     machine, process, process_started, server, server_started, ended_at, worktree = row[width:]
-    is_here = machine is not None and machine == processes.machine()
     return Found(
         State(*row[:width]),
         machine,
-        None if process is None or not is_here else Process(process, process_started),
-        None if server is None or not is_here else Process(server, server_started),
+        here(machine, process, process_started),
+        here(machine, server, server_started),
         ended_at,
         worktree,
     )
@@ -66,11 +63,7 @@ def load(transaction: Transaction, where: str, values: dict[str, object], most: 
 
 def is_gone(session: Found, now: int) -> bool:
     """Whether a session is over: its client said so, its process is gone, or nobody has heard of it for long."""
-    if session.ended_at is not None:
-        return True
-    if session.process is not None:
-        return not processes.is_alive(session.process)
-    return now - session.state.seen_at > GONE_MS
+    return session.ended_at is not None or is_left(session.process, session.state.seen_at, now)
 
 
 def find(transaction: Transaction, project_id: int, caller: Caller) -> tuple[Found | None, str | None]:

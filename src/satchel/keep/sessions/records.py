@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from satchel.base.records import NamedTuple
 
 
 class Actor(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from satchel.keep import events, projects
-from satchel.keep.expiry import end_claims
 from satchel.keep.names import check_identifier
 from satchel.keep.projects import Service
 from satchel.keep.sessions import updates
@@ -68,6 +67,8 @@ class Sessions(Service):
                 {"now": now, "id": own.id},
             )
             if ended:
+                from satchel.keep.expiry import end_claims
+
                 claims = transaction.all(
                     "SELECT id FROM file_claims WHERE session_id = :id AND automatic = 1", {"id": own.id}
                 )

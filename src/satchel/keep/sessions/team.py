@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
-from satchel.base.records import dataclass
+from satchel.base.records import NamedTuple, dataclass
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import SCRATCHPAD, entry_ref
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.joining import Found
+from satchel.keep.sessions.presence import LISTED_DAYS, LOOKED_AT
 from satchel.store.transaction import Transaction
 
 RECENT_MS = 8 * 3_600_000
 """A session that is gone is listed for so long without being asked for."""
-
-LISTED_DAYS = 14
-"""What was not seen for so long is not listed at all."""
 
 MOST = 50
 """So many sessions are listed at once."""
@@ -29,9 +26,6 @@ MAIN_WORKTREE = "the main worktree"
 
 _MOST_CLAIMS = 5
 _MOST_CLAIMS_OF_OTHERS = 2
-_LOOKED_AT = 100
-"""Among so many sessions, those seen last, the live ones are looked for; measured, 100 dead ones cost .7 ms."""
-
 _COMMIT_CHARS = 8
 
 
@@ -75,6 +69,7 @@ class TeamSession:
         commit: its first 8 digits.
         run_id: the active run that it is bound to, if any.
         task_id: the task that it named last.
+        doing: what it was about to do when it was briefed last.
         claims: the newest 5 of its ``claims_total`` live claims.
         seen_at: when it last did something, in milliseconds UTC, up to a minute late.
         ended_at: when its client said that it is over.
@@ -92,6 +87,7 @@ class TeamSession:
     commit: str | None
     run_id: str | None
     task_id: str | None
+    doing: str | None
     claims: tuple[TeamClaim, ...]
     claims_total: int
     scratchpad: LastScratchpad | None
@@ -127,6 +123,7 @@ class OtherAtWork:
 
     Attributes:
         agent: whose it is; None where nobody has a name yet.
+        doing: what it was about to do when it was briefed last.
         worktree: where that is another than one's own: a path, or :data:`MAIN_WORKTREE`.
         branch: where that is another than one's own.
         claims: the newest 2 of its ``claims_total`` live claims.
@@ -136,6 +133,7 @@ class OtherAtWork:
     agent: str | None
     client: str | None
     task_id: str | None
+    doing: str | None
     worktree: str | None
     branch: str | None
     claims: tuple[TeamClaim, ...]
@@ -190,6 +188,7 @@ def find_team(
                 commit=None if known.commit is None else known.commit[:_COMMIT_CHARS],
                 run_id=known.run,
                 task_id=one.state.task_id,
+                doing=known.doing,
                 claims=known.claims,
                 claims_total=known.claims_total,
                 scratchpad=pads.get(number),
@@ -222,7 +221,7 @@ def others_at_work(
     found = joining.load(
         transaction,
         where,
-        {"project": project_id, "since": now - LISTED_DAYS * DAY_MS, "most": _LOOKED_AT, "own": own_session},
+        {"project": project_id, "since": now - LISTED_DAYS * DAY_MS, "most": LOOKED_AT, "own": own_session},
     )
     live = list(islice((one for one in found if not joining.is_gone(one, now)), most))
     if not live:
@@ -257,6 +256,7 @@ class _Details(NamedTuple):
     run: str | None
     predecessor: bytes | None
     predecessor_agent: str | None
+    doing: str | None
     claims: tuple[TeamClaim, ...]
     claims_total: int
 
@@ -267,6 +267,7 @@ def _other(session: Found, known: _Details, own: _Details | None, pad: LastScrat
         agent=known.agent,
         client=session.state.client,
         task_id=session.state.task_id,
+        doing=known.doing,
         worktree=None if is_here else known.worktree or MAIN_WORKTREE,
         branch=None if own is not None and known.branch == own.branch else known.branch,
         claims=known.claims,
@@ -290,7 +291,7 @@ def _load_details(transaction: Transaction, sessions: Sequence[int], now: int, m
                 row_number() OVER (PARTITION BY session_id ORDER BY created_at DESC, id) AS place
             FROM file_claims WHERE session_id IN ({listed}) AND expires_at > :now
         )
-        SELECT s.id, a.name, s.version, s.worktree, s.branch, s.commit_id, r.run_id, p.uid, b.name,
+        SELECT s.id, a.name, s.version, s.worktree, s.branch, s.commit_id, r.run_id, p.uid, b.name, s.doing,
             h.path, h.exclusive, h.expires_at, h.automatic, h.reason, h.total
         FROM sessions s
         LEFT JOIN agents a ON a.id = s.agent_id

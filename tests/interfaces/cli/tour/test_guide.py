@@ -50,18 +50,24 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
 
 
 def test_the_steps_are_numbered_without_a_gap(shown: str) -> None:
-    assert re.findall(r"^(\d)\. ", shown, re.MULTILINE) == list("12345678")
+    assert re.findall(r"^(\d)\. ", shown, re.MULTILINE) == list("123456789")
 
 
 def test_a_person_sees_the_team_at_work(shown: str) -> None:
     team = shown[shown.index("\n6. ") : shown.index("\n7. ")]
     assert re.findall(r"test_timeout_seconds is (\d+)", team) == ["60", "30", "45"]
-    assert "error [conflict]: nothing was claimed: " in team
     assert "notice: 2 unread messages for reviewer from builder, 1 critical" in team
 
 
+def test_a_person_sees_hooks_keep_two_sessions_apart(shown: str) -> None:
+    apart = shown[shown.index("\n7. ") : shown.index("\n8. ")]
+    parts = ("codex: edits ", "claude: edits it too", "codex: claims it", "claude: goes on to edit it")
+    assert sorted(map(apart.index, parts)) == [apart.index(part) for part in parts]
+    assert " is claimed by codex-" in apart
+
+
 def test_a_person_sees_one_fail_and_the_other_warned(shown: str) -> None:
-    lesson = shown[shown.index("\n7. ") : shown.index("\n8. ")]
+    lesson = shown[shown.index("\n8. ") : shown.index("\n9. ")]
     failed, fixed, warned, helped = (
         lesson.index(part)
         for part in (
@@ -86,9 +92,12 @@ def answers_to(acts: list[dict[str, str]], what: str) -> list[str]:
 def test_the_json_tells_of_the_team(kept: tuple[Path, dict[str, Any]]) -> None:
     team = kept[1]["team"]
     assert len(answers_to(team, "decides that test_timeout_seconds is ")) == 3
-    (refused,) = answers_to(team, "wants the same file")
-    assert " is held by builder" in refused
     assert "request critical" in answers_to(team, "reads what is unread")[0]
+
+
+def test_the_json_tells_of_the_sessions(kept: tuple[Path, dict[str, Any]]) -> None:
+    (reason,) = answers_to(kept[1]["apart"], "goes on to edit it")
+    assert 'for "rewriting it", until ' in reason
 
 
 def test_the_json_tells_of_the_lesson(kept: tuple[Path, dict[str, Any]]) -> None:
@@ -109,7 +118,8 @@ def test_the_store_that_is_kept_holds_it_all(kept: tuple[Path, dict[str, Any]]) 
         statistics = satchel.housekeeping.statistics()
         held = [(claim.path, claim.agent) for claim in satchel.files.claims()]
     assert dict(statistics.entries) == told["written"]
-    assert held == [(act["what"].removeprefix("claims "), "builder") for act in told["team"] if "claims" in act["what"]]
+    edited = told["apart"][0]["what"].split()[1].rstrip(":")
+    assert [(path, agent.partition("-")[0]) for path, agent in held] == [(edited, "codex")]
     assert (statistics.total_decisions, statistics.messages) == (1, 3)
     assert (statistics.error_patterns, statistics.solutions) == (1, 1)
 

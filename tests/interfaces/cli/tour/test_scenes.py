@@ -1,4 +1,4 @@
-"""The two scenes of the tour, played by two real servers over one store."""
+"""The scenes of the tour, played by two real servers and two real sessions of hooks over one store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from satchel import open_satchel
 from satchel.base.errors import SatchelError
 from satchel.base.tokens import token_counter
 from satchel.interfaces.cli.tour.client import ToolClient
-from satchel.interfaces.cli.tour.scenes import BUDGET, KEY, Act, learn, work_as_team
+from satchel.interfaces.cli.tour.scenes import BUDGET, KEY, Act, keep_apart, learn, work_as_team
+from satchel.interfaces.cli.tour.sessions import HookSession
 
 FILE = "src/auth.py"
 FIX = "The shop's exports need encoding='cp1252', not utf-8"
@@ -24,16 +25,22 @@ FIX = "The shop's exports need encoding='cp1252', not utf-8"
 
 @dataclass
 class Played:
-    """The acts of both scenes, and the folder they were played in."""
+    """The acts of all scenes, and the folder they were played in."""
 
     team: list[Act]
+    apart: list[Act]
     lesson: list[Act]
     folder: Path
 
     def answer(self, what: str) -> str:
         """Return what came back of the one act that begins like this."""
-        (found,) = [act.answer for act in (*self.team, *self.lesson) if act.what.startswith(what)]
+        (found,) = [act.answer for act in (*self.team, *self.apart, *self.lesson) if act.what.startswith(what)]
         return found
+
+
+def sessions(folder: Path, store: Path) -> tuple[HookSession, HookSession]:
+    codex, claude = (HookSession(one, folder, store, "tour", folder / "home") for one in ("codex", "claude"))
+    return codex, claude
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +55,8 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
         builder, reviewer = (stack.enter_context(start(name)) for name in ("builder", "reviewer"))
         builder.call("write_context", {"type": "discovery", "content": "rain"})
         team = list(work_as_team(builder, reviewer, FILE))
-        yield Played(team, list(learn(builder, reviewer, folder)), folder)
+        apart = list(keep_apart(*sessions(folder, folder / "tour.db"), FILE))
+        yield Played(team, apart, list(learn(builder, reviewer, folder)), folder)
 
 
 def test_the_decisions_history_is_in_the_store(played: Played) -> None:
@@ -64,9 +72,27 @@ def test_the_history_is_shown(played: Played) -> None:
     assert "slow tests hide hangs" in shown
 
 
-def test_the_refused_claim_names_the_holder(played: Played) -> None:
-    refused = played.answer("wants the same file, and is kept off it")
-    assert f"error [conflict]: nothing was claimed: {FILE} is held by builder" in refused
+def test_the_second_session_is_told_that_the_first_one_edits(played: Played) -> None:
+    hint = played.answer("edits it too")
+    assert hint.startswith("Satchel: codex-")
+    assert f" edits {FILE} too" in hint
+
+
+def test_the_edit_of_a_claimed_file_is_stopped_with_who_why_and_until_when(played: Played) -> None:
+    reason = played.answer("goes on to edit it")
+    assert reason.startswith(f"Satchel: {FILE} is claimed by codex-")
+    assert 'for "rewriting it", until ' in reason
+    assert "(29 min left)" in reason or "(30 min left)" in reason
+
+
+def test_only_edits_that_were_let_through_were_made(played: Played) -> None:
+    assert (played.folder / FILE).read_text() == "edited by codex\nedited by claude\n"
+
+
+def test_the_claim_is_that_of_the_first_session(played: Played) -> None:
+    with open_satchel(played.folder / "tour.db", "tour", environ={}) as satchel:
+        ((path, agent, automatic),) = [(one.path, one.agent, one.automatic) for one in satchel.files.claims()]
+    assert (path, agent.partition("-")[0], automatic) == (FILE, "codex", False)
 
 
 def test_the_other_reads_the_rule_and_is_told_of_the_message(played: Played) -> None:
@@ -79,7 +105,7 @@ def test_the_critical_message_reaches_the_reviewer(played: Played) -> None:
     message = played.answer("reads what is unread")
     assert "request critical" in message
     assert "from builder to me" in message
-    assert f"I am rewriting {FILE}: please review it once I have released it" in message
+    assert f"I am about to rewrite {FILE}: please review it then" in message
 
 
 def test_the_reviewer_learns_that_its_decision_was_changed(played: Played) -> None:
@@ -130,9 +156,14 @@ class Careless(ToolClient):
         return {"content": [{"type": "text", "text": "x1 new"}]}
 
 
-def test_servers_that_give_one_file_to_both_are_found_out() -> None:
-    with pytest.raises(SatchelError, match="the server allowed claim_files"):
-        list(work_as_team(Careless(["nothing"]), Careless(["nothing"]), FILE))
+def test_hooks_that_keep_nobody_apart_are_found_out(tmp_path: Path) -> None:
+    first, _ = sessions(tmp_path, tmp_path / "one.db")
+    _, second = sessions(tmp_path, tmp_path / "other.db")
+    for store in ("one.db", "other.db"):
+        with open_satchel(tmp_path / store, "tour", environ={}) as satchel:
+            satchel.entries.write("discovery", "rain")
+    with pytest.raises(SatchelError, match="claude was not told that codex edits"):
+        list(keep_apart(first, second, FILE))
 
 
 def test_a_briefing_without_a_warning_is_found_out(tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def _show(plan: Plan, place: Place, notes: list[str | None], *, is_done: bool, a
         show_json(plan_fields(plan, is_done=is_done, notes=said))
         return
     if not is_done:
-        for line in diff_lines(plan):
+        for line in diff_lines(plan.edits):
             click.echo(line)
     for line in (*outcome_lines(plan, place, is_done=is_done), *said, *left_lines(plan, is_done=is_done)):
         click.echo(line, err=not is_done)

@@ -20,12 +20,15 @@ from satchel.base.records import dataclass
 from satchel.base.tokens import token_counter
 from satchel.interfaces.cli.tour.client import ToolClient
 from satchel.interfaces.cli.tour.history import choose_history
-from satchel.interfaces.cli.tour.scenes import Act, learn, work_as_team
+from satchel.interfaces.cli.tour.scenes import Act, keep_apart, learn, work_as_team
+from satchel.interfaces.cli.tour.sessions import HookSession
 from satchel.interfaces.cli.tour.story import Note, busiest_file, tell
 
 Say = Callable[[str], None]
 
-_COLOURS = {"builder": "cyan", "reviewer": "magenta"}
+_AGENTS = ("builder", "reviewer")
+_COLOURS = {"builder": "cyan", "reviewer": "magenta", "codex": "green", "claude": "yellow"}
+_PROJECT = "tour"
 _PER_CALL = 100
 _WIDTH = 94
 _WRAPPER = textwrap.TextWrapper(_WIDTH + 8, initial_indent=" " * 6, subsequent_indent=" " * 8, break_on_hyphens=False)
@@ -57,6 +60,7 @@ class TourResult:
     written: tuple[tuple[str, int], ...]
     answers: tuple[Answer, ...]
     team: tuple[Act, ...]
+    apart: tuple[Act, ...]
     lesson: tuple[Act, ...]
     tokens_kept: int
     tokens_read: int
@@ -91,7 +95,7 @@ def guide(repository: Path | None, here: Path, commits: int, keep: Path | None, 
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="satchel-tour-")))
         store = (keep or folder / "tour.db").absolute()
         say(_step(2, "Two agents start, each with a server of its own over one store."))
-        builder, reviewer = (stack.enter_context(_start(name, store, say)) for name in _COLOURS)
+        builder, reviewer = (stack.enter_context(_start(name, store, say)) for name in _AGENTS)
         say(_step(3, "They write what they learned: the history tells them."))
         _write(builder, (story.analysis, *story.notes_by_builder), say)
         _write(reviewer, story.notes_by_reviewer, say)
@@ -106,9 +110,14 @@ def guide(repository: Path | None, here: Path, commits: int, keep: Path | None, 
             texts.append(reviewer.call("read_context", {"types": ["codebase_analysis"]}))
         for line in texts[-1].splitlines():
             say(f"      {line if len(line) <= _WIDTH else f'{line[:_WIDTH]} …'}")
-        say(_step(6, "They work as a team: decisions with their history, a rule, and a file that only one may edit."))
+        say(_step(6, "They work as a team: decisions with their history, a rule, and a message."))
         team = _play(work_as_team(builder, reviewer, busiest_file(history)), say)
-        say(_step(7, "The builder fails at something new; the reviewer is warned before it fails the same way."))
+        say(_step(7, "Two sessions of clients edit one file, and nothing but their hooks keeps them apart."))
+        work = folder / "work"
+        work.mkdir()
+        codex, claude = (HookSession(one, work, store, _PROJECT, folder / "home") for one in ("codex", "claude"))
+        apart = _play(keep_apart(codex, claude, busiest_file(history)), say)
+        say(_step(8, "The builder fails at something new; the reviewer is warned before it fails the same way."))
         lesson = _play(learn(builder, reviewer, folder), say)
     counter = token_counter()
     result = TourResult(
@@ -117,6 +126,7 @@ def guide(repository: Path | None, here: Path, commits: int, keep: Path | None, 
         written=tuple(Counter(note.type for note in notes).items()),
         answers=answers,
         team=team,
+        apart=apart,
         lesson=lesson,
         tokens_kept=sum(counter.count(note.content) for note in notes),
         tokens_read=sum(map(counter.count, texts)),
@@ -125,15 +135,15 @@ def guide(repository: Path | None, here: Path, commits: int, keep: Path | None, 
     )
     estimated = ", estimated" if counter.name == "estimate" else ""
     cost = f"{len(notes)} notes hold {result.tokens_kept:,} tokens; the answers cost {result.tokens_read:,}"
-    say(_step(8, f"{cost}{estimated}. It took {result.seconds:.0f} s."))
+    say(_step(9, f"{cost}{estimated}. It took {result.seconds:.0f} s."))
     if keep:
-        say(f"   The store is kept: satchel read --db {store} --project tour")
+        say(f"   The store is kept: satchel read --db {store} --project {_PROJECT}")
     say("   Now your own agents: let your client start `satchel mcp` in your project (README, Connect your client).")
     return result
 
 
 def _start(name: str, store: Path, say: Say) -> ToolClient:
-    arguments = ["mcp", "--db", str(store), "--project", "tour", "--agent", name, "--toolsets", "all"]
+    arguments = ["mcp", "--db", str(store), "--project", _PROJECT, "--agent", name, "--toolsets", "all"]
     say(f"   {_who(name)}$ satchel {' '.join(arguments)}")
     ours = {key: value for key, value in os.environ.items() if not key.startswith("SATCHEL_")}
     return ToolClient([sys.executable, "-m", "satchel", *arguments], ours, name)

@@ -1,4 +1,4 @@
-"""Two scenes of the tour: the agents work as a team, and one fails so that the other is warned."""
+"""Three scenes of the tour: agents work as a team, hooks keep two sessions apart, one fails and the other is warned."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass
 from satchel.interfaces.cli.tour.client import ToolClient
+from satchel.interfaces.cli.tour.sessions import HookSession
 
 KEY = "test_timeout_seconds"
 BUDGET = 300
@@ -37,11 +38,11 @@ class Act:
 
 
 def work_as_team(builder: ToolClient, reviewer: ToolClient, file: str) -> Iterator[Act]:
-    """Let two agents decide, agree on a rule, and coordinate over a file.
+    """Let two agents decide, agree on a rule, and write to each other.
 
     Args:
         builder, reviewer: their connections to servers that serve all toolsets.
-        file: the file that both want.
+        file: the file that they write about.
 
     Raises:
         SatchelError: a server refused what it should have done, or allowed what it should not.
@@ -56,15 +57,45 @@ def work_as_team(builder: ToolClient, reviewer: ToolClient, file: str) -> Iterat
     yield _act(reviewer, "asks how it came to that", "get_decision", {"key": KEY})
     rule = {"text": _RULE, "priority": "high", "tags": ["testing"]}
     yield _act(builder, f"lays down a rule: {_RULE}", "add_constraint", rule)
-    yield _act(builder, f"claims {file}", "claim_files", {"paths": [file], "reason": "rewriting it"})
-    told = "wants the same file, and is kept off it"
-    yield _act(reviewer, told, "claim_files", {"paths": [file]}, refused=True)
-    request = f"I am rewriting {file}: please review it once I have released it"
+    request = f"I am about to rewrite {file}: please review it then"
     message = {"to": reviewer.name, "type": "request", "priority": "critical", "message": request}
     yield _act(builder, f"sends a critical message to the {reviewer.name}", "send_message", message)
     told = "asks for the rules, and is told that a message waits"
     yield _act(reviewer, told, "get_constraints", {"tags": ["testing"]})
     yield _act(reviewer, "reads what is unread", "get_messages", {"unread": True})
+
+
+def keep_apart(first: HookSession, second: HookSession, file: str) -> Iterator[Act]:
+    """Let two sessions of clients edit one file, with nothing but their hooks between them.
+
+    Args:
+        first, second: the sessions, which begin here.
+        file: the file that both edit.
+
+    Raises:
+        SatchelError: an edit was stopped or let through against what the claims say, or without a word.
+    """
+    first.begin()
+    second.begin()
+    _edit(first, file, goes_through=True)
+    told = f"edits {file}: its hook says nothing, and claims the file for the session"
+    yield Act(first.client, told, "")
+    hint = _edit(second, file, goes_through=True)
+    if not hint:
+        raise SatchelError(f"{second.client} was not told that {first.client} edits {file}")
+    yield Act(second.client, "edits it too: its hook lets the edit through, and the agent reads", hint)
+    claimed = first.run("file", "claim", file, "--why", "rewriting it")
+    yield Act(first.client, f'claims it: satchel file claim {file} --why "rewriting it"', claimed)
+    reason = _edit(second, file, goes_through=False)
+    yield Act(second.client, "goes on to edit it: its hook stops the edit, and the agent reads why", reason)
+
+
+def _edit(session: HookSession, file: str, *, goes_through: bool) -> str:
+    """Let a session edit a file; return what its hook told the agent."""
+    went_through, said = session.edit(file)
+    if went_through != goes_through:
+        raise SatchelError(f"an edit of {file} by {session.client} was {'let through' if went_through else 'stopped'}")
+    return said
 
 
 def learn(first: ToolClient, second: ToolClient, folder: Path) -> Iterator[Act]:

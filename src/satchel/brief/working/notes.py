@@ -1,0 +1,97 @@
+"""Notes as hooks show them at work: each in one line, marked where what it cites is not there any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING
+
+from satchel.base.clock import span_in_words
+from satchel.base.records import NamedTuple
+from satchel.base.text import shortened
+from satchel.find.kind import Kind
+from satchel.keep.entries.records import COMPARED_TYPES, ENTRY_TYPES, REVIEW_ISSUE
+from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.keep.citations import Citation
+
+SHOWN_CHARS = 200
+"""So much of an item's text is shown; get_items opens the rest."""
+
+NOTE_TYPES = (*COMPARED_TYPES, REVIEW_ISSUE)
+"""What others can use without its loop; scratchpads, verdicts and analyses are for those at the same work."""
+
+COLUMNS = "c.id, c.seq, c.type, c.content, c.file, c.line, a.name, c.created_at"
+SOURCE = "context c LEFT JOIN agents a ON a.id = c.agent_id"
+
+
+class Note(NamedTuple):
+    """A note, as :data:`COLUMNS` has it.
+
+    Attributes:
+        seq: the number of its last change.
+        type: the number of its type.
+        created_at: milliseconds UTC.
+    """
+
+    number: int
+    seq: int
+    type: int
+    content: str
+    file: str | None
+    line: int | None
+    author: str | None
+    created_at: int
+
+    def head(self, now: int, citation: Citation | None, *, names_file: bool) -> str:
+        """Return what stands before its text: its ref, what it is if no plain discovery, where, by whom, how old.
+
+        Args:
+            citation: how what it cites stands, where that is known.
+            names_file: whether its file is named, not its line alone.
+        """
+        name = ENTRY_TYPES[self.type - 1]
+        what = "" if name == "discovery" else f" {name.replace('_', ' ')}"
+        where = ""
+        if self.file and names_file:
+            where = f" {self.file}:{self.line}" if self.line else f" {self.file}"
+        elif self.line:
+            where = f" line {self.line}"
+        by = f" by {self.author}," if self.author else ""
+        marks = f" ({', '.join(citation.marks)})" if citation is not None and citation.marks else ""
+        ago = span_in_words(max(0, now - self.created_at))
+        return f"{Kind.ENTRY.ref(self.number)}{what}{where}{by} {ago} ago{marks}"
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        if self.type != REVIEW_ISSUE:
+            return self.content
+        from satchel.keep.entries import labels
+
+        return labels.labelled(ENTRY_TYPES[self.type - 1], self.content)
+
+
+def line(head: str, text: str, most: int = SHOWN_CHARS) -> str:
+    """Return how an item is shown, with so many characters of its text."""
+    return f"{head}: {shortened(text, most)}"
+
+
+def standing(
+    transaction: Transaction,
+    files_root: str | None,
+    notes: Collection[Note],
+    is_over: Callable[[], bool] = lambda: False,
+) -> Mapping[int, Citation]:
+    """Return how what notes cite stands in the reader's tree, by their numbers, as far as that is known.
+
+    Args:
+        files_root: the folder that paths are relative to; None compares nothing.
+        is_over: asked before a file is read: whether the rest stays unknown.
+    """
+    citing = [note.number for note in notes if note.file is not None]
+    if not citing:
+        return {}
+    from satchel.keep import citations
+
+    return citations.Comparing(files_root, is_over).compare(citations.load(transaction, citing))

@@ -1,0 +1,115 @@
+"""Sessions of clients as Satchel sees them: what their hooks tell, and the commands that their agents run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from satchel.base.errors import SatchelError
+from satchel.keep.sessions.clients import CLIENTS, client_named
+
+_SECONDS = 60.0
+_MILLISECONDS = "20000"
+"""What a hook may take here, where nobody waits for it and the machine may be busy."""
+
+_OF_CLIENTS = frozenset(
+    ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_ENV_FILE", *(one.id_variable for one in CLIENTS)]
+).union(*(one.markers for one in CLIENTS))
+_PATCH = "*** Begin Patch\n*** Update File: {file}\n@@\n-before\n+after\n*** End Patch\n"
+
+
+class HookSession:
+    """One session of a client: each event starts ``satchel hook`` as the client does, and each command a process.
+
+    What the user has configured, paused or named plays no part.
+
+    Args:
+        client: ``claude`` or ``codex``.
+        folder: the project that the agent works in.
+        store: the store's file.
+        project: the project's name in it.
+        home: a folder for what is kept of hooks.
+    """
+
+    def __init__(self, client: str, folder: Path, store: Path, project: str, home: Path) -> None:
+        known = client_named(client)
+        if known is None or known.id_variable is None:
+            raise SatchelError(f"sessions of {client!r} have no id that their commands see")
+        self.client = client
+        self._folder = folder
+        self._id = f"tour-{client}"
+        self._numbers = count(1)
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
+        self._environ = {name: value for name, value in ours.items() if name not in _OF_CLIENTS} | {
+            known.id_variable: self._id,
+            "SATCHEL_DB": str(store),
+            "SATCHEL_PROJECT": project,
+            "SATCHEL_HOOKS_DEADLINE_MS": _MILLISECONDS,
+            "HOME": str(home),
+            "XDG_STATE_HOME": str(home / "state"),
+            "XDG_CONFIG_HOME": str(home / "config"),
+        }
+
+    def begin(self) -> None:
+        """Let the client tell that the session begins."""
+        self._tell("SessionStart", source="startup")
+
+    def edit(self, file: str) -> tuple[bool, str]:
+        """Let the agent edit a file with its client's own tool, unless the hook before it says no.
+
+        Returns:
+            Whether the edit was let through, and what the hook told the agent, or why it stopped the edit.
+        """
+        used = self._use_of_tool(file)
+        said = self._tell("PreToolUse", **used)
+        if said.get("permissionDecision") == "deny":
+            return False, str(said.get("permissionDecisionReason"))
+        path = self._folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(f"edited by {self.client}\n")
+        self._tell("PostToolUse", **used, tool_response={"success": True})
+        return True, str(said.get("additionalContext", ""))
+
+    def run(self, *arguments: str) -> str:
+        """Let the agent run a command of Satchel in its shell; return what it prints.
+
+        Raises:
+            SatchelError: it failed.
+        """
+        done = self._start(arguments, b"")
+        if done.returncode:
+            raise SatchelError(f"satchel {' '.join(arguments)} failed: {done.stderr.decode(errors='replace').strip()}")
+        return done.stdout.decode().strip()
+
+    def _use_of_tool(self, file: str) -> dict[str, object]:
+        number = f"{self._id}-{next(self._numbers)}"
+        if self.client == "codex":
+            patch = _PATCH.format(file=file)
+            return {"tool_name": "apply_patch", "tool_use_id": number, "tool_input": {"command": patch}}
+        given = {"file_path": str(self._folder / file), "old_string": "before", "new_string": "after"}
+        return {"tool_name": "Edit", "tool_use_id": number, "tool_input": given}
+
+    def _tell(self, event: str, **fields: object) -> dict[str, Any]:
+        """Send an event to a hook; return what it answers for the event."""
+        told = {"hook_event_name": event, "session_id": self._id, "cwd": str(self._folder), **fields}
+        done = self._start(("hook", self.client, event), json.dumps(told).encode())
+        answer = json.loads(done.stdout) if done.stdout.strip() else {}
+        said: dict[str, Any] = answer.get("hookSpecificOutput", {})
+        return said
+
+    def _start(self, arguments: tuple[str, ...], given: bytes) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [sys.executable, "-m", "satchel", *arguments],
+            check=False,
+            input=given,
+            cwd=self._folder,
+            env=self._environ,
+            capture_output=True,
+            timeout=_SECONDS,
+        )

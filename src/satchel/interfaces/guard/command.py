@@ -1,0 +1,180 @@
+"""``satchel guard run``: what the guard's hook does before a commit.
+
+It stops a commit of what is Satchel's own, and of claimed files where the project says so; nothing else that goes wrong
+here stops one.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import sys
+import time
+
+from satchel.interfaces.guard.staged import Staged, staged_files
+
+TYPE_CHECKING = False  # importing typing takes 4 ms
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from satchel.keep.files.records import Claim, CommitCheck
+
+STOPPED = 4
+"""The status that stops a commit, as the lines of the hook have it."""
+
+SECONDS = 2.0
+"""So long claims are looked for; then the commit goes on."""
+
+_OURS, _SHARED = ".satchel", "shared"
+_SHOWN = 5
+
+
+def run(environ: Mapping[str, str] = os.environ) -> int:
+    """Look at what is staged in the worktree of the current folder.
+
+    Returns:
+        0, or :data:`STOPPED`.
+    """
+    try:
+        staged = staged_files(environ)
+        if staged is None:
+            _say("what is staged could not be read, so nothing was looked at")
+            return 0
+        ours = [name for name, change in staged.files if change != "D" and is_ours(name)]
+        if ours:
+            _refuse_ours(ours, staged)
+            return STOPPED
+        return _look_for_claims(staged, environ) if staged.files else 0
+    except OSError:  # the terminal is gone, or the folder
+        return 0
+
+
+def is_ours(name: str) -> bool:
+    """Whether a path lies below a ``.satchel`` and not in its shared folder."""
+    steps = name.split("/")
+    for place, step in enumerate(steps):
+        if step.lower() == _OURS:
+            return not (steps[place + 1 : place + 2] == [_SHARED] and len(steps) > place + 2)
+    return False
+
+
+def _refuse_ours(names: Sequence[str], staged: Staged) -> None:
+    for name in names[:_SHOWN]:
+        _say(f"{_shown(name)} is Satchel's own, and not for git")
+    more = f" ({len(names)} files in all)" if len(names) > _SHOWN else ""
+    folder = _shown(names[0][: names[0].lower().index(_OURS) + len(_OURS)])
+    undo = "git restore --staged --" if staged.has_commit else "git rm -r --cached --"
+    _say(f"the commit is stopped{more}. `{undo} {folder}` takes it out; only {_OURS}/{_SHARED}/ is to be committed")
+
+
+def _look_for_claims(staged: Staged, environ: Mapping[str, str]) -> int:
+    watch = _Watch()
+    try:
+        checked = _check(staged, environ)
+    except Exception as error:  # noqa: BLE001 -- whatever it is, the commit goes on
+        from satchel.base.errors import NoProject, SatchelError, StoreMissing
+
+        if not isinstance(error, (NoProject, StoreMissing)):
+            said = error.problem if isinstance(error, SatchelError) else f"{type(error).__name__}: {error}"
+            _say(f"claims were not looked at: {' '.join(said.split())}")
+        return 0
+    finally:
+        watch.end()
+    return 0 if checked is None else _tell(checked)
+
+
+def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
+    """Return what is claimed of the files; None where nothing is, or claims are not looked at."""
+    from satchel.keep.files.presence import is_anything_claimed
+    from satchel.store.glance import Unsettled, glance
+
+    try:
+        seen = glance(os.path.realpath(staged.top), environ)
+        if seen is None or not is_anything_claimed(seen, seen.project, time.time_ns() // 1_000_000):
+            return None
+        seen.close()
+    except Unsettled:
+        pass
+    from satchel.client import open_satchel
+    from satchel.keep.sessions.caller import COMMAND, HOOK_WAIT_MS
+
+    satchel = open_satchel(
+        read_only=True,
+        cwd=staged.top,
+        environ=environ,
+        settings={"store.lock_wait_ms": HOOK_WAIT_MS},
+        caller=COMMAND,
+        migrates=False,
+    )
+    mode = satchel.config.guard_claims
+    root = satchel.workplace.files_root
+    if mode == "off" or root is None or not satchel.place.file.exists():
+        return None
+    # the store may be that of a folder around the repository, whose files are named from there
+    before = "" if staged.top == root else f"{os.path.relpath(staged.top, root)}/"
+    if before.startswith("../"):
+        return None
+    return satchel.files.check_commit([before + name for name, _ in staged.files], denies=mode == "deny")
+
+
+def _tell(checked: CommitCheck) -> int:
+    """Say what is claimed; return the status."""
+    from satchel.base.clock import moment_text, span_in_words, year_of
+    from satchel.base.text import quoted_line
+
+    now = checked.checked_at
+
+    def until(claim: Claim) -> str:
+        left = span_in_words(max(0, claim.expires_at - now))
+        return f"until {moment_text(claim.expires_at, year_of(now))} UTC ({left} left)"
+
+    for name, claim in checked.claimed[:_SHOWN]:
+        why = f", for {quoted_line(claim.reason)}" if claim.reason else ""
+        _say(f"{_shown(name)} is claimed by {claim.agent}{why}, {until(claim)}")
+    if len(checked.claimed) > _SHOWN:
+        _say(f"and {len(checked.claimed) - _SHOWN} more files that others have claimed")
+    if checked.hinted:
+        name, claim = checked.hinted[0]
+        more = len(checked.hinted) - 1
+        who = "is shared by" if not claim.automatic else "is being edited by"
+        _say(f"{_shown(name)} {who} {claim.agent} too{f', and {more} more files by others' if more else ''}")
+    if not checked.is_stopped:
+        return 0
+    holders = " or ".join(dict.fromkeys(claim.agent for _, claim in checked.claimed[:_SHOWN]))
+    _say(
+        f"the commit is stopped (guard.claims is deny). Take these files out with `git restore --staged`, or ask "
+        f"{holders}: `satchel message send`"
+    )
+    return STOPPED
+
+
+class _Watch:
+    """Lets the commit go on when looking for claims takes too long."""
+
+    def __init__(self) -> None:
+        self._is_over = False
+        _thread.start_new_thread(self._wait, ())
+
+    def end(self) -> None:
+        """Stop watching."""
+        self._is_over = True
+
+    def _wait(self) -> None:
+        time.sleep(SECONDS)
+        if not self._is_over:
+            _say(f"claims were not looked at: it took longer than {SECONDS:.0f} s")
+            os._exit(0)
+
+
+def _say(line: str) -> None:
+    data = f"satchel guard: {line}\n".encode(errors="backslashreplace")
+    try:
+        os.write(2, data)
+    except OSError:
+        return
+
+
+def _shown(name: str) -> str:
+    """Return a file's name without what a terminal would obey."""
+    shown = name.encode(sys.getfilesystemencoding(), "surrogateescape").decode("utf-8", "backslashreplace")
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in shown)

@@ -1,0 +1,47 @@
+"""Prompts: what a person wrote of what clients report as one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_END_CHARS = 3_000
+"""So much of a prompt is read at its begin and as much at its end: a person writes before and after what is pasted."""
+
+_ADDED = re.compile(r"<(system-reminder|ide_[a-z_]+|environment_context|hook_context)>.*?(?:</\1>|\Z)", re.DOTALL)
+"""What clients put around a prompt."""
+
+_CLIENTS_OWN = re.compile(
+    r"<[a-z]+[-_][a-z_-]+>|\[Request interrupted|\[Function Response|Satchel: |/[\w:.-]+(?:\s|\Z)"
+)
+"""How a prompt begins that nobody wrote, such as a task's notification, or that is a command to the client."""
+
+_FIELDS = ("prompt", "user_prompt", "userPrompt", "message", "text")
+
+
+def read(fields: Mapping[str, object]) -> str:
+    """Return what a person wrote, cut in its middle where it is long; empty where nobody wrote anything.
+
+    Args:
+        fields: those of the event.
+    """
+    given = next((fields[name] for name in _FIELDS if fields.get(name) is not None), "")
+    text = _ends(_text(given))
+    text = _ADDED.sub(" ", text).strip()
+    return "" if _CLIENTS_OWN.match(text) else text
+
+
+def _ends(text: str) -> str:
+    text = text.strip() if len(text) <= 4 * _END_CHARS else text
+    return text if len(text) <= 2 * _END_CHARS else f"{text[:_END_CHARS]}\n{text[-_END_CHARS:]}"
+
+
+def _text(value: object) -> str:
+    """Return the text of a prompt, also one in parts; the parts that are answers of tools are none."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_text, value)))
+    if isinstance(value, dict) and value.get("type", "text") == "text":
+        return _text(value.get("text"))
+    return ""

@@ -1,0 +1,101 @@
+"""``satchel who --line``: one line for a prompt or a status bar, which asks for it all the time."""
+
+from __future__ import annotations
+
+import _thread
+import os
+import time
+
+TYPE_CHECKING = False  # importing typing takes 4 ms
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from satchel.brief.at_work import AtWork
+    from satchel.client import Satchel
+
+SECONDS = 0.4
+"""So long it takes at most; then there is no line."""
+
+
+def environment(arguments: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str] | None:
+    """Return the environment that says what a command line does; None for a command line that only click can read.
+
+    Args:
+        arguments: what stands behind ``satchel who``.
+    """
+    if arguments == ["--line"]:
+        return environ
+    from satchel.interfaces.cli.options import DB, PROJECT, Option, read
+
+    given = read((Option("--line", "line", ""), DB, PROJECT), arguments)
+    if given is None:
+        return None
+    named = {"SATCHEL_DB": given["db"], "SATCHEL_PROJECT": given["project"]}
+    return {**environ, **{name: value for name, value in named.items() if value is not None}}
+
+
+def run(environ: Mapping[str, str]) -> int:
+    """Print the line for the current folder; nothing where nothing goes on, and whatever goes wrong.
+
+    Returns:
+        0.
+    """
+    _thread.start_new_thread(_end_late, ())
+    try:
+        counts = _count(environ)
+        line = "" if counts is None else line_text(counts)
+        if line:
+            os.write(1, f"{line}\n".encode())
+    except Exception:  # noqa: BLE001 -- a prompt has no place for it; `satchel who` says what is wrong
+        return 0
+    return 0
+
+
+def line_text(counts: AtWork) -> str:
+    """Return the line, as in ``3 at work, 1 stuck, 2 unread``: what there is none of is left out."""
+    said = ((counts.sessions, "at work"), (counts.stuck, "stuck"), (counts.unread, "unread"))
+    return ", ".join(f"{number} {what}" for number, what in said if number)
+
+
+def _count(environ: Mapping[str, str]) -> AtWork | None:
+    from satchel.brief.at_work import count
+    from satchel.store.glance import Unsettled, glance
+
+    now = time.time_ns() // 1_000_000
+    agent, session = environ.get("SATCHEL_AGENT"), environ.get("SATCHEL_SESSION")
+    try:
+        seen = glance(os.getcwd(), environ)  # noqa: PTH109 -- importing pathlib takes 3 ms
+        return None if seen is None else count(seen, seen.project, agent, session, now)
+    except Unsettled:
+        from satchel.client import open_satchel
+
+        settings = {"store.lock_wait_ms": 0}
+        with open_satchel(read_only=True, environ=environ, settings=settings, migrates=False) as satchel:
+            return counted(satchel) if satchel.place.exists else None
+
+
+def counted(satchel: Satchel) -> AtWork:
+    """Count what goes on in the project of an opened store."""
+    from satchel.brief.at_work import AtWork, count
+    from satchel.keep import projects
+
+    work = satchel.workplace
+    with work.engine.read() as transaction:
+        project = projects.find(transaction, work)
+        if project is None:
+            return AtWork(0, 0, 0)
+        return count(transaction, project.id, work.agent, satchel.environ.get("SATCHEL_SESSION"), work.clock())
+
+
+def show(counts: AtWork) -> None:
+    """Print the line for people: none where nothing goes on."""
+    import click
+
+    line = line_text(counts)
+    if line:
+        click.echo(line)
+
+
+def _end_late() -> None:
+    time.sleep(SECONDS)
+    os._exit(0)

@@ -1,0 +1,182 @@
+"""A glance at a store, for what starts so often that opening it in full takes too long: a prompt, a hook of git.
+
+It only knows the usual case: a store that stands where a folder's own would be, listed under this path and file, which
+nobody else can write, and nothing configured that says otherwise. It loads little, makes and migrates nothing and waits
+for nobody. In any other case it says that it does not know, and the store is to be judged and opened in full.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+import apsw
+
+from satchel.base.folders import config_path, state_path
+from satchel.store.known_copy import fields_of, read_copy
+
+TYPE_CHECKING = False  # importing typing takes 4 ms
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Protocol
+
+    class Rows(Protocol):
+        """What is read from: a transaction, or a glance."""
+
+        connection: apsw.Connection
+
+        def one(self, sql: str, parameters: Mapping[str, Any] | None = None) -> tuple[Any, ...] | None: ...
+
+        def all(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]: ...
+
+
+_TELLING = ("SATCHEL_DB", "SATCHEL_TRUST", "SATCHEL_TRUST_FOLDERS", "SATCHEL_PROJECT", "SATCHEL_PROJECT_NAME")
+"""Variables that say which store and project are meant, or what is trusted."""
+
+_TELLING_KEYS = (b"name", b"folders")
+"""What stands in a configuration file of the user's that says so."""
+
+_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+class Unsettled(Exception):
+    """A glance does not suffice."""
+
+
+class Glance:
+    """One snapshot of a store.
+
+    Attributes:
+        connection: a connection that only reads.
+        project: the number of the folder's project.
+    """
+
+    __slots__ = ("connection", "project")
+
+    def __init__(self, connection: apsw.Connection, project: int) -> None:
+        self.connection = connection
+        self.project = project
+
+    def one(self, sql: str, parameters: Mapping[str, Any] | None = None) -> tuple[Any, ...] | None:
+        """Run one statement and return its first row, or None."""
+        row: tuple[Any, ...] | None = self.connection.execute(sql, parameters).fetchone()
+        return row
+
+    def all(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+        """Run one statement and return its rows."""
+        return self.connection.execute(sql, parameters).fetchall()
+
+    def close(self) -> None:
+        """End the snapshot."""
+        self.connection.close()
+
+
+def glance(folder: str, environ: Mapping[str, str]) -> Glance | None:
+    """Open the store of a folder; None where there is none.
+
+    Args:
+        folder: absolute, without links.
+
+    Raises:
+        Unsettled: the store is to be opened in full.
+    """
+    if any(environ.get(name) for name in _TELLING) or _is_configured(f"{config_path()}/config.toml"):
+        raise Unsettled
+    root = _root_of(folder, environ)
+    if root is None:
+        return None
+    file = f"{root}/.satchel/satchel.db"
+    uid = _listed_uid(root, file)
+    try:
+        connection = apsw.Connection(file, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
+        try:
+            # nobody has looked what the schema holds: neither triggers nor views of it do anything
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+            connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+            connection.pragma("query_only", True)
+            connection.execute("BEGIN")
+            select = "SELECT p.id FROM projects p, store s WHERE p.root = ? AND s.id = 1 AND s.uid = ? ORDER BY p.id"
+            row = connection.execute(select, (root, uid)).fetchone()
+            if row is None:
+                raise Unsettled
+            return Glance(connection, row[0])
+        except BaseException:
+            connection.close()
+            raise
+    except apsw.Error as error:
+        raise Unsettled from error
+
+
+def _root_of(folder: str, environ: Mapping[str, str]) -> str | None:
+    """Return the folder whose store is that of a folder; None where there is none.
+
+    Raises:
+        Unsettled: git's files, or the list of stores, say which it is.
+    """
+    home = os.path.realpath(environ.get("HOME") or os.sep)
+    is_above = False
+    while folder not in {os.sep, home}:
+        if os.path.lexists(f"{folder}/.satchel/satchel.db"):
+            if is_above:  # it may be meant for the repositories below
+                raise Unsettled
+            return folder
+        try:
+            is_folder = stat.S_ISDIR(os.lstat(f"{folder}/.git").st_mode)
+        except OSError:
+            pass
+        else:
+            if not is_folder and not is_above:  # a linked worktree or a submodule
+                raise Unsettled
+            is_above = True
+        folder = os.path.dirname(folder)  # noqa: PTH120 -- importing pathlib takes 3 ms
+    return None
+
+
+def _listed_uid(root: str, file: str) -> bytes:
+    """Return the uid that is listed for a file, which nobody else could have written.
+
+    Raises:
+        Unsettled: it is not listed, or the full rules must say whether it is believed.
+    """
+    try:
+        copied = read_copy(state_path())
+        fields = None if copied is None else fields_of(copied, file)
+        if fields is None:
+            raise Unsettled
+        uid, device, inode, _how, _listed_at, complete, _tree, owner = fields
+        me = os.geteuid()
+        above, folder, found = os.lstat(root), os.lstat(f"{root}/.satchel"), os.lstat(file)
+        is_usual = (
+            (complete, owner) == ("1", "")
+            and (found.st_dev, found.st_ino) == (int(device), int(inode))
+            and (stat.S_ISREG(found.st_mode), stat.S_ISDIR(folder.st_mode)) == (True, True)
+            and above.st_uid == folder.st_uid == found.st_uid == me
+            and not (above.st_mode & stat.S_IWOTH or (folder.st_mode | found.st_mode) & _BY_OTHERS)
+            and all(_is_usual(file + suffix) for suffix in ("-wal", "-shm", "-journal"))
+            and os.access(file, os.W_OK)
+        )
+    except (OSError, ValueError) as error:
+        raise Unsettled from error
+    if not is_usual:
+        raise Unsettled
+    return bytes.fromhex(uid)
+
+
+def _is_usual(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return True
+
+
+def _is_configured(file: str) -> bool:
+    """Whether the user's configuration may say what counts here."""
+    try:
+        with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 -- importing pathlib takes 3 ms
+            content = stream.readall()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return any(key in content for key in _TELLING_KEYS)

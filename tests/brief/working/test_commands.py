@@ -1,0 +1,199 @@
+"""What is learned from commands that fail and then succeed, and what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from brief.working.conftest import Begin
+from satchel import Satchel
+from satchel.brief.working.commands import is_error, says_all
+from satchel.brief.working.service import Working
+from satchel.keep.patterns.records import Solution
+
+HERE = "/p"
+FAILURE = "Traceback (most recent call last):\nModuleNotFoundError: No module named 'yaml'"
+OTHER = "Traceback (most recent call last):\nKeyError: 'limit'"
+FIX = "install PyYAML, whose module is called yaml"
+
+
+@pytest.fixture
+def fix(satchel: Satchel) -> Callable[[], Solution]:
+    """A fix that ann has reported of the failure, as it stands now."""
+    met = satchel.patterns.report("ModuleNotFoundError", "No module named 'yaml'", agent="ann").pattern
+    satchel.patterns.solve(met.ref, FIX, agent="ann")
+    return lambda: satchel.patterns.get(met.ref).solutions[0]
+
+
+@pytest.fixture
+def inside(begin: Begin) -> Satchel:
+    """The Satchel of a session."""
+    return begin()
+
+
+@pytest.fixture
+def work(inside: Satchel) -> Working:
+    return inside.working
+
+
+def fail(work: Working, command: str = "pytest", output: str = FAILURE, cwd: str = HERE) -> str:
+    said = work.command_failed(cwd, command, 1, output)
+    work.record(said)
+    return said.text
+
+
+class TestConfirming:
+    def test_a_fix_is_confirmed_where_a_file_was_edited_since_it_was_shown(
+        self, work: Working, fix: Callable[[], Solution], project: Path
+    ) -> None:
+        assert FIX in fail(work)
+        work.after_edit(str(project), [("requirements.txt", "")])
+        work.command_succeeded(HERE, "pytest")
+        assert fix().confirmed == 1
+
+    def test_and_where_a_command_was_run_that_shares_a_word_with_it(
+        self, work: Working, fix: Callable[[], Solution]
+    ) -> None:
+        fail(work)
+        work.command_succeeded(HERE, "pip install pyyaml")
+        work.command_succeeded(HERE, "pytest")
+        assert fix().confirmed == 1
+
+    @pytest.mark.parametrize("between", [[], ["ls", "git status"], ["npm install"]])
+    def test_a_command_that_succeeds_by_itself_confirms_nothing(
+        self, work: Working, fix: Callable[[], Solution], between: list[str]
+    ) -> None:
+        fail(work)
+        for command in between:
+            work.command_succeeded(HERE, command)
+        work.command_succeeded(HERE, "pytest")
+        assert (fix().confirmed, fix().failed) == (0, 0)
+
+    def test_a_fix_after_which_it_failed_again_is_not_confirmed_by_what_helped_then(
+        self, work: Working, fix: Callable[[], Solution], project: Path
+    ) -> None:
+        for _ in range(2):
+            fail(work)
+            work.after_edit(str(project), [("a.py", "")])
+        work.command_succeeded(HERE, "pytest")
+        assert fix().confirmed == 0
+
+    def test_nor_is_one_whose_error_gave_way_to_another(
+        self, work: Working, fix: Callable[[], Solution], project: Path
+    ) -> None:
+        fail(work, "pytest -x")
+        work.after_edit(str(project), [("a.py", "")])
+        fail(work, "pytest -x", OTHER)
+        work.after_edit(str(project), [("a.py", "")])
+        work.command_succeeded(HERE, "pytest -x")
+        assert fix().confirmed == 0
+
+    @pytest.mark.parametrize(
+        ("failed", "succeeded"),
+        [
+            ("cd api && make test", "cd web && make test"),
+            ("TARGET=a make", "TARGET=b make"),
+            ("make a\nmake b", "make a make b"),
+            ("x" * 600 + "a", "x" * 600 + "b"),
+        ],
+    )
+    def test_a_command_is_itself_alone(
+        self, work: Working, fix: Callable[[], Solution], project: Path, failed: str, succeeded: str
+    ) -> None:
+        fail(work, failed)
+        work.after_edit(str(project), [("a.py", "")])
+        work.command_succeeded(HERE, succeeded)
+        assert fix().confirmed == 0
+
+    def test_wherever_it_was_called_from(self, work: Working, fix: Callable[[], Solution], project: Path) -> None:
+        fail(work, "cd api && make test 2>&1")
+        work.after_edit(str(project), [("a.py", "")])
+        work.command_succeeded(f"{HERE}/api", "make test")
+        assert fix().confirmed == 1
+
+    def test_a_subagent_confirms_only_what_it_met_itself(
+        self, work: Working, fix: Callable[[], Solution], project: Path
+    ) -> None:
+        fail(work)
+        work.after_edit(str(project), [("a.py", "")])
+        work.command_succeeded(HERE, "pytest", agent_id="sub1")
+        assert fix().confirmed == 0
+
+    @pytest.mark.parametrize("command", ["pytest | tail -3", "pytest || true", "pytest; echo done", "make &", "! make"])
+    def test_where_the_status_may_be_that_of_another_part_nothing_is_confirmed(
+        self, work: Working, fix: Callable[[], Solution], project: Path, command: str
+    ) -> None:
+        assert FIX in fail(work, command)
+        work.after_edit(str(project), [("a.py", "")])
+        work.command_succeeded(HERE, command)
+        assert fix().confirmed == 0
+
+
+@pytest.mark.parametrize(
+    "command", ["make test", "cd x && make 2>&1", "a && b", "echo 'a | b; c'", 'grep "x|y" f', "a >&2"]
+)
+def test_the_status_of_a_plain_command_is_that_of_all_its_parts(command: str) -> None:
+    assert says_all(command)
+
+
+class TestLearning:
+    def test_what_is_attempted_fixes_no_command_that_has_not_succeeded_since(
+        self, work: Working, satchel: Satchel, inside: Satchel
+    ) -> None:
+        fail(work)
+        fail(work, "make docs", OTHER)
+        work.command_succeeded(HERE, "pytest")
+        inside.entries.write("scratchpad", {"iteration": 1, "done": True, "attempted": ["installed PyYAML"]})
+        assert {one.error_type: [fix.text for fix in one.solutions] for one in satchel.patterns.find().items} == {
+            "ModuleNotFoundError": ["installed PyYAML"],
+            "KeyError": [],
+        }
+
+
+class TestShowing:
+    def test_a_fix_is_shown_once_in_a_window(self, work: Working, fix: Callable[[], Solution]) -> None:
+        assert fix().text in fail(work)
+        assert [fail(work), fail(work, "make")] == ["", ""]
+
+    def test_and_a_better_one_that_came_since(
+        self, work: Working, fix: Callable[[], Solution], satchel: Satchel
+    ) -> None:
+        fail(work)
+        pattern = fix().pattern
+        satchel.patterns.outcome(fix().ref, helped=False, agent="ben")
+        satchel.patterns.solve(pattern, "use the tomllib of Python instead", agent="ben")
+        assert "use the tomllib" in fail(work)
+        assert fail(work) == ""
+
+    def test_a_hundred_failures_are_one_report_that_is_counted(self, work: Working, satchel: Satchel) -> None:
+        for _ in range(100):
+            fail(work)
+        (pattern,) = satchel.patterns.find().items
+        assert pattern.occurrences == 100
+        with satchel.workplace.engine.read() as transaction:
+            assert transaction.all("SELECT count(*) FROM error_reports") == [(1,)]
+
+
+class TestWhatIsKept:
+    def test_of_the_command_itself_nothing_is(self, work: Working, satchel: Satchel) -> None:
+        fail(work, "curl -H 'Authorization: Bearer ghp_a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5f6G7h8' x")
+        satchel.close()
+        kept = b"".join(file.read_bytes() for file in satchel.place.file.parent.glob("satchel.db*"))
+        assert b"ghp_a1B2c3D4" not in kept
+        assert b"Authorization" not in kept
+
+    def test_nor_of_a_key_of_which_only_the_end_was_read(self, work: Working, satchel: Satchel) -> None:
+        line = "MIIEpAIBAAKCAQEA7bq7Yk0mGvJ8hZb2y3fW9c1LqT5uRz8xVn4oPdQeS6tHkM2A\n"
+        key = f"-----BEGIN RSA PRIVATE KEY-----\n{line * 50}-----END RSA PRIVATE KEY-----\n"
+        fail(work, output=key + "compiling\n" * 600 + FAILURE)
+        (pattern,) = satchel.patterns.find().items
+        assert "MIIEpAIBAAKC" not in f"{pattern.message}{pattern.example}"
+
+    @pytest.mark.parametrize(
+        ("command", "status", "is_kept"),
+        [("[ -f x ]", 1, False), ("test -f x", 1, False), ("test-all", 1, True), ("grep x y", 2, True)],
+    )
+    def test_a_failure_that_is_an_answer_is_not(self, command: str, status: int, is_kept: bool) -> None:
+        assert is_error(command, status, "boom") == is_kept

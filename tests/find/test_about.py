@@ -1,0 +1,91 @@
+"""What a text is about: items that hold enough of its rare words, in a store of any size, or nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from satchel import Satchel
+from satchel.find.about import LEAST, Met, about
+from satchel.find.search import Scope
+from satchel.keep import projects
+from satchel.keep.entries import NewEntry
+
+NOTE = "DHL's tracking gives Berlin's local times without an offset"
+PROMPT = "tracking events from DHL appear two hours early in the app"
+
+
+def fill(satchel: Satchel, others: int) -> str:
+    """Write one note and many others that share everyday words with all; return its ref."""
+    ref = satchel.entries.write("discovery", NOTE, agent="ann").ref
+    things = ("gateway", "router", "scanner", "ledger", "planner", "printer", "terminal", "archive", "portal", "driver")
+    made = [
+        f"The {things[n % 10]} of host{n} reports to the {things[n // 10 % 10]} before the app can start in two hours"
+        for n in range(others)
+    ]
+    for start in range(0, others, 500):
+        some = [NewEntry("discovery", text) for text in made[start : start + 500]]
+        satchel.entries.write_many(some, agent="ben")
+    return ref
+
+
+def asked(satchel: Satchel, text: str) -> list[Met]:
+    with satchel.workplace.engine.read() as transaction:
+        project = projects.find(transaction, satchel.workplace)
+        assert project is not None
+        return about(transaction, text, Scope(project.id, now=satchel.workplace.clock()), 10)
+
+
+@pytest.mark.parametrize("others", [3, 50, 400])
+class TestSizes:
+    def test_what_shares_its_rare_words_is_found(self, satchel: Satchel, others: int) -> None:
+        ref = fill(satchel, others)
+        (met,) = asked(satchel, PROMPT)
+        assert met.ref == ref
+        assert met.strength >= LEAST
+        assert set(met.words) >= {"tracking", "dhl"}
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "continue",
+            "yes do it",
+            "why does the app start so late? two hours!",
+            "is there anything about tracking?",
+            "rename the variable to something better",
+            "请继续",
+            "",
+            "?!",
+        ],
+    )
+    def test_what_says_nothing_finds_nothing(self, satchel: Satchel, others: int, text: str) -> None:
+        fill(satchel, others)
+        assert asked(satchel, text) == []
+
+
+def test_the_strongest_comes_first_and_what_is_far_below_it_stays_out(satchel: Satchel) -> None:
+    fill(satchel, 200)
+    best = satchel.entries.write(
+        "discovery", "DHL events of the tracking appear early where clocks are wrong", agent="ann"
+    )
+    found = asked(satchel, PROMPT)
+    assert found[0].ref == best.ref
+    assert all(one.strength >= 0.7 * found[0].strength for one in found)
+
+
+def test_one_word_written_twice_counts_once(satchel: Satchel) -> None:
+    satchel.entries.write("discovery", "Cookies of the portal: one cookie for each", agent="ann")
+    fill(satchel, 100)
+    assert asked(satchel, "the cookie banner hides the cookies") == []
+
+
+def test_what_was_replaced_is_not_found(satchel: Satchel) -> None:
+    ref = fill(satchel, 20)
+    satchel.entries.write("discovery", "Times of carriers are all in UTC now", supersedes=ref, agent="ann")
+    assert ref not in [one.ref for one in asked(satchel, PROMPT)]
+
+
+def test_of_a_long_text_the_begin_and_the_end_are_read(satchel: Satchel) -> None:
+    ref = fill(satchel, 200)
+    log = " ".join(f"frame{number} at 0x{number:08x}" for number in range(2_000))
+    assert [one.ref for one in asked(satchel, f"{PROMPT}\n{log}")] == [ref]
+    assert [one.ref for one in asked(satchel, f"{log}\n{PROMPT}")] == [ref]

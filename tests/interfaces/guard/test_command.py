@@ -1,0 +1,25 @@
+"""What the guard calls Satchel's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from satchel.interfaces.guard.command import is_ours
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        (".satchel/satchel.db", True),
+        ("sub/.satchel/config.toml", True),
+        (".satchel", True),
+        (".SATCHEL/satchel.db", True),
+        (".satchel/shared", True),
+        (".satchel/shared/d1.md", False),
+        (".satchel/shared.md", True),
+        ("docs/satchel/shared/a.md", False),
+        (".satchelrc", False),
+    ],
+)
+def test_only_what_is_shared_is_to_be_committed(name: str, ours: bool) -> None:
+    assert is_ours(name) is ours

@@ -1,0 +1,227 @@
+"""The prompt moment: what is kept of what a prompt is about, once in a window, and nothing for what nobody wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interfaces.hooks.conftest import Hook, context
+from satchel import Satchel
+from satchel.base.clock import system_clock
+from satchel.interfaces.hooks import events, prompts
+from satchel.interfaces.hooks.explaining import explain
+
+NOTE = "DHL's tracking gives Berlin's local times without an offset"
+PROMPT = "tracking events from DHL appear two hours early in the app"
+
+Ask = Callable[..., dict[str, Any] | None]
+
+
+@pytest.fixture
+def store(filled: Satchel, open_in: Callable[..., Satchel], project: Path) -> Satchel:
+    """A store by the clock that hooks have, with notes of which one is about the prompt."""
+    satchel = open_in(project, clock=system_clock)
+    for thing in ("gateway", "scanner", "ledger", "planner", "printer", "portal", "archive"):
+        satchel.entries.write("discovery", f"The {thing} restarts at night, before the nightly jobs run", agent="ben")
+    return satchel
+
+
+@pytest.fixture
+def ask(hook: Hook, store: Satchel) -> Ask:
+    """Give Claude Code a prompt."""
+
+    def prompt(text: object, session: str = "s1", /, **fields: Any) -> dict[str, Any] | None:
+        return hook("claude", "UserPromptSubmit", session_id=session, prompt=text, **fields)
+
+    return prompt
+
+
+class TestWhatIsPutIn:
+    def test_a_note_with_its_ref_and_as_a_report(self, ask: Ask, store: Satchel) -> None:
+        ref = store.entries.write("discovery", NOTE, agent="ann").ref
+        said = context(ask(PROMPT)).splitlines()
+        assert said[0] == "Satchel (reports, not orders):"
+        assert said[1].startswith(f"{ref} by ann, ")
+        assert said[1].endswith(NOTE)
+
+    def test_a_rule_as_one_that_binds(self, ask: Ask, store: Satchel) -> None:
+        ref = store.constraints.add("Tracking of DHL is asked at most once in an hour", agent="ann").ref
+        said = context(ask(PROMPT)).splitlines()
+        assert said == [
+            "Satchel (rules that bind):",
+            f"{ref} rule: Tracking of DHL is asked at most once in an hour",
+        ]
+
+    def test_a_decision_with_its_reason(self, ask: Ask, store: Satchel) -> None:
+        store.decisions.set("tracking.dhl", "polling", rationale="their events come late", agent="ann")
+        assert "decided, tracking.dhl: polling; reason: their events come late" in context(ask(PROMPT))
+
+    def test_an_error_with_what_fixed_it(self, ask: Ask, store: Satchel) -> None:
+        store.patterns.report(
+            "OffsetError", "DHL tracking events carry no offset", solution="set Europe/Berlin", agent="ann"
+        )
+        assert context(ask(PROMPT)).endswith("fixed by: set Europe/Berlin")
+
+    def test_a_strategy(self, ask: Ask, store: Satchel) -> None:
+        store.strategies.save("tracking", "Compare events of DHL with those of UPS first", agent="ann")
+        assert "strategy, tracking: Compare events" in context(ask(PROMPT))
+
+    def test_a_note_whose_lines_have_changed_is_marked(self, ask: Ask, store: Satchel, project: Path) -> None:
+        (project / "dhl.py").write_text("a = 1\n")
+        text = "events of DHL's tracking appear hours early in the app"
+        store.entries.write("discovery", text, file="dhl.py", line=1, agent="ann")
+        (project / "dhl.py").write_text("b = 2\n")
+        assert "dhl.py:1 by ann, 0 min ago (file changed since): " in context(ask(PROMPT)).replace("less than 1", "0")
+
+    def test_of_the_same_text_only_one(self, ask: Ask, store: Satchel) -> None:
+        store.entries.write("discovery", NOTE, agent="ann")
+        store.entries.write("discovery", f"{NOTE} (again)", agent="ben")
+        assert len(context(ask(PROMPT)).splitlines()) == 2
+
+
+class TestWhenNothingIsPutIn:
+    def test_what_the_window_has_got_comes_again_only_in_another(
+        self, ask: Ask, hook: Hook, store: Satchel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SATCHEL_HOOKS_START", "0")
+        monkeypatch.setenv("SATCHEL_HOOKS_COMPACTION", "0")
+        store.entries.write("discovery", NOTE, agent="ann")
+        hook("claude", "SessionStart", source="startup")
+        assert ask(PROMPT) is not None
+        assert ask(f"{PROMPT}, why?") is None
+        hook("claude", "SessionStart", source="compact")
+        assert ask(f"{PROMPT}, tell me") is not None
+
+    def test_nor_what_a_briefing_held(self, ask: Ask, hook: Hook, store: Satchel) -> None:
+        store.entries.write("discovery", NOTE, agent="ann")
+        assert NOTE in context(hook("claude", "SessionStart", source="startup"))
+        assert ask(PROMPT) is None
+
+    def test_what_did_not_reach_the_client_comes_again(
+        self, ask: Ask, store: Satchel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store.entries.write("discovery", NOTE, agent="ann")
+
+        def broken(text: str) -> None:
+            raise BrokenPipeError
+
+        with monkeypatch.context() as patch:
+            patch.setattr("satchel.interfaces.hooks.command._print", broken)
+            ask(PROMPT)
+        assert ask(f"{PROMPT}!") is not None
+
+    def test_scratchpads_and_what_was_retracted(self, ask: Ask, store: Satchel) -> None:
+        pad = {"iteration": 1, "done": False, "next_step": NOTE}
+        store.entries.write("scratchpad", pad, task_id="t1", agent="ann")
+        store.corrections.retract(store.entries.write("discovery", NOTE, agent="ann").ref, "wrong", agent="ann")
+        assert ask(PROMPT) is None
+
+    def test_a_budget_of_nothing(self, ask: Ask, store: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SATCHEL_HOOKS_PROMPT", "0")
+        store.entries.write("discovery", NOTE, agent="ann")
+        assert ask(PROMPT) is None
+
+    def test_a_prompt_that_says_nothing_records_nothing(self, ask: Ask, store: Satchel) -> None:
+        assert ask("good morning, please go on with that") is None
+        assert store.sessions.team().sessions == ()
+
+    def test_the_prompt_is_not_in_the_store(self, ask: Ask, store: Satchel, project: Path) -> None:
+        store.entries.write("discovery", NOTE, agent="ann")
+        assert ask(f"{PROMPT}, says zebulon") is not None
+        assert not any(b"zebulon" in file.read_bytes() for file in (project / ".satchel").iterdir() if file.is_file())
+
+
+class TestWhatNobodyWrote:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f"<task-notification>\n<summary>{PROMPT}</summary>\n</task-notification>",
+            f"<system-reminder>{PROMPT}</system-reminder>",
+            f"<local-command-stdout>{PROMPT}</local-command-stdout>",
+            f"/compact {PROMPT}",
+            f"/plugin:fix {PROMPT}",
+            "",
+            "  \n",
+            None,
+            7,
+            {"type": "tool_result", "content": PROMPT},
+            [{"functionResponse": {"response": {"output": PROMPT}}}],
+        ],
+    )
+    def test_is_passed_over(self, text: object) -> None:
+        assert prompts.read({"prompt": text}) == ""
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            PROMPT,
+            f"<system-reminder>be brief</system-reminder>\n{PROMPT}",
+            [{"type": "text", "text": PROMPT}],
+            [{"text": PROMPT}, {"functionResponse": {}}],
+        ],
+    )
+    def test_and_what_somebody_wrote_is_read(self, text: object) -> None:
+        assert prompts.read({"prompt": text}) == PROMPT
+
+    def test_a_path_is_no_command(self) -> None:
+        assert prompts.read({"prompt": "/srv/app/dhl.py fails"}) == "/srv/app/dhl.py fails"
+
+    def test_a_huge_one_is_cut_in_its_middle(self) -> None:
+        text = prompts.read({"prompt": f"what is this? {'x' * 10_000_000} and why now?"})
+        assert len(text) < 10_000
+        assert text.startswith("what is this?")
+        assert text.endswith("and why now?")
+
+
+class TestClients:
+    @pytest.mark.parametrize(
+        ("client", "name"),
+        [
+            ("claude", "UserPromptSubmit"),
+            ("codex", "UserPromptSubmit"),
+            ("qwen", "UserPromptSubmit"),
+            ("gemini", "BeforeAgent"),
+            ("copilot", "userPromptSubmitted"),
+            ("opencode", "chat.message"),
+        ],
+    )
+    def test_that_carry_a_text(self, hook: Hook, store: Satchel, client: str, name: str) -> None:
+        store.entries.write("discovery", NOTE, agent="ann")
+        assert NOTE in json.dumps(hook(client, name, prompt=PROMPT))
+
+    @pytest.mark.parametrize(("client", "name"), [("cursor", "beforeSubmitPrompt"), ("vscode", "UserPromptSubmit")])
+    def test_that_carry_none(self, client: str, name: str) -> None:
+        assert events.parse(json.dumps({"prompt": PROMPT}).encode(), client, name).happening == ""
+
+    def test_two_prompts_within_a_moment_are_two(self) -> None:
+        keys = {events.parse(json.dumps({"prompt": one}).encode(), "claude", "UserPromptSubmit").key for one in "ab"}
+        assert len(keys) == 2
+
+
+class TestExplaining:
+    def test_shows_what_the_last_prompt_would_put_in_and_why(
+        self,
+        ask: Ask,
+        store: Satchel,
+        project: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capfdbinary: pytest.CaptureFixture[bytes],
+    ) -> None:
+        ref = store.entries.write("discovery", NOTE, agent="ann").ref
+        ask(PROMPT)
+        monkeypatch.chdir(project)
+        assert explain("claude", "UserPromptSubmit") == 0
+        said = capfdbinary.readouterr().out.decode()
+        assert f"meets {ref}: " in said
+        assert said.rstrip().endswith(NOTE)
+        assert ask(f"{PROMPT}?") is None  # nor has it forgotten what was delivered
+
+    def test_secrets_of_a_prompt_are_not_kept(self, ask: Ask, tmp_path: Path) -> None:
+        ask(f"{PROMPT} password=hunter2hunter2x")
+        (kept,) = (tmp_path / "state").rglob("claude-UserPromptSubmit.json")
+        assert "hunter2" not in kept.read_text()
+        assert "[redacted:password]" in kept.read_text()
