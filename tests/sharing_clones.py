@@ -13,6 +13,7 @@ from satchel.keep import projects
 from satchel.keep.moving.lines import all_lines
 from satchel.keep.shared import known as states
 from satchel.keep.shared.items import mask_of, text_of
+from satchel.keep.shared.markdown import render
 
 _SETTINGS = {"store.durability": "relaxed", "brief.deadline_ms": 60_000}
 
@@ -103,6 +104,16 @@ class Team:
             self.clones[name].shared.unshare([ref])
         except NotFound:
             return
+
+    def add_rule(self, name: str, text: str) -> None:
+        """Add a rule and share it."""
+        self.clones[name].shared.share([self.clones[name].constraints.add(text).ref])
+
+    def end_rule(self, name: str, place: int) -> None:
+        """Retract one of the rules that hold."""
+        rules = self.clones[name].constraints.find(limit=500).constraints
+        if rules:
+            self.clones[name].corrections.retract(rules[place % len(rules)].ref, "it holds no more")
 
     def edit_file(self, name: str, place: int, word: str) -> None:
         """Edit the last line of a shared file in an editor."""
@@ -211,8 +222,8 @@ class Team:
             known = states.load(transaction, project.id)
             mask = mask_of(work.root)
             return {
-                line["uid"]: text_of(line, mask).body
-                for line in all_lines(transaction, project.id, kinds=("decision",))
+                line["uid"]: render(text_of(line, mask)).decode()
+                for line in all_lines(transaction, project.id, kinds=("decision", "constraint"))
                 if (one := known.get(line["uid"])) is not None and one.is_shared
             }
 

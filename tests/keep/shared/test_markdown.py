@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -166,3 +167,44 @@ def test_markers_that_are_not_whole_have_no_sides() -> None:
 def test_names_are_safe_where_case_does_not_count(key: str, name: str) -> None:
     """A name is lower-case ASCII, never a device or a path, and the uid tells those of like words apart."""
     assert file_name(replace(DECISION, fields={"key": key, "status": "active"})) == name
+
+
+_PIECES = st.sampled_from(
+    [
+        b"",
+        b"\n",
+        b"---\n",
+        b"## Why\n",
+        b"key: x\n",
+        b"value: 1e400\n",
+        b"value: 7\n",
+        b"tags: []\n",
+        b"\r",
+        b'"',
+        b"\\",
+        b"#",
+        b"unshared: true\n",
+        b"time: 9999-12-31T23:59:59.999Z\n",
+        b"line: -1\n",
+        b"<<<<<<< a\n",
+        b"=======\n",
+        b">>>>>>> b\n",
+    ]
+)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 240), st.integers(0, 40), st.one_of(_PIECES, st.binary(max_size=6))), max_size=4)
+)
+def test_whatever_is_done_to_a_file_it_is_read_whole_or_refused(edits: list[tuple[int, int, bytes]]) -> None:
+    """What is read is written so that it is read alike; nothing else is raised than that it is broken."""
+    data = render(DECISION)
+    for place, length, piece in edits:
+        data = data[:place] + piece + data[place + length :]
+    sides(data)
+    text = None
+    with suppress(BrokenText):
+        text = parse(data)
+    if text is not None:
+        assert parse(render(text)) == text
+        file_name(text)

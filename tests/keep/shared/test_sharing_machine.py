@@ -54,6 +54,14 @@ class SharingMachine(RuleBasedStateMachine):
     def unshare(self, name: str, key: str) -> None:
         self.team.unshare(name, key)
 
+    @rule(name=CLONES)
+    def add_rule(self, name: str) -> None:
+        self.team.add_rule(name, self.word())
+
+    @rule(name=CLONES, place=st.integers(0, 2))
+    def end_rule(self, name: str, place: int) -> None:
+        self.team.end_rule(name, place)
+
     @rule(name=CLONES, place=st.integers(0, 5))
     def edit_file(self, name: str, place: int) -> None:
         self.team.edit_file(name, place, self.word())

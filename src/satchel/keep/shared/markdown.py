@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -17,6 +18,7 @@ TEXT, NUMBER, NAMES, TIME, FLAG, UIDS = "text", "number", "names", "time", "flag
 """The sorts of values in front matter."""
 
 _SLUG_CHARS = 40
+_LAST_TIME = 253_402_300_799_999  # the end of the year 9999
 _UID = re.compile("[0-9a-f]{32}")
 _CONFLICT = re.compile(r"^<{7}(?: .*)?$", re.MULTILINE)
 _MARKER = r"<{7}(?: .*)?|>{7}(?: .*)?|\|{7}(?: .*)?"
@@ -261,13 +263,17 @@ def _read_front(value: Value, sort: str, name: str, line: int) -> Any:
         return value == "true"
     if sort == NUMBER:
         try:
-            return float(value) if re.search("[.e]", value) else int(value)
+            number = float(value) if re.search("[.e]", value) else int(value)
         except ValueError:
-            raise BrokenText(line, f"{name} is not a number") from None
+            number = math.nan
+        if not math.isfinite(number):
+            raise BrokenText(line, f"{name} is not a number")
+        return number
     if sort == TIME:
         try:
-            if value[:4].isdigit():
-                return parse_time(value, 0, name)
+            moment = parse_time(value, 0, name) if value[:4].isdigit() else -1
+            if 0 <= moment <= _LAST_TIME:
+                return moment
         except SatchelError:
             pass
         raise BrokenText(line, f"{name} is not a time such as 2026-11-21T09:00:00.000Z")
