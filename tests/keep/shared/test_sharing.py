@@ -650,3 +650,31 @@ def test_the_same_error_met_by_two_is_one(team: Team) -> None:
         (error,) = team.clones[name].patterns.find().patterns
         assert sorted(one.text for one in error.solutions) == ["catch it", "check it first"]
     assert team.files("ann") == team.files("ben")
+
+
+def test_sharing_writes_over_nothing_that_was_not_seen(team: Team) -> None:
+    """Neither over an edit on another branch, nor over a file that an edit has broken."""
+    file = _hand_over(team)
+    path = team.top("ben") / SHARED / file
+    for new, problem in (("DuckDB", "was not seen here"), ("\0", "cannot be read")):
+        team.checkout("ben", "main")
+        team.checkout_branch("ben", "side")
+        before = path.read_text().replace("SQLite", new)
+        path.write_text(before)
+        (refusal,) = team.clones["ben"].shared.share(["d1"]).refused
+        assert problem in refusal[1]
+        assert path.read_text() == before
+        team.git(team.top("ben"), "checkout", "--quiet", "--", ".")
+
+
+def test_unsharing_does_not_write_over_a_broken_file(team: Team) -> None:
+    """It may be an edit with a slip."""
+    file = _hand_over(team)
+    path = team.top("ben") / SHARED / file
+    team.git(team.top("ben"), "update-ref", "-d", "refs/remotes/origin/main")
+    team.checkout("ben", "--orphan other")
+    path.write_text("broken")
+    team.git(team.top("ben"), "branch", "-D", "main")
+    with pytest.raises(Conflict, match="cannot be read"):
+        team.clones["ben"].shared.unshare(["d1"])
+    assert path.read_text() == "broken"

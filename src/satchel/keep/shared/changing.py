@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.base.errors import NotFound
+from satchel.base.errors import Conflict, NotFound
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.sessions.actors import reader_name
 from satchel.keep.shared import choosing, listing, merging
@@ -32,11 +32,11 @@ def share(context: Context, refs: Sequence[str], rules: Sequence[str], *, dry_ru
                 ref = KINDS[kind].ref(number)
                 reason = why_not(lines[number])
                 text = None if reason is not None else text_of(lines[number], mask)
-                reason = reason if text is None else _hindrance(survey, text)
+                name = "" if text is None else _file_of(survey, text)
+                reason = reason if text is None else _hindrance(survey, text, name)
                 if text is None or reason is not None:
                     refused.append((ref, reason or ""))
                     continue
-                name = _file_of(survey, text)
                 if not dry_run:
                     folder.write(name, render(text))
                     survey.look_again(text.uid)
@@ -63,6 +63,10 @@ def unshare(context: Context, refs: Sequence[str], *, dry_run: bool) -> Sharing:
             stone = SharedText(kind, uid, author, context.workplace.clock(), is_gone=True)
             name = found.name if found is not None else known.file if known is not None else None
             name = name or file_name(stone)
+            if found is None and name in world.listing.names:
+                raise Conflict(
+                    f"{folder.shown(name)} cannot be read", "Repair it or remove it first; satchel sync says why"
+                )
             written.append(listing.item_of(before or stone, survey.ref(uid), name, UNSHARED))
             if not dry_run:
                 folder.write(name, render(stone))
@@ -142,13 +146,21 @@ def _notes(folder: Folder, *, written: bool) -> tuple[str, ...]:
     return () if note is None else (note,)
 
 
-def _hindrance(survey: Survey, text: SharedText) -> str | None:
+def _hindrance(survey: Survey, text: SharedText, name: str) -> str | None:
     """Return why an item's file may not be written, or None."""
     secrets = secrets_in(text)
     if secrets:
         return f"it holds a secret ({secrets[0]}): forget it, and change the secret"
     if text.uid in survey.incoming:
         return "a text of it waits: satchel shared --accept or --reject it first"
+    here, known = survey.world.here.get(text.uid), survey.known.get(text.uid)
+    if here is None and name in survey.world.listing.names:
+        return f"its file {name} cannot be read: repair it or remove it first; satchel sync says why"
+    if here is not None and not here.text.is_gone:
+        digest = here.text.digest
+        is_known = (text.uid, digest) in survey.seen or digest == text.digest
+        if not is_known and (known is None or digest != known.in_step):
+            return "its file on this branch says what was not seen here: merge it or remove it first"
     return None
 
 
