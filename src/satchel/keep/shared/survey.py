@@ -233,7 +233,9 @@ class Survey:
         self.put(known.at_rest(), (news.found.text.digest,))
 
     def to_write(self) -> list[tuple[str, Local]]:
-        """Return the items whose files are to be written here, by the rules."""
+        """Return the items whose files are to be written here, by the rules; none where no branch is checked out."""
+        if self.place.default is not None and self.place.branch is None:
+            return []
         return [
             (uid, ours)
             for uid, ours in self.ours.items()
@@ -247,6 +249,8 @@ class Survey:
 
     def to_end(self) -> list[str]:
         """Return the texts whose files are to become tombstones, since their items are one with others."""
+        if self.place.default is not None and self.place.branch is None:
+            return []
         return [
             uid
             for uid, known in self.known.items()
