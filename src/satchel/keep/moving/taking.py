@@ -77,7 +77,7 @@ class Taking:
             older than what came before.
         is_ordered: whether what comes is never older than what came before unless it was seen; None judges by
             ``written_at``.
-        decided: whether a person has decided already that what comes holds; what it replaces is kept all the same.
+        decided: whether a person has decided already that what comes holds, as it is; what it replaces is kept.
 
     Attributes:
         new_layers: layers that the project did not have; ``new_runs``: runs that items name and nothing is known of.
@@ -397,7 +397,7 @@ class _Batch:
             self._say(one, number, Outcome.PRESENT)
             return
         ours = self._ours([number])[number]
-        one = replace(one, line=self._completed(one.line, ours))
+        one = one if self._decided else replace(one, line=self._completed(one.line, ours))
         incoming = moving.digest(one.line)
         local = moving.digest(ours)
         twice = any(state.source == self._source.id and state.round == self._source.round for state in known)
