@@ -43,6 +43,7 @@ _ADDED = {
     "Consultation": ("kept", "not_kept"),
     "ListedConversation": ("conversation", "assistant", "saved_tokens"),
     "ListedFile": ("removed",),
+    "SharedList": ("waiting",),
 }
 _LEAN = frozenset(
     {"DecisionState", "StrategyProposal", "Found", "Briefed", "Briefing", "FileCheck", "Lately", "PackageContent"}

@@ -171,6 +171,27 @@ def test_bringing_back_an_old_text_by_git_is_a_change(team: Team) -> None:
     assert _value(team, "ben") == "SQLite"
 
 
+def test_where_ours_says_something_else_than_the_default_branch_is_told(team: Team) -> None:
+    """What is not committed yet, what went with a branch, and what has no file at all."""
+    _hand_over(team)
+    ben = team.clones["ben"].shared
+
+    def told() -> list[tuple[str, str]]:
+        return [(one.state, (one.why or "")[:17]) for one in ben.standing(all=True).items]
+
+    assert told() == [("in step", "")]
+    team.set("ben", "db", "MySQL")
+    assert told() == [("ahead", "changed here: sat")]
+    team.sync("ben")
+    assert told() == [("ahead", "in its file, but ")]
+    team.git(team.top("ben"), "checkout", "--quiet", "--", ".")
+    assert told() == [("ahead", "ours says somethi")]
+    team.clones["ben"].decisions.set("cache", "none")
+    ben.share(["d2"])
+    team.git(team.top("ben"), "clean", "--quiet", "--force", "-d")
+    assert ("no file", "no file of it her") in told()
+
+
 @pytest.mark.parametrize("what", ["--detach HEAD~1", "-b old HEAD~1"])
 def test_checking_out_an_old_commit_changes_nothing(team: Team, what: str) -> None:
     """Neither is the old text taken nor the file written."""
@@ -578,6 +599,8 @@ def test_a_project_outside_of_git_is_synced_through_its_folder(open_in: Callable
     assert len(satchel.shared.sync().waiting) == 1
     satchel.shared.accept(all=True)
     assert satchel.decisions.get("db").decision.value == "DuckDB"
+    satchel.shared.sync()
+    assert [one.state for one in satchel.shared.standing(all=True).items] == ["in step"]
 
 
 def _shared_with_ben(team: Team, *refs: str) -> None:

@@ -69,6 +69,7 @@ def listed(survey: Survey, is_person: bool, *, is_all: bool) -> list[SharedItem]
     """Return how items stand: what waits, then what differs, and then, where all are asked for, the others."""
     items = [*waiting_items(survey, is_person)]
     others: list[SharedItem] = []
+    unwritten = {uid for uid, _ in survey.to_write()}
     for uid in survey.uids:
         known, ours = survey.known.get(uid), survey.ours.get(uid)
         if uid in survey.incoming:
@@ -84,7 +85,9 @@ def listed(survey: Survey, is_person: bool, *, is_all: bool) -> list[SharedItem]
                 text = elsewhere.text
                 others.append(SharedItem(survey.ref(uid), uid, text.kind, None, None, None, text.time, ELSEWHERE, why))
         elif known is not None and known.is_shared and ours is not None:
-            state, reason = _standing(committed, here, ours.digest, known.taken)
+            agreed = here if survey.place.default is None else committed
+            state, reason = _standing(agreed, here, ours.digest, known.taken)
+            reason = "changed here: satchel sync writes it" if uid in unwritten else reason
             if is_all or state == AHEAD:
                 others.append(item_of(survey.text(uid), survey.ref(uid), known.file, state, reason))
     return items + sorted(others, key=lambda one: (one.state == IN_STEP, one.kind, one.title or "", one.uid))
@@ -101,12 +104,12 @@ def _elsewhere(
     return None if is_known or (committed is not None and committed.text.digest == digest) else here
 
 
-def _standing(committed: Found | None, here: Found | None, ours: bytes, taken: bytes | None) -> tuple[str, str | None]:
-    if committed is not None and committed.text.digest in {ours, taken}:
+def _standing(agreed: Found | None, here: Found | None, ours: bytes, taken: bytes | None) -> tuple[str, str | None]:
+    if agreed is not None and agreed.text.digest in {ours, taken}:
         return IN_STEP, None
     if here is not None and here.text.digest in {ours, taken}:
         return AHEAD, "in its file, but not on the default branch yet"
-    if committed is not None:
+    if agreed is not None:
         return AHEAD, "ours says something else than the default branch: satchel share writes it here"
     if here is None:
         return NO_FILE, "no file of it here or on the default branch: satchel share writes it again"
