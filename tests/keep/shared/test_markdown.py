@@ -114,6 +114,7 @@ def test_a_section_that_a_person_adds_is_read() -> None:
         (b"key: db.engine\n", b"", 8, "has no key"),
         (b"key: db.engine", b"key: [db]", 4, "key is a list"),
         (b"status: active", b"priority: high", 5, "a file of this kind has no priority"),
+        (b"status: active", b"status: on", 5, "status is none of active, deprecated, draft"),
         (b"time: 2026-11-18T11:06:40.123Z\n", b"", 8, "has no time"),
         (b"time: 2026-11-18T11:06:40.123Z", b"time: yesterday", 8, "time is not a time"),
         (b"time: 2026-11-18T11:06:40.123Z", b"time: 2d", 8, "time is not a time"),

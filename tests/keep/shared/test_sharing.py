@@ -702,3 +702,19 @@ def test_unsharing_does_not_write_over_a_broken_file(team: Team) -> None:
     with pytest.raises(Conflict, match="cannot be read"):
         team.clones["ben"].shared.unshare(["d1"])
     assert path.read_text() == "broken"
+
+
+def test_a_text_of_another_kind_with_an_items_uid_is_skipped(team: Team) -> None:
+    """Who copies a uid does not get at the item."""
+    file = _hand_over(team)
+    text = (
+        team.files("ann")[file]
+        .replace("kind: decision", "kind: strategy")
+        .replace("key: db\nstatus: active", "topic: t")
+    )
+    (team.top("ann") / SHARED / file).write_text(text)
+    _send(team, "ann")
+    _get(team, "ben")
+    done = team.clones["ben"].shared.sync()
+    assert [one.problem for one in done.problems] == ["has the uid of d1, which is no strategy"]
+    assert (done.waiting, done.written, _value(team, "ben")) == ((), (), "SQLite")

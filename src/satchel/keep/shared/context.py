@@ -143,7 +143,7 @@ def record(survey: Survey, *, changed: bool, is_whole: bool = True) -> None:
     reading = Reading(
         commit=commit,
         look=b"" if changed else survey.place.look,
-        stamp=b"" if changed or world.problems or not is_whole else world.listing.stamp,
+        stamp=b"" if changed or survey.problems or not is_whole else world.listing.stamp,
         seq=int(row[0]) if row else 0,
     )
     if reading != last:

@@ -18,7 +18,7 @@ def standing(context: Context, refs: Sequence[str], *, is_all: bool) -> SharedLi
         items = listing.listed(survey, context.is_person, is_all=is_all or meant is not None)
         kept = tuple(one for one in items if meant is None or one.uid in meant)
         shared = sum(one.is_shared for one in survey.known.values())
-    return SharedList(kept, shared, place.default, listing.problems_of(world.problems, is_person=context.is_person))
+    return SharedList(kept, shared, place.default, listing.problems_of(survey.problems, is_person=context.is_person))
 
 
 def accept(context: Context, refs: Sequence[str], *, is_all: bool) -> Accepted:

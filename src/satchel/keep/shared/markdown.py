@@ -11,11 +11,17 @@ from typing import Any
 from satchel.base.clock import iso, parse_time
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass, field
+from satchel.base.vocabulary import PRIORITIES
+from satchel.keep.constraints.records import STATUSES as RULE_STATUSES
+from satchel.keep.decisions.records import STATUSES as DECISION_STATUSES
+from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
 from satchel.keep.shared import front_matter
 from satchel.keep.shared.front_matter import BrokenText, Literal, Value
 
 TEXT, NUMBER, NAMES, TIME, FLAG, UIDS = "text", "number", "names", "time", "flag", "uids"
 """The sorts of values in front matter."""
+
+Sort = str | tuple[str, ...]
 
 _SLUG_CHARS = 40
 _LAST_TIME = 253_402_300_799_999  # the end of the year 9999
@@ -34,7 +40,8 @@ class Shape:
     """How the items of a kind are laid out.
 
     Attributes:
-        fields: the sort of each value in front matter, in the order in which they are written.
+        fields: the sort of each value in front matter, or the texts that it may be, in the order in which they are
+            written.
         required: the fields that there must be.
         body: what the text below is called.
         section: the heading of what follows it, and ``sections`` what that is called; empty for none.
@@ -42,7 +49,7 @@ class Shape:
         named_by: the field whose words name the file; empty for those of the body.
     """
 
-    fields: Mapping[str, str]
+    fields: Mapping[str, Sort]
     body: str
     required: tuple[str, ...] = ()
     section: str = ""
@@ -51,12 +58,15 @@ class Shape:
     named_by: str = ""
 
 
+NOTE_TYPES = tuple(name for name in ENTRY_TYPES if name not in STRUCTURED_TYPES)
+"""The types of notes that are shared; the others belong to one task."""
+
 SHAPES: Mapping[str, Shape] = {
     "decision": Shape(
         {
             "key": TEXT,
             "value": NUMBER,
-            "status": TEXT,
+            "status": DECISION_STATUSES,
             "version": TEXT,
             "layer": TEXT,
             "tags": NAMES,
@@ -71,10 +81,10 @@ SHAPES: Mapping[str, Shape] = {
     "constraint": Shape(
         {
             "category": TEXT,
-            "priority": TEXT,
+            "priority": PRIORITIES,
             "layer": TEXT,
             "tags": NAMES,
-            "status": TEXT,
+            "status": RULE_STATUSES,
             "ended_by": TEXT,
             "reason": TEXT,
         },
@@ -82,7 +92,7 @@ SHAPES: Mapping[str, Shape] = {
         required=("category", "priority"),
     ),
     "entry": Shape(
-        {"type": TEXT, "file": TEXT, "line": NUMBER, "last_line": NUMBER, "superseded": FLAG},
+        {"type": NOTE_TYPES, "file": TEXT, "line": NUMBER, "last_line": NUMBER, "superseded": FLAG},
         "content",
         required=("type",),
     ),
@@ -180,7 +190,7 @@ def _is_empty(value: object) -> bool:
     return value is None or value is False or (isinstance(value, (str, list, tuple)) and not value)
 
 
-def _front_value(value: Any, sort: str) -> Any:
+def _front_value(value: Any, sort: Sort) -> Any:
     if sort in {NAMES, UIDS}:
         return [*value]
     if sort == FLAG:
@@ -249,7 +259,7 @@ def _decoded(data: bytes) -> str:
     return text
 
 
-def _read_front(value: Value, sort: str, name: str, line: int) -> Any:
+def _read_front(value: Value, sort: Sort, name: str, line: int) -> Any:
     if sort in {NAMES, UIDS}:
         names = [value] if isinstance(value, str) else value
         if sort == UIDS and not all(map(_UID.fullmatch, names)):
@@ -257,6 +267,10 @@ def _read_front(value: Value, sort: str, name: str, line: int) -> Any:
         return names
     if not isinstance(value, str):
         raise BrokenText(line, f"{name} is a list, not one value")
+    if isinstance(sort, tuple):
+        if value not in sort:
+            raise BrokenText(line, f"{name} is none of {', '.join(sort)}")
+        return value
     if sort == FLAG:
         if value not in {"true", "false"}:
             raise BrokenText(line, f"{name} is neither true nor false")

@@ -14,9 +14,10 @@ from satchel.keep.moving.taking import Outcome, Taking
 from satchel.keep.projects import Workplace
 from satchel.keep.shared import known as states
 from satchel.keep.shared import reconciling
+from satchel.keep.shared.folder import Skipped
 from satchel.keep.shared.items import Mask, cleaned, line_from
 from satchel.keep.shared.known import SAME_KEY, Known, Local
-from satchel.keep.shared.looking import Place
+from satchel.keep.shared.looking import BELOW, Place
 from satchel.keep.shared.markdown import SharedText
 from satchel.keep.shared.reconciling import Incoming
 from satchel.keep.shared.world import World
@@ -47,6 +48,7 @@ class Survey:
         seen: the uids and digests that were seen.
         ours: the items that are here, by uid.
         incoming: what is news, by uid.
+        problems: the files that were skipped.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Survey:
         self.seen = states.seen(transaction, project_id)
         self.uids = sorted({*self.known, *world.committed, *world.here})
         self.ours = states.locals_of(transaction, project_id, self.known, self.uids, mask)
+        self.problems = [*world.problems]
         self.incoming = {uid: one for uid in self.uids if (one := self._incoming(uid)) is not None}
         self._changed: dict[str, Known] = {}
         self._newly_seen: set[tuple[str, bytes]] = set()
@@ -69,7 +72,7 @@ class Survey:
     def _incoming(self, uid: str) -> Incoming | None:
         ours = self.ours.get(uid)
         texts = [one.text for one in (self.world.committed.get(uid), self.world.here.get(uid)) if one is not None]
-        return reconciling.incoming(
+        news = reconciling.incoming(
             uid,
             self.world,
             self.known.get(uid),
@@ -79,6 +82,11 @@ class Survey:
             has_same_key=ours is None
             and any(states.same_key(self.transaction, self.project, text) is not None for text in texts),
         )
+        if news is not None and ours is not None and news.found.text.kind != ours.kind:
+            told = f"has the uid of {self.ref(uid)}, which is no {news.found.text.kind}"
+            self.problems.append(Skipped(f"{BELOW}/{news.found.name}", told))
+            return None
+        return news
 
     def text(self, uid: str) -> SharedText:
         """Return our text of an item that is here."""
