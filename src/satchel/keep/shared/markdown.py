@@ -209,7 +209,11 @@ def parse(data: bytes) -> SharedText:
     conflict = _CONFLICT.search(text)
     if conflict is not None:
         line = text.count("\n", 0, conflict.start()) + 1
-        raise HasConflict(line, "git has left the texts of two branches here, between <<<<<<< and >>>>>>>")
+        raise HasConflict(
+            line,
+            "git has left the texts of two branches here, between <<<<<<< and >>>>>>>: satchel sync --resolve ours, "
+            "theirs or both",
+        )
     values, places, lines = front_matter.read(text)
     kind = values.get("kind")
     shape = SHAPES.get(kind) if isinstance(kind, str) else None
