@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from satchel.keep.importing import Importing
     from satchel.keep.items import Items
     from satchel.keep.messages.service import Messages
+    from satchel.keep.moving.service import Moving
     from satchel.keep.names import Agents
     from satchel.keep.packages import Packages
     from satchel.keep.patterns.service import Patterns
@@ -56,8 +57,8 @@ class Satchel:
     Its services: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
     ``patterns``, ``corrections``, ``runs``, ``sessions``, ``agents``, ``finding``, ``briefings``, ``moments``,
     ``working``, ``learning``, ``consulting``, ``notices``, ``housekeeping``,
-    ``importing``. Nothing is opened or made before it is used. Safe to share between threads. Use it as a context
-    manager, or call :meth:`close`.
+    ``moving``, ``importing``. Nothing is opened or made before it is used. Safe to share between threads. Use it as a
+    context manager, or call :meth:`close`.
     """
 
     def __init__(
@@ -254,6 +255,13 @@ class Satchel:
         from satchel.keep.housekeeping import Housekeeping
 
         return Housekeeping(self.workplace, EXAMINATIONS)
+
+    @cached_property
+    def moving(self) -> Moving:
+        """Export and import."""
+        from satchel.keep.moving.service import Moving
+
+        return Moving(self.workplace)
 
     @cached_property
     def importing(self) -> Importing:

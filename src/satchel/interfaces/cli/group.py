@@ -58,7 +58,8 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "restore": "Go back to a backup",
         "compact": "Reclaim space",
         "rebuild": "Rebuild the search index",
-        "import": "Take over a store of another tool",
+        "export": "Write everything of a project as lines of JSON",
+        "import": "Take over an export, or a store of another tool",
     },
 }
 

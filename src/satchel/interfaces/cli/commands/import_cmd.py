@@ -19,23 +19,24 @@ _WORDS = {"file_changes": "file changes", "error_patterns": "error patterns"}
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option(
-    "--from", "tool", type=click.Choice(["sqlew", "bazinga"]), required=True, help="The tool that PATH is a store of."
-)
+@click.option("--from", "tool", type=click.Choice(["sqlew", "bazinga"]), help="The tool that PATH is a store of.")
 @click.option("--source-project", metavar="NAME", help="The project to take, where PATH holds several.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be taken.")
 @store_options
 @json_option
 def command(
     path: Path,
-    tool: str,
+    tool: str | None,
     source_project: str | None,
     dry_run: bool,
     db: str | None,
     project: str | None,
     as_json: bool,
 ) -> None:
-    """Take over the store of another tool at PATH.
+    """Take over what `satchel export` wrote, or the store of another tool, at PATH.
+
+    An export is known by its first line, and may come from any project. Where an item was changed on both sides since,
+    the later state holds, and the other is kept.
 
     Of sqlew: decisions with history, constraints, messages, file changes. Of bazinga, whose PATH may be a folder that
     holds bazinga/bazinga.db: sessions as runs, packages and who was given them, error patterns with what solved them,
@@ -46,12 +47,16 @@ def command(
 
     \b
     Examples:
+      satchel import project.jsonl
       satchel import --from sqlew .sqlew/sqlew.db --dry-run
       satchel import --from bazinga .
     """
     with opened(db, project, read_only=dry_run) as satchel, progress("importing", quiet=as_json) as told:
-        take = satchel.importing.sqlew if tool == "sqlew" else satchel.importing.bazinga
-        result = take(path.absolute(), source_project=source_project, dry_run=dry_run, progress=told)
+        if tool is None:
+            result = satchel.moving.import_file(path.absolute(), dry_run=dry_run, progress=told)
+        else:
+            take = satchel.importing.sqlew if tool == "sqlew" else satchel.importing.bazinga
+            result = take(path.absolute(), source_project=source_project, dry_run=dry_run, progress=told)
     if as_json:
         show_json(result)
     else:
@@ -64,8 +69,6 @@ def _show(result: Imported) -> None:
     for kind in result.kinds:
         if kind.rows:
             click.echo(f"  {_WORDS.get(kind.kind, kind.kind)}: {_counts(kind)}")
-    if result.states:
-        click.echo(f"  earlier states of decisions: {result.states}")
     for note in result.notes:
         click.echo(f"note: {note}")
     for conflict in result.conflicts[:_MAX_SHOWN]:

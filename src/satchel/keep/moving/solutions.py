@@ -1,0 +1,87 @@
+"""The solutions of errors in lines: what one and the same solution went through on both sides is brought together."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from satchel.base.text import fold
+from satchel.keep.moving.fields import AGENT, FLAG, HEX, TEXT, TIME, WHOLE, Field, Part, Rows, linked, named, one_of
+from satchel.keep.moving.reading import Reading
+from satchel.keep.patterns.records import STATES
+from satchel.keep.projects import next_seq
+
+_CONFIRMATIONS = Part(
+    "confirmations",
+    "solution_confirmations",
+    "solution_id",
+    (
+        named("agent", AGENT, "agents", "agent_id"),
+        linked("session", "sessions", "session_id"),
+        Field("helped", FLAG, default=0),
+    ),
+    same=("agent_id", "session_id", "helped"),
+)
+
+
+def _bring_together(reading: Reading, pattern: int, _row: dict[str, Any], given: Rows) -> None:
+    """Add the solutions that an error does not have; of one that it has, the later side's confidence holds."""
+    transaction = reading.transaction
+    known: dict[bytes, tuple[int, str, int]] = {
+        uid: (number, fold(text), updated)
+        for number, uid, text, updated in transaction.all(
+            "SELECT id, uid, solution, updated_at FROM error_solutions WHERE pattern_id = :pattern ORDER BY id",
+            {"pattern": pattern},
+        )
+    }
+    by_text = {said[1]: uid for uid, said in known.items()}
+    for one in given:
+        confirmations = one.pop("confirmations", [])
+        uid = one["uid"] if one["uid"] in known else by_text.get(fold(one["solution"]))
+        if uid is None:
+            seq = next_seq(transaction, reading.project)
+            uid = one["uid"] or os.urandom(16)
+            placed = {**one, "uid": uid, "seq": seq, "project_id": reading.project, "pattern_id": pattern}
+            number = transaction.add("error_solutions", placed)
+            known[uid], by_text[fold(one["solution"])] = (number, fold(one["solution"]), one["updated_at"]), uid
+        else:
+            number, _, updated = known[uid]
+            transaction.execute(
+                f"""
+                UPDATE error_solutions SET seq = :seq,
+                    confirmed = max(confirmed, :confirmed), failed = max(failed, :failed)
+                    {
+                    ", confidence = :confidence, state = :state, solution = :solution, updated_at = :updated"
+                    if one["updated_at"] > updated
+                    else ""
+                }
+                WHERE id = :id
+                """,
+                {
+                    "seq": next_seq(transaction, reading.project),
+                    "id": number,
+                    "updated": one["updated_at"],
+                    **{name: one[name] for name in ("confirmed", "failed", "confidence", "state", "solution")},
+                },
+            )
+        reading.add_rows(_CONFIRMATIONS, number, {}, confirmations)
+
+
+SOLUTIONS = Part(
+    "solutions",
+    "error_solutions",
+    "pattern_id",
+    (
+        Field("uid", HEX, required=True),
+        Field("solution", TEXT, required=True),
+        Field("confidence", WHOLE, required=True),
+        Field("confirmed", WHOLE, default=0),
+        Field("failed", WHOLE, default=0),
+        Field("state", one_of(STATES), required=True),
+        named("agent", AGENT, "agents", "agent_id"),
+        Field("created_at", TIME, required=True),
+        Field("updated_at", TIME, required=True),
+    ),
+    add=_bring_together,
+    parts=(_CONFIRMATIONS,),
+)
