@@ -75,6 +75,12 @@ def _time(value: Any, reading: Reading, name: str) -> int:
     return parse_time(value, reading.now, name)
 
 
+def _born(value: Any, reading: Reading, name: str) -> int:
+    """Read when an item was made: names that it brings are as old as it is."""
+    reading.at = _time(value, reading, name)
+    return reading.at
+
+
 def _whole(value: Any, _: Reading, name: str) -> int:
     check_whole(name, value, _MAX_NUMBER)
     return int(value)
@@ -134,6 +140,7 @@ def _json(value: Any, reading: Reading, _: str) -> str | None:
 TEXT = Codec("a text", None, _text)
 NAME = Codec("a name of at most 200 characters", None, _name)
 TIME = Codec("a time, ISO 8601 UTC with milliseconds", iso, _time)
+BORN = Codec("a time, ISO 8601 UTC with milliseconds", iso, _born)
 WHOLE = Codec("a whole number", None, _whole)
 FLAG = Codec("true; absent is false", lambda value: True if value else None, _flag)
 AGENT = Codec("an agent's name", None, _agent, is_number=True)

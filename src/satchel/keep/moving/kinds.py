@@ -27,10 +27,11 @@ from satchel.keep.entries.records import CODEBASE_ANALYSIS, ENTRY_TYPES, STRUCTU
 from satchel.keep.files.records import CHANGES
 from satchel.keep.messages import updates as message_writing
 from satchel.keep.messages.records import MESSAGE_TYPES
-from satchel.keep.moving import histories, solutions
+from satchel.keep.moving import histories, solutions, windows
 from satchel.keep.moving.fields import (
     ADDRESSEE,
     AGENT,
+    BORN,
     CATEGORY,
     FILE,
     FILE_NUMBER,
@@ -87,6 +88,7 @@ class LineKind:
         keep_old: keeps the state before a change; None keeps it beside the item. Gets the item's number, that state
             and the new one.
         rank: what tells which of two states is the later one.
+        take: takes a line of a kind that is of no table with uids; returns whether it brought anything.
     """
 
     name: str
@@ -106,10 +108,11 @@ class LineKind:
     withdraw: Callable[[Transaction, int, Sequence[int]], object] | None = None
     keep_old: Callable[[Reading, int, Line, Line], None] | None = None
     rank: tuple[str, ...] = ()
+    take: Callable[[Reading, Line], bool] | None = None
 
 
-_CREATED = Field("created_at", TIME, required=True)
-_BEGAN = Field("created_at", TIME, required=True, merge=MIN)
+_CREATED = Field("created_at", BORN, required=True)
+_BEGAN = Field("created_at", BORN, required=True, merge=MIN)
 _SESSION = linked("session", "sessions", "session_id")
 _TASK, _LOOP = Field("task_id", NAME), Field("loop_id", NAME)
 _AUTHOR = named("agent", AGENT, "agents", "agent_id")
@@ -124,10 +127,10 @@ _AGENT_KIND = LineKind(
     "agents",
     "who acts, or gets messages",
     (
+        _BEGAN,
         Field("name", NAME, required=True),
         Field("role", NAME, merge=SOFT),
         Field("has_acted", FLAG, default=0, merge=MAX),
-        _BEGAN,
     ),
     key=("folded", "name"),
     derive=_folded_name,
@@ -150,13 +153,13 @@ _RUN_KIND = LineKind(
     "runs",
     "a piece of work",
     (
+        _BEGAN,
         Field("run", NAME, "run_id", required=True),
         Field("title", TEXT, merge=SOFT),
         Field("spec_path", FILE, merge=SOFT),
         Field("effort", NAME, merge=SOFT),
         Field("status", one_of(runs.STATUSES), required=True, merge=SOFT),
         Field("ended_at", TIME, merge=SOFT),
-        _BEGAN,
     ),
     key=("run_id", "run"),
     rank=("ended_at",),
@@ -167,6 +170,7 @@ _SESSION_KIND = LineKind(
     "sessions",
     "a conversation of a client, without what only its machine knows; elsewhere it is over",
     (
+        _CREATED,
         Field("client", NAME),
         Field("version", NAME, merge=SOFT),
         named("agent", AGENT, "agents", "agent_id", merge=SOFT),
@@ -178,7 +182,6 @@ _SESSION_KIND = LineKind(
         Field("window", WHOLE, default=1, merge=MAX),
         Field("seen_at", TIME, required=True, merge=MAX),
         Field("ended_at", TIME, sql="COALESCE(i.ended_at, i.seen_at)", required=True, merge=MAX),
-        _CREATED,
     ),
     rank=("seen_at",),
 )
@@ -232,6 +235,7 @@ _ENTRY_KIND = LineKind(
     Kind.ENTRY.table,
     "a note",
     (
+        _CREATED,
         Field("type", one_of(ENTRY_TYPES), required=True),
         Field("content", _CONTENT, required=True),
         named("run", RUN, "runs", "run_id", "run_id", required=True),
@@ -244,7 +248,6 @@ _ENTRY_KIND = LineKind(
         _SESSION,
         Field("seen", WHOLE, merge=MAX),
         linked("superseded_by", "context", merge=SOFT, is_own=True),
-        _CREATED,
     ),
     (
         Part(
@@ -313,6 +316,7 @@ _DECISION_KIND = LineKind(
     Kind.DECISION.table,
     "what the project decided under a key, with all that it was before",
     (
+        _BEGAN,
         Field("key", NAME, required=True),
         Field("value", histories.VALUE, sql="COALESCE(i.value_text, i.value_number)", required=True),
         Field("status", one_of(DECISION_STATUSES), required=True),
@@ -321,7 +325,6 @@ _DECISION_KIND = LineKind(
         Field("rationale", TEXT),
         named("agent", AGENT, "agents", "agent_id", merge=SOFT),
         Field("revision", WHOLE, default=1, merge=MAX),
-        _BEGAN,
         Field("updated_at", TIME, required=True, merge=SOFT),
     ),
     (
@@ -367,6 +370,7 @@ _CONSTRAINT_KIND = LineKind(
     Kind.CONSTRAINT.table,
     "a rule",
     (
+        _CREATED,
         Field("text", TEXT, required=True),
         named("category", CATEGORY, "categories", "category_id", required=True),
         Field("priority", one_of(PRIORITIES), required=True),
@@ -382,7 +386,6 @@ _CONSTRAINT_KIND = LineKind(
         Field("reason", TEXT, merge=SOFT),
         named("deactivated_by", AGENT, "agents", "deactivated_by", merge=SOFT),
         Field("deactivated_at", TIME, merge=SOFT),
-        _CREATED,
     ),
     (
         Part(
@@ -418,6 +421,7 @@ _MESSAGE_KIND = LineKind(
     Kind.MESSAGE.table,
     "a message to an agent or to all, with who has read it",
     (
+        _CREATED,
         Field("type", one_of(MESSAGE_TYPES), required=True),
         Field("priority", one_of(PRIORITIES), required=True),
         named("from", AGENT, "agents", "from_agent_id"),
@@ -427,7 +431,6 @@ _MESSAGE_KIND = LineKind(
         Field("payload", JSON),
         linked("reply_to", "agent_messages"),
         linked("thread", "agent_messages", "thread_id"),
-        _CREATED,
     ),
     (
         Part(
@@ -457,13 +460,13 @@ _FILE_CHANGE_KIND = LineKind(
     Kind.FILE_CHANGE.table,
     "an edit that was recorded",
     (
+        _CREATED,
         named("file", FILE_NUMBER, "files", "file_id", "path", required=True),
         Field("change", one_of(CHANGES), required=True),
         _AUTHOR,
         _SESSION,
         named("layer", LAYER, "layers", "layer_id"),
         Field("description", TEXT),
-        _CREATED,
     ),
     letter=Kind.FILE_CHANGE.letter,
     documents=Kind.FILE_CHANGE,
@@ -482,6 +485,7 @@ _PACKAGE_KIND = LineKind(
     Kind.PACKAGE.table,
     "a file or text that is handed to other agents",
     (
+        _CREATED,
         Field("type", one_of(PACKAGE_TYPES), required=True),
         Field("priority", one_of(PRIORITIES), required=True),
         Field("summary", TEXT, required=True),
@@ -491,7 +495,6 @@ _PACKAGE_KIND = LineKind(
         _TASK,
         named("agent", AGENT, "agents", "producer_id"),
         linked("superseded_by", "context_packages", merge=SOFT, is_own=True),
-        _CREATED,
         Field("updated_at", TIME, required=True, merge=SOFT),
     ),
     (
@@ -520,6 +523,7 @@ _PATTERN_KIND = LineKind(
     Kind.ERROR_PATTERN.table,
     "an error, with what solved it and who found that it did",
     (
+        _BEGAN,
         Field("hash", NAME, "pattern_hash", required=True),
         Field("signed_by", WHOLE, default=SIGNED_BY, merge=SOFT),
         Field("error_type", TEXT, required=True, merge=SOFT),
@@ -529,7 +533,6 @@ _PATTERN_KIND = LineKind(
         Field("occurrences", WHOLE, default=1, merge=MAX),
         Field("ttl_days", WHOLE, required=True, merge=SOFT),
         Field("last_seen", TIME, required=True, merge=MAX),
-        _BEGAN,
     ),
     (
         solutions.SOLUTIONS,
@@ -562,6 +565,7 @@ _STRATEGY_KIND = LineKind(
     Kind.STRATEGY.table,
     "an approach that worked",
     (
+        _CREATED,
         Field("topic", NAME, required=True),
         Field("insight", TEXT, required=True),
         Field("lang", NAME),
@@ -571,7 +575,6 @@ _STRATEGY_KIND = LineKind(
         _AUTHOR,
         linked("superseded_by", "strategies", merge=SOFT, is_own=True),
         Field("last_seen", TIME, required=True, merge=MAX),
-        _CREATED,
     ),
     letter=Kind.STRATEGY.letter,
     documents=Kind.STRATEGY,
@@ -620,6 +623,7 @@ _CORRECTION_KIND = LineKind(
     "corrections",
     "that an item was replaced, retracted or confirmed",
     (
+        _CREATED,
         Field("action", one_of(("superseded", "retracted", "confirmed")[:CONFIRMED]), required=True),
         Field("item_kind", Codec(f"one of {', '.join(_CORRECTED)}", _BY_NUMBER.get, _item_kind), required=True),
         Field("item", _ITEM, "item_id", _corrected("item_id"), required=True),
@@ -627,11 +631,19 @@ _CORRECTION_KIND = LineKind(
         _AUTHOR,
         _SESSION,
         Field("reason", TEXT),
-        _CREATED,
         Field("undone_at", TIME, merge=SOFT),
     ),
     derive=_correction_derived,
     rank=("undone_at",),
+)
+
+_DELIVERY_KIND = LineKind(
+    windows.NAME_OF_KIND,
+    "windows",
+    "what was delivered to an agent in one context window; its uid is made of what names the window",
+    windows.FIELDS,
+    (Part("items", "deliveries", "window_id", windows.ITEM_FIELDS),),
+    take=windows.take,
 )
 
 LINE_KINDS: dict[str, LineKind] = {
@@ -650,6 +662,7 @@ LINE_KINDS: dict[str, LineKind] = {
         _PATTERN_KIND,
         _STRATEGY_KIND,
         _CORRECTION_KIND,
+        _DELIVERY_KIND,
     )
 }
 """Every kind, in the order in which an export has them: what is named comes before what names it."""

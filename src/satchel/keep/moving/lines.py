@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 from satchel.base.records import dataclass
+from satchel.keep.moving import windows
 from satchel.keep.moving.fields import MAX, MIN, SOFT, Line, Part
 from satchel.keep.moving.kinds import LINE_KINDS, LineKind
 from satchel.store.transaction import Row, Transaction
@@ -51,6 +52,9 @@ def all_lines(
         kinds: which.
     """
     for kind in kinds:
+        if kind == windows.NAME_OF_KIND:
+            yield from windows.all_lines(transaction, project_id)
+            continue
         plan = _plan(LINE_KINDS[kind])
         where, values = _chosen(plan.kind, project_id, now)
         values["after"] = 0
@@ -73,7 +77,7 @@ def _chosen(kind: LineKind, project_id: int, now: int) -> tuple[str, dict[str, A
 
 
 def count(transaction: Transaction, project_id: int, now: int, kinds: Sequence[str] = tuple(LINE_KINDS)) -> int:
-    """Return how many lines :func:`all_lines` yields."""
+    """Return about how many lines :func:`all_lines` yields: windows count whether anything was delivered there or not."""
     total = 0
     for kind in kinds:
         where, values = _chosen(LINE_KINDS[kind], project_id, now)

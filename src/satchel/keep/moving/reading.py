@@ -47,6 +47,7 @@ class Reading:
         self.notes: list[str] = []
         self.changed = False
         self.row: dict[str, Any] = {}
+        self.at = self.now
         self.links: list[tuple[str, bytes]] = []
 
     def named(self, table: str, value: Any, field: str) -> int:

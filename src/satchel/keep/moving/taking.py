@@ -121,6 +121,8 @@ class _Batch:
 
     def __init__(self, kind: LineKind, reading: Reading, source: Source) -> None:
         self._kind = kind
+        named = (*(field.name for field in kind.fields), *(part.name for part in kind.parts))
+        self._known = frozenset({"kind", "id", "uid", *named})
         self._reading = reading
         self._transaction = reading.transaction
         self._source = source
@@ -134,6 +136,11 @@ class _Batch:
         """Take lines, each with its place, and return a verdict for each place."""
         incoming = [one for place, line in batch if (one := self._checked(place, line)) is not None]
         self._states = states.states_of(self._transaction, self._reading.project, {one.uid for one in incoming})
+        if self._kind.take is not None:
+            for one in incoming:
+                self._take_other(one)
+            states.remember(self._transaction, self._reading.project, self._source, self._seen)
+            return self._verdicts
         here = self._find(incoming)
         waiting: set[object] = set()
         for one in incoming:
@@ -197,6 +204,21 @@ class _Batch:
         )
         return found | {one.uid: by_key[one.key] for one in incoming if one.key in by_key}
 
+    def _take_other(self, one: _Incoming) -> None:
+        """Take a line of a kind that is of no table with uids."""
+        assert self._kind.take is not None
+        self._reading.begin()
+        whole = moving.whole_digest(one.line)
+        try:
+            is_seen = any(state.digest == whole for state in self._states.get(one.uid, ()))
+            is_news = not is_seen and self._kind.take(self._reading, one.line)
+        except SatchelError as error:
+            self._leave_out(one.place, one.line, error.problem)
+            return
+        if not is_seen:
+            self._seen.append((one.uid, whole, False))
+        self._say(one, None, Outcome.ADDED if is_news else Outcome.PRESENT, self._reading.notes)
+
     # -- new items
 
     def _read(self, line: Line) -> tuple[dict[str, Any], list[tuple[Any, Rows]], list[tuple[str, bytes]]]:
@@ -208,25 +230,16 @@ class _Batch:
         reading = self._reading
         reading.begin()
         row = reading.row
-        at = line.get("created_at")
-        if at is not None:
-            fields = [field for field in self._kind.fields if field.name == "created_at"]
-            reading.at = reading.now
-            reading.at = reading.fields(fields, line, {})["created_at"]
         reading.fields(self._kind.fields, line, row)
         given = [part for part in self._kind.parts if line.get(part.name) is not None]
         parts = [(part, reading.part_rows(part, line[part.name])) for part in given]
         if self._kind.derive is not None:
             self._kind.derive(reading, row)
-        unknown = line.keys() - self._known_names()
+        unknown = line.keys() - self._known
         if unknown:
             reading.notes.append(f"fields that are not known here: {', '.join(sorted(unknown))}")
             reading.changed = True
         return row, parts, reading.links
-
-    def _known_names(self) -> set[str]:
-        named = {"kind", "id", "uid", *(field.name for field in self._kind.fields)}
-        return named | {part.name for part in self._kind.parts}
 
     def _prepare(self, one: _Incoming) -> bool:
         """Read a new item, which is written with the others; whether it can be."""
