@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from satchel.keep.files.service import Files
     from satchel.keep.finding import Finding
     from satchel.keep.housekeeping import Housekeeping
-    from satchel.keep.importing import Importing
+    from satchel.keep.importing.service import Importing
     from satchel.keep.items import Items
     from satchel.keep.messages.service import Messages
     from satchel.keep.moving.service import Moving
@@ -266,7 +266,7 @@ class Satchel:
     @cached_property
     def importing(self) -> Importing:
         """Taking over the stores of other tools."""
-        from satchel.keep.importing import Importing
+        from satchel.keep.importing.service import Importing
 
         return Importing(self.workplace)
 

@@ -10,7 +10,7 @@ import pytest
 from keep.importing.results import SECOND, Take, of
 from satchel import Satchel
 from satchel.base.errors import InvalidInput
-from satchel.keep.importing import service as importing_service
+from satchel.keep.moving import service as importing_service
 from sqlew_databases import Made, sample
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def test_a_path_outside_the_project_is_left_out_and_listed(satchel: Satchel, tak
     database.add("files", id=5, path="../secrets.txt")
     database.add("file_changes", file_id=5, agent_id=1, change_type=1, ts=now)
     result = take(database)
-    assert of(result, "file_changes").left_out == 1
+    assert of(result, "file_change").left_out == 1
     assert [(one.table, one.row) for one in result.troubles] == [("t_file_changes", "id 1")]
 
 
@@ -176,7 +176,7 @@ def test_a_key_that_is_none_here_is_left_out_and_listed(satchel: Satchel, take: 
     database.add("context_keys", id=9, key="k" * 201)
     database.add("decisions", key_id=9, value="x", ts=now)
     result = take(database)
-    assert (of(result, "decisions").left_out, satchel.decisions.find().total) == (1, 0)
+    assert (of(result, "decision").left_out, satchel.decisions.find().total) == (1, 0)
     assert "201 characters" in result.troubles[0].reason
 
 
@@ -243,5 +243,5 @@ def test_counts_add_up_to_the_rows_there(take: Take, made: Made, now: int) -> No
     database = made()
     database.add("decisions", key_id=1, value="x", ts=now)
     database.add("decisions", key_id=2, value="", ts=now)
-    result = of(take(database), "decisions")
+    result = of(take(database), "decision")
     assert (result.rows, result.added, result.left_out) == (2, 1, 1)

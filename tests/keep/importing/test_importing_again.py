@@ -9,7 +9,7 @@ import pytest
 
 from keep.importing.results import SECOND, Take, everything, of
 from satchel import Satchel
-from satchel.keep.importing import ImportConflict, Imported
+from satchel.keep.moving import ImportConflict, Imported
 from sqlew_databases import FORMATS, Made, SqlewDatabase, sample
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def test_importing_twice_adds_nothing(
     again = take(file)
     assert everything(satchel) == before
     assert counts(again) == {kind: (0, 0, added) for kind, (added, _, _) in counts(first).items()}
-    assert of(first, "decisions").added == of(first, "constraints").added == 2
+    assert of(first, "decision").added == of(first, "constraint").added == 2
 
 
 def test_what_is_imported_is_the_same_thing_from_an_upgraded_database(
@@ -40,7 +40,7 @@ def test_what_is_imported_is_the_same_thing_from_an_upgraded_database(
     take(sample(tmp_path / "old.db", "3.5", now))
     result = take(sample(tmp_path / "new.db", "3.9", now))
     assert {kind: added for kind, (added, _, _) in counts(result).items()} == dict.fromkeys(
-        ("decisions", "constraints", "messages", "file_changes"), 0
+        ("decisions", "constraints", "messages", "file_change"), 0
     )
     assert result.conflicts == ()
 
@@ -77,7 +77,7 @@ def test_what_is_newer_there_follows_what_was_imported_before(
 ) -> None:
     take(redis(made, now))
     result = take(valkey(made, now))
-    assert (of(result, "decisions").updated, result.states) == (1, 1)
+    assert (of(result, "decision").updated, result.states) == (1, 1)
     found = satchel.decisions.get("session_store")
     decision = found.decision
     assert (decision.value, decision.version, decision.status, decision.agent) == (
@@ -95,7 +95,7 @@ def test_an_update_can_be_followed_by_another(satchel: Satchel, take: Take, made
     take(valkey(made, now))
     database = made(name="latest.db")
     database.add("decisions", key_id=1, value="dragonfly", version="2.0.0", ts=now - 10)
-    assert of(take(database), "decisions").updated == 1
+    assert of(take(database), "decision").updated == 1
     found = satchel.decisions.get("session_store")
     assert [found.decision.value, *(state.value for state in found.history.items)] == ["dragonfly", "valkey", "redis"]
 
@@ -103,7 +103,7 @@ def test_an_update_can_be_followed_by_another(satchel: Satchel, take: Take, made
 def test_an_older_copy_changes_nothing(satchel: Satchel, take: Take, made: Made, now: int) -> None:
     take(valkey(made, now))
     result = take(redis(made, now))
-    assert of(result, "decisions").present == 1
+    assert of(result, "decision").present == 1
     assert satchel.decisions.get("session_store").decision.value == "valkey"
 
 
@@ -118,7 +118,7 @@ def test_what_was_changed_here_and_is_newer_there_is_left_alone_and_reported(
     (conflict,) = result.conflicts
     assert (conflict.ref, conflict.item) == ("d1", "session_store")
     assert "changed here since it was imported" in conflict.reason
-    assert of(result, "decisions").conflicts == 1
+    assert of(result, "decision").conflicts == 1
 
 
 def test_what_was_changed_here_and_is_the_same_there_is_no_conflict(
@@ -129,7 +129,7 @@ def test_what_was_changed_here_and_is_the_same_there_is_no_conflict(
     clock.advance(5 * SECOND)
     satchel.decisions.set("session_store", "sqlite", agent="planner")
     result = take(file)
-    assert (of(result, "decisions").present, result.conflicts) == (1, ())
+    assert (of(result, "decision").present, result.conflicts) == (1, ())
 
 
 def test_a_key_that_was_set_here_is_left_alone_and_reported(satchel: Satchel, take: Take, made: Made, now: int) -> None:
@@ -143,7 +143,7 @@ def test_a_key_that_was_set_here_is_left_alone_and_reported(satchel: Satchel, ta
 def test_a_key_that_says_the_same_here_is_no_conflict(satchel: Satchel, take: Take, made: Made, now: int) -> None:
     satchel.decisions.set("session_store", "redis")
     result = take(redis(made, now))
-    assert (of(result, "decisions").present, result.conflicts) == (1, ())
+    assert (of(result, "decision").present, result.conflicts) == (1, ())
 
 
 def test_a_constraint_dropped_there_since_is_left_alone_and_reported(
@@ -161,5 +161,5 @@ def test_a_preview_sees_what_is_here_and_what_is_newer(satchel: Satchel, take: T
     take(redis(made, now))
     before = everything(satchel)
     result = take(valkey(made, now), dry_run=True)
-    assert (of(result, "decisions").updated, result.states) == (1, 1)
+    assert (of(result, "decision").updated, result.states) == (1, 1)
     assert everything(satchel) == before

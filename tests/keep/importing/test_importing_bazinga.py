@@ -10,7 +10,7 @@ from bazinga_databases import Made, sample
 from keep.importing.bazinga_kept import the_pattern
 from keep.importing.results import SECOND, Take
 from satchel import Conflict, Satchel
-from satchel.keep.importing import service as importing_service
+from satchel.keep.moving import service as importing_service
 
 
 @pytest.mark.usefixtures("report")

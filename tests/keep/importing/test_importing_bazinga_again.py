@@ -37,7 +37,7 @@ def test_a_session_that_ended_since_follows(satchel: Satchel, bring: Take, bazin
         database = bazinga(name)
         database.session(**columns)
         result = bring(database)
-    assert counts(result)["runs"] == (0, 1, 0, 0, 0)
+    assert counts(result)["run"] == (0, 1, 0, 0, 0)
     run = satchel.runs.get("s1")
     assert run is not None
     assert (run.status, run.ended_at) == ("failed", (now - 30) * SECOND)
@@ -49,7 +49,7 @@ def test_an_older_copy_does_not_undo_the_end_of_a_run(satchel: Satchel, bring: T
         database = bazinga(name)
         database.session(**columns)
         result = bring(database)
-    assert counts(result)["runs"] == (0, 0, 1, 0, 0)
+    assert counts(result)["run"] == (0, 0, 1, 0, 0)
     run = satchel.runs.get("s1")
     assert run is not None
     assert run.ended_at is not None
@@ -97,7 +97,7 @@ def test_a_solution_that_is_newer_there_follows(
     database.pattern()
     bring(database)
     clock.advance(DAY)
-    assert counts(bring(later(bazinga, now)))["error_patterns"] == (0, 1, 0, 0, 0)
+    assert counts(bring(later(bazinga, now)))["error_pattern"] == (0, 1, 0, 0, 0)
     pattern, solution = the_pattern(satchel), the_solution(satchel)
     assert (solution.ref, solution.text, solution.confidence) == ("y1", "start redis before the app", 9)
     assert (pattern.occurrences, pattern.last_seen) == (5, (now - 10) * SECOND)
@@ -110,7 +110,7 @@ def test_an_older_copy_of_a_solution_changes_nothing(satchel: Satchel, bring: Ta
     before = everything(satchel)
     database = bazinga()
     database.pattern()
-    assert counts(bring(database))["error_patterns"] == (0, 0, 1, 0, 0)
+    assert counts(bring(database))["error_pattern"] == (0, 0, 1, 0, 0)
     assert everything(satchel) == before
 
 
@@ -122,7 +122,7 @@ def test_a_solution_that_was_tried_here_and_is_the_same_there_is_no_conflict(
     file = database.close()
     bring(file)
     satchel.patterns.outcome("y1", False)
-    assert counts(bring(file))["error_patterns"] == (0, 0, 1, 0, 0)
+    assert counts(bring(file))["error_pattern"] == (0, 0, 1, 0, 0)
     assert the_solution(satchel).confidence == 5
 
 
@@ -147,7 +147,7 @@ def test_an_error_whose_life_was_over_comes_back(
     file = database.close()
     bring(file)
     clock.advance(31 * DAY)
-    assert counts(bring(file))["error_patterns"] == (1, 0, 0, 0, 0)
+    assert counts(bring(file))["error_pattern"] == (1, 0, 0, 0, 0)
     assert the_pattern(satchel).expires_at == clock.now + 30 * DAY
 
 
@@ -157,7 +157,7 @@ def test_a_strategy_that_helped_more_there_follows(satchel: Satchel, bring: Take
         database = bazinga(name)
         database.strategy(**columns)
         result = bring(database)
-    assert counts(result)["strategies"] == (0, 1, 0, 0, 0)
+    assert counts(result)["strategy"] == (0, 1, 0, 0, 0)
     (strategy,) = satchel.strategies.find().strategies
     assert (strategy.helped, strategy.last_seen) == (6, (now - 5) * SECOND)
 
@@ -179,7 +179,7 @@ def test_a_strategy_that_was_tried_here_is_left_alone(
     satchel.strategies.outcome("s1", False)
     database = bazinga("b.db")
     database.strategy(**columns)
-    assert counts(bring(database))["strategies"] == counted
+    assert counts(bring(database))["strategy"] == counted
     (strategy,) = satchel.strategies.find().strategies
     assert (strategy.helped, strategy.not_helped, strategy.insight) == (4, 1, "queue writes and replay them")
 
@@ -189,5 +189,5 @@ def test_a_preview_sees_what_is_here_and_what_is_newer(satchel: Satchel, bring: 
     database.pattern()
     bring(database)
     before = everything(satchel)
-    assert counts(bring(later(bazinga, now), dry_run=True))["error_patterns"] == (0, 1, 0, 0, 0)
+    assert counts(bring(later(bazinga, now), dry_run=True))["error_pattern"] == (0, 1, 0, 0, 0)
     assert everything(satchel) == before

@@ -82,7 +82,7 @@ def test_two_patterns_of_one_signature_become_one_with_both_solutions(
         (now - 900) * SECOND,
         (now - 5) * SECOND,
     )
-    assert counts(result)["error_patterns"] == (2, 0, 1, 0, 0)
+    assert counts(result)["error_pattern"] == (2, 0, 1, 0, 0)
 
 
 def test_a_solution_joins_an_error_that_was_reported_here(satchel: Satchel, bring: Take, bazinga: Made) -> None:
@@ -101,7 +101,7 @@ def test_a_solution_that_was_found_here_too_is_left_as_it_is(satchel: Satchel, b
     before = the_pattern(satchel)
     database = bazinga()
     database.pattern()
-    assert counts(bring(database))["error_patterns"] == (0, 0, 1, 0, 0)
+    assert counts(bring(database))["error_pattern"] == (0, 0, 1, 0, 0)
     assert the_pattern(satchel) == before
 
 
@@ -111,7 +111,7 @@ def test_a_pattern_without_a_solution_waits_for_one(satchel: Satchel, bring: Tak
         database.pattern(solution="")
         result = bring(database)
     assert the_pattern(satchel).solutions == ()
-    assert counts(result)["error_patterns"] == (0, 0, 1, 0, 0)
+    assert counts(result)["error_pattern"] == (0, 0, 1, 0, 0)
 
 
 def test_a_strategy_comes_with_everything(satchel: Satchel, bring: Take, tmp_path: Path, now: int) -> None:
@@ -136,7 +136,7 @@ def test_a_strategy_that_was_saved_here_too_is_not_doubled(satchel: Satchel, bri
     database = bazinga()
     database.strategy("t1")
     database.strategy("t2")
-    assert counts(bring(database))["strategies"] == (0, 0, 2, 0, 0)
+    assert counts(bring(database))["strategy"] == (0, 0, 2, 0, 0)
     assert satchel.strategies.find().total == 1
 
 

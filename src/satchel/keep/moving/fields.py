@@ -10,8 +10,10 @@ from satchel.base.clock import iso, parse_time
 from satchel.base.errors import InvalidInput, SatchelError, unknown_name
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass
+from satchel.base.text import fold
 from satchel.keep import names, runs
-from satchel.keep.texts import check_content
+from satchel.keep.strategies import updates as strategy_writing
+from satchel.keep.texts import check_content, check_short
 
 if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
@@ -143,6 +145,8 @@ TIME = Codec("a time, ISO 8601 UTC with milliseconds", iso, _time)
 BORN = Codec("a time, ISO 8601 UTC with milliseconds", iso, _born)
 WHOLE = Codec("a whole number", None, _whole)
 FLAG = Codec("true; absent is false", lambda value: True if value else None, _flag)
+TOPIC = Codec("a topic, in lower case", None, lambda value, _, __: strategy_writing.check_topic(value))
+FOLDED = Codec("a name in lower case", None, lambda value, _, name: fold(names.check_identifier(value, name)))
 AGENT = Codec("an agent's name", None, _agent, is_number=True)
 ADDRESSEE = Codec("an agent's name", None, _addressee, is_number=True)
 RUN = Codec("a run's name", None, _run, is_number=True)
@@ -151,6 +155,17 @@ FILE = Codec("a path inside the project", None, _file)
 FILE_NUMBER = Codec("a path inside the project", None, _file_number, is_number=True)
 HEX = Codec("hexadecimal digits", bytes.hex, _hex)
 JSON = Codec("any JSON value", json.loads, _json)
+
+
+def short(most: int, *, one_line: bool = False) -> Codec:
+    """Return the codec of a text of at most so many characters; a longer one is shortened."""
+
+    def read(value: Any, reading: Reading, name: str) -> str:
+        kept = check_short(value, name, most, reading.workplace.max_content_bytes, one_line=one_line)
+        reading.notes += kept.notes
+        return kept.text
+
+    return Codec(f"a text of at most {most} characters", None, read)
 
 
 def of_table(table: str, what: str) -> Codec:

@@ -15,7 +15,7 @@ from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.base.vocabulary import LAYERS, PRIORITIES
 from satchel.find.kind import Kind
-from satchel.keep import runs
+from satchel.keep import names, runs
 from satchel.keep.constraints.records import STATUSES as RULE_STATUSES
 from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED
 from satchel.keep.decisions import tables as decision_tables
@@ -36,6 +36,7 @@ from satchel.keep.moving.fields import (
     FILE,
     FILE_NUMBER,
     FLAG,
+    FOLDED,
     HEX,
     JSON,
     LAYER,
@@ -48,6 +49,7 @@ from satchel.keep.moving.fields import (
     TAG,
     TEXT,
     TIME,
+    TOPIC,
     WHOLE,
     Codec,
     Field,
@@ -58,11 +60,15 @@ from satchel.keep.moving.fields import (
     named,
     one_of,
     read_uid,
+    short,
 )
 from satchel.keep.moving.reading import Reading
+from satchel.keep.packages import contents
+from satchel.keep.packages.records import MAX_SUMMARY_CHARS
 from satchel.keep.packages.records import TYPES as PACKAGE_TYPES
 from satchel.keep.patterns.signing import VERSION as SIGNED_BY
 from satchel.keep.strategies import updates as strategy_writing
+from satchel.keep.strategies.records import MAX_INSIGHT_CHARS
 from satchel.store.transaction import Transaction
 
 
@@ -155,7 +161,7 @@ _RUN_KIND = LineKind(
     (
         _BEGAN,
         Field("run", NAME, "run_id", required=True),
-        Field("title", TEXT, merge=SOFT),
+        Field("title", short(runs.MAX_TITLE_CHARS, one_line=True), merge=SOFT),
         Field("spec_path", FILE, merge=SOFT),
         Field("effort", NAME, merge=SOFT),
         Field("status", one_of(runs.STATUSES), required=True, merge=SOFT),
@@ -475,6 +481,13 @@ _FILE_CHANGE_KIND = LineKind(
 )
 
 
+def _package_path(value: Any, reading: Reading, name: str) -> str:
+    root = reading.workplace.files_root
+    path = names.check_file(value, root, name)
+    reading.notes += contents.check_saved(path, root, reading.workplace.max_content_bytes)
+    return path
+
+
 def _package_derived(_: Reading, row: dict[str, Any]) -> None:
     if (row["content_path"] is None) == (row["content"] is None):
         raise InvalidInput("a package is either a file or a text", "Give path or content, one of them")
@@ -488,8 +501,8 @@ _PACKAGE_KIND = LineKind(
         _CREATED,
         Field("type", one_of(PACKAGE_TYPES), required=True),
         Field("priority", one_of(PRIORITIES), required=True),
-        Field("summary", TEXT, required=True),
-        Field("path", FILE, "content_path"),
+        Field("summary", short(MAX_SUMMARY_CHARS, one_line=True), required=True),
+        Field("path", Codec("a path inside the project", None, _package_path), "content_path"),
         Field("content", TEXT),
         named("run", RUN, "runs", "run_id", "run_id", required=True),
         _TASK,
@@ -502,7 +515,7 @@ _PACKAGE_KIND = LineKind(
             "consumers",
             "package_consumers",
             "package_id",
-            (Field("role", NAME, required=True),),
+            (Field("role", FOLDED, required=True),),
             is_own=True,
             order="i.role",
         ),
@@ -526,10 +539,10 @@ _PATTERN_KIND = LineKind(
         _BEGAN,
         Field("hash", NAME, "pattern_hash", required=True),
         Field("signed_by", WHOLE, default=SIGNED_BY, merge=SOFT),
-        Field("error_type", TEXT, required=True, merge=SOFT),
+        Field("error_type", NAME, required=True, merge=SOFT),
         Field("message", TEXT, required=True, merge=SOFT),
         Field("example", TEXT, required=True, merge=SOFT),
-        Field("lang", NAME, merge=SOFT),
+        Field("lang", FOLDED, merge=SOFT),
         Field("occurrences", WHOLE, default=1, merge=MAX),
         Field("ttl_days", WHOLE, required=True, merge=SOFT),
         Field("last_seen", TIME, required=True, merge=MAX),
@@ -566,10 +579,10 @@ _STRATEGY_KIND = LineKind(
     "an approach that worked",
     (
         _CREATED,
-        Field("topic", NAME, required=True),
-        Field("insight", TEXT, required=True),
-        Field("lang", NAME),
-        Field("framework", NAME),
+        Field("topic", TOPIC, required=True),
+        Field("insight", short(MAX_INSIGHT_CHARS), required=True),
+        Field("lang", FOLDED),
+        Field("framework", FOLDED),
         Field("helped", WHOLE, default=0, merge=MAX),
         Field("not_helped", WHOLE, default=0, merge=MAX),
         _AUTHOR,

@@ -77,7 +77,7 @@ def _chosen(kind: LineKind, project_id: int, now: int) -> tuple[str, dict[str, A
 
 
 def count(transaction: Transaction, project_id: int, now: int, kinds: Sequence[str] = tuple(LINE_KINDS)) -> int:
-    """Return about how many lines :func:`all_lines` yields: windows count whether anything was delivered there or not."""
+    """Return about how many lines :func:`all_lines` yields: a window counts though nothing was delivered in it."""
     total = 0
     for kind in kinds:
         where, values = _chosen(LINE_KINDS[kind], project_id, now)
@@ -92,25 +92,33 @@ def digest(line: Line) -> bytes:
     What does not count is that of one clone alone, or is brought together from both sides without a question: counters,
     reads, sightings, histories.
     """
-    return _hash({name: value for name, value in line.items() if name not in _plan(LINE_KINDS[line["kind"]]).apart})
+    plan = _plan(LINE_KINDS[line["kind"]])
+    return _hash({name: value for name, value in line.items() if name not in plan.apart}, plan)
 
 
 def whole_digest(line: Line) -> bytes:
     """Return a digest of all that a line says, but for the short id; that of :func:`digest` where no more is said."""
-    return _hash({name: value for name, value in line.items() if name not in _IDS})
+    plan = _plan(LINE_KINDS[line["kind"]])
+    return _hash({name: value for name, value in line.items() if name not in _IDS}, plan)
 
 
 def core_digest(line: Line) -> bytes:
     """Return a digest of what an item says for good: not what may change without a conflict either, as its end may."""
     plan = _plan(LINE_KINDS[line["kind"]])
-    return _hash({name: value for name, value in line.items() if name not in plan.apart and name not in plan.soft})
+    return _hash({name: value for name, value in line.items() if name not in plan.apart | plan.soft}, plan)
 
 
 _IDS = frozenset({"id", "uid"})
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
-def _hash(said: Line) -> bytes:
+def _hash(said: Line, plan: _Plan) -> bytes:
+    # what is not said, and the order of names, make no difference
+    for name in [name for name, value in said.items() if value is None or value == []]:
+        del said[name]
+    for name in plan.sets:
+        if isinstance(said.get(name), list):
+            said[name] = sorted(said[name], key=str)
     return blake2b(_encode(said).encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
 
 
@@ -126,6 +134,7 @@ class _Plan:
     Attributes:
         shows: of each field the name and what shows its value, or None.
         apart: the names that a digest leaves out; ``soft``: those that its core leaves out too.
+        sets: those that list names, in no order.
     """
 
     kind: LineKind
@@ -133,6 +142,7 @@ class _Plan:
     shows: tuple[tuple[str, Callable[[Any], Any] | None], ...]
     apart: frozenset[str]
     soft: frozenset[str]
+    sets: tuple[str, ...]
 
 
 _PLANS: dict[str, _Plan] = {}
@@ -150,6 +160,7 @@ def _plan(kind: LineKind) -> _Plan:
             tuple((field.name, field.codec.show) for field in kind.fields),
             frozenset(apart | _IDS),
             frozenset(field.name for field in kind.fields if field.merge == SOFT),
+            tuple(part.name for part in kind.parts if part.is_own and not part.is_single),
         )
     return plan
 

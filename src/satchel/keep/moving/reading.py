@@ -9,7 +9,7 @@ from satchel.base.errors import InvalidInput
 from satchel.base.text import fold
 from satchel.base.vocabulary import LAYERS, MAIN_RUN
 from satchel.keep import names, runs
-from satchel.keep.moving.fields import Field, Line, Part, Rows, read_uid
+from satchel.keep.moving.fields import SOFT, Field, Line, Part, Rows, read_uid
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
@@ -76,6 +76,8 @@ class Reading:
                 if field.required:
                     raise InvalidInput(f"it has no {field.name}", f"{field.name} is {field.codec.what}")
                 row[field.kept_in] = field.default
+                if field.default and field.merge in {"", SOFT}:
+                    self.changed = True
                 continue
             kept = row[field.kept_in] = field.codec.read(value, self, field.name)
             if not field.codec.is_number and (kept if (show := field.codec.show) is None else show(kept)) != value:

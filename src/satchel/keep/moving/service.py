@@ -34,8 +34,8 @@ from satchel.store.sqlite import SqliteEngine
 Progress = Callable[[int, int], None]
 """Called with the lines done and the lines in all."""
 
-_IMPORTANT = ("decision", "constraint", "error_pattern", "entry", "strategy", "package", "message")
-"""The kinds whose troubles are told first, in this order."""
+_IMPORTANT = ("decision", "constraint", "error", "entry", "orchestration", "strateg", "package", "message")
+"""Parts of the names of kinds and tables whose troubles are told first, in this order."""
 
 _MAX_TROUBLES = 10_000
 _MAX_CONFLICTS_SAID = 5
@@ -246,8 +246,8 @@ def _by_kind(item: tuple[str, object]) -> int:
 
 
 def _by_importance(trouble: Trouble) -> tuple[bool, int]:
-    place = _IMPORTANT.index(trouble.table) if trouble.table in _IMPORTANT else len(_IMPORTANT)
-    return not trouble.left_out, place
+    named = (place for place, word in enumerate(_IMPORTANT) if word in trouble.table)
+    return not trouble.left_out, next(named, len(_IMPORTANT))
 
 
 def _counted(kind: str, outcomes: Counter[Outcome]) -> KindImported:

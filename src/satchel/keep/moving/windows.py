@@ -1,4 +1,4 @@
-"""Deliveries in lines: what was delivered in which context window, so that a briefing elsewhere repeats nothing there."""
+"""Deliveries in lines: what was delivered in which context window, so that no briefing repeats it there."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def all_lines(transaction: Transaction, project_id: int) -> Iterator[Line]:
     after = 0
     while True:
         row = transaction.one(
-            "SELECT max(id) FROM (SELECT id FROM windows WHERE project_id = :project AND id > :after ORDER BY id LIMIT :most)",
+            "SELECT max(id) FROM "
+            "(SELECT id FROM windows WHERE project_id = :project AND id > :after ORDER BY id LIMIT :most)",
             {"project": project_id, "after": after, "most": _PER_PAGE},
         )
         if row is None or row[0] is None:
