@@ -19,13 +19,14 @@ _BY_UID = (
 
 MOVING = (
     *(f"CREATE INDEX {table}_uid ON {table} (uid)" for table in _BY_UID),
-    # rounds: how often something was taken from it
+    # rounds: how often something was taken from it; written_at: when the latest of that was written, null: not known
     """
     CREATE TABLE moving_sources (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
         name TEXT NOT NULL,
         rounds BIGINT NOT NULL DEFAULT 0,
+        written_at BIGINT,
         UNIQUE (project_id, name)
     )
     """,

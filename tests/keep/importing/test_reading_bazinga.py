@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from bazinga_databases import FORMATS, BazingaDatabase, sample, stamp
-from keep.importing.read import NOW, rows
+from keep.importing.read import at, NOW, read_bazinga
 from keep.importing.results import SECOND
-from satchel.keep.importing.bazinga import read_bazinga
 from satchel.keep.importing.bazinga_tables import moment_of, tenths_of
 
 
@@ -36,40 +35,40 @@ def test_every_format_is_read_without_trouble(tmp_path: Path, release: str) -> N
 
 
 def test_a_package_comes_with_everything(tmp_path: Path) -> None:
-    (package,) = read_bazinga(sample(tmp_path / "b.db", "19", NOW)).packages
+    (package,) = read_bazinga(sample(tmp_path / "b.db", "19", NOW)).of("package")
     assert (package.id, package.session, package.group, package.path) == ("1", "s1", "g1", "bazinga/artifacts/s1/1.md")
     assert (package.type, package.priority, package.summary) == ("failures", "high", "what failed in 1")
     assert (package.producer, package.consumers) == ("tech_lead", ("developer", "QA_expert"))
-    assert (package.supersedes, package.created_at) == (None, (NOW - 60) * SECOND)
+    assert (package.supersedes, package.created_at) == (None, at(NOW - 60))
 
 
 def test_a_package_of_an_early_schema_has_no_priority_and_no_summary(tmp_path: Path) -> None:
     store = read_bazinga(sample(tmp_path / "b.db", "6", NOW))
-    assert [(one.priority, one.summary) for one in store.packages] == [(None, None)]
+    assert [(one.priority, one.summary) for one in store.of("package")] == [(None, None)]
     assert "packages without a summary, which are called by their files: 1" in store.notes
 
 
 def test_a_package_of_the_data_model_has_no_type_and_no_producer(tmp_path: Path) -> None:
-    (package,) = read_bazinga(sample(tmp_path / "b.db", "documented", NOW)).packages
+    (package,) = read_bazinga(sample(tmp_path / "b.db", "documented", NOW)).of("package")
     assert (package.type, package.producer, package.consumers) == (None, None, ())
 
 
 def test_a_session_that_only_a_package_names_is_one_too(tmp_path: Path) -> None:
     store = read_bazinga(sample(tmp_path / "b.db", "documented", NOW))
-    (run,) = store.runs
-    assert (run.session, run.requirements, run.status, run.created_at) == ("s1", None, "completed", (NOW - 60) * SECOND)
+    (run,) = store.of("run")
+    assert (run.session, run.requirements, run.status, run.created_at) == ("s1", None, "completed", at(NOW - 60))
     assert "sessions that only packages name, so that little is known of them: 1" in store.notes
 
 
 @pytest.mark.parametrize("group", [None, "", "global", "GLOBAL"])
 def test_a_group_that_is_none_is_the_whole_session(newest: BazingaDatabase, group: str | None) -> None:
     newest.package(group_id=group)
-    assert read_bazinga(newest.close()).packages[0].group is None
+    assert read_bazinga(newest.close()).of("package")[0].group is None
 
 
 def test_the_scope_of_a_package_outweighs_its_group(newest: BazingaDatabase) -> None:
     newest.package(scope="global")
-    assert read_bazinga(newest.close()).packages[0].group is None
+    assert read_bazinga(newest.close()).of("package")[0].group is None
 
 
 def test_a_pattern_comes_with_everything(newest: BazingaDatabase) -> None:
@@ -80,11 +79,11 @@ def test_a_pattern_comes_with_everything(newest: BazingaDatabase) -> None:
         "stack_pattern": ["a.py:1", "b.py:2"],
     }
     newest.pattern(signature_json=json.dumps(signature))
-    (pattern,) = read_bazinga(newest.close()).patterns
+    (pattern,) = read_bazinga(newest.close()).of("error_pattern")
     assert (pattern.hash, pattern.error_type, pattern.message) == ("h1", "KeyError", "no id")
     assert (pattern.stack, pattern.solution, pattern.tenths) == (("a.py:1", "b.py:2"), "start redis first", 7)
     assert (pattern.occurrences, pattern.lang, pattern.ttl_days) == (3, "python", 30)
-    assert (pattern.last_seen, pattern.created_at) == ((NOW - 60) * SECOND, (NOW - 600) * SECOND)
+    assert (pattern.last_seen, pattern.created_at) == (at(NOW - 60), at(NOW - 600))
 
 
 @pytest.mark.parametrize(
@@ -111,21 +110,21 @@ def test_a_confidence_becomes_tenths_rounded_half_up_and_bounded(confidence: flo
 
 def test_a_strategy_comes_with_everything(newest: BazingaDatabase) -> None:
     newest.strategy()
-    (strategy,) = read_bazinga(newest.close()).strategies
+    (strategy,) = read_bazinga(newest.close()).of("strategy")
     assert (strategy.id, strategy.topic, strategy.insight) == (
         "t1",
         "React Native offline",
         "queue writes and replay them",
     )
     assert (strategy.helpfulness, strategy.lang, strategy.framework) == (4, "TypeScript", "react-native")
-    assert (strategy.last_seen, strategy.created_at) == ((NOW - 60) * SECOND, (NOW - 600) * SECOND)
+    assert (strategy.last_seen, strategy.created_at) == (at(NOW - 60), at(NOW - 600))
 
 
 def test_a_delivery_comes_with_everything(newest: BazingaDatabase) -> None:
     newest.delivery(iteration=2)
-    (delivery,) = read_bazinga(newest.close()).deliveries
+    (delivery,) = read_bazinga(newest.close()).of("delivery")
     assert (delivery.session, delivery.group, delivery.role) == ("s1", "g1", "developer")
-    assert (delivery.iteration, delivery.package, delivery.consumed_at) == (2, "1", (NOW - 50) * SECOND)
+    assert (delivery.iteration, delivery.package, delivery.consumed_at) == (2, "1", at(NOW - 50))
 
 
 @pytest.mark.parametrize(
@@ -146,5 +145,5 @@ def test_items_come_the_oldest_first(newest: BazingaDatabase) -> None:
         newest.package(number, created_at=stamp(NOW - age))
         newest.pattern(f"h{number}", created_at=stamp(NOW - 100 - age))
     store = read_bazinga(newest.close())
-    assert [one.id for one in store.packages] == ["2", "3", "1"]
-    assert [one.hash for one in store.patterns] == ["h2", "h3", "h1"]
+    assert [one.id for one in store.of("package")] == ["2", "3", "1"]
+    assert [one.hash for one in store.of("error_pattern")] == ["h2", "h3", "h1"]

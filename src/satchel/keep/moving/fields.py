@@ -12,8 +12,9 @@ from satchel.base.paging import check_whole
 from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.keep import names, runs
+from satchel.keep.messages.updates import storable_payload
 from satchel.keep.strategies import updates as strategy_writing
-from satchel.keep.texts import check_content, check_short
+from satchel.keep.texts import check_content, check_short, storable, to_json
 
 if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
@@ -38,12 +39,14 @@ class Codec:
         show: returns what stands in a line for a column's value, which is not null; None for the value itself.
         read: returns the column's value for what stands in a line; raises InvalidInput.
         is_number: whether a column holds the number of what lines name; reading then says what it changed.
+        is_minor: whether a value that is none is left out where it is not required, instead of the line.
     """
 
     what: str
     show: Show | None
     read: Read
     is_number: bool = False
+    is_minor: bool = False
 
 
 def read_uid(value: object, name: str = "uid") -> bytes:
@@ -69,6 +72,10 @@ def _text(value: Any, reading: Reading, name: str) -> str:
 
 def _name(value: Any, _: Reading, name: str) -> str:
     return names.check_identifier(value, name)
+
+
+def _folded(value: Any, _: Reading, name: str) -> str:
+    return fold(names.check_identifier(value, name))
 
 
 def _time(value: Any, reading: Reading, name: str) -> int:
@@ -132,25 +139,30 @@ def _hex(value: Any, _: Reading, name: str) -> bytes:
 
 
 def _json(value: Any, reading: Reading, _: str) -> str | None:
-    from satchel.keep.messages.updates import storable_payload
-
-    text, notes = storable_payload(json.dumps(value) if isinstance(value, str) else value, 2**62)
+    if isinstance(value, str):
+        # a text that looks like JSON is a text
+        cleaned = storable(value)
+        reading.notes += cleaned.notes
+        return to_json(cleaned.text)
+    text, notes = storable_payload(value, reading.workplace.max_content_bytes)
     reading.notes += notes
     return text
 
 
 TEXT = Codec("a text", None, _text)
-NAME = Codec("a name of at most 200 characters", None, _name)
+NAME = Codec("a name of at most 200 characters", None, _name, is_minor=True)
 TIME = Codec("a time, ISO 8601 UTC with milliseconds", iso, _time)
 BORN = Codec("a time, ISO 8601 UTC with milliseconds", iso, _born)
 WHOLE = Codec("a whole number", None, _whole)
 FLAG = Codec("true; absent is false", lambda value: True if value else None, _flag)
 TOPIC = Codec("a topic, in lower case", None, lambda value, _, __: strategy_writing.check_topic(value))
-FOLDED = Codec("a name in lower case", None, lambda value, _, name: fold(names.check_identifier(value, name)))
-AGENT = Codec("an agent's name", None, _agent, is_number=True)
+FOLDED = Codec(
+    "a name in lower case", None, lambda value, _, name: fold(names.check_identifier(value, name)), is_minor=True
+)
+AGENT = Codec("an agent's name", None, _agent, is_number=True, is_minor=True)
 ADDRESSEE = Codec("an agent's name", None, _addressee, is_number=True)
 RUN = Codec("a run's name", None, _run, is_number=True)
-LAYER = Codec("a layer's name", None, _layer, is_number=True)
+LAYER = Codec("a layer's name", None, _layer, is_number=True, is_minor=True)
 FILE = Codec("a path inside the project", None, _file)
 FILE_NUMBER = Codec("a path inside the project", None, _file_number, is_number=True)
 HEX = Codec("hexadecimal digits", bytes.hex, _hex)
@@ -203,9 +215,9 @@ def link(table: str) -> Codec:
     return Codec("the uid of another item", bytes.hex, read, is_number=True)
 
 
-MAX, MIN, SOFT = "max", "min", "soft"
-"""How a field that differs is brought together: counters take the larger, beginnings the smaller, and what may be
-either way is taken from the side that changed last."""
+MAX, MIN, FILL, SOFT = "max", "min", "fill", "soft"
+"""How a field that differs is brought together: counters take the larger, beginnings the smaller, authors the one that
+is known, and what may be either way is taken from the side that changed last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +231,7 @@ class Field:
         sql: what is read of the item's row ``i``; None takes the column.
         required: whether a line without it is left out.
         default: what is kept where a line lacks it.
-        merge: one of :data:`MAX`, :data:`MIN`, :data:`SOFT`; empty for what an item says, which is judged as a whole.
+        merge: one of :data:`MAX` and those beside it; empty for what an item says, which is judged as a whole.
         is_own: whether a link to what is not here is kept as one to the item itself: what was replaced does not hold,
             whether what replaced it is here or not.
     """

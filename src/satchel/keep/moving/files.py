@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
+from satchel.base.clock import parse_time
 from satchel.base.errors import NotFound, SatchelError, StoreForeign, StoreNewer
 from satchel.keep.moving.fields import Line
 from satchel.keep.moving.lines import HEADER, SCHEMA
@@ -66,7 +67,11 @@ def read_lines(file: Path) -> Arriving:
     given = header.get("project")
     project = given if isinstance(given, dict) else {}
     name, uid = project.get("name"), project.get("uid")
-    count = header.get("lines")
+    count, exported = header.get("lines"), header.get("exported_at")
+    try:
+        written = parse_time(exported, 0) if isinstance(exported, str) else None
+    except SatchelError:
+        written = None
     arriving = Arriving(
         source=file,
         name=f"export of {uid}" if isinstance(uid, str) and len(uid) == 32 else "export",
@@ -74,6 +79,7 @@ def read_lines(file: Path) -> Arriving:
         project=name if isinstance(name, str) else None,
         lines=iter(()),
         total=count if isinstance(count, int) else 0,
+        written_at=written,
     )
     arriving.lines = _lines(file, arriving)
     return arriving

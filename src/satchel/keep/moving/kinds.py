@@ -35,6 +35,7 @@ from satchel.keep.moving.fields import (
     CATEGORY,
     FILE,
     FILE_NUMBER,
+    FILL,
     FLAG,
     FOLDED,
     HEX,
@@ -93,6 +94,7 @@ class LineKind:
         withdraw: takes that back before they change.
         keep_old: keeps the state before a change; None keeps it beside the item. Gets the item's number, that state
             and the new one.
+        renew: does what follows where it was met again on the other side; gets its number.
         rank: what tells which of two states is the later one.
         take: takes a line of a kind that is of no table with uids; returns whether it brought anything.
     """
@@ -113,6 +115,7 @@ class LineKind:
     enter: Callable[[Transaction, int, Sequence[int]], None] | None = None
     withdraw: Callable[[Transaction, int, Sequence[int]], object] | None = None
     keep_old: Callable[[Reading, int, Line, Line], None] | None = None
+    renew: Callable[[Reading, int], None] | None = None
     rank: tuple[str, ...] = ()
     take: Callable[[Reading, Line], bool] | None = None
 
@@ -121,7 +124,7 @@ _CREATED = Field("created_at", BORN, required=True)
 _BEGAN = Field("created_at", BORN, required=True, merge=MIN)
 _SESSION = linked("session", "sessions", "session_id")
 _TASK, _LOOP = Field("task_id", NAME), Field("loop_id", NAME)
-_AUTHOR = named("agent", AGENT, "agents", "agent_id")
+_AUTHOR = named("agent", AGENT, "agents", "agent_id", merge=FILL)
 
 
 def _folded_name(_: Reading, row: dict[str, Any]) -> None:
@@ -329,7 +332,7 @@ _DECISION_KIND = LineKind(
         Field("version", NAME, default=DEFAULT_VERSION),
         named("layer", LAYER, "layers", "layer_id"),
         Field("rationale", TEXT),
-        named("agent", AGENT, "agents", "agent_id", merge=SOFT),
+        named("agent", AGENT, "agents", "agent_id", merge=FILL),
         Field("revision", WHOLE, default=1, merge=MAX),
         Field("updated_at", TIME, required=True, merge=SOFT),
     ),
@@ -381,7 +384,7 @@ _CONSTRAINT_KIND = LineKind(
         named("category", CATEGORY, "categories", "category_id", required=True),
         Field("priority", one_of(PRIORITIES), required=True),
         named("layer", LAYER, "layers", "layer_id"),
-        named("agent", AGENT, "agents", "created_by"),
+        named("agent", AGENT, "agents", "created_by", merge=FILL),
         Field(
             "status",
             Codec(f"one of {', '.join(RULE_STATUSES)}", lambda active: RULE_STATUSES[1 - active], _rule_status),
@@ -430,7 +433,7 @@ _MESSAGE_KIND = LineKind(
         _CREATED,
         Field("type", one_of(MESSAGE_TYPES), required=True),
         Field("priority", one_of(PRIORITIES), required=True),
-        named("from", AGENT, "agents", "from_agent_id"),
+        named("from", AGENT, "agents", "from_agent_id", merge=FILL),
         named("to", ADDRESSEE, "agents", "to_agent_id"),
         named("first_to", ADDRESSEE, "agents", "first_to_id"),
         Field("message", TEXT, required=True),
@@ -506,7 +509,7 @@ _PACKAGE_KIND = LineKind(
         Field("content", TEXT),
         named("run", RUN, "runs", "run_id", "run_id", required=True),
         _TASK,
-        named("agent", AGENT, "agents", "producer_id"),
+        named("agent", AGENT, "agents", "producer_id", merge=FILL),
         linked("superseded_by", "context_packages", merge=SOFT, is_own=True),
         Field("updated_at", TIME, required=True, merge=SOFT),
     ),
@@ -529,6 +532,13 @@ _PACKAGE_KIND = LineKind(
 
 def _pattern_derived(reading: Reading, row: dict[str, Any]) -> None:
     row["expires_at"] = reading.now + row["ttl_days"] * DAY_MS
+
+
+def _live_on(reading: Reading, number: int) -> None:
+    reading.transaction.execute(
+        f"UPDATE error_patterns SET expires_at = max(expires_at, :now + ttl_days * {DAY_MS}) WHERE id = :id",
+        {"now": reading.now, "id": number},
+    )
 
 
 _PATTERN_KIND = LineKind(
@@ -570,6 +580,7 @@ _PATTERN_KIND = LineKind(
     documents=Kind.ERROR_PATTERN,
     expires=True,
     derive=_pattern_derived,
+    renew=_live_on,
     rank=("last_seen",),
 )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from satchel.base.records import dataclass
 from satchel.keep.moving import windows
-from satchel.keep.moving.fields import MAX, MIN, SOFT, Line, Part
+from satchel.keep.moving.fields import FILL, MAX, MIN, SOFT, Line, Part
 from satchel.keep.moving.kinds import LINE_KINDS, LineKind
 from satchel.store.transaction import Row, Transaction
 
@@ -122,9 +122,9 @@ def _hash(said: Line, plan: _Plan) -> bytes:
     return blake2b(_encode(said).encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
 
 
-def rank_of(line: Line) -> tuple[object, ...]:
-    """Return what tells which of two states of an item is the later one, in every clone alike."""
-    return (*(str(line.get(name) or "") for name in LINE_KINDS[line["kind"]].rank), digest(line))
+def rank_of(line: Line) -> tuple[str, ...]:
+    """Return what tells which of two states of an item is the later one; their digests decide between equals."""
+    return tuple(str(line.get(name) or "") for name in LINE_KINDS[line["kind"]].rank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def _plan(kind: LineKind) -> _Plan:
     plan = _PLANS.get(kind.name)
     if plan is None:
         columns = ", ".join(field.read_from for field in kind.fields)
-        apart = {field.name for field in kind.fields if field.merge in {MAX, MIN}}
+        apart = {field.name for field in kind.fields if field.merge in {MAX, MIN, FILL}}
         apart |= {part.name for part in kind.parts if not part.is_own}
         plan = _PLANS[kind.name] = _Plan(
             kind,

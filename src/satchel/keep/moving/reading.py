@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.text import fold
 from satchel.base.vocabulary import LAYERS, MAIN_RUN
 from satchel.keep import names, runs
@@ -79,7 +79,14 @@ class Reading:
                 if field.default and field.merge in {"", SOFT}:
                     self.changed = True
                 continue
-            kept = row[field.kept_in] = field.codec.read(value, self, field.name)
+            try:
+                kept = row[field.kept_in] = field.codec.read(value, self, field.name)
+            except InvalidInput as error:
+                if field.required or not field.codec.is_minor:
+                    raise
+                self.notes.append(f"{error.problem}; left out")
+                row[field.kept_in] = field.default
+                continue
             if not field.codec.is_number and (kept if (show := field.codec.show) is None else show(kept)) != value:
                 self.changed = True
         return row
@@ -99,9 +106,16 @@ class Reading:
             one = item if alone is None else {alone: item}
             if not isinstance(one, dict):
                 raise InvalidInput(f"its {part.name} holds {repr(item)[:60]}", "Each is an object")
-            row = self.fields(part.fields, one, {})
-            for inner in part.parts:
-                row[inner.name] = self.part_rows(inner, one.get(inner.name) or [])
+            try:
+                row = self.fields(part.fields, one, {})
+                for inner in part.parts:
+                    row[inner.name] = self.part_rows(inner, one.get(inner.name) or [])
+            except SatchelError as error:
+                # what came to pass with an item is not worth the item
+                if part.is_own:
+                    raise
+                self.notes.append(f"one of its {part.name} is left out: {error.problem}")
+                continue
             rows.append(row)
         return rows
 

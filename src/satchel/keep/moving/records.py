@@ -54,6 +54,7 @@ class Arriving:
         troubles, notes: what was found while it was read; complete once the lines are over.
         not_taken: tables with rows that nothing here corresponds to, and how many rows.
         total: how many lines there are, or 0 where that is not known.
+        written_at: when it was written, in milliseconds UTC; None where that tells nothing of what it holds.
     """
 
     source: Path
@@ -65,6 +66,7 @@ class Arriving:
     notes: list[str] = field(default_factory=list)
     not_taken: list[tuple[str, int]] = field(default_factory=list)
     total: int = 0
+    written_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ class _Import:
         """Take everything, some hundred lines in a transaction."""
         work, arriving = self._workplace, self._arriving
         now = work.clock()
-        taking = Taking(work, source=arriving.name, now=now)
+        taking = Taking(work, source=arriving.name, now=now, written_at=arriving.written_at)
         done = 0
         while batch := list(islice(arriving.lines, PER_TRANSACTION)):
             with work.engine.write() as transaction:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from satchel.base.text import fold
@@ -27,43 +26,31 @@ _CONFIRMATIONS = Part(
 def _bring_together(reading: Reading, pattern: int, _row: dict[str, Any], given: Rows) -> None:
     """Add the solutions that an error does not have; of one that it has, the later side's confidence holds."""
     transaction = reading.transaction
-    known: dict[bytes, tuple[int, str, int]] = {
-        uid: (number, fold(text), updated)
-        for number, uid, text, updated in transaction.all(
-            "SELECT id, uid, solution, updated_at FROM error_solutions WHERE pattern_id = :pattern ORDER BY id",
+    known: dict[bytes, tuple[Any, ...]] = {
+        row[1]: row
+        for row in transaction.all(
+            "SELECT id, uid, solution, updated_at, confirmed, failed FROM error_solutions "
+            "WHERE pattern_id = :pattern ORDER BY id",
             {"pattern": pattern},
         )
     }
-    by_text = {said[1]: uid for uid, said in known.items()}
+    by_text = {fold(row[2]): uid for uid, row in known.items()}
     for one in given:
         confirmations = one.pop("confirmations", [])
         uid = one["uid"] if one["uid"] in known else by_text.get(fold(one["solution"]))
         if uid is None:
             seq = next_seq(transaction, reading.project)
-            uid = one["uid"] or os.urandom(16)
-            placed = {**one, "uid": uid, "seq": seq, "project_id": reading.project, "pattern_id": pattern}
+            placed = {**one, "seq": seq, "project_id": reading.project, "pattern_id": pattern}
             number = transaction.add("error_solutions", placed)
-            known[uid], by_text[fold(one["solution"])] = (number, fold(one["solution"]), one["updated_at"]), uid
         else:
-            number, _, updated = known[uid]
-            transaction.execute(
-                f"""
-                UPDATE error_solutions SET seq = :seq,
-                    confirmed = max(confirmed, :confirmed), failed = max(failed, :failed)
-                    {
-                    ", confidence = :confidence, state = :state, solution = :solution, updated_at = :updated"
-                    if one["updated_at"] > updated
-                    else ""
-                }
-                WHERE id = :id
-                """,
-                {
-                    "seq": next_seq(transaction, reading.project),
-                    "id": number,
-                    "updated": one["updated_at"],
-                    **{name: one[name] for name in ("confirmed", "failed", "confidence", "state", "solution")},
-                },
-            )
+            number, _, _, updated, confirmed, failed = known[uid]
+            said = {"confirmed": max(confirmed, one["confirmed"]), "failed": max(failed, one["failed"])}
+            if one["updated_at"] > updated:
+                said |= {name: one[name] for name in ("confidence", "state", "solution", "updated_at")}
+            if said != {"confirmed": confirmed, "failed": failed}:
+                said["seq"] = next_seq(transaction, reading.project)
+                columns = ", ".join(f"{name} = :{name}" for name in said)
+                transaction.execute(f"UPDATE error_solutions SET {columns} WHERE id = :id", {**said, "id": number})
         reading.add_rows(_CONFIRMATIONS, number, {}, confirmations)
 
 

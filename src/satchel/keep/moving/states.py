@@ -53,23 +53,34 @@ class Source:
     Attributes:
         id: its number.
         round: which of the times this is that something comes from it.
+        is_ordered: whether what comes now is later than what came before; else an older copy may come.
     """
 
     id: int
     round: int
+    is_ordered: bool = True
 
 
-def open_source(transaction: Transaction, project_id: int, name: str) -> Source:
-    """Begin another round of taking from a source."""
+def open_source(transaction: Transaction, project_id: int, name: str, written_at: int | None = None) -> Source:
+    """Begin another round of taking from a source.
+
+    Args:
+        written_at: when what comes was written, in milliseconds UTC; None where that is not known.
+    """
     row = transaction.one(
         """
         INSERT INTO moving_sources (project_id, name, rounds) VALUES (:project, :name, 1)
-        ON CONFLICT (project_id, name) DO UPDATE SET rounds = rounds + 1 RETURNING id, rounds
+        ON CONFLICT (project_id, name) DO UPDATE SET rounds = rounds + 1 RETURNING id, rounds, written_at
         """,
         {"project": project_id, "name": name},
     )
     assert row is not None
-    return Source(*row)
+    number, rounds, before = row
+    if written_at is not None and written_at > (before or 0):
+        transaction.execute(
+            "UPDATE moving_sources SET written_at = :at WHERE id = :id", {"at": written_at, "id": number}
+        )
+    return Source(number, rounds, written_at is not None and written_at >= (before or 0))
 
 
 def states_of(transaction: Transaction, project_id: int, uids: Iterable[bytes]) -> dict[bytes, list[State]]:

@@ -9,13 +9,13 @@ from itertools import groupby
 from typing import Any
 
 from satchel.base.errors import SatchelError
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, replace
 from satchel.base.text import fold
 from satchel.find import documents
 from satchel.keep.kinds import KINDS
 from satchel.keep.moving import lines as moving
 from satchel.keep.moving import states
-from satchel.keep.moving.fields import MAX, MIN, Line, Rows, read_uid
+from satchel.keep.moving.fields import FILL, MAX, MIN, Line, Rows, read_uid
 from satchel.keep.moving.kinds import LINE_KINDS, LineKind
 from satchel.keep.moving.reading import Reading
 from satchel.keep.moving.states import Judgement, Source, State
@@ -73,18 +73,30 @@ class Taking:
         workplace: where they arrive.
         source: where they come from; a merge has the state that was last in step with that as its base.
         now: the time of the import, in milliseconds UTC; None asks the clock.
-        write: False only says what would happen.
+        written_at: when what comes was written, in milliseconds UTC; None where that is not known, so that it may be
+            older than what came before.
+        is_ordered: whether what comes is never older than what came before unless it was seen; None judges by
+            ``written_at``.
 
     Attributes:
         new_layers: layers that the project did not have.
     """
 
-    def __init__(self, workplace: Workplace, *, source: str, now: int | None = None, write: bool = True) -> None:
+    def __init__(
+        self,
+        workplace: Workplace,
+        *,
+        source: str,
+        now: int | None = None,
+        written_at: int | None = None,
+        is_ordered: bool | None = None,
+    ) -> None:
         self.new_layers: dict[str, str] = {}
         self._workplace = workplace
         self._name = source
         self._now = workplace.clock() if now is None else now
-        self._write = write
+        self._written_at = written_at
+        self._is_ordered = is_ordered
         self._source: Source | None = None
 
     def take(self, transaction: Transaction, project_id: int, lines: Sequence[Line]) -> list[Verdict]:
@@ -99,7 +111,9 @@ class Taking:
             A verdict for each line, in order.
         """
         if self._source is None:
-            self._source = states.open_source(transaction, project_id, self._name)
+            opened = states.open_source(transaction, project_id, self._name, self._written_at)
+            is_ordered = opened.is_ordered if self._is_ordered is None else self._is_ordered
+            self._source = replace(opened, is_ordered=is_ordered)
         reading = Reading(transaction, project_id, self._workplace, self._now)
         reading.new_layers = self.new_layers
         verdicts: list[Verdict | None] = [None] * len(lines)
@@ -191,6 +205,8 @@ class _Batch:
                 f"SELECT uid, id FROM {table} WHERE uid IN ({listed}) AND project_id = :project", {"project": project}
             )
         )
+        if self._kind.expires and self._drop_expired(found.values()):
+            return self._find(incoming)
         if self._kind.key is None:
             return found
         keys = json.dumps([one.key for one in incoming])
@@ -202,7 +218,20 @@ class _Batch:
                 {"project": project, "keys": keys},
             )
         )
+        if self._kind.expires and self._drop_expired(by_key.values()):
+            return self._find(incoming)
         return found | {one.uid: by_key[one.key] for one in incoming if one.key in by_key}
+
+    def _drop_expired(self, numbers: Iterable[int]) -> bool:
+        """Remove what is here no more but for its row, so that it comes anew; whether there was any."""
+        rows = self._transaction.all(
+            f"SELECT id FROM {self._kind.table} WHERE id IN ({', '.join(map(str, numbers))}) AND expires_at <= :now",
+            {"now": self._reading.now},
+        )
+        if rows and self._kind.documents is not None:
+            gone = [number for (number,) in rows]
+            KINDS[self._kind.documents].delete(self._transaction, self._reading.project, gone)
+        return bool(rows)
 
     def _take_other(self, one: _Incoming) -> None:
         """Take a line of a kind that is of no table with uids."""
@@ -392,9 +421,14 @@ class _Batch:
             return Outcome.PRESENT, ()
         if judgement is Judgement.KEEP_OURS:
             return Outcome.KEPT, ()
+        theirs, known = moving.rank_of(one.line), moving.rank_of(ours)
         if judgement is Judgement.TAKE:
+            if theirs < known and not self._source.is_ordered:
+                return Outcome.KEPT, ()
             return Outcome.UPDATED, self._change(one, number, ours)
-        later = moving.rank_of(one.line) > moving.rank_of(ours)
+        if self._kind.name == "run" and ours["uid"] != one.line["uid"]:
+            return Outcome.KEPT, ("a run of this name was started here: it takes what belongs to it",)
+        later = (theirs, moving.digest(one.line)) > (known, moving.digest(ours))
         if moving.core_digest(one.line) == moving.core_digest(ours):
             # what may be either way is as the later side has it, and that is no conflict
             return (Outcome.UPDATED, self._change(one, number, ours)) if later else (Outcome.KEPT, ())
@@ -431,6 +465,7 @@ class _Batch:
             if field is not None and target.hex() != ours["uid"]:
                 unresolved.append((number, name, target))
         merged = {field.kept_in for field in kind.fields if field.merge in {MAX, MIN}}
+        merged |= {field.kept_in for field in kind.fields if field.merge == FILL and row[field.kept_in] is None}
         columns = {name: value for name, value in row.items() if name not in merged}
         if kind.table not in _WITHOUT_SEQ:
             columns["seq"] = next_seq(transaction, project)
@@ -465,19 +500,22 @@ class _Batch:
         row = self._reading.row
         changed = []
         for field in kind.fields:
-            if field.merge in {MAX, MIN} and one.line.get(field.name) is not None:
-                is_better = "<" if field.merge == MIN else ">"
-                if transaction.execute(
-                    f"UPDATE {kind.table} SET {field.kept_in} = :value "
-                    f"WHERE id = :id AND ({field.kept_in} IS NULL OR :value {is_better} {field.kept_in})",
-                    {"value": row[field.kept_in], "id": number},
-                ):
-                    changed.append(field.name)
+            if field.merge not in {MAX, MIN, FILL} or row[field.kept_in] is None or one.line.get(field.name) is None:
+                continue
+            better = {MAX: f"OR :value > {field.kept_in}", MIN: f"OR :value < {field.kept_in}"}.get(field.merge, "")
+            if transaction.execute(
+                f"UPDATE {kind.table} SET {field.kept_in} = :value "
+                f"WHERE id = :id AND ({field.kept_in} IS NULL {better})",
+                {"value": row[field.kept_in], "id": number},
+            ):
+                changed.append(field.name)
         before = transaction.one("SELECT total_changes()")
         for part, listed in parts:
             if not part.is_own and listed != [] and one.line.get(part.name) != ours.get(part.name):
                 current = self._row(number)
                 self._reading.add_rows(part, number, current, listed)
+        if "last_seen" in changed and kind.renew is not None:
+            kind.renew(self._reading, number)
         if before != transaction.one("SELECT total_changes()") or changed:
             self._index(number)
             return True
