@@ -32,12 +32,13 @@ class Store:
     def __init__(self, arriving: Arriving) -> None:
         self.lines = [Said(line) for _, _, line in arriving.lines]
         self.troubles = tuple(arriving.troubles)
-        self.notes = arriving.notes
-        self.format, self.project, self.not_taken = arriving.format, arriving.project, tuple(arriving.not_taken)
+        self.notes = tuple(arriving.notes)
+        self.name, self.format, self.project = arriving.name, arriving.format, arriving.project
+        self.not_taken = tuple(arriving.not_taken)
 
-    def of(self, kind: str) -> list[Said]:
+    def of(self, kind: str) -> tuple[Said, ...]:
         """Return the lines of a kind."""
-        return [line for line in self.lines if line.kind == kind]
+        return tuple(line for line in self.lines if line.kind == kind)
 
     @property
     def counts(self) -> Counter[str]:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from bazinga_databases import BazingaDatabase, stamp
-from keep.importing.read import at, NOW, read_bazinga, said
-from keep.importing.results import SECOND
+from keep.importing.read import NOW, at, read_bazinga, said
 from satchel.keep.importing.bazinga_tables import moment_of
 from satchel.keep.importing.values import Unreadable
 
@@ -30,16 +29,16 @@ from satchel.keep.importing.values import Unreadable
 )
 def test_a_malformed_signature_costs_its_pattern_alone(newest: BazingaDatabase, signature: object, reason: str) -> None:
     newest.pattern("bad", signature_json=signature)
-    newest.pattern("good")
+    newest.pattern("good", solution="good")
     store = read_bazinga(newest.close())
-    assert [one.hash for one in store.of("error_pattern")] == ["good"]
+    assert [one.solutions[0]["solution"] for one in store.of("error_pattern")] == ["good"]
     assert said(store) == [("error_patterns", "pattern_hash bad", reason, True)]
 
 
 @pytest.mark.parametrize("stack", [None, 5, {"a": 1}, [1, None, " "]])
 def test_a_stack_that_is_none_is_left_out(newest: BazingaDatabase, stack: object) -> None:
     newest.pattern(signature_json=json.dumps({"error_type": "E", "message_pattern": "m", "stack_pattern": stack}))
-    assert read_bazinga(newest.close()).of("error_pattern")[0].stack == ()
+    assert read_bazinga(newest.close()).of("error_pattern")[0].example == "m"
 
 
 @pytest.mark.parametrize(
@@ -50,7 +49,7 @@ def test_a_confidence_out_of_range_is_bounded_and_reported(
 ) -> None:
     newest.pattern(confidence=confidence)
     store = read_bazinga(newest.close())
-    assert store.of("error_pattern")[0].tenths == tenths
+    assert store.of("error_pattern")[0].solutions[0]["confidence"] == tenths
     ((_, row, reason, left_out),) = said(store)
     assert (row, reason.startswith("its confidence is "), left_out) == ("pattern_hash h1", True, False)
 
@@ -79,7 +78,7 @@ def test_a_number_that_is_none_is_replaced_and_reported(
 def test_a_negative_helpfulness_is_none(newest: BazingaDatabase) -> None:
     newest.strategy(helpfulness=-2)
     store = read_bazinga(newest.close())
-    assert store.of("strategy")[0].helpfulness == 0
+    assert store.of("strategy")[0].helped == 0
     assert [reason for _, _, reason, _ in said(store)] == ["its helpfulness is -2; 0 here"]
 
 
@@ -98,11 +97,11 @@ def test_a_time_that_is_none_is_refused(value: str | int | bytes | None) -> None
 
 
 def test_one_readable_time_of_two_is_enough(newest: BazingaDatabase) -> None:
-    newest.strategy("a", last_seen="soon")
-    newest.strategy("b", created_at=None)
-    newest.strategy("c", created_at=None, last_seen=None)
+    newest.strategy("a", topic="a", last_seen="soon")
+    newest.strategy("b", topic="b", created_at=None)
+    newest.strategy("c", topic="c", created_at=None, last_seen=None)
     store = read_bazinga(newest.close())
-    times = {one.id: (one.created_at, one.last_seen) for one in store.of("strategy")}
+    times = {one.topic: (one.created_at, one.last_seen) for one in store.of("strategy")}
     first, last = at(NOW - 600), at(NOW - 60)
     assert times == {"a": (first, first), "b": (last, last)}
     assert [(row, left_out) for _, row, _, left_out in said(store)] == [
@@ -120,7 +119,7 @@ def test_a_package_that_cannot_be_read_costs_itself_alone(newest: BazingaDatabas
     newest.package(1, **{column: value})
     newest.package(2)
     store = read_bazinga(newest.close())
-    assert [one.id for one in store.of("package")] == ["2"]
+    assert [one.summary for one in store.of("package")] == ["what failed in 2"]
     assert [(table, row, left_out) for table, row, _, left_out in said(store)] == [("context_packages", "id 1", True)]
 
 

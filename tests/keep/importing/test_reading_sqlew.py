@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from keep.importing.read import at, NOW, read_sqlew, values
+from keep.importing.read import NOW, at, read_sqlew, values
 from sqlew_databases import FORMATS, Made, sample
 
 HAVE_AGENTS = ("1.0", "documented", "3.5", "3.6", "3.9")
@@ -23,10 +23,11 @@ def test_a_decision_comes_with_all_of_its_states_in_order(tmp_path: Path, releas
 
 
 @pytest.mark.parametrize("release", FORMATS)
-def test_what_history_does_not_record_is_as_in_the_oldest_state_known(tmp_path: Path, release: str) -> None:
+def test_what_history_does_not_record_is_not_known(tmp_path: Path, release: str) -> None:
     first = read_sqlew(sample(tmp_path / "s.db", release, NOW)).of("decision")[0]
-    assert {(state.status, state.layer) for state in first.states} == {(3, "data")}
-    assert (first.tags, first.scopes) == (("security", "gateway-limits"), ("gateway",))
+    assert [(state.status, state.layer) for state in first.states] == [("active", None)] * 2 + [("draft", "data")]
+    assert (first.tags, first.scopes) == (["security", "gateway-limits"], ["gateway"])
+    assert not any("tags" in state for state in first.history)
 
 
 @pytest.mark.parametrize("release", FORMATS)
@@ -38,9 +39,14 @@ def test_a_number_comes_as_a_number(tmp_path: Path, release: str) -> None:
 @pytest.mark.parametrize("release", FORMATS)
 def test_constraints_come_with_everything(tmp_path: Path, release: str) -> None:
     held, dropped = read_sqlew(sample(tmp_path / "s.db", release, NOW)).of("constraint")
-    assert (held.text, held.category, held.priority, held.layer) == ("tokens are never logged", "security", 4, "data")
-    assert (held.tags, held.active, held.created_at) == (("security",), True, at(NOW - 40))
-    assert (dropped.active, dropped.tags, dropped.priority) == (False, (), 1)
+    assert (held.text, held.category, held.priority, held.layer) == (
+        "tokens are never logged",
+        "security",
+        "critical",
+        "data",
+    )
+    assert (held.tags, held.status, held.created_at) == (["security"], "active", at(NOW - 40))
+    assert (dropped.status, dropped.tags, dropped.priority) == ("inactive", None, "low")
 
 
 @pytest.mark.parametrize("release", HAVE_AGENTS)
@@ -60,22 +66,25 @@ def test_a_format_without_agents_says_so(tmp_path: Path, release: str) -> None:
 @pytest.mark.parametrize("release", ["documented", "3.6"])
 def test_messages_come_with_everything(tmp_path: Path, release: str) -> None:
     (message,) = read_sqlew(sample(tmp_path / "s.db", release, NOW)).of("message")
-    assert (message.sender, message.to, message.type, message.priority) == ("planner", "builder", 2, 3)
-    assert (message.text, message.payload, message.read) == ("keep off auth", {"file": "src/auth.py"}, True)
+    assert (message["from"], message.to, message.type, message.priority) == ("planner", "builder", "warning", "high")
+    assert (message.message, message.payload) == ("keep off auth", {"file": "src/auth.py"})
+    assert message.reads == [{"agent": "builder", "read_at": at(NOW - 30)}]
     assert message.created_at == at(NOW - 30)
 
 
 @pytest.mark.parametrize("release", ["1.0", "3.5"])
 def test_messages_of_early_formats_have_no_text_and_that_is_said(tmp_path: Path, release: str) -> None:
     store = read_sqlew(sample(tmp_path / "s.db", release, NOW))
-    assert [(message.text, message.payload) for message in store.of("message")] == [(None, {"file": "src/auth.py"})]
+    assert [(message.message, message.payload) for message in store.of("message")] == [
+        ("(no text was kept of this message)", {"file": "src/auth.py"})
+    ]
     assert any("text sqlew did not keep" in note for note in store.notes)
 
 
 @pytest.mark.parametrize("release", [name for name in FORMATS if name != "5"])
 def test_file_changes_come_with_everything(tmp_path: Path, release: str) -> None:
     (change,) = read_sqlew(sample(tmp_path / "s.db", release, NOW)).of("file_change")
-    assert (change.file, change.change, change.layer) == ("src/auth.py", 2, "data")
+    assert (change.file, change.change, change.layer) == ("src/auth.py", "modified", "data")
     assert (change.description, change.created_at) == ("refresh tokens", at(NOW - 20))
 
 
@@ -109,4 +118,6 @@ def test_a_sound_database_makes_no_trouble(tmp_path: Path, release: str) -> None
 def test_a_constraint_says_why_where_the_format_knows(made: Made) -> None:
     database = made("5")
     database.add("constraints", category_id=1, constraint_text="no floats", reason="money is whole cents", ts=NOW)
-    assert [one.reason for one in read_sqlew(database.close()).of("constraint")] == ["money is whole cents"]
+    assert [one.text for one in read_sqlew(database.close()).of("constraint")] == [
+        "no floats\n\nWhy: money is whole cents"
+    ]

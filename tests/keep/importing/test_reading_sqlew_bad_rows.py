@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keep.importing.read import at, NOW, read_sqlew
+from keep.importing.read import NOW, read_sqlew
 from sqlew_databases import Made
 
 BAD_ROWS = {
@@ -76,7 +76,7 @@ def test_a_blank_tag_is_left_out_and_said_once(made: Made) -> None:
         database.add("decision_tags", decision_key_id=key, tag_id=3)
         database.add("decision_tags", decision_key_id=key, tag_id=1)
     store = read_sqlew(database.close())
-    assert [decision.tags for decision in store.of("decision")] == [("security",), ("security",)]
+    assert [decision.tags for decision in store.of("decision")] == [["security"], ["security"]]
     (trouble,) = store.troubles
     assert (trouble.table, trouble.row, trouble.left_out) == ("m_tags", "id 3", False)
 

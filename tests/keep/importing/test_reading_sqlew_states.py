@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keep.importing.read import at, NOW, read_sqlew, values
+from keep.importing.read import NOW, at, read_sqlew, values
 from satchel.keep.moving.records import Trouble
 from sqlew_databases import Made
 
@@ -20,7 +20,7 @@ def test_a_rationale_belongs_to_the_state_of_its_time(made: Made) -> None:
     assert [state.rationale for state in states] == ["quick to do", "survives\n\nand is shared"]
 
 
-def test_a_state_without_a_rationale_of_its_own_keeps_the_one_before(made: Made) -> None:
+def test_the_current_state_without_a_rationale_of_its_own_has_the_one_before(made: Made) -> None:
     database = made("3.5")
     database.add("decision_history", key_id=1, version="1", value="memory", ts=NOW)
     database.add("decisions", key_id=1, value="redis", version="2", ts=NOW + 100)
@@ -37,7 +37,7 @@ def test_history_that_the_next_state_repeats_is_dropped_and_counted(made: Made) 
     decision = store.decision
     assert [(state.value, state.set_at) for state in decision.states] == [("redis", at(NOW + 20))]
     assert decision.created_at == at(NOW)
-    assert "earlier states of decisions that the next one repeats, and that were dropped: 2" in store.notes
+    assert "earlier states of decisions that the next repeats, and that were dropped: 2" in store.notes
 
 
 def test_history_of_one_second_is_in_the_order_it_was_written(made: Made) -> None:
@@ -84,7 +84,7 @@ def test_the_empty_text_beside_a_number_is_no_second_value(made: Made) -> None:
     database.add("decisions", key_id=2, value="", version="1", ts=NOW)
     database.add("decisions_numeric", key_id=2, value=300, version="1", ts=NOW)
     store = read_sqlew(database.close())
-    assert (values(store.decision), store.troubles, store.rows[0]) == ([300.0], (), 1)
+    assert (values(store.decision), store.troubles) == ([300.0], ())
 
 
 @pytest.mark.parametrize(("status", "name"), [(4, "in_progress"), (5, "in_review"), (6, "implemented")])
@@ -92,7 +92,18 @@ def test_the_later_statuses_are_active_and_reported(made: Made, status: int, nam
     database = made("5")
     database.add("decisions", key_id=1, value="redis", status=status, ts=NOW)
     store = read_sqlew(database.close())
-    assert [state.status for state in store.decision.states] == [1]
+    assert [state.status for state in store.decision.states] == ["active"]
     assert store.troubles == (
         Trouble("t_decisions", "key_id 1", f"its status is {name}, which is active here", left_out=False),
     )
+
+
+def test_a_number_beyond_what_is_kept_exactly_is_a_text_and_that_is_said(made: Made) -> None:
+    database = made()
+    database.add("decision_history", key_id=2, version="1", value="9007199254740993", ts=NOW)
+    database.add("decisions_numeric", key_id=2, value=2.0**60, version="2", ts=NOW + 10)
+    store = read_sqlew(database.close())
+    assert values(store.decision) == ["9007199254740993", "1152921504606846976"]
+    assert [(one.row, "beyond 2^53" in one.reason, one.left_out) for one in store.troubles] == [
+        ("key_id 2", True, False)
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -67,8 +67,9 @@ def read_bazinga(file: Path, source_project: str | None = None) -> Arriving:
         packages = sorted(tables.read(_PACKAGE, "context_packages", "id|package_id"), key=_by_time)
         runs = list(_runs(tables))
         patterns = list(_patterns(tables))
-        lines = [*runs, *_packages(tables, packages), *patterns, *_strategies(tables), *_entries(tables)]
-        lines += _deliveries(tables, packages)
+        marks = list(_marks(tables, {one["id"] for one in packages}))
+        lines = [*runs, *_packages(tables, packages, marks), *patterns, *_strategies(tables), *_entries(tables)]
+        lines += _deliveries(tables, packages, marks)
         silent = sum(one["summary"] is None for one in packages)
         active = sum(line["status"] == _STATUSES[0] for _, _, line in runs)
         names_no_project = "sessions and packages name no project there, so those of all projects came along"
@@ -166,7 +167,7 @@ def _package_uid(one: Fields) -> str:
     return identity("bazinga", "package", one["session"], one["id"], one["path"]).hex()
 
 
-def _packages(tables: BazingaTables, packages: list[Fields]) -> _Lines:
+def _packages(tables: BazingaTables, packages: list[Fields], marks: list[Fields]) -> _Lines:
     by_id = {one["id"]: one for one in packages}
     heirs: dict[str, Fields] = {}
     for one in packages:
@@ -177,7 +178,7 @@ def _packages(tables: BazingaTables, packages: list[Fields]) -> _Lines:
             reason = f"it supersedes {one['supersedes']}, which is no package of its session"
             tables.trouble("context_packages", one["row"], reason, left_out=False)
     consumers: dict[str, list[str]] = defaultdict(list)
-    for mark in _marks(tables, by_id):
+    for mark in marks:
         consumers[mark["package"]].append(fold(mark["role"]))
     for one in packages:
         heir = heirs.get(one["id"])
@@ -208,7 +209,7 @@ def _known(tables: BazingaTables, one: Fields, name: str, called: str, choices: 
     return default
 
 
-def _marks(tables: BazingaTables, packages: Mapping[str, Fields]) -> Iterator[Fields]:
+def _marks(tables: BazingaTables, packages: Collection[str]) -> Iterator[Fields]:
     """Yield for whom packages are meant, and when each was consumed, where that is recorded."""
     table = "context_package_consumers"
     for package, role, consumed, iteration in tables.rows(
@@ -228,8 +229,7 @@ def _marks(tables: BazingaTables, packages: Mapping[str, Fields]) -> Iterator[Fi
                 "row": row,
             }
         except Unreadable as error:
-            if packages:
-                tables.trouble(table, row, str(error))
+            tables.trouble(table, row, str(error))
 
 
 def _seen(row: Row, created: Value, seen: Value) -> tuple[int, int]:
@@ -429,11 +429,11 @@ _SCOPE = {
 }
 
 
-def _deliveries(tables: BazingaTables, packages: Iterable[Fields]) -> _Lines:
+def _deliveries(tables: BazingaTables, packages: list[Fields], marks: list[Fields]) -> _Lines:
     """Yield what was consumed, by whom as far as a role tells, a line for each window."""
     by_id = {one["id"]: one for one in packages}
     consumed = tables.read(_SCOPE, "consumption_scope", "scope_id")
-    for mark in _marks(tables, by_id) if by_id else ():
+    for mark in marks:
         if mark["at"] is not None:
             package = by_id[mark["package"]]
             consumed.append({**mark, "session": package["session"], "group": package["group"]})

@@ -298,5 +298,5 @@ def _number_or_text(text: str) -> str | float:
         number = float(text)
     except ValueError:
         return text
-    is_exact = math.isfinite(number) and "_" not in text and not (number.is_integer() and abs(number) > LARGEST_WHOLE)
+    is_exact = math.isfinite(number) and "_" not in text and not (number.is_integer() and abs(number) >= LARGEST_WHOLE)
     return number if is_exact else text
