@@ -559,21 +559,7 @@ _PATTERN_KIND = LineKind(
     ),
     (
         solutions.SOLUTIONS,
-        Part(
-            "met",
-            "error_reports",
-            "pattern_id",
-            (
-                named("run", RUN, "runs", "run_id", "run_id", required=True),
-                _AUTHOR,
-                _SESSION,
-                _TASK,
-                _LOOP,
-                linked("solution", "error_solutions", "solution_id"),
-                _CREATED,
-            ),
-            same=("run_id", "agent_id", "session_id", "loop_id", "task_id", "created_at"),
-        ),
+        solutions.MET,
     ),
     letter=Kind.ERROR_PATTERN.letter,
     key=("pattern_hash", "hash"),

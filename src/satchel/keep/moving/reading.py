@@ -100,6 +100,7 @@ class Reading:
         items = [given] if part.is_single else given
         if not isinstance(items, list):
             raise InvalidInput(f"its {part.name} is no list", f"Give {part.name} as [...]")
+        own_links = len(self.links)
         alone = part.fields[0].name if len(part.fields) == 1 else None
         rows: Rows = []
         for item in items:
@@ -117,6 +118,8 @@ class Reading:
                 self.notes.append(f"one of its {part.name} is left out: {error.problem}")
                 continue
             rows.append(row)
+        # what a row of a list links to and is not here is left out: only items wait for theirs
+        del self.links[own_links:]
         return rows
 
     def add_rows(self, part: Part, number: int, row: dict[str, Any], rows: Rows) -> None:

@@ -5,7 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from satchel.base.text import fold
-from satchel.keep.moving.fields import AGENT, FLAG, HEX, TEXT, TIME, WHOLE, Field, Part, Rows, linked, named, one_of
+from satchel.keep.moving.fields import (
+    AGENT,
+    FLAG,
+    HEX,
+    NAME,
+    RUN,
+    TEXT,
+    TIME,
+    WHOLE,
+    Field,
+    Part,
+    Rows,
+    linked,
+    named,
+    one_of,
+)
 from satchel.keep.moving.reading import Reading
 from satchel.keep.patterns.records import STATES
 from satchel.keep.projects import next_seq
@@ -53,6 +68,32 @@ def _bring_together(reading: Reading, pattern: int, _row: dict[str, Any], given:
                 transaction.execute(f"UPDATE error_solutions SET {columns} WHERE id = :id", {**said, "id": number})
         reading.add_rows(_CONFIRMATIONS, number, {}, confirmations)
 
+
+def _add_met(reading: Reading, pattern: int, _row: dict[str, Any], given: Rows) -> None:
+    """Record where an error was met; its solutions are here by now."""
+    for one in given:
+        uid = one.pop("solution")
+        number = None if uid is None else reading.number_of("error_solutions", uid.hex())
+        placed = {**one, "project_id": reading.project, "pattern_id": pattern, "solution_id": number}
+        reading.transaction.add("error_reports", placed)
+
+
+MET = Part(
+    "met",
+    "error_reports",
+    "pattern_id",
+    (
+        named("run", RUN, "runs", "run_id", "run_id", required=True),
+        named("agent", AGENT, "agents", "agent_id"),
+        linked("session", "sessions", "session_id"),
+        Field("task_id", NAME),
+        Field("loop_id", NAME),
+        Field("solution", HEX, sql="(SELECT n.uid FROM error_solutions n WHERE n.id = i.solution_id)"),
+        Field("created_at", TIME, required=True),
+    ),
+    same=("run_id", "agent_id", "session_id", "loop_id", "task_id", "created_at"),
+    add=_add_met,
+)
 
 SOLUTIONS = Part(
     "solutions",
