@@ -69,7 +69,9 @@ def test_where_no_row_names_a_project_all_are_taken(newest: BazingaDatabase) -> 
 
 
 def test_tables_that_nothing_here_corresponds_to_are_counted(tmp_path: Path) -> None:
-    assert read_bazinga(sample(tmp_path / "b.db", "19", NOW)).not_taken == (("orchestration_logs", 1),)
+    assert read_bazinga(sample(tmp_path / "b.db", "19", NOW)).not_taken == (
+        ("orchestration_logs of interactions and events", 1),
+    )
 
 
 @pytest.mark.parametrize("inside", ["bazinga/bazinga.db", "bazinga.db"])

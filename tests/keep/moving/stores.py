@@ -77,7 +77,7 @@ def _agent(number: int) -> str:
 
 def _note(satchel: Satchel, first: int, second: int) -> None:
     kind = ("discovery", "error", "decision")[first % 3]
-    place = {"file": f"src/m{second % 3}.py", "line": second + 1} if first % 2 else {}
+    place: dict[str, Any] = {"file": f"src/m{second % 3}.py", "line": second + 1} if first % 2 else {}
     satchel.entries.write(
         kind, _text(first, second), agent=_agent(second), task_id=f"t{first % 2}", run_id=_run(satchel, second), **place
     )
@@ -104,7 +104,7 @@ def _structured(satchel: Satchel, first: int, second: int) -> None:
 
 
 def _decide(satchel: Satchel, first: int, second: int) -> None:
-    value: object = (_text(first, second), first, second / 7, 2**53)[second % 4]
+    value: str | float = (_text(first, second), first, second / 7, 2**53)[second % 4]
     given: dict[str, Any] = {"tags": ["API", f"tag{first % 3}"][: first % 3]} if second % 2 else {}
     satchel.decisions.set(
         f"key{first % 4}",

@@ -168,14 +168,15 @@ def _package_uid(one: Fields) -> str:
 
 
 def _packages(tables: BazingaTables, packages: list[Fields], marks: list[Fields]) -> _Lines:
-    by_id = {one["id"]: one for one in packages}
+    earlier: dict[str, Fields] = {}
     heirs: dict[str, Fields] = {}
     for one in packages:
-        old = by_id.get(one["supersedes"])
-        if old is not None and old is not one and old["session"] == one["session"]:
+        old = earlier.get(one["supersedes"])
+        earlier[one["id"]] = one
+        if old is not None and old["session"] == one["session"]:
             heirs.setdefault(old["id"], one)
         elif one["supersedes"] is not None:
-            reason = f"it supersedes {one['supersedes']}, which is no package of its session"
+            reason = f"it supersedes {one['supersedes']}, which is no earlier package of its session"
             tables.trouble("context_packages", one["row"], reason, left_out=False)
     consumers: dict[str, list[str]] = defaultdict(list)
     for mark in marks:

@@ -30,7 +30,7 @@ class Reading:
         changed: whether what is kept says something else than the line.
         row: the columns of the item that were read so far.
         links: fields that link to what is not here, with the uids of that.
-        new_layers: layers that the project did not have.
+        new_layers: layers that the project did not have; ``new_runs``: runs that were named and nothing is known of.
     """
 
     def __init__(self, transaction: Transaction, project: int, workplace: Workplace, now: int) -> None:
@@ -39,6 +39,7 @@ class Reading:
         self.workplace = workplace
         self.now = self.at = now
         self.new_layers: dict[str, str] = {}
+        self.new_runs: dict[str, str] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self.begin()
 
@@ -113,7 +114,7 @@ class Reading:
                     row[inner.name] = self.part_rows(inner, one.get(inner.name) or [])
             except SatchelError as error:
                 # what came to pass with an item is not worth the item
-                if part.is_own:
+                if part.is_own and not (alone and part.fields[0].codec.is_minor):
                     raise
                 self.notes.append(f"one of its {part.name} is left out: {error.problem}")
                 continue
@@ -174,7 +175,7 @@ class Reading:
                 known = runs.make_main(self.transaction, self.project, self.at).id
             else:
                 known = runs.make_past(self.transaction, self.project, name, self.at)
-                self.notes.append(f"there is no run {name!r}: it was made, as one that is over")
+                self.new_runs[name] = name
             self.transaction.memo[key] = known
         return known
 

@@ -201,6 +201,9 @@ class _Import:
         notes = list(arriving.notes)
         if taking.new_layers:
             notes.append(f"layers that this project did not have: {', '.join(taking.new_layers.values())}")
+        if taking.new_runs:
+            named = ", ".join(taking.new_runs)
+            notes.append(f"runs that nothing is known of but their names, made as ones that are over: {named}")
         return Imported(
             source=arriving.source,
             format=arriving.format,

@@ -79,7 +79,7 @@ class Taking:
             ``written_at``.
 
     Attributes:
-        new_layers: layers that the project did not have.
+        new_layers: layers that the project did not have; ``new_runs``: runs that items name and nothing is known of.
     """
 
     def __init__(
@@ -92,6 +92,7 @@ class Taking:
         is_ordered: bool | None = None,
     ) -> None:
         self.new_layers: dict[str, str] = {}
+        self.new_runs: dict[str, str] = {}
         self._workplace = workplace
         self._name = source
         self._now = workplace.clock() if now is None else now
@@ -115,7 +116,7 @@ class Taking:
             is_ordered = opened.is_ordered if self._is_ordered is None else self._is_ordered
             self._source = replace(opened, is_ordered=is_ordered)
         reading = Reading(transaction, project_id, self._workplace, self._now)
-        reading.new_layers = self.new_layers
+        reading.new_layers, reading.new_runs = self.new_layers, self.new_runs
         verdicts: list[Verdict | None] = [None] * len(lines)
         for kind, group in groupby(enumerate(lines), key=lambda pair: pair[1].get("kind")):
             batch = list(group)
@@ -337,8 +338,8 @@ class _Batch:
             whole = moving.whole_digest(one.line)
             kept = moving.digest(ours[number]) if is_changed else moving.digest(one.line)
             self._seen.append((one.uid, kept, True))
-            if kept != whole:
-                self._seen.append((one.uid, whole, False))
+            others = {whole, moving.digest(one.line)} if is_changed else {whole}
+            self._seen += [(one.uid, other, False) for other in others - {kept}]
 
     def _ours(self, numbers: Sequence[int]) -> dict[int, Line]:
         if not numbers:
@@ -407,7 +408,7 @@ class _Batch:
             self._leave_out(one.place, one.line, error.problem)
             return
         merged = self._merge(one, number, ours)
-        if merged and outcome is Outcome.PRESENT:
+        if merged and outcome in {Outcome.PRESENT, Outcome.KEPT}:
             outcome = Outcome.UPDATED
         after = moving.digest(self._ours([number])[number])
         states.out_of_step(self._transaction, self._reading.project, self._source, [one.uid])

@@ -132,6 +132,8 @@ def take(reading: Reading, line: Line) -> bool:
             seq = 0 if item.get("is_stale") else _seq(reading, kind, number)
             deliveries.record(reading.transaction, window, [(kind, number, seq)], at)
             is_news = True
+    if missing and missing == len(items):
+        raise InvalidInput("nothing of what was delivered is here", "It comes with the items")
     if missing:
         reading.notes.append(f"{missing} of what was delivered is not here")
     return is_news
