@@ -30,18 +30,22 @@ MOVING = (
         UNIQUE (project_id, name)
     )
     """,
-    # in_step: 1 for the state of ours that was last in step with the source; round: in which of its rounds
+    # in_step: 1 for the state of ours that was last in step with the source; round: in which of its rounds; mark: the
+    # beginning of the uid as a number. By the uid itself, which comes in no order, an import of 500 wrote four times as
+    # many pages
     """
     CREATE TABLE moving_states (
+        id INTEGER PRIMARY KEY,
         project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+        mark BIGINT NOT NULL,
         uid BLOB NOT NULL,
         digest BLOB NOT NULL,
         source_id BIGINT NOT NULL REFERENCES moving_sources (id) ON DELETE CASCADE,
         in_step SMALLINT NOT NULL CHECK (in_step IN (0, 1)),
-        round BIGINT NOT NULL,
-        PRIMARY KEY (project_id, uid, digest, source_id)
-    ) WITHOUT ROWID
+        round BIGINT NOT NULL
+    )
     """,
+    "CREATE INDEX moving_states_mark ON moving_states (mark)",
     # kind and field: as lines name them; target: the uid of what is not there
     """
     CREATE TABLE unresolved_links (

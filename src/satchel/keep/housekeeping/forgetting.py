@@ -13,6 +13,7 @@ from satchel.keep import projects
 from satchel.keep.housekeeping import counts
 from satchel.keep.housekeeping.packages import forget_deliveries
 from satchel.keep.kinds import KINDS, read_ref
+from satchel.keep.moving import states
 from satchel.keep.patterns import updates as pattern_writing
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 from satchel.keep.projects import Project, Workplace
@@ -106,6 +107,7 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
             documents.remove(transaction, kind, [number])
             counts.recount(transaction)
         forget_deliveries(transaction, kind, number)
+        states.forget(transaction, project.id, row[0])
 
     text = thing.texts(transaction, [number]).get(number, "")
     return _Leaving(kind.ref(number), thing.name, kind.table, row[0], text, delete)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from satchel.base.clock import iso, parse_time
+from satchel.base.clock import iso
 from satchel.base.errors import InvalidInput, SatchelError, unknown_name
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _MAX_NUMBER = 2**53
 _UID_BYTES = 16
+_TIME_CHARS = len("2026-11-21T09:00:00.000Z")
 
 
 Line = dict[str, Any]
@@ -81,7 +83,15 @@ def _folded(value: Any, _: Reading, name: str) -> str:
 def _time(value: Any, reading: Reading, name: str) -> int:
     if not isinstance(value, str):
         raise InvalidInput(f"its {name} is {repr(value)[:60]}", "Times are ISO 8601, as in 2026-11-21T09:00:00.000Z")
-    return parse_time(value, reading.now, name)
+    try:
+        moment = datetime.fromisoformat(value)
+        milliseconds = round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1_000)
+    except (ValueError, OverflowError):
+        raise InvalidInput(f"its {name} {value[:60]!r} is not a time", "Times are ISO 8601") from None
+    # what has the form that is written here says the same when it is written anew
+    if len(value) != _TIME_CHARS or value[-1] != "Z":
+        reading.changed = True
+    return milliseconds
 
 
 def _born(value: Any, reading: Reading, name: str) -> int:
@@ -110,7 +120,7 @@ def _addressee(value: Any, reading: Reading, name: str) -> int:
 
 
 def _run(value: Any, reading: Reading, _: str) -> int:
-    return reading.run(runs.check_run_id(value))
+    return reading.run(value if isinstance(value, str) else runs.check_run_id(value))
 
 
 def _layer(value: Any, reading: Reading, name: str) -> int:
@@ -120,15 +130,14 @@ def _layer(value: Any, reading: Reading, name: str) -> int:
 def _file(value: Any, reading: Reading, name: str) -> str | None:
     """Read a path of the project; one out of it says something of another machine, and is left out."""
     try:
-        return names.check_file(value, reading.workplace.files_root, name)
+        return reading.file(value, name)
     except SatchelError as error:
         reading.notes.append(f"{error.problem}; left out")
         return None
 
 
 def _file_number(value: Any, reading: Reading, name: str) -> int:
-    path = names.check_file(value, reading.workplace.files_root, name)
-    return names.ensure_file(reading.transaction, reading.project, path, reading.at)
+    return names.ensure_file(reading.transaction, reading.project, reading.file(value, name), reading.at)
 
 
 def _hex(value: Any, _: Reading, name: str) -> bytes:
@@ -151,8 +160,8 @@ def _json(value: Any, reading: Reading, _: str) -> str | None:
 
 TEXT = Codec("a text", None, _text)
 NAME = Codec("a name of at most 200 characters", None, _name, is_minor=True)
-TIME = Codec("a time, ISO 8601 UTC with milliseconds", iso, _time)
-BORN = Codec("a time, ISO 8601 UTC with milliseconds", iso, _born)
+TIME = Codec("a time, ISO 8601 UTC with milliseconds", iso, _time, is_number=True)
+BORN = Codec("a time, ISO 8601 UTC with milliseconds", iso, _born, is_number=True)
 WHOLE = Codec("a whole number", None, _whole)
 FLAG = Codec("true; absent is false", lambda value: True if value else None, _flag)
 TOPIC = Codec("a topic, in lower case", None, lambda value, _, __: strategy_writing.check_topic(value))

@@ -96,6 +96,11 @@ def digest(line: Line) -> bytes:
     return _hash({name: value for name, value in line.items() if name not in plan.apart}, plan)
 
 
+def says_more(line: Line) -> bool:
+    """Whether a line says more than :func:`digest` counts, so that it differs from :func:`whole_digest`."""
+    return not _plan(LINE_KINDS[line["kind"]]).told.isdisjoint(line)
+
+
 def whole_digest(line: Line) -> bytes:
     """Return a digest of all that a line says, but for the short id; that of :func:`digest` where no more is said."""
     plan = _plan(LINE_KINDS[line["kind"]])
@@ -135,6 +140,7 @@ class _Plan:
         shows: of each field the name and what shows its value, or None.
         apart: the names that a digest leaves out; ``soft``: those that its core leaves out too.
         sets: those that list names, in no order.
+        told: those of ``apart`` that are no ids.
     """
 
     kind: LineKind
@@ -143,6 +149,7 @@ class _Plan:
     apart: frozenset[str]
     soft: frozenset[str]
     sets: tuple[str, ...]
+    told: frozenset[str]
 
 
 _PLANS: dict[str, _Plan] = {}
@@ -152,15 +159,16 @@ def _plan(kind: LineKind) -> _Plan:
     plan = _PLANS.get(kind.name)
     if plan is None:
         columns = ", ".join(field.read_from for field in kind.fields)
-        apart = {field.name for field in kind.fields if field.merge in {MAX, MIN, FILL}}
+        apart = {field.name for field in kind.fields if field.merge in {MAX, MIN}}
         apart |= {part.name for part in kind.parts if not part.is_own}
         plan = _PLANS[kind.name] = _Plan(
             kind,
             f"SELECT i.id, i.uid, {columns} FROM {kind.table} i",
             tuple((field.name, field.codec.show) for field in kind.fields),
             frozenset(apart | _IDS),
-            frozenset(field.name for field in kind.fields if field.merge == SOFT),
+            frozenset(field.name for field in kind.fields if field.merge in {SOFT, FILL}),
             tuple(part.name for part in kind.parts if part.is_own and not part.is_single),
+            frozenset(apart),
         )
     return plan
 

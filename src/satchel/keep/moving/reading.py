@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.text import fold
 from satchel.base.vocabulary import LAYERS, MAIN_RUN
 from satchel.keep import names, runs
-from satchel.keep.moving.fields import SOFT, Field, Line, Part, Rows, read_uid
+from satchel.keep.moving.fields import SOFT, Codec, Field, Line, Part, Rows, read_uid
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
 _OF_PROJECT = frozenset({"sightings", "error_reports"})
 """Tables of parts that say which project a row belongs to."""
+
+
+_Step = tuple[str, str, Codec, bool, Any, bool]
+_STEPS: dict[int, tuple[tuple[Field, ...], tuple[_Step, ...]]] = {}
+
+
+def _steps(fields: tuple[Field, ...]) -> tuple[_Step, ...]:
+    """Return what reading takes of fields, worked out once: a tuple of fields is one of a kind or part, and stays."""
+    known = _STEPS.get(id(fields))
+    if known is None:
+        steps = tuple(
+            (
+                field.name,
+                field.kept_in,
+                field.codec,
+                field.required,
+                field.default,
+                bool(field.default) and field.merge in {"", SOFT},
+            )
+            for field in fields
+        )
+        known = _STEPS[id(fields)] = fields, steps
+    return known[1]
 
 
 class Reading:
@@ -40,6 +62,9 @@ class Reading:
         self.now = self.at = now
         self.new_layers: dict[str, str] = {}
         self.new_runs: dict[str, str] = {}
+        self._runs: dict[str, int] = {}
+        self._files: dict[str, str] = {}
+        self._named: dict[tuple[str, str], tuple[int, bool]] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self.begin()
 
@@ -53,42 +78,60 @@ class Reading:
 
     def named(self, table: str, value: Any, field: str) -> int:
         """Return the number of a tag, scope, category or layer, recorded on first use."""
-        given = names.check_identifier(value, field)
-        number, name = names.ensure_name(self.transaction, table, self.project, given, self.at)
-        self.changed = self.changed or name != value
-        return number
+        known = self._named.get((table, value)) if isinstance(value, str) else None
+        if known is None:
+            given = names.check_identifier(value, field)
+            number, name = names.ensure_name(self.transaction, table, self.project, given, self.at)
+            known = self._named[table, value] = number, name != value
+        self.changed = self.changed or known[1]
+        return known[0]
+
+    def file(self, value: Any, field: str) -> str:
+        """Return the canonical path of a file inside the project; the same few come again and again.
+
+        Raises:
+            InvalidInput, Refused: it is none.
+        """
+        known = self._files.get(value) if isinstance(value, str) else None
+        if known is None:
+            known = self._files[value] = names.check_file(value, self.workplace.files_root, field)
+        return known
 
     def agent(self, value: Any, field: str, *, acts: bool) -> int:
         """Return the number of an agent, recorded on first use."""
-        given = names.check_identifier(value, field)
-        number, name = names.ensure_agent(self.transaction, self.project, given, self.at, acts=acts)
-        self.changed = self.changed or name != value
-        return number
+        table = "agents" if acts else "addressees"
+        known = self._named.get((table, value)) if isinstance(value, str) else None
+        if known is None:
+            given = names.check_identifier(value, field)
+            number, name = names.ensure_agent(self.transaction, self.project, given, self.at, acts=acts)
+            known = self._named[table, value] = number, name != value
+        self.changed = self.changed or known[1]
+        return known[0]
 
-    def fields(self, fields: Iterable[Field], given: Line, row: dict[str, Any]) -> dict[str, Any]:
+    def fields(self, fields: tuple[Field, ...], given: Line, row: dict[str, Any]) -> dict[str, Any]:
         """Read fields into a row, by their columns.
 
         Raises:
             InvalidInput, TooLarge: one is missing, or is not what it should be.
         """
-        for field in fields:
-            value = given.get(field.name)
+        for name, column, codec, required, default, says_default in _steps(fields):
+            value = given.get(name)
             if value is None:
-                if field.required:
-                    raise InvalidInput(f"it has no {field.name}", f"{field.name} is {field.codec.what}")
-                row[field.kept_in] = field.default
-                if field.default and field.merge in {"", SOFT}:
+                if required:
+                    raise InvalidInput(f"it has no {name}", f"{name} is {codec.what}")
+                row[column] = default
+                if says_default:
                     self.changed = True
                 continue
             try:
-                kept = row[field.kept_in] = field.codec.read(value, self, field.name)
+                kept = row[column] = codec.read(value, self, name)
             except InvalidInput as error:
-                if field.required or not field.codec.is_minor:
+                if required or not codec.is_minor:
                     raise
                 self.notes.append(f"{error.problem}; left out")
-                row[field.kept_in] = field.default
+                row[column] = default
                 continue
-            if not field.codec.is_number and (kept if (show := field.codec.show) is None else show(kept)) != value:
+            if not codec.is_number and (kept if codec.show is None else codec.show(kept)) != value:
                 self.changed = True
         return row
 
@@ -162,9 +205,9 @@ class Reading:
 
     def run(self, name: str) -> int:
         """Return the number of a run; one that is not here is made, as one that is over."""
-        key = ("moving run", self.project, name)
-        known: int | None = self.transaction.memo.get(key)
+        known = self._runs.get(name)
         if known is None:
+            runs.check_run_id(name)
             row = self.transaction.one(
                 "SELECT id FROM runs WHERE project_id = :project AND run_id = :name",
                 {"project": self.project, "name": name},
@@ -176,7 +219,7 @@ class Reading:
             else:
                 known = runs.make_past(self.transaction, self.project, name, self.at)
                 self.new_runs[name] = name
-            self.transaction.memo[key] = known
+            self._runs[name] = known
         return known
 
     def layer(self, name: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import NamedTuple
 
@@ -38,12 +38,13 @@ def judge(local: bytes, base: bytes | None, incoming: bytes, *, seen: bool) -> J
 
 
 class State(NamedTuple):
-    """A state that was seen, and whether ours was it when it was last in step with the source."""
+    """A state that was seen, and whether ours was it when it was last in step with the source; ``row`` is its row."""
 
     digest: bytes
     source: int
     in_step: bool
     round: int
+    row: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +86,21 @@ def open_source(transaction: Transaction, project_id: int, name: str, written_at
 
 def states_of(transaction: Transaction, project_id: int, uids: Iterable[bytes]) -> dict[bytes, list[State]]:
     """Return the states that were seen of some items, by their uids."""
-    listed = ", ".join(f"x'{uid.hex()}'" for uid in uids)
+    wanted = set(uids)
     rows = transaction.all(
-        "SELECT uid, digest, source_id, in_step, round FROM moving_states "
-        f"WHERE project_id = :project AND uid IN ({listed})",
+        "SELECT uid, digest, source_id, in_step, round, id FROM moving_states "
+        f"WHERE mark IN ({', '.join(str(_mark(uid)) for uid in wanted)}) AND project_id = :project ORDER BY id",
         {"project": project_id},
     )
     found: dict[bytes, list[State]] = {}
-    for uid, digest, source, in_step, number in rows:
-        found.setdefault(uid, []).append(State(digest, source, bool(in_step), number))
+    for uid, digest, source, in_step, number, row in rows:
+        if uid in wanted:
+            found.setdefault(uid, []).append(State(digest, source, bool(in_step), number, row))
     return found
+
+
+def _mark(uid: bytes) -> int:
+    return int.from_bytes(uid[:4], "big")
 
 
 def seen(transaction: Transaction, project_id: int, uid: bytes, digest: bytes) -> bool:
@@ -109,42 +115,52 @@ def last_in_step(transaction: Transaction, project_id: int, uid: bytes, source: 
 
 
 def remember(
-    transaction: Transaction, project_id: int, source: Source, states: Iterable[tuple[bytes, bytes, bool]]
+    transaction: Transaction, project_id: int, source: Source, states: Collection[tuple[bytes, bytes, bool]]
 ) -> None:
     """Remember states that were seen: for each the uid, the digest and whether ours is it, in step with the source."""
-    rows = [
-        {
-            "project": project_id,
-            "uid": uid,
-            "digest": digest,
-            "source": source.id,
-            "step": int(in_step),
-            "round": source.round,
-        }
-        for uid, digest, in_step in states
+    wanted = {(uid, digest): False for uid, digest, _ in states}
+    for uid, digest, in_step in states:
+        wanted[uid, digest] |= in_step
+    known = {
+        (uid, state.digest): state
+        for uid, of_uid in states_of(transaction, project_id, (uid for uid, _ in wanted)).items()
+        for state in of_uid
+        if state.source == source.id
+    }
+    changed = [
+        {"id": known[key].row, "step": int(in_step or known[key].in_step), "round": source.round}
+        for key, in_step in wanted.items()
+        if key in known
     ]
-    transaction.many(
-        """
-        INSERT INTO moving_states (project_id, uid, digest, source_id, in_step, round)
-        VALUES (:project, :uid, :digest, :source, :step, :round)
-        ON CONFLICT (project_id, uid, digest, source_id)
-        DO UPDATE SET in_step = max(in_step, excluded.in_step), round = excluded.round
-        """,
-        rows,
+    transaction.many("UPDATE moving_states SET in_step = :step, round = :round WHERE id = :id", changed)
+    transaction.insert_many(
+        "moving_states",
+        [
+            {
+                "project_id": project_id,
+                "mark": _mark(uid),
+                "uid": uid,
+                "digest": digest,
+                "source_id": source.id,
+                "in_step": int(in_step),
+                "round": source.round,
+            }
+            for (uid, digest), in_step in wanted.items()
+            if (uid, digest) not in known
+        ],
     )
 
 
 def out_of_step(transaction: Transaction, project_id: int, source: Source, uids: Iterable[bytes]) -> None:
     """Record that the states which were last in step are so no more, before others are."""
-    transaction.many(
-        "UPDATE moving_states SET in_step = 0 WHERE project_id = :project AND uid = :uid AND source_id = :source",
-        [{"project": project_id, "uid": uid, "source": source.id} for uid in uids],
-    )
+    found = states_of(transaction, project_id, uids)
+    rows = [{"id": state.row} for states in found.values() for state in states if state.source == source.id]
+    transaction.many("UPDATE moving_states SET in_step = 0 WHERE id = :id", rows)
 
 
 def forget(transaction: Transaction, project_id: int, uid: bytes) -> None:
     """Remove what is known of an item that is forgotten, its kept states among it."""
-    for table in ("moving_states", "kept_states"):
-        transaction.execute(
-            f"DELETE FROM {table} WHERE project_id = :project AND uid = :uid", {"project": project_id, "uid": uid}
-        )
+    of_item = "project_id = :project AND uid = :uid"
+    values = {"project": project_id, "uid": uid}
+    transaction.execute(f"DELETE FROM moving_states WHERE mark = {_mark(uid)} AND {of_item}", values)
+    transaction.execute(f"DELETE FROM kept_states WHERE {of_item}", values)
