@@ -80,6 +80,13 @@ def _folded(value: Any, _: Reading, name: str) -> str:
     return fold(names.check_identifier(value, name))
 
 
+def _topic(value: Any, reading: Reading, _: str) -> str:
+    topic = strategy_writing.check_topic(value)
+    if topic != value:
+        reading.notes.append(f"the topic is kept as {topic!r}")
+    return topic
+
+
 def _time(value: Any, reading: Reading, name: str) -> int:
     if not isinstance(value, str):
         raise InvalidInput(f"its {name} is {repr(value)[:60]}", "Times are ISO 8601, as in 2026-11-21T09:00:00.000Z")
@@ -164,7 +171,7 @@ TIME = Codec("a time, ISO 8601 UTC with milliseconds", iso, _time, is_number=Tru
 BORN = Codec("a time, ISO 8601 UTC with milliseconds", iso, _born, is_number=True)
 WHOLE = Codec("a whole number", None, _whole)
 FLAG = Codec("true; absent is false", lambda value: True if value else None, _flag)
-TOPIC = Codec("a topic, in lower case", None, lambda value, _, __: strategy_writing.check_topic(value))
+TOPIC = Codec("a topic, in lower case", None, _topic)
 FOLDED = Codec(
     "a name in lower case", None, lambda value, _, name: fold(names.check_identifier(value, name)), is_minor=True
 )

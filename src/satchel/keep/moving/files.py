@@ -16,6 +16,7 @@ from satchel.keep.moving.records import Arriving, Trouble
 END = "end"
 """The kind of the line that a whole file ends with."""
 
+_REMEDY = "Name what `satchel export` wrote, or say with --from which tool's store it is"
 _MAX_LINE_BYTES = 64 << 20
 _MAX_HEADER_BYTES = 1 << 16
 
@@ -42,7 +43,7 @@ def header_of(file: Path) -> Line | None:
 
 
 def _not_there(file: Path) -> NoReturn:
-    raise NotFound(f"there is no file {file}", "Name what `satchel export` wrote, or another tool's store with --from")
+    raise NotFound(f"there is no file {file}", _REMEDY)
 
 
 def read_lines(file: Path) -> Arriving:
@@ -55,7 +56,7 @@ def read_lines(file: Path) -> Arriving:
     """
     header = header_of(file)
     if header is None:
-        raise StoreForeign(f"{file} is no export: it does not begin with a line of the kind {HEADER!r}", "Name another")
+        raise StoreForeign(f"{file} is no export: it does not begin with a line of the kind {HEADER!r}", _REMEDY)
     schema = header.get("schema")
     if not isinstance(schema, int) or schema < 1:
         raise StoreForeign(f"{file} does not say of which schema it is", f"This program reads up to {SCHEMA}")

@@ -393,11 +393,7 @@ class _Batch:
             self._say(one, number, Outcome.PRESENT)
             return
         ours = self._ours([number])[number]
-        # what is not known there, as an author may not be, is as it is here
-        authors = {
-            field.name: ours[field.name] for field in self._kind.fields if field.merge == FILL and field.name in ours
-        }
-        one = replace(one, line={**authors, **{name: value for name, value in one.line.items() if value is not None}})
+        one = replace(one, line=self._completed(one.line, ours))
         incoming = moving.digest(one.line)
         local = moving.digest(ours)
         twice = any(state.source == self._source.id and state.round == self._source.round for state in known)

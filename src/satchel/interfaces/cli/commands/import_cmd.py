@@ -77,7 +77,7 @@ def _show(result: Imported) -> None:
     whose = f", project {result.source_project}" if result.source_project is not None else ""
     click.echo(f"{'imported from' if result.done else 'would import from'} {result.source} ({result.format}{whose})")
     for kind in result.kinds:
-        click.echo(f"  {kind.kind.replace('_', ' ')}: {_counts(kind)}")
+        click.echo(f"  {_plural(kind.kind)}: {_counts(kind)}")
     for note in result.notes:
         click.echo(f"note: {note}")
     for conflict in result.conflicts[:_MAX_SHOWN]:
@@ -90,6 +90,11 @@ def _show(result: Imported) -> None:
     if result.not_taken:
         listed = ", ".join(f"{name} ({rows})" for name, rows in result.not_taken)
         click.echo(f"not taken, because nothing here corresponds to it: {listed}")
+
+
+def _plural(kind: str) -> str:
+    name = kind.replace("_", " ")
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
 
 def _counts(kind: KindImported) -> str:
