@@ -419,6 +419,13 @@ class _Batch:
         self._states.setdefault(one.uid, []).append(State(after, self._source.id, True, self._source.round))
         self._say(one, number, outcome, notes)
 
+    def _completed(self, line: Line, ours: Line) -> Line:
+        """Return a line with what is not known there, as an author may not be, and the earlier of two beginnings."""
+        known = {field.name for field in self._kind.fields if field.merge == FILL}
+        said = {name: value for name, value in line.items() if value is not None}
+        began = {"created_at": min(str(said.get("created_at")), ours["created_at"])} if "created_at" in ours else {}
+        return {**{name: ours[name] for name in known if name in ours}, **said, **began}
+
     def _act(self, judgement: Judgement, one: _Incoming, number: int, ours: Line) -> tuple[Outcome, tuple[str, ...]]:
         if judgement is Judgement.PRESENT:
             return Outcome.PRESENT, ()
