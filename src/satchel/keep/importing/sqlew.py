@@ -77,6 +77,10 @@ def _notes(tables: SqlewTables, reader: DecisionReader, messages: list[Fields]) 
             "earlier states of which sqlew kept value, version, author and time alone, so they have no layer, tags or "
             f"scopes here and count as active: {reader.unknown}",
         ),
+        (
+            reader.without_value,
+            f"earlier states of numbers of which sqlew recorded no value, and that stayed out: {reader.without_value}",
+        ),
         (silent, f"messages whose text sqlew did not keep, so that only their payload came along: {silent}"),
         (announced, f"messages to all that somebody has read; sqlew does not say who, so nobody counts: {announced}"),
     )

@@ -29,13 +29,6 @@ def _key(value: Value, _: str = "") -> int:
     return key_id
 
 
-def _recorded_key(_: Row, key: Value, value: Value) -> int:
-    key_id = _key(key)
-    if value == "":
-        raise Unreadable("its value is empty: sqlew 3.9 and later record none for a number")
-    return key_id
-
-
 def _reasons(_: Row, why: Value, alternatives: Value, tradeoffs: Value) -> str:
     parts = [text_of(why, "rationale")]
     parts += _listed("Alternatives considered", alternatives)
@@ -45,10 +38,11 @@ def _reasons(_: Row, why: Value, alternatives: Value, tradeoffs: Value) -> str:
 
 _ID = columns("id", read=lambda _, value: number_of(value) or 0)
 _PAST = {
-    "key_id": columns("key_id", "value", read=_recorded_key),
+    "key_id": column("key_id", _key),
     "id": _ID,
     "at": time(),
-    "value": column("value", text_of),
+    # sqlew 3.9 and later record an empty text for a number, which is none
+    "value": columns("value", read=lambda _, value: None if value == "" else text_of(value, "value")),
     "version": column("version", optional_text),
     "agent": named("agent_id", "agents"),
 }
@@ -65,25 +59,28 @@ class DecisionReader:
 
     Attributes:
         unchanged: how many rows of the history were dropped because what followed was the same.
+        without_value: how many rows of the history hold none: sqlew 3.9 and later record none for a number.
         unknown: how many earlier states came of whose layer, status, tags and scopes sqlew kept nothing.
     """
 
     def __init__(self, tables: SqlewTables) -> None:
         self._tables = tables
         self.unchanged = 0
-        self.unknown = 0
+        self.unknown = self.without_value = 0
 
     def lines(self) -> Iterator[tuple[str, str, Line]]:
         """Yield a line of every decision that can be read, by the numbers of their keys."""
         keys = self._tables.names("context_keys")
         numbers = self._values("decisions_numeric", ())
         texts = self._values("decisions", numbers.keys())
-        history = _by_key(self._tables.read(_PAST, "decision_history", "id"))
+        past = self._tables.read(_PAST, "decision_history", "id")
+        self.without_value = sum(row["value"] is None for row in past)
+        history = _by_key([row for row in past if row["value"] is not None])
         rationales = _by_key(self._tables.read(_RATIONALE, "decision_context", "id"))
         tags = self._linked("decision_tags", "tag_id", self._tables.names("tags"))
         scopes = self._linked("decision_scopes", "scope_id", self._tables.names("scopes"))
         for key_id in sorted(texts.keys() | numbers.keys()):
-            past = history.pop(key_id, [])
+            earlier = history.pop(key_id, [])
             table = "decisions" if key_id in texts else "decisions_numeric"
             try:
                 key = keys.need(key_id, "key_id")
@@ -93,8 +90,8 @@ class DecisionReader:
             known = self._known(key, texts.get(key_id), numbers.get(key_id))
             if known:
                 is_number = not any(isinstance(state["value"], str) for state in known)
-                states = self._changes([*_earlier(past, is_number=is_number), *known])
-                began = min(one["at"] for one in (*past, *known))
+                states = self._changes([*_earlier(earlier, is_number=is_number), *known])
+                began = min(one["at"] for one in (*earlier, *known))
                 _give_rationales(states, rationales.get(key_id, []))
                 line = self._line(key_id, key, began, states)
                 line |= {"tags": tags.get(key_id), "scopes": scopes.get(key_id)}
