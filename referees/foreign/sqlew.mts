@@ -10,7 +10,6 @@ const tool = (name: string) => {
 const database = await import(`${clone}/src/database.ts`);
 const context = await tool("context");
 const constraints = await tool("constraints");
-const files = await tool("files");
 const takesConfiguration = existsSync(`${clone}/src/adapters`);
 const opened = await database.initializeDatabase(
   takesConfiguration ? { databaseType: "sqlite", connection: { filename: file } } : file,
@@ -27,13 +26,12 @@ await context.setDecision({ ...of, ...later, key: "session_store", value: "redis
 await context.setDecision({ key: "session_ttl", value: 600, agent: "builder" });
 const rule = { category: "security", constraint_text: "tokens are never logged", priority: "critical" };
 await constraints.addConstraint({ ...rule, layer: "data", tags: ["security"], created_by: "planner" });
-await files.recordFileChange({
-  file_path: "src/auth.py",
-  agent_name: "builder",
-  change_type: "modified",
-  layer: "data",
-  description: "refresh tokens",
-});
+// gone in 5
+if (existsSync(`${clone}/src/tools/files.ts`) || existsSync(`${clone}/src/tools/files`)) {
+  const files = await tool("files");
+  const change = { file_path: "src/auth.py", change_type: "modified", layer: "data", description: "refresh tokens" };
+  await files.recordFileChange({ ...change, agent_name: "builder" });
+}
 const messaging = existsSync(`${clone}/src/tools/messaging.ts`) ? await tool("messaging") : {};
 if (messaging.sendMessage) {
   const message = { msg_type: "warning", message: "keep off auth", priority: "high", payload: { file: "src/auth.py" } };

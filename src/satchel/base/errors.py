@@ -150,6 +150,12 @@ class IoError(SatchelError):
     code = "io_error"
 
 
+class Incomplete(SatchelError):
+    """What was asked for is done, but for what could not be taken, which was named."""
+
+    code = "incomplete"
+
+
 _SYSTEM_FAILED = frozenset({errno.EIO, errno.ENXIO, errno.ENOMEM, errno.ESTALE})
 _NO_DESCRIPTOR = frozenset({errno.EMFILE, errno.ENFILE})
 

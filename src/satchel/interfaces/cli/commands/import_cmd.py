@@ -55,7 +55,7 @@ def command(
       satchel import --from bazinga .
       satchel import --from claude ~/.claude/projects/-home-me-shop/memory
     """
-    from satchel.base.errors import ERROR_KINDS, InvalidInput
+    from satchel.base.errors import ERROR_KINDS, Incomplete, InvalidInput
 
     if tool is None and source_project is not None:
         raise InvalidInput("--source-project goes with --from", "An export holds one project")
@@ -70,7 +70,7 @@ def command(
     else:
         _show(result)
     if result.is_incomplete:
-        context.exit(ERROR_KINDS["incomplete"].exit_status)
+        context.exit(ERROR_KINDS[Incomplete.code].exit_status)
 
 
 def _show(result: Imported) -> None:
