@@ -44,7 +44,8 @@ def test_everything_of_sqlew_comes_field_by_field(satchel: Satchel, database: Pa
     assert (decision.version, decision.status) == ("2.0.0", "draft")
     earlier = [(state.value, state.agent, state.layer, state.tags) for state in store.history.items]
     # sqlew 4 itself records no history
-    assert earlier == ([("memory", builder, None, ())] if has_agents else [])
+    has_history = not database.stem.startswith("sqlew-v4")
+    assert earlier == ([("memory", builder, None, ())] if has_history else [])
     assert satchel.decisions.get("session_ttl").decision.value == 600
     (rule,) = satchel.constraints.find().items
     assert (rule.text, rule.category, rule.priority) == ("tokens are never logged", "security", "critical")
