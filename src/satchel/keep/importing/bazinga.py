@@ -16,6 +16,7 @@ from satchel.keep.importing.bazinga_tables import (
     BazingaTables,
     count_of,
     days_of,
+    find_database,
     group_of,
     key_of,
     moment_of,
@@ -49,11 +50,11 @@ _PHASES = {
 """What a phase of reasoning becomes: a note of that type, or that field of a scratchpad."""
 
 
-def read_bazinga(file: Path, source_project: str | None = None) -> Arriving:
+def read_bazinga(path: Path, source_project: str | None = None) -> Arriving:
     """Read everything of one project of a bazinga database that can be read.
 
     Args:
-        file: the database file.
+        path: the database file, or a folder that holds it.
         source_project: the ``project_id`` there; None takes the only one.
 
     Raises:
@@ -61,6 +62,7 @@ def read_bazinga(file: Path, source_project: str | None = None) -> Arriving:
         Conflict: it holds several projects, and none was named.
         InvalidInput: it holds no such project.
     """
+    file = find_database(path)
     with opened_foreign(file) as database:
         tables = BazingaTables(database, str(file))
         tables.choose_project(source_project)

@@ -2,54 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from satchel.base.errors import InvalidInput, unknown_name
-from satchel.keep.moving.records import Arriving, Imported
+from satchel.keep.moving.records import Imported
 from satchel.keep.moving.service import Moving, Progress
 from satchel.keep.projects import Service
 
-
-def _sqlew(path: Path, project: str | None) -> Arriving:
-    from satchel.keep.importing.sqlew import read_sqlew
-
-    return read_sqlew(path, project)
-
-
-def _bazinga(path: Path, project: str | None) -> Arriving:
-    from satchel.keep.importing.bazinga import read_bazinga
-    from satchel.keep.importing.bazinga_tables import find_database
-
-    return read_bazinga(find_database(path), project)
-
-
-def _server_memory(path: Path, project: str | None) -> Arriving:
-    from satchel.keep.importing.server_memory import read_server_memory
-
-    _refuse_project(project)
-    return read_server_memory(path)
-
-
-def _claude(path: Path, project: str | None) -> Arriving:
-    from satchel.keep.importing.claude_memory import read_claude_memory
-
-    _refuse_project(project)
-    return read_claude_memory(path)
-
-
-def _refuse_project(project: str | None) -> None:
-    if project is not None:
-        raise InvalidInput("this tool knows no projects", "Leave the source project out")
-
-
-READERS: dict[str, Callable[[Path, str | None], Arriving]] = {
-    "sqlew": _sqlew,
-    "bazinga": _bazinga,
-    "server-memory": _server_memory,
-    "claude": _claude,
+READERS = {
+    "sqlew": "sqlew:read_sqlew",
+    "bazinga": "bazinga:read_bazinga",
+    "server-memory": "server_memory:read_server_memory",
+    "claude": "claude_memory:read_claude_memory",
 }
-"""What reads the store of each tool: gets its path and the project to take."""
+"""What reads the store of each tool: the module and the function."""
+
+_WITH_PROJECTS = ("sqlew", "bazinga")
 
 
 class Importing(Service):
@@ -88,5 +57,9 @@ class Importing(Service):
         """
         if tool not in READERS:
             raise unknown_name("tool", tool, READERS)
-        arriving = READERS[tool](path, source_project)
+        if source_project is not None and tool not in _WITH_PROJECTS:
+            raise InvalidInput(f"{tool} knows no projects", "Leave the source project out")
+        module, function = READERS[tool].split(":")
+        read = getattr(import_module(f"satchel.keep.importing.{module}"), function)
+        arriving = read(path, source_project) if tool in _WITH_PROJECTS else read(path)
         return Moving(self._workplace).take(arriving, dry_run=dry_run, progress=progress)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -27,6 +27,7 @@ _NO_TEXT = "(no text was kept of this message)"
 """What a message says that another tool kept without its text."""
 
 _Lines = Iterator[tuple[str, str, Line]]
+_Say = Callable[[Fields], tuple[tuple[object, ...], Line]]
 
 
 def read_sqlew(file: Path, source_project: str | None = None) -> Arriving:
@@ -116,28 +117,32 @@ _CONSTRAINT = {
 }
 
 
+def _lines(tables: SqlewTables, table: str, kind: str, rows: list[Fields], said: _Say) -> _Lines:
+    """Yield a line of each row of a table, the oldest first.
+
+    Args:
+        said: returns what makes the uid of a row, beside its number, and the fields of its line.
+    """
+    for one in sorted(rows, key=lambda one: (one["at"], one["id"])):
+        parts, fields = said(one)
+        uid = identity("sqlew", kind, tables.project_id, one["id"], one["at"], *parts).hex()
+        line = {"kind": kind, "uid": uid, "created_at": iso(one["at"]), **fields}
+        yield tables.name(table), one["row"], line
+
+
 def _constraints(tables: SqlewTables) -> _Lines:
     tags = _constraint_tags(tables)
-    for one in sorted(tables.read(_CONSTRAINT, "constraints", "id"), key=_by_time):
+
+    def said(one: Fields) -> tuple[tuple[object, ...], Line]:
         # here a reason says why a rule ended
         text = one["text"] if one["reason"] is None else f"{one['text']}\n\nWhy: {one['reason']}"
-        yield (
-            tables.name("constraints"),
-            one["row"],
-            {
-                "kind": "constraint",
-                "uid": identity("sqlew", "constraint", tables.project_id, one["id"], one["at"], text.strip()).hex(),
-                "text": text,
-                "category": one["category"],
-                "priority": PRIORITIES[one["priority"] - 1],
-                "layer": one["layer"],
-                "tags": tags.get(one["id"]),
-                "agent": one["agent"],
-                "status": "active" if one["active"] else "inactive",
-                "reason": None if one["active"] else _INACTIVE,
-                "created_at": iso(one["at"]),
-            },
-        )
+        fields = {name: one[name] for name in ("category", "layer", "agent")}
+        fields |= {"text": text, "priority": PRIORITIES[one["priority"] - 1], "tags": tags.get(one["id"])}
+        if one["active"]:
+            return (text.strip(),), fields | {"status": "active"}
+        return (text.strip(),), fields | {"status": "inactive", "reason": _INACTIVE}
+
+    return _lines(tables, "constraints", "constraint", tables.read(_CONSTRAINT, "constraints", "id"), said)
 
 
 def _constraint_tags(tables: SqlewTables) -> dict[int, list[str]]:
@@ -191,28 +196,16 @@ _MESSAGE = {
 
 
 def _messages(tables: SqlewTables, messages: list[Fields]) -> _Lines:
-    for one in sorted(messages, key=_by_time):
+    def said(one: Fields) -> tuple[tuple[object, ...], Line]:
         text = _NO_TEXT if one["text"] is None else one["text"].strip()
-        payload = None if one["payload"] is None else to_json(one["payload"])
-        at = iso(one["at"])
-        # the one mark of sqlew is the addressee's, at the message's own time; of one to all it is nobody's
-        reads = [{"agent": one["to"], "read_at": at}] if one["read"] and one["to"] is not None else None
-        yield (
-            tables.name("agent_messages"),
-            one["row"],
-            {
-                "kind": "message",
-                "uid": identity("sqlew", "message", tables.project_id, one["id"], one["at"], text, payload).hex(),
-                "type": MESSAGE_TYPES[one["type"] - 1],
-                "priority": PRIORITIES[one["priority"] - 1],
-                "from": one["from"],
-                "to": one["to"],
-                "message": text,
-                "payload": one["payload"],
-                "created_at": at,
-                "reads": reads,
-            },
-        )
+        fields = {name: one[name] for name in ("from", "to", "payload")} | {"message": text}
+        fields |= {"type": MESSAGE_TYPES[one["type"] - 1], "priority": PRIORITIES[one["priority"] - 1]}
+        if one["read"] and one["to"] is not None:
+            # the one mark of sqlew is the addressee's, at the message's own time; of one to all it is nobody's
+            fields["reads"] = [{"agent": one["to"], "read_at": iso(one["at"])}]
+        return (text, None if one["payload"] is None else to_json(one["payload"])), fields
+
+    return _lines(tables, "agent_messages", "message", messages, said)
 
 
 _CHANGE = {
@@ -227,23 +220,8 @@ _CHANGE = {
 
 
 def _changes(tables: SqlewTables) -> _Lines:
-    for one in sorted(tables.read(_CHANGE, "file_changes", "id"), key=_by_time):
-        said = one["id"], one["at"], one["file"], one["change"]
-        yield (
-            tables.name("file_changes"),
-            one["row"],
-            {
-                "kind": "file_change",
-                "uid": identity("sqlew", "file_change", tables.project_id, *said).hex(),
-                "file": one["file"],
-                "change": CHANGES[one["change"] - 1],
-                "agent": one["agent"],
-                "layer": one["layer"],
-                "description": one["description"],
-                "created_at": iso(one["at"]),
-            },
-        )
+    def said(one: Fields) -> tuple[tuple[object, ...], Line]:
+        fields = {name: one[name] for name in ("file", "agent", "layer", "description")}
+        return (one["file"], one["change"]), fields | {"change": CHANGES[one["change"] - 1]}
 
-
-def _by_time(one: Fields) -> tuple[int, int]:
-    return one["at"], one["id"]
+    return _lines(tables, "file_changes", "file_change", tables.read(_CHANGE, "file_changes", "id"), said)

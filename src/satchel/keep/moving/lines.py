@@ -10,7 +10,8 @@ from typing import Any
 from satchel.base.records import dataclass
 from satchel.keep.moving import windows
 from satchel.keep.moving.fields import FILL, MAX, MIN, SOFT, Line, Part
-from satchel.keep.moving.kinds import LINE_KINDS, LineKind
+from satchel.keep.moving.kind import LineKind
+from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.store.transaction import Row, Transaction
 
 SCHEMA = 1
