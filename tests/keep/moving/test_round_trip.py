@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bazinga_databases import sample as bazinga_sample
 from keep.moving.stores import ACTIONS, HOUR, dump, export, fill, outcomes, take
 from satchel import Satchel
+from satchel.keep.sessions.caller import SERVER
 from sqlew_databases import sample as sqlew_sample
 
 if TYPE_CHECKING:
@@ -31,9 +32,11 @@ def folder(name: str) -> Path:
     return made
 
 
-def check_round_trip(open_in: Open, clock: ManualClock, choices: list[tuple[int, int, int]]) -> None:
+def check_round_trip(
+    open_in: Open, clock: ManualClock, choices: list[tuple[int, int, int]], caller: str | None = None
+) -> None:
     """Fill a store, take its lines into another one, and compare."""
-    one, other = open_in(folder("one")), open_in(folder("other"))
+    one, other = open_in(folder("one"), caller=caller), open_in(folder("other"))
     fill(one, clock, choices)
     if not one.housekeeping.statistics().project:
         return
@@ -53,8 +56,11 @@ def test_any_store_comes_whole_and_once(open_in: Open, clock: ManualClock, choic
     check_round_trip(open_in, clock, choices)
 
 
-def test_a_store_with_some_of_everything_comes_whole_and_once(open_in: Open, clock: ManualClock) -> None:
-    check_round_trip(open_in, clock, _EVERYTHING)
+@pytest.mark.parametrize("caller", [None, SERVER], ids=["without-sessions", "in-a-session"])
+def test_a_store_with_some_of_everything_comes_whole_and_once(
+    open_in: Open, clock: ManualClock, caller: str | None
+) -> None:
+    check_round_trip(open_in, clock, _EVERYTHING, caller)
 
 
 @pytest.mark.slow
