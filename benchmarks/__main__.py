@@ -28,6 +28,8 @@ FAMILIES = {
     "relevance": "the share of evidence that briefings deliver (needs --data)",
     "repositories": "what briefings hold of five repositories for twenty tasks (needs --data)",
     "ledger": "decisions, messages and file changes, alone and by the hundred thousand",
+    "sharing": "bringing a thousand shared items in step, and the look that a session's start takes",
+    "moving": "export and import of a hundred thousand notes",
     "consult": "30 commits as 30 turns of one conversation, gathering, and an unchanged turn",
     "index-cost": "what the index takes in bytes and time beside a bare FTS5 table",
     "redaction": "which secrets are found, what is taken for one (more with --data), and what looking costs",

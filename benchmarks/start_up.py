@@ -23,12 +23,12 @@ def run(bench: Bench) -> Section:
     open_filled(file, notes(200)).close()
     started = interleave(
         {
-            "bare": _starter([sys.executable, "-c", "pass"]),
-            "import": _starter([sys.executable, "-c", "import satchel"]),
-            "--version": _starter([satchel, "--version"]),
-            "--help": _starter([satchel, "--help"]),
-            "read": _starter([satchel, "read", "--db", str(file), "--project", "bench", "--run", "bench"]),
-            "write": _starter(
+            "bare": starter([sys.executable, "-c", "pass"]),
+            "import": starter([sys.executable, "-c", "import satchel"]),
+            "--version": starter([satchel, "--version"]),
+            "--help": starter([satchel, "--help"]),
+            "read": starter([satchel, "read", "--db", str(file), "--project", "bench", "--run", "bench"]),
+            "write": starter(
                 [satchel, "write", "discovery", "x", "--db", str(file), "--project", "bench", "--run", "bench"]
             ),
         },
@@ -110,9 +110,10 @@ def clean_environment() -> dict[str, str]:
 
 
 def _tour(satchel: str, rounds: int) -> Samples:
-    return interleave({"tour": _starter([satchel, "tour"])}, rounds)["tour"]
+    return interleave({"tour": starter([satchel, "tour"])}, rounds)["tour"]
 
 
-def _starter(command: list[str]) -> Callable[[int], object]:
+def starter(command: list[str], folder: Path | None = None) -> Callable[[int], object]:
+    """Return what runs a command in a folder, and waits for it."""
     environment = clean_environment()
-    return lambda _: subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+    return lambda _: subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True, cwd=folder)

@@ -6,6 +6,7 @@ python scripts/make_reference.py
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ from satchel.interfaces.cli.group import satchel_command
 from satchel.interfaces.mcp.guidance import PROMPTS, instructions
 from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.keep.moving.fields import Field, Part
+from satchel.keep.moving.kinds import LINE_KINDS
+from satchel.keep.moving.lines import SCHEMA
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 _MADE = "<!-- made by scripts/make_reference.py: change the program, then run it -->\n"
@@ -31,6 +35,7 @@ def pages() -> dict[str, str]:
         "tools.md": _tools(),
         "configuration.md": _configuration(),
         "errors.md": _errors(),
+        "lines.md": _lines(),
     }
 
 
@@ -54,6 +59,53 @@ def _help(command: click.Command, parent: click.Context, title: str, level: int)
     name = title.rsplit(" ", 1)[1]
     context = click.Context(command, info_name=name, parent=parent, terminal_width=100, max_content_width=100)
     return [f"{'#' * level} `{title}`\n", "```text", command.get_help(context), "```\n"]
+
+
+def _lines() -> str:
+    said = (
+        f"`satchel export` writes a JSON object a line, in UTF-8, of schema {SCHEMA}. The first line is "
+        '`{"kind": "satchel", "schema": ..., "project": {"name": ..., "uid": ...}, "exported_at": ..., "lines": ...}`, '
+        'the last `{"kind": "end", "lines": ...}`: a file without it was cut. Every other line is an item: `kind`, '
+        "`uid` (32 hexadecimal digits, the same in every store), `id` (its short id where it comes from, for people) "
+        "and the fields of its kind. What is not there is left out. A link is the uid of the item that it leads to. A "
+        "program refuses a newer schema, reports fields that it does not know, and leaves out kinds that it does not "
+        "know. [How to move and merge](../moving.md)."
+    )
+    wrapped = textwrap.wrap(said, 120, break_long_words=False, break_on_hyphens=False)
+    lines = [_MADE, "# Lines of an export\n", *wrapped, ""]
+    for kind in LINE_KINDS.values():
+        lines += [f"## `{kind.name}`\n", f"{kind.about[0].upper()}{kind.about[1:]}.\n", *_fields_of_line(kind.fields)]
+        for part in kind.parts:
+            lines += _part_of_line(part, part.name)
+        lines.append("")
+    return "\n".join(lines)
+
+
+_MERGED = {
+    "max": "the larger of both sides",
+    "min": "the smaller of both sides",
+    "fill": "kept where the other side has none",
+    "soft": "from the later side, never a conflict",
+}
+
+
+def _fields_of_line(fields: tuple[Field, ...]) -> list[str]:
+    return [
+        f"- `{field.name}`{'' if field.required else ' (optional)'}: {field.codec.what}"
+        + (f"; {_MERGED[field.merge]}" if field.merge else "")
+        for field in fields
+    ]
+
+
+def _part_of_line(part: Part, name: str) -> list[str]:
+    how = "an object" if part.is_single else "a list of values" if len(part.fields) == 1 else "a list of objects"
+    merged = "" if part.is_own else "; brought together from both sides"
+    if len(part.fields) == 1:
+        return [f"- `{name}` (optional): {how}, each {part.fields[0].codec.what}{merged}"]
+    lines = [f"- `{name}` (optional): {how}{merged}", *(f"  {line}" for line in _fields_of_line(part.fields))]
+    for inner in part.parts:
+        lines += [f"  {line}" for line in _part_of_line(inner, inner.name)]
+    return lines
 
 
 def _tools() -> str:

@@ -50,7 +50,12 @@ FORMATS: dict[str, dict[str, str]] = {
         "sessions": _SESSIONS,
         "context_packages": f"{_FIRST_PACKAGES}, priority TEXT DEFAULT 'medium', summary TEXT",
         "context_package_consumers": _CONSUMERS,
-        "orchestration_logs": "id INTEGER PRIMARY KEY, session_id TEXT, content TEXT",
+        "orchestration_logs": "id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, "
+        "timestamp TIMESTAMP DEFAULT CURRENT_TIMESTAMP, iteration INTEGER, agent_type TEXT DEFAULT 'developer', "
+        "agent_id TEXT, content TEXT NOT NULL, log_type TEXT, reasoning_phase TEXT, confidence_level TEXT, "
+        "references_json TEXT, group_id TEXT",
+        "success_criteria": "id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, criterion TEXT NOT NULL, "
+        "status TEXT DEFAULT 'pending', actual TEXT, evidence TEXT, created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP",
         **_LEARNED,
     },
 }

@@ -10,12 +10,13 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 
 def short_and_long(
-    machine: type[RuleBasedStateMachine], *, examples: int, steps: int
+    machine: type[RuleBasedStateMachine], *, examples: int, steps: int, short: tuple[int, int] = (5, 15)
 ) -> tuple[type[TestCase], type[TestCase]]:
-    """Return the tests of a state machine: one with 5 examples of 15 steps, and one marked slow.
+    """Return the tests of a state machine: a short one, and one marked slow.
 
     Args:
         examples, steps: of the slow one.
+        short: those of the other.
     """
 
     def case(max_examples: int, step_count: int) -> type[TestCase]:
@@ -24,4 +25,4 @@ def short_and_long(
         return pytest.mark.usefixtures("from_template")(made)
 
     # the longest takes 32 s alone; one that fails shrinks for up to five minutes
-    return case(5, 15), pytest.mark.timeout(400)(pytest.mark.slow(case(examples, steps)))
+    return case(*short), pytest.mark.timeout(400)(pytest.mark.slow(case(examples, steps)))

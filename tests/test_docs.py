@@ -22,6 +22,7 @@ from satchel.interfaces.cli.group import COMMANDS, satchel_command
 from satchel.interfaces.mcp.guidance import PROMPTS
 from satchel.interfaces.mcp.tools import ALL_TOOLS
 from satchel.interfaces.setup.clients import CLIENTS, Client
+from satchel.keep.moving.kinds import LINE_KINDS
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -121,10 +122,13 @@ def test_no_document_names_a_command_that_does_not_exist(path: Path) -> None:
             assert rest[0] in inner, line
 
 
+_OF_LINES = {field.name for kind in LINE_KINDS.values() for part in kind.parts for field in part.fields}
+
+
 @pytest.mark.parametrize("path", [*FOR_USERS, *OF_THE_PLUGIN], ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_document_names_a_tool_that_does_not_exist(path: Path) -> None:
     named = {name for name in backticked([path]) if _TOOL_LIKE.fullmatch(name)}
-    assert named - {tool.name for tool in ALL_TOOLS} - ERROR_KINDS.keys() == set()
+    assert named - {tool.name for tool in ALL_TOOLS} - ERROR_KINDS.keys() - _OF_LINES == set()
 
 
 def anchors(path: Path) -> set[str]:
@@ -226,6 +230,16 @@ def test_the_examples_of_setup_run(tmp_path: Path) -> None:
     assert done.stdout.count(" set up already\n") == 2
     assert "claude    ok: server, hooks\n" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["project", "state"]
+
+
+@pytest.mark.slow
+def test_the_examples_of_sharing_run(tmp_path: Path) -> None:
+    ((language, text),) = runnable("docs/sharing.md")
+    subprocess.run(["git", "init", "--quiet", "--initial-branch=main", str(tmp_path / "project")], check=True)
+    done = run_example(language, text, tmp_path, XDG_STATE_HOME=str(tmp_path / "state"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "wrote, for you to commit:\n  d1 decision db.engine by human" in done.stdout
+    assert done.stdout.endswith("2 files, 0 problems\n")
 
 
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=lambda client: client.name)

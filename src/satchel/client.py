@@ -39,14 +39,16 @@ if TYPE_CHECKING:
     from satchel.keep.files.service import Files
     from satchel.keep.finding import Finding
     from satchel.keep.housekeeping import Housekeeping
-    from satchel.keep.importing import Importing
+    from satchel.keep.importing.service import Importing
     from satchel.keep.items import Items
     from satchel.keep.messages.service import Messages
+    from satchel.keep.moving.service import Moving
     from satchel.keep.names import Agents
     from satchel.keep.packages import Packages
     from satchel.keep.patterns.service import Patterns
     from satchel.keep.runs import Runs
     from satchel.keep.sessions.service import Sessions
+    from satchel.keep.shared.service import SharedTexts
     from satchel.keep.strategies import Strategies
 
 
@@ -55,9 +57,9 @@ class Satchel:
 
     Its services: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
     ``patterns``, ``corrections``, ``runs``, ``sessions``, ``agents``, ``finding``, ``briefings``, ``moments``,
-    ``working``, ``learning``, ``consulting``, ``notices``, ``housekeeping``,
-    ``importing``. Nothing is opened or made before it is used. Safe to share between threads. Use it as a context
-    manager, or call :meth:`close`.
+    ``working``, ``learning``, ``consulting``, ``notices``, ``housekeeping``, ``moving``, ``shared``, ``importing``.
+    Nothing is opened or made before it is used. Safe to share between threads. Use it as a context manager, or call
+    :meth:`close`.
     """
 
     def __init__(
@@ -256,9 +258,23 @@ class Satchel:
         return Housekeeping(self.workplace, EXAMINATIONS)
 
     @cached_property
+    def moving(self) -> Moving:
+        """Export and import."""
+        from satchel.keep.moving.service import Moving
+
+        return Moving(self.workplace)
+
+    @cached_property
+    def shared(self) -> SharedTexts:
+        """The shared text in the project's repository."""
+        from satchel.keep.shared.service import SharedTexts
+
+        return SharedTexts(self.workplace, self.config)
+
+    @cached_property
     def importing(self) -> Importing:
         """Taking over the stores of other tools."""
-        from satchel.keep.importing import Importing
+        from satchel.keep.importing.service import Importing
 
         return Importing(self.workplace)
 

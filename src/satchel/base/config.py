@@ -97,6 +97,8 @@ class Config:
     hooks_claims: str
     hooks_end: bool
     hooks_deadline_ms: int
+    share_accept: bool
+    share_branch: str | None
     guard_claims: str
     consult_stable_inline_list: bool
     consult_base_url: str | None

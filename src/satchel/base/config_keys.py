@@ -284,6 +284,20 @@ KEYS: tuple[Key, ...] = (
         maximum=60_000,
     ),
     Key(
+        "share.accept",
+        bool,
+        False,
+        "Whether what the default branch of the repository says in its shared text is taken without asking you; "
+        "otherwise it waits for satchel shared --accept.",
+    ),
+    Key(
+        "share.branch",
+        str,
+        None,
+        "The branch that shared text is taken from. Not set: the default branch of origin, else main or master.",
+        example="trunk",
+    ),
+    Key(
         "guard.claims",
         str,
         "warn",

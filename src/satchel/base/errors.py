@@ -40,9 +40,10 @@ ERROR_KINDS: dict[str, ErrorKind] = {
         ErrorKind("store_full", 12, 507, "the disk or quota is full"),
         ErrorKind("unavailable", 13, 501, "an optional part is not installed or not built yet"),
         ErrorKind("assistant_failed", 14, 502, "the provider of an assistant refused, failed or was cut off"),
-        ErrorKind("io_error", 15, 500, "the disk, the file system or the operating system reported an error"),
+        ErrorKind("incomplete", 15, 500, "done, but for what could not be taken, which was named"),
         ErrorKind("timed_out", 16, 504, "a statement ran for longer than its deadline"),
         ErrorKind("store_missing", 17, 410, "the store's file is gone or empty, though there was a store"),
+        ErrorKind("io_error", 18, 500, "the disk, the file system or the operating system reported an error"),
         ErrorKind("interrupted", 130, 499, "the caller cancelled the request"),
     )
 }
@@ -147,6 +148,12 @@ class IoError(SatchelError):
     """The disk, the file system or the operating system reported an error; the text says what became of a write."""
 
     code = "io_error"
+
+
+class Incomplete(SatchelError):
+    """What was asked for is done, but for what could not be taken, which was named."""
+
+    code = "incomplete"
 
 
 _SYSTEM_FAILED = frozenset({errno.EIO, errno.ENXIO, errno.ENOMEM, errno.ESTALE})

@@ -14,6 +14,11 @@ from satchel.base.records import dataclass
 SHARED_FOLDER = "shared"
 """What lies below this part of a project's folder is for git, and is judged file by file by those who read it."""
 
+IGNORED_BY_GIT = (
+    "# what agents keep here is theirs, not the repository's; shared/ is the repository's\n*\n!/shared/\n!/shared/**\n"
+)
+"""The ``.gitignore`` in a project's folder."""
+
 _VOUCH = "If this is right all the same, set SATCHEL_TRUST=1, or add the folder to trust.folders in your configuration"
 _COMPANIONS = ("", "-wal", "-shm", "-journal", "-turn", "-lock")
 """What stands beside a database file under its name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import NamedTuple
 
 from satchel.base.text import MAX_NAME_CHARS, nameable
 
@@ -30,7 +31,7 @@ def read_head(top: str | None) -> tuple[str | None, str | None]:
     if not _is_ref(ref):
         return None, None
     commit = _commit_of(folder, ref)
-    return nameable(ref.removeprefix(b"refs/heads/").decode("utf-8", "replace"))[:MAX_NAME_CHARS], commit
+    return _branch_name(ref), commit
 
 
 def top_of(folder: str | None) -> str | None:
@@ -60,13 +61,88 @@ def has_branch(top: str, branch: str) -> bool:
     return folder is not None and _is_ref(ref) and _commit_of(folder, ref) is not None
 
 
+class Branches(NamedTuple):
+    """Where a worktree and the branch that its people agree on stand; None for what is not known.
+
+    Attributes:
+        branch, head: what the worktree has checked out.
+        default: the branch that was chosen, else what the remote ``origin`` names, else ``main`` or ``master``, else
+            what the main worktree has checked out.
+        local, remote: its commit here, and that of the same branch of ``origin``.
+    """
+
+    branch: str | None
+    head: str | None
+    default: str | None
+    local: str | None
+    remote: str | None
+
+
+def read_branches(top: str, chosen: str | None = None) -> Branches:
+    """Read where a worktree and its repository's default branch stand.
+
+    Args:
+        chosen: the default branch, where it was configured.
+    """
+    folder = git_folder(top)
+    if folder is None:
+        return Branches(None, None, None, None, None)
+    shared = _common(folder)
+    commits: dict[bytes, str | None] = {}
+
+    def commit_of(ref: bytes) -> str | None:
+        if ref not in commits:
+            commits[ref] = _commit_in(shared, ref) if _is_ref(ref) else None
+        return commits[ref]
+
+    def both(name: str) -> tuple[str | None, str | None]:
+        encoded = os.fsencode(name)
+        return commit_of(b"refs/heads/" + encoded), commit_of(b"refs/remotes/origin/" + encoded)
+
+    content = read_regular(f"{folder}/HEAD")
+    ref = _target(content)
+    head = _commit(content) if ref is None else commit_of(ref)
+    default = chosen
+    if default is None:
+        named = _target(read_regular(f"{shared}/refs/remotes/origin/HEAD"))
+        if named is not None and named.startswith(b"refs/remotes/origin/"):
+            default = os.fsdecode(named.removeprefix(b"refs/remotes/origin/"))
+    if default is None:
+        default = next((name for name in ("main", "master") if both(name) != (None, None)), None)
+    if default is None:
+        named = ref if shared == str(folder) else _target(read_regular(f"{shared}/HEAD"))
+        default = None if named is None else os.fsdecode(named.removeprefix(b"refs/heads/"))
+    local, remote = (None, None) if default is None else both(default)
+    return Branches(None if ref is None else _branch_name(ref), head, default, local, remote)
+
+
+def _target(content: bytes) -> bytes | None:
+    """Return the ref that the file of a symbolic one names."""
+    ref = content.removeprefix(b"ref:").strip()
+    return ref if content.startswith(b"ref:") and _is_ref(ref) else None
+
+
+def _branch_name(ref: bytes) -> str:
+    return nameable(ref.removeprefix(b"refs/heads/").decode("utf-8", "replace"))[:MAX_NAME_CHARS]
+
+
+def _common(folder: Path) -> str:
+    """Return where the worktrees of a repository keep what they share."""
+    # texts, since a Path takes longer to make than such a file to read, and of each look at branches there are seven
+    pointer = read_regular(f"{folder}/commondir").strip()
+    return f"{folder}/{os.fsdecode(pointer)}" if pointer else str(folder)
+
+
 def _commit_of(folder: Path, ref: bytes) -> str | None:
-    shared = folder / os.fsdecode(read_regular(folder / "commondir").strip())
-    return _commit(read_regular(shared / os.fsdecode(ref))) or _packed(shared, ref)
+    return _commit_in(_common(folder), ref)
 
 
-def _packed(folder: Path, ref: bytes) -> str | None:
-    content = read_regular(folder / "packed-refs", _MAX_PACKED_BYTES)
+def _commit_in(shared: str, ref: bytes) -> str | None:
+    return _commit(read_regular(f"{shared}/{os.fsdecode(ref)}")) or _packed(shared, ref)
+
+
+def _packed(shared: str, ref: bytes) -> str | None:
+    content = read_regular(f"{shared}/packed-refs", _MAX_PACKED_BYTES)
     # lines of commit and name, not taken apart: of 100,000 that takes 30 ms instead of 4
     end = content.find(b" %b\n" % ref)
     return None if end < 0 else _commit(content[content.rfind(b"\n", 0, end) + 1 : end])
@@ -86,7 +162,7 @@ def _is_ref(ref: bytes) -> bool:
     )
 
 
-def read_regular(file: Path, most: int = _MAX_BYTES) -> bytes:
+def read_regular(file: Path | str, most: int = _MAX_BYTES) -> bytes:
     """Return what a regular file holds; nothing of anything else, such as a pipe that would never answer."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

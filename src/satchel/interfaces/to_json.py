@@ -22,7 +22,7 @@ _OWN_KIND = frozenset({"superseded_by", "reply_to", "thread"})
 _NAMES = {"sender": "from", "shares": "terms"}
 _KNOWN_BY_REF = frozenset(
     {"Similar", "SimilarError", "Found", "Briefed", "PackageContent", "LastScratchpad", "ItemUse"}
-    | {"Retracted", "Confirmed", "Undone"}
+    | {"Retracted", "Confirmed", "Undone", "SharedItem"}
 )
 """Records whose field ``ref`` is the id of an item."""
 
@@ -43,6 +43,7 @@ _ADDED = {
     "Consultation": ("kept", "not_kept"),
     "ListedConversation": ("conversation", "assistant", "saved_tokens"),
     "ListedFile": ("removed",),
+    "SharedList": ("waiting",),
 }
 _LEAN = frozenset(
     {"DecisionState", "StrategyProposal", "Found", "Briefed", "Briefing", "FileCheck", "Lately", "PackageContent"}

@@ -306,6 +306,12 @@ def make_main(transaction: Transaction, project_id: int, now: int) -> RunChoice:
     return RunChoice(_insert(transaction, project_id, MAIN_RUN, now, {}), MAIN_RUN, STATUSES[0])
 
 
+def make_past(transaction: Transaction, project_id: int, name: str, at: int) -> int:
+    """Keep a run that something names and nothing else is known of, as one that is over, and return its number."""
+    transaction.forget()
+    return _insert(transaction, project_id, name, at, {"status": STATUSES.index("completed") + 1, "ended_at": at})
+
+
 def _insert(transaction: Transaction, project_id: int, name: str, now: int, further: dict[str, object]) -> int:
     """Store an active run, and return its number.
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import apsw
 
 from satchel.base.errors import InvalidInput, Refused, StoreDamaged, StoreForeign, Untrusted
+from satchel.base.file_checks import IGNORED_BY_GIT
 from satchel.base.paths import FOLDER_NAME, refuse_network_filesystem
 from satchel.base.records import dataclass
 
@@ -64,7 +65,7 @@ def _prepare(file: Path) -> None:
             folder.mkdir(mode=0o700, exist_ok=True)
             sync_folder(folder.parent)
         with suppress(FileExistsError), (folder / ".gitignore").open("x", encoding="utf-8") as ignore:
-            ignore.write("# what agents keep here is theirs, not the repository's\n*\n")
+            ignore.write(IGNORED_BY_GIT)
     elif not folder.is_dir():
         raise InvalidInput(f"the folder {folder} does not exist", "Make it first, or name another path")
     else:

@@ -13,7 +13,9 @@ from satchel.store.schema_hooks import ACTS, DOING, HOOKS
 from satchel.store.schema_learning import LEARNING
 from satchel.store.schema_ledger import LEDGER
 from satchel.store.schema_loops import LOOPS
+from satchel.store.schema_moving import MOVING
 from satchel.store.schema_sessions import SESSIONS
+from satchel.store.schema_shared import SHARED
 from satchel.store.schema_sightings import SIGHTINGS
 from satchel.store.schema_signatures import SIGNATURES
 
@@ -182,6 +184,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("what hooks remember of a session at work", HOOKS, 12, 15),
     Migration("what a session is about to do", DOING, 12, 15),
     Migration("whether anything was done about a command that failed", ACTS, 12, 15),
+    Migration("what moves between stores: states that were seen, links to what is not there", MOVING, 12, 15),
+    Migration("the shared text: what is known of each item's file", SHARED, 12, 15),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -65,6 +65,11 @@ class Transaction:
         self._check()
         self.connection.execute(_insertion(table, tuple(row)), row)
         return self.connection.last_insert_rowid()
+
+    def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
+        """Insert rows that are given by the same columns each."""
+        if rows:
+            self.many(_insertion(table, tuple(rows[0])), rows)
 
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
         """Run one statement once for every row of parameters."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from satchel import Satchel
-from satchel.keep.importing import Imported, KindImported
+from satchel.keep.moving import Imported, KindImported
 
 Take = Callable[..., Imported]
 """Import a database into the test's project."""

@@ -10,7 +10,7 @@ from bazinga_databases import Made, sample
 from keep.importing.bazinga_kept import the_pattern
 from keep.importing.results import SECOND, Take
 from satchel import Conflict, Satchel
-from satchel.keep.importing import service as importing_service
+from satchel.keep.moving import service as moving_service
 
 
 @pytest.mark.usefixtures("report")
@@ -29,19 +29,21 @@ def test_a_failed_session_stays_failed(satchel: Satchel, bring: Take, bazinga: M
     assert satchel.runs.list("failed").total == 1
 
 
-def test_no_session_becomes_the_run_that_notes_go_to(satchel: Satchel, bring: Take, bazinga: Made) -> None:
+def test_an_active_session_stays_active_and_notes_go_to_none_of_them(
+    satchel: Satchel, bring: Take, bazinga: Made
+) -> None:
     database = bazinga()
     for name in ("s1", "s2"):
         database.session(name, status="active", end_time=None)
     result = bring(database)
-    assert satchel.runs.list("active").total == 0
+    assert {run.run_id for run in satchel.runs.list("active").items} == {"s1", "s2"}
     assert satchel.entries.write("discovery", "x").run_id not in {"s1", "s2"}
-    assert any("active there" in note for note in result.notes)
+    assert any("active there, and stay active: 2" in note for note in result.notes)
 
 
 def test_a_long_requirement_becomes_a_title_of_one_short_line(satchel: Satchel, bring: Take, bazinga: Made) -> None:
     database = bazinga()
-    database.session(original_requirements="build\nthe " + "very " * 200_000 + "big shop")
+    database.session(original_requirements="build\nthe " + "very " * 20_000 + "big shop")
     result = bring(database)
     run = satchel.runs.get("s1")
     assert run is not None
@@ -109,11 +111,30 @@ def test_the_foreign_file_is_not_changed_and_nothing_is_left_beside_it(bring: Ta
 def test_it_is_written_in_transactions_of_some_hundred_changes(
     satchel: Satchel, bazinga: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing_service, "CHANGES_PER_TRANSACTION", 6)
+    monkeypatch.setattr(moving_service, "PER_TRANSACTION", 6)
     database = bazinga()
     for number in range(8):
         database.package(number)
         database.pattern(f"h{number}", solution=f"fix {number}")
     told: list[tuple[int, int]] = []
-    satchel.importing.bazinga(database.close(), progress=lambda done, total: told.append((done, total)))
-    assert told == [(done, 17) for done in (1, 7, 9, 11, 13, 15, 17)]
+    satchel.importing.take("bazinga", database.close(), progress=lambda done, total: told.append((done, total)))
+    assert told == [(done, 9) for done in (6, 9)]
+
+
+def test_reasoning_and_success_criteria_come_as_notes(satchel: Satchel, bring: Take, bazinga: Made) -> None:
+    database = bazinga()
+    database.session()
+    for phase in ("understanding", "decisions", "approach", "blockers", None):
+        database.add("orchestration_logs", session_id="s1", reasoning_phase=phase, content=f"what was {phase}")
+    database.add("success_criteria", session_id="s1", criterion="tests pass", status="met", actual="120 of 120")
+    result = bring(database)
+    entries = satchel.entries.read(run_id="s1", order="asc").items
+    assert [(entry.type, entry.agent) for entry in entries] == [
+        ("discovery", "developer"),
+        ("decision", "developer"),
+        ("scratchpad", "developer"),
+        ("scratchpad", "developer"),
+        ("decision", None),
+    ]
+    assert entries[-1].content == "Success criterion, met: tests pass\nActual: 120 of 120"
+    assert result.not_taken == (("orchestration_logs of interactions and events", 1),)

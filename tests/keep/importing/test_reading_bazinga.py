@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from bazinga_databases import FORMATS, BazingaDatabase, sample, stamp
-from keep.importing.read import NOW, rows
-from keep.importing.results import SECOND
-from satchel.keep.importing.bazinga import read_bazinga
+from keep.importing.read import NOW, at, read_bazinga
 from satchel.keep.importing.bazinga_tables import moment_of, tenths_of
 
 
@@ -24,52 +22,40 @@ def test_the_schema_is_named(tmp_path: Path, release: str, shown: str) -> None:
 @pytest.mark.parametrize("release", FORMATS)
 def test_every_format_is_read_without_trouble(tmp_path: Path, release: str) -> None:
     store = read_bazinga(sample(tmp_path / "b.db", release, NOW))
-    learned = int(release != "6")
-    assert rows(store) == {
-        "runs": 1,
-        "packages": 1,
-        "error_patterns": learned,
-        "strategies": learned,
-        "deliveries": learned,
-    }
+    learned = ["error_pattern", "strategy", "delivery"] if release != "6" else []
+    sessions = [] if release == "documented" else ["run"]
+    assert dict(store.counts) == dict.fromkeys([*sessions, "package", *learned], 1)
     assert store.troubles == ()
 
 
 def test_a_package_comes_with_everything(tmp_path: Path) -> None:
-    (package,) = read_bazinga(sample(tmp_path / "b.db", "19", NOW)).packages
-    assert (package.id, package.session, package.group, package.path) == ("1", "s1", "g1", "bazinga/artifacts/s1/1.md")
+    (package,) = read_bazinga(sample(tmp_path / "b.db", "19", NOW)).of("package")
+    assert (package.run, package.task_id, package.path) == ("s1", "g1", "bazinga/artifacts/s1/1.md")
     assert (package.type, package.priority, package.summary) == ("failures", "high", "what failed in 1")
-    assert (package.producer, package.consumers) == ("tech_lead", ("developer", "QA_expert"))
-    assert (package.supersedes, package.created_at) == (None, (NOW - 60) * SECOND)
+    assert (package.agent, package.consumers) == ("tech_lead", ["developer", "qa_expert"])
+    assert (package.superseded_by, package.created_at) == (None, at(NOW - 60))
 
 
 def test_a_package_of_an_early_schema_has_no_priority_and_no_summary(tmp_path: Path) -> None:
     store = read_bazinga(sample(tmp_path / "b.db", "6", NOW))
-    assert [(one.priority, one.summary) for one in store.packages] == [(None, None)]
+    assert [(one.priority, one.summary) for one in store.of("package")] == [("medium", "no summary was kept of 1.md")]
     assert "packages without a summary, which are called by their files: 1" in store.notes
 
 
 def test_a_package_of_the_data_model_has_no_type_and_no_producer(tmp_path: Path) -> None:
-    (package,) = read_bazinga(sample(tmp_path / "b.db", "documented", NOW)).packages
-    assert (package.type, package.producer, package.consumers) == (None, None, ())
-
-
-def test_a_session_that_only_a_package_names_is_one_too(tmp_path: Path) -> None:
-    store = read_bazinga(sample(tmp_path / "b.db", "documented", NOW))
-    (run,) = store.runs
-    assert (run.session, run.requirements, run.status, run.created_at) == ("s1", None, "completed", (NOW - 60) * SECOND)
-    assert "sessions that only packages name, so that little is known of them: 1" in store.notes
+    (package,) = read_bazinga(sample(tmp_path / "b.db", "documented", NOW)).of("package")
+    assert (package.type, package.agent, package.consumers) == ("research", None, [])
 
 
 @pytest.mark.parametrize("group", [None, "", "global", "GLOBAL"])
 def test_a_group_that_is_none_is_the_whole_session(newest: BazingaDatabase, group: str | None) -> None:
     newest.package(group_id=group)
-    assert read_bazinga(newest.close()).packages[0].group is None
+    assert read_bazinga(newest.close()).of("package")[0].task_id is None
 
 
 def test_the_scope_of_a_package_outweighs_its_group(newest: BazingaDatabase) -> None:
     newest.package(scope="global")
-    assert read_bazinga(newest.close()).packages[0].group is None
+    assert read_bazinga(newest.close()).of("package")[0].task_id is None
 
 
 def test_a_pattern_comes_with_everything(newest: BazingaDatabase) -> None:
@@ -80,11 +66,12 @@ def test_a_pattern_comes_with_everything(newest: BazingaDatabase) -> None:
         "stack_pattern": ["a.py:1", "b.py:2"],
     }
     newest.pattern(signature_json=json.dumps(signature))
-    (pattern,) = read_bazinga(newest.close()).patterns
-    assert (pattern.hash, pattern.error_type, pattern.message) == ("h1", "KeyError", "no id")
-    assert (pattern.stack, pattern.solution, pattern.tenths) == (("a.py:1", "b.py:2"), "start redis first", 7)
+    (pattern,) = read_bazinga(newest.close()).of("error_pattern")
+    assert (pattern.error_type, pattern.message) == ("KeyError", "no id")
+    assert pattern.example == "no id\na.py:1\nb.py:2\nhints: orm"
+    assert [(one["solution"], one["confidence"]) for one in pattern.solutions] == [("start redis first", 7)]
     assert (pattern.occurrences, pattern.lang, pattern.ttl_days) == (3, "python", 30)
-    assert (pattern.last_seen, pattern.created_at) == ((NOW - 60) * SECOND, (NOW - 600) * SECOND)
+    assert (pattern.last_seen, pattern.created_at) == (at(NOW - 60), at(NOW - 600))
 
 
 @pytest.mark.parametrize(
@@ -111,21 +98,31 @@ def test_a_confidence_becomes_tenths_rounded_half_up_and_bounded(confidence: flo
 
 def test_a_strategy_comes_with_everything(newest: BazingaDatabase) -> None:
     newest.strategy()
-    (strategy,) = read_bazinga(newest.close()).strategies
-    assert (strategy.id, strategy.topic, strategy.insight) == (
-        "t1",
-        "React Native offline",
-        "queue writes and replay them",
-    )
-    assert (strategy.helpfulness, strategy.lang, strategy.framework) == (4, "TypeScript", "react-native")
-    assert (strategy.last_seen, strategy.created_at) == ((NOW - 60) * SECOND, (NOW - 600) * SECOND)
+    (strategy,) = read_bazinga(newest.close()).of("strategy")
+    assert (strategy.topic, strategy.insight) == ("React Native offline", "queue writes and replay them")
+    assert (strategy.helped, strategy.lang, strategy.framework) == (4, "TypeScript", "react-native")
+    assert (strategy.last_seen, strategy.created_at) == (at(NOW - 60), at(NOW - 600))
 
 
 def test_a_delivery_comes_with_everything(newest: BazingaDatabase) -> None:
+    newest.package()
     newest.delivery(iteration=2)
-    (delivery,) = read_bazinga(newest.close()).deliveries
-    assert (delivery.session, delivery.group, delivery.role) == ("s1", "g1", "developer")
-    assert (delivery.iteration, delivery.package, delivery.consumed_at) == (2, "1", (NOW - 50) * SECOND)
+    store = read_bazinga(newest.close())
+    (delivery,), (package,) = store.of("delivery"), store.of("package")
+    assert (delivery.run, delivery.task_id, delivery.role, delivery.iteration) == ("s1", "g1", "developer", 2)
+    assert delivery["items"] == [{"kind": "package", "item": package.uid, "delivered_at": at(NOW - 50)}]
+
+
+def test_what_was_marked_as_consumed_is_a_delivery_too(newest: BazingaDatabase) -> None:
+    newest.package()
+    newest.add(
+        "context_package_consumers", package_id=1, agent_type="QA_expert", consumed_at=stamp(NOW - 9), iteration=3
+    )
+    newest.add("context_package_consumers", package_id=1, agent_type="developer", consumed_at=None, iteration=1)
+    deliveries = read_bazinga(newest.close()).of("delivery")
+    assert [(one.role, one.iteration, one["items"][0]["delivered_at"]) for one in deliveries] == [
+        ("qa_expert", 3, at(NOW - 9))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -146,5 +143,5 @@ def test_items_come_the_oldest_first(newest: BazingaDatabase) -> None:
         newest.package(number, created_at=stamp(NOW - age))
         newest.pattern(f"h{number}", created_at=stamp(NOW - 100 - age))
     store = read_bazinga(newest.close())
-    assert [one.id for one in store.packages] == ["2", "3", "1"]
-    assert [one.hash for one in store.patterns] == ["h2", "h3", "h1"]
+    assert [one.summary[-1] for one in store.of("package")] == ["2", "3", "1"]
+    assert store.of("error_pattern")[0].created_at == at(NOW - 130)

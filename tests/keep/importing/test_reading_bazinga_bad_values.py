@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from bazinga_databases import BazingaDatabase, stamp
-from keep.importing.read import NOW, said
-from keep.importing.results import SECOND
-from satchel.keep.importing.bazinga import read_bazinga
+from keep.importing.read import NOW, at, read_bazinga, said
 from satchel.keep.importing.bazinga_tables import moment_of
 from satchel.keep.importing.values import Unreadable
 
@@ -31,16 +29,16 @@ from satchel.keep.importing.values import Unreadable
 )
 def test_a_malformed_signature_costs_its_pattern_alone(newest: BazingaDatabase, signature: object, reason: str) -> None:
     newest.pattern("bad", signature_json=signature)
-    newest.pattern("good")
+    newest.pattern("good", solution="good")
     store = read_bazinga(newest.close())
-    assert [one.hash for one in store.patterns] == ["good"]
+    assert [one.solutions[0]["solution"] for one in store.of("error_pattern")] == ["good"]
     assert said(store) == [("error_patterns", "pattern_hash bad", reason, True)]
 
 
 @pytest.mark.parametrize("stack", [None, 5, {"a": 1}, [1, None, " "]])
 def test_a_stack_that_is_none_is_left_out(newest: BazingaDatabase, stack: object) -> None:
     newest.pattern(signature_json=json.dumps({"error_type": "E", "message_pattern": "m", "stack_pattern": stack}))
-    assert read_bazinga(newest.close()).patterns[0].stack == ()
+    assert read_bazinga(newest.close()).of("error_pattern")[0].example == "m"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +49,7 @@ def test_a_confidence_out_of_range_is_bounded_and_reported(
 ) -> None:
     newest.pattern(confidence=confidence)
     store = read_bazinga(newest.close())
-    assert store.patterns[0].tenths == tenths
+    assert store.of("error_pattern")[0].solutions[0]["confidence"] == tenths
     ((_, row, reason, left_out),) = said(store)
     assert (row, reason.startswith("its confidence is "), left_out) == ("pattern_hash h1", True, False)
 
@@ -73,14 +71,14 @@ def test_a_number_that_is_none_is_replaced_and_reported(
 ) -> None:
     newest.pattern(**{column: value})
     store = read_bazinga(newest.close())
-    assert getattr(store.patterns[0], field) == kept
+    assert getattr(store.of("error_pattern")[0], field) == kept
     assert [(row, left_out) for _, row, _, left_out in said(store)] == [("pattern_hash h1", False)]
 
 
 def test_a_negative_helpfulness_is_none(newest: BazingaDatabase) -> None:
     newest.strategy(helpfulness=-2)
     store = read_bazinga(newest.close())
-    assert store.strategies[0].helpfulness == 0
+    assert store.of("strategy")[0].helped == 0
     assert [reason for _, _, reason, _ in said(store)] == ["its helpfulness is -2; 0 here"]
 
 
@@ -88,7 +86,7 @@ def test_a_negative_helpfulness_is_none(newest: BazingaDatabase) -> None:
 def test_an_iteration_that_is_none_is_reported(newest: BazingaDatabase, iteration: object) -> None:
     newest.delivery(iteration=iteration)
     store = read_bazinga(newest.close())
-    assert store.deliveries == ()
+    assert store.of("delivery") == ()
     assert said(store)[0][2].endswith("not a whole number from 0")
 
 
@@ -99,12 +97,12 @@ def test_a_time_that_is_none_is_refused(value: str | int | bytes | None) -> None
 
 
 def test_one_readable_time_of_two_is_enough(newest: BazingaDatabase) -> None:
-    newest.strategy("a", last_seen="soon")
-    newest.strategy("b", created_at=None)
-    newest.strategy("c", created_at=None, last_seen=None)
+    newest.strategy("a", topic="a", last_seen="soon")
+    newest.strategy("b", topic="b", created_at=None)
+    newest.strategy("c", topic="c", created_at=None, last_seen=None)
     store = read_bazinga(newest.close())
-    times = {one.id: (one.created_at, one.last_seen) for one in store.strategies}
-    first, last = (NOW - 600) * SECOND, (NOW - 60) * SECOND
+    times = {one.topic: (one.created_at, one.last_seen) for one in store.of("strategy")}
+    first, last = at(NOW - 600), at(NOW - 60)
     assert times == {"a": (first, first), "b": (last, last)}
     assert [(row, left_out) for _, row, _, left_out in said(store)] == [
         ("strategy_id a", False),
@@ -121,7 +119,7 @@ def test_a_package_that_cannot_be_read_costs_itself_alone(newest: BazingaDatabas
     newest.package(1, **{column: value})
     newest.package(2)
     store = read_bazinga(newest.close())
-    assert [one.id for one in store.packages] == ["2"]
+    assert [one.summary for one in store.of("package")] == ["what failed in 2"]
     assert [(table, row, left_out) for table, row, _, left_out in said(store)] == [("context_packages", "id 1", True)]
 
 
@@ -135,10 +133,10 @@ def test_a_consumer_of_no_package_is_reported(newest: BazingaDatabase) -> None:
 def test_a_session_whose_status_or_end_is_none_is_taken_as_completed(newest: BazingaDatabase) -> None:
     newest.session(status="paused", end_time="soon")
     store = read_bazinga(newest.close())
-    assert [(one.status, one.ended_at) for one in store.runs] == [("completed", None)]
+    assert [(one.status, one.ended_at) for one in store.of("run")] == [("completed", None)]
     assert [left_out for *_, left_out in said(store)] == [False, False]
 
 
 def test_a_session_does_not_end_before_it_began(newest: BazingaDatabase) -> None:
     newest.session(end_time=stamp(NOW - 3_600))
-    assert read_bazinga(newest.close()).runs[0].ended_at == (NOW - 60) * SECOND
+    assert read_bazinga(newest.close()).of("run")[0].ended_at == at(NOW - 60)

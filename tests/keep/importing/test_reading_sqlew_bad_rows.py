@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keep.importing.read import NOW, only
-from satchel.keep.importing.sqlew import read_sqlew
+from keep.importing.read import NOW, read_sqlew
 from sqlew_databases import Made
 
 BAD_ROWS = {
@@ -55,8 +54,8 @@ def test_a_row_that_cannot_be_read_is_listed_and_hides_no_other(
     database.add("decisions", key_id=3, value="yes", ts=NOW)
     database.add(table, **row)
     store = read_sqlew(database.close())
-    assert [decision.key for decision in store.decisions] == ["sound"]
-    assert (store.constraints, store.messages, store.file_changes) == ((), (), ())
+    assert [decision.key for decision in store.of("decision")] == ["sound"]
+    assert (store.of("constraint"), store.of("message"), store.of("file_change")) == ((), (), ())
     (trouble,) = store.troubles
     assert trouble.table == database.name(table)
     assert reason in trouble.reason
@@ -77,7 +76,7 @@ def test_a_blank_tag_is_left_out_and_said_once(made: Made) -> None:
         database.add("decision_tags", decision_key_id=key, tag_id=3)
         database.add("decision_tags", decision_key_id=key, tag_id=1)
     store = read_sqlew(database.close())
-    assert [decision.tags for decision in store.decisions] == [("security",), ("security",)]
+    assert [decision.tags for decision in store.of("decision")] == [["security"], ["security"]]
     (trouble,) = store.troubles
     assert (trouble.table, trouble.row, trouble.left_out) == ("m_tags", "id 3", False)
 
@@ -86,7 +85,7 @@ def test_a_dangling_layer_costs_the_layer_alone(made: Made) -> None:
     database = made()
     database.add("decisions", key_id=1, value="x", layer_id=42, ts=NOW)
     store = read_sqlew(database.close())
-    assert only(store).states[0].layer is None
+    assert store.decision.states[0].layer is None
     (trouble,) = store.troubles
     assert (trouble.row, trouble.left_out) == ("key_id 1", False)
     assert "its layer_id is 42" in trouble.reason
@@ -97,7 +96,7 @@ def test_a_payload_that_is_no_json_is_kept_as_text_and_reported(made: Made, payl
     database = made()
     database.add("agent_messages", from_agent_id=1, msg_type=4, message="see", payload=payload, ts=NOW)
     store = read_sqlew(database.close())
-    assert [message.payload for message in store.messages] == [payload]
+    assert [message.payload for message in store.of("message")] == [payload]
     assert [trouble.reason for trouble in store.troubles] == ["its payload is no JSON; it was kept as text"]
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from keep.importing.read import NOW, only, values
+from keep.importing.read import NOW, read_sqlew, values
 from satchel.base.errors import Conflict, InvalidInput, NotFound, StoreForeign
-from satchel.keep.importing.sqlew import read_sqlew
 from sqlew_databases import Made, SqlewDatabase
 
 
@@ -31,9 +30,13 @@ def test_several_projects_and_no_choice_are_refused_with_their_names(made: Made)
 @pytest.mark.parametrize(("name", "value", "number"), [("shop", "redis", 1), ("blog", "files", 2)])
 def test_only_the_project_that_was_named_is_read(made: Made, name: str, value: str, number: int) -> None:
     store = read_sqlew(two_projects(made).close(), name)
-    assert (store.project, store.project_id, store.rows) == (name, number, (1, 1, 0, 0))
-    assert values(only(store)) == [value]
-    assert [(one.text, one.tags) for one in store.constraints] == [(value, ("security",))]
+    assert (store.project, store.name, dict(store.counts)) == (
+        name,
+        f"sqlew, project {number}",
+        {"decision": 1, "constraint": 1},
+    )
+    assert values(store.decision) == [value]
+    assert [(one.text, one.tags) for one in store.of("constraint")] == [(value, ["security"])]
     assert store.troubles == ()
 
 
@@ -61,7 +64,7 @@ def test_an_older_set_of_tables_beside_is_passed_over_and_said(made: Made) -> No
     database.sql("CREATE TABLE t_decisions (key_id INTEGER PRIMARY KEY, value TEXT, ts INTEGER)")
     database.sql("INSERT INTO t_decisions VALUES (1, 'old', 1)")
     store = read_sqlew(database.close())
-    assert values(only(store)) == ["new"]
+    assert values(store.decision) == ["new"]
     assert "tables of an older sqlew stand beside those that were read, and were passed over" in store.notes
 
 
@@ -82,8 +85,8 @@ def test_missing_tables_and_columns_are_no_trouble(tmp_path: Path) -> None:
         connection.execute("INSERT INTO decisions VALUES (1, 'v', ?)", (NOW,))
     connection.close()
     store = read_sqlew(file)
-    assert values(only(store)) == ["v"]
-    assert (store.rows, store.troubles) == ((1, 0, 0, 0), ())
+    assert values(store.decision) == ["v"]
+    assert (dict(store.counts), store.troubles) == ({"decision": 1}, ())
 
 
 def test_another_database_is_refused_with_what_it_holds(tmp_path: Path) -> None:

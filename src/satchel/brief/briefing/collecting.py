@@ -21,6 +21,7 @@ from satchel.keep.runs import RunChoice
 from satchel.keep.sessions.actors import reading
 from satchel.keep.sessions.joining import sessions_before
 from satchel.keep.sessions.team import OtherAtWork, claimed_paths, others_at_work
+from satchel.keep.shared.presence import waiting_note
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -224,6 +225,7 @@ def _collect(
     collected.unanswered = own.unanswered(transaction, project.id, actor, asked.now)
     collected.claims = claimed_paths(transaction, actor.session, asked.now)
     collected.others = others_at_work(transaction, project.id, actor.session, asked.now, _MOST_OTHERS)
+    collected.notes += waiting_note(transaction, project.id)
     _compare_citations(asked, collected, deadline)
 
 

@@ -42,6 +42,12 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "file": "Record edits, claim and check files",
         "package": "Save, list and show packages",
     },
+    "Share with a team": {
+        "share": "Write items into files that git carries",
+        "unshare": "Share items no longer",
+        "sync": "Bring the store and the shared files in step",
+        "shared": "Show and accept what others wrote",
+    },
     "Learn and ask": {
         "learn": "Report errors and what fixed them, save strategies",
         "consult": "Ask another model, with files that are sent once",
@@ -58,7 +64,8 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "restore": "Go back to a backup",
         "compact": "Reclaim space",
         "rebuild": "Rebuild the search index",
-        "import": "Take over a store of another tool",
+        "export": "Write everything of a project as lines of JSON",
+        "import": "Take over an export, or a store of another tool",
     },
 }
 
@@ -87,6 +94,10 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
     "message": ("messages",),
     "package": ("packages",),
     "run": ("runs",),
+    "share": ("sharing",),
+    "unshare": ("sharing",),
+    "sync": ("sharing",),
+    "shared": ("sharing",),
     "stats": ("admin",),
     "who": ("team",),
 }

@@ -51,6 +51,7 @@ def run(
         show_json({"tools": Registry(ALL_TOOLS, chosen, read_only=read_only).listing()})
         return 0
     from satchel.interfaces.mcp.server import make_late_server, make_server
+    from satchel.interfaces.mcp.session_start import shared_text_read
     from satchel.interfaces.mcp.stdio import serve_stdio
     from satchel.store.daily import daily_backups
 
@@ -61,6 +62,8 @@ def run(
                 opened(db, project, run_id=run_id, agent=agent, read_only=read_only, caller=SERVER)
             )
             stack.enter_context(daily_backups(satchel.workplace.engine))
+            if not read_only:
+                stack.enter_context(shared_text_read(satchel))
             return satchel
 
         try:

@@ -17,6 +17,7 @@ from satchel.interfaces.operations import (
     packages,
     runs,
     search,
+    sharing,
     strategies,
     team,
 )
@@ -36,6 +37,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *corrections.OPERATIONS,
     *packages.OPERATIONS,
     *strategies.OPERATIONS,
+    *sharing.OPERATIONS,
     *consulting.OPERATIONS,
     *runs.OPERATIONS,
     *admin.OPERATIONS,

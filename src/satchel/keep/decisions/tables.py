@@ -127,16 +127,36 @@ def change(
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Remove decisions with their whole history."""
+    for number in withdraw(transaction, project_id, numbers):
+        transaction.execute("DELETE FROM decisions WHERE id = :id", {"id": number})
+        documents.remove(transaction, Kind.DECISION, [number])
+
+
+def enter(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
+    """Count decisions whose rows and names were written, and record their bands."""
+    found = _load(transaction, project_id, numbers)
+    _count(transaction, project_id, [(current.state, 1) for current in found.values()])
+    for number, current in found.items():
+        bands = bands_of(project_id, current.key, current.state.value)
+        likeness.remember(transaction, Kind.DECISION, number, bands.recorded)
+
+
+def withdraw(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> list[int]:
+    """Take decisions out of the counts and bands, before their rows change or go, and return those that are there."""
+    found = _load(transaction, project_id, numbers)
+    _count(transaction, project_id, [(current.state, -1) for current in found.values()])
+    for number, current in found.items():
+        bands = bands_of(project_id, current.key, current.state.value)
+        likeness.forget(transaction, Kind.DECISION, number, bands.recorded)
+    return list(found)
+
+
+def _load(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> dict[int, Current]:
     rows = transaction.all(
         f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id IN ({', '.join(map(str, numbers))})",
         {"project": project_id},
     )
-    for number, current in currents(transaction, rows).items():
-        _count(transaction, project_id, [(current.state, -1)])
-        gone = bands_of(project_id, current.key, current.state.value)
-        likeness.forget(transaction, Kind.DECISION, number, gone.recorded)
-        transaction.execute("DELETE FROM decisions WHERE id = :id", {"id": number})
-        documents.remove(transaction, Kind.DECISION, [number])
+    return currents(transaction, rows)
 
 
 def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:

@@ -13,22 +13,30 @@ _LEAST_WORDS = 3
 """A text of fewer words, such as ``done``, says too little to be the same thing twice."""
 
 
-def key_of(entry: Prepared, agent: int | None) -> int | None:
+def key_of(
+    type: int,  # noqa: A002 -- the field's own name
+    content: str,
+    file: str | None,
+    line: int | None,
+    loop_id: str | None,
+    agent: int | None,
+) -> int | None:
     """Return what notes have in common that say the same of the same place; None for what is never compared.
 
     An error is the same only for its own agent and loop: elsewhere it was met again.
 
     Args:
+        type: the number of its type.
         agent: who writes it.
     """
-    if entry.type not in COMPARED_TYPES:
+    if type not in COMPARED_TYPES:
         return None
-    words = entry.content.casefold().split()
+    words = content.casefold().split()
     if len(words) < _LEAST_WORDS:
         return None
-    said = f"{entry.type}\0{' '.join(words)}\0{entry.file or ''}\0{entry.line or ''}"
-    if entry.type == ERROR:
-        said += f"\0{agent or ''}\0{entry.loop_id or ''}"
+    said = f"{type}\0{' '.join(words)}\0{file or ''}\0{line or ''}"
+    if type == ERROR:
+        said += f"\0{agent or ''}\0{loop_id or ''}"
     from hashlib import blake2b  # 3 ms of a start: it loads OpenSSL
 
     digest = blake2b(said.encode("utf-8", "replace"), digest_size=8).digest()
@@ -51,7 +59,10 @@ class Sightings:
         Args:
             entries: new notes by their places; what replaces another is never taken for it.
         """
-        self.keys = {place: key_of(one, writer.agent) for place, one in entries.items()}
+        self.keys = {
+            place: key_of(one.type, one.content, one.file, one.line, one.loop_id, writer.agent)
+            for place, one in entries.items()
+        }
         self.known: dict[int, int] = {}
         self.first: dict[int, int] = {}
         self.ended: dict[int, int] = {}

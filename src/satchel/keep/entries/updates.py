@@ -51,7 +51,7 @@ def prepare(entry: NewEntry, workplace: Workplace, cite: Cite) -> Prepared:
         TooLarge: the content exceeds the configured size.
     """
     number = type_number(entry.type)
-    content, notes = _storable(entry.type, entry.content, workplace.max_content_bytes)
+    content, notes = storable_content(entry.type, entry.content, workplace.max_content_bytes)
     file, line, last = None, entry.line, None
     if entry.file is not None:
         file, named, last = check_lines(entry.file, workplace.files_root)
@@ -75,7 +75,16 @@ def prepare(entry: NewEntry, workplace: Workplace, cite: Cite) -> Prepared:
     )
 
 
-def _storable(entry_type: str, content: object, limit: int) -> tuple[str, tuple[str, ...]]:
+def storable_content(entry_type: str, content: object, limit: int) -> tuple[str, tuple[str, ...]]:
+    """Return the content of an entry as it can be stored, and what was done to it.
+
+    Args:
+        entry_type: one of :data:`ENTRY_TYPES`.
+        limit: the most bytes of UTF-8 allowed.
+
+    Raises:
+        InvalidInput, TooLarge: it is not acceptable.
+    """
     if isinstance(content, str):
         check_size(content, limit)
     notes: tuple[str, ...]

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from satchel.base.errors import NotFound, SatchelError
+from satchel.base.file_checks import SHARED_FOLDER
+from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import dataclass
 from satchel.find import documents
 from satchel.find import index_sqlite as index
@@ -13,6 +15,7 @@ from satchel.keep import projects
 from satchel.keep.housekeeping import counts
 from satchel.keep.housekeeping.packages import forget_deliveries
 from satchel.keep.kinds import KINDS, read_ref
+from satchel.keep.moving import states
 from satchel.keep.patterns import updates as pattern_writing
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 from satchel.keep.projects import Project, Workplace
@@ -29,7 +32,7 @@ class Forgotten:
         ref: its short id.
         kind: what it is, such as entry, decision or solution.
         text: what could be searched of it.
-        still_in: backups and set-aside files that hold it still.
+        still_in: backups and set-aside files that hold it still, and its file in the shared text.
         unreadable: backups that could not be opened to look.
         wal_emptied: False when the file could not be rewritten, or a reader of another process kept the WAL, so that
             the text may still lie in one of them.
@@ -68,13 +71,30 @@ def forget(workplace: Workplace, ref: str, *, dry_run: bool) -> Forgotten:
     if not dry_run:
         unfinished.sweep(engine.file, backups.backup_folders(engine.file, engine.trust))
     with engine.without_deadline(), engine.read() if dry_run else engine.write() as transaction:
-        leaving = find(transaction, projects.find(transaction, workplace), ref)
+        project = projects.find(transaction, workplace)
+        leaving = find(transaction, project, ref)
+        shared = _shared_file(transaction, workplace, project, leaving.uid)
         if not dry_run:
             leaving.delete()
             index.optimize(transaction)
     emptied = not dry_run and _shrink(engine)
     still, unreadable = backups.copies_that_hold(engine.file, leaving.table, leaving.uid, engine.trust)
+    still = (*still, *shared)
     return Forgotten(leaving.ref, leaving.kind, leaving.text, still, unreadable, emptied, done=not dry_run)
+
+
+def _shared_file(
+    transaction: Transaction, workplace: Workplace, project: Project | None, uid: bytes
+) -> tuple[Path, ...]:
+    """Return the item's file in the shared text of this worktree, where there is one: git has it too."""
+    row = transaction.one(
+        "SELECT file FROM shared_texts WHERE project_id = :project AND uid = :uid AND file IS NOT NULL",
+        {"project": project.id if project else None, "uid": uid},
+    )
+    if row is None or workplace.files_root is None:
+        return ()
+    file = Path(workplace.files_root) / FOLDER_NAME / SHARED_FOLDER / row[0]
+    return (file,) if file.exists() else ()
 
 
 def _shrink(engine: SqliteEngine) -> bool:
@@ -106,6 +126,7 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
             documents.remove(transaction, kind, [number])
             counts.recount(transaction)
         forget_deliveries(transaction, kind, number)
+        states.forget(transaction, project.id, row[0])
 
     text = thing.texts(transaction, [number]).get(number, "")
     return _Leaving(kind.ref(number), thing.name, kind.table, row[0], text, delete)

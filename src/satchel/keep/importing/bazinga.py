@@ -1,123 +1,466 @@
-"""Reading a bazinga database into records, whichever version made it."""
+"""Reading a bazinga database as lines, whichever version made it."""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from operator import attrgetter
-from pathlib import Path
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
+from pathlib import Path, PurePosixPath
 
-from satchel.keep.importing.bazinga_records import (
-    ACTIVE,
-    COMPLETED,
-    BazingaStore,
-    ForeignDelivery,
-    ForeignPackage,
-    ForeignPattern,
-    ForeignRun,
-    ForeignStrategy,
+from satchel.base.clock import iso
+from satchel.base.errors import SatchelError
+from satchel.base.text import fold
+from satchel.base.vocabulary import MAIN_RUN, PRIORITIES
+from satchel.keep.importing.bazinga_tables import (
+    BazingaTables,
+    count_of,
+    days_of,
+    find_database,
+    group_of,
+    key_of,
+    moment_of,
+    tenths_of,
 )
-from satchel.keep.importing.bazinga_tables import KINDS, BazingaTables, key_of
-from satchel.keep.importing.values import Unreadable, text_of
-from satchel.store.foreign import opened_foreign
+from satchel.keep.importing.tables import Fields, Row, column, columns, replaced
+from satchel.keep.importing.values import Unreadable, described, identity, number_of, optional_text, text_of
+from satchel.keep.moving.fields import Line
+from satchel.keep.moving.records import Arriving
+from satchel.keep.moving.windows import line_of_window
+from satchel.keep.packages.records import DEFAULT_PRIORITY, DEFAULT_TYPE, TYPES
+from satchel.keep.patterns.preparing import prepare
+from satchel.keep.patterns.records import ACTIVE, CONFIRMED, DEMOTED, FIRST, STATES
+from satchel.keep.texts import parse_json
+from satchel.store.foreign import Value, opened_foreign
+
+_STATUSES = ("active", "completed", "failed")
+_COMPLETED = "completed"
+_LIMIT = 64 << 20
+_Lines = Iterator[tuple[str, str, Line]]
+
+_PHASES = {
+    "understanding": "discovery",
+    "risks": "discovery",
+    "decisions": "decision",
+    "pivot": "decision",
+    "approach": "attempted",
+    "blockers": "blockers",
+    "completion": "summary",
+}
+"""What a phase of reasoning becomes: a note of that type, or that field of a scratchpad."""
 
 
-def read_bazinga(file: Path, source_project: str | None = None) -> BazingaStore:
+def read_bazinga(path: Path, source_project: str | None = None) -> Arriving:
     """Read everything of one project of a bazinga database that can be read.
 
     Args:
-        file: the database file.
+        path: the database file, or a folder that holds it.
         source_project: the ``project_id`` there; None takes the only one.
-
-    Returns:
-        What was read, and what could not be.
 
     Raises:
         NotFound, StoreForeign, StoreDamaged, Refused, Busy: the file cannot be read, or is no bazinga database.
         Conflict: it holds several projects, and none was named.
         InvalidInput: it holds no such project.
     """
+    file = find_database(path)
     with opened_foreign(file) as database:
         tables = BazingaTables(database, str(file))
         tables.choose_project(source_project)
-        consumers = _consumers(tables)
-        packages = tables.read(
-            ForeignPackage, "context_packages", "id|package_id", lambda number: consumers.pop(number, ())
+        packages = sorted(tables.read(_PACKAGE, "context_packages", "id|package_id"), key=_by_time)
+        runs = list(_runs(tables))
+        patterns = list(_patterns(tables))
+        marks = list(_marks(tables, {one["id"] for one in packages}))
+        lines = [*runs, *_packages(tables, packages, marks), *patterns, *_strategies(tables), *_entries(tables)]
+        lines += _deliveries(tables, packages, marks)
+        silent = sum(one["summary"] is None for one in packages)
+        active = sum(line["status"] == _STATUSES[0] for _, _, line in runs)
+        names_no_project = "sessions and packages name no project there, so those of all projects came along"
+        told = "bazinga leaves quoted names out of errors: one without them is recognised again, the others are found"
+        noted = (
+            (active, f"sessions that are active there, and stay active: {active}"),
+            (silent, f"packages without a summary, which are called by their files: {silent}"),
+            (tables.others and (runs or packages), names_no_project),
+            (patterns, f"{told} by search alone"),
         )
-        packages.sort(key=lambda one: (one.created_at, len(one.id), one.id))
-        deliveries = tables.read(ForeignDelivery, "consumption_scope", "scope_id")
-        deliveries.sort(key=attrgetter("consumed_at"))
-        runs = tables.read(ForeignRun, "sessions", "session_id")
-        unlisted = _unlisted(tables, packages, deliveries)
-        patterns = tables.read(ForeignPattern, "error_patterns", "pattern_hash")
-        strategies = tables.read(ForeignStrategy, "strategies", "strategy_id")
-        tables.counted["sessions"] += len(unlisted)
-        return BazingaStore(
+        return Arriving(
+            source=file,
+            name=f"bazinga, project {tables.project or ''}",
             format=tables.format,
             project=tables.project,
-            kinds=tuple(KINDS),
-            rows=tuple(tables.counted[table] for table in KINDS.values()),
-            tables=tuple(KINDS.values()),
-            troubles=tuple(tables.troubles),
-            notes=_notes(tables, [*runs, *unlisted], packages),
-            not_taken=tables.not_taken(),
-            runs=tuple(sorted([*runs, *unlisted], key=attrgetter("created_at", "session"))),
-            packages=tuple(packages),
-            patterns=tuple(sorted(patterns, key=attrgetter("created_at", "hash"))),
-            strategies=tuple(sorted(strategies, key=attrgetter("created_at", "id"))),
-            deliveries=tuple(deliveries),
+            lines=iter(lines),
+            troubles=tables.troubles,
+            notes=[note for applies, note in noted if applies],
+            not_taken=list(tables.not_taken()),
+            total=len(lines),
         )
 
 
-def _notes(tables: BazingaTables, runs: list[ForeignRun], packages: list[ForeignPackage]) -> tuple[str, ...]:
-    active = sum(run.status == ACTIVE for run in runs)
-    unlisted = sum(not run.is_listed for run in runs)
-    silent = sum(package.summary is None for package in packages)
-    noted = (
-        (active, f"sessions that were active there, and are completed here, where nobody works in them: {active}"),
-        (unlisted, f"sessions that only packages name, so that little is known of them: {unlisted}"),
-        (silent, f"packages without a summary, which are called by their files: {silent}"),
-        (
-            tables.others and (runs or packages),
-            "sessions and packages name no project there, so those of all projects came along",
-        ),
-    )
-    return tuple(note for applies, note in noted if applies)
+def _session(value: Value, field: str) -> str:
+    return text_of(value, field).strip()
 
 
-def _consumers(tables: BazingaTables) -> dict[str, list[str]]:
-    """Return the roles that packages are meant for, by the ids of the packages."""
+def _begun(_: Row, started: Value, created: Value) -> int:
+    return moment_of(created if started is None else started, "start_time")
+
+
+def _over(row: Row, ended: Value) -> int | None:
+    try:
+        return None if ended is None else max(row.fields["at"], moment_of(ended, "end_time"))
+    except Unreadable as error:
+        row.said(f"{error}; left out")
+        return None
+
+
+def _status(status: Value) -> tuple[str, str | None]:
+    if status is None:
+        return _STATUSES[0], None
+    if status not in _STATUSES:
+        return _COMPLETED, f"its status is {described(status)}; {_COMPLETED} here"
+    return str(status), None
+
+
+_SESSION = {
+    "at": columns("start_time", "created_at", read=_begun),
+    "ended": columns("end_time", read=_over),
+    "status": replaced("status", _status),
+    "session": column("session_id", _session),
+    "title": column("original_requirements", optional_text),
+}
+
+
+def _runs(tables: BazingaTables) -> _Lines:
+    for one in sorted(tables.read(_SESSION, "sessions", "session_id"), key=_by_time):
+        is_over = one["status"] != _STATUSES[0] and one["session"] != MAIN_RUN
+        line = {
+            "kind": "run",
+            "uid": identity("bazinga", "run", one["session"]).hex(),
+            "run": one["session"],
+            "title": one["title"],
+            "status": one["status"] if is_over else _STATUSES[0],
+            "created_at": iso(one["at"]),
+            "ended_at": iso(one["ended"]) if is_over and one["ended"] is not None else None,
+        }
+        yield "sessions", one["row"], line
+
+
+def _group(_: Row, group: Value, scope: Value = None) -> str | None:
+    return group_of(group, scope)
+
+
+def _supersedes(value: Value, field: str) -> str | None:
+    return None if value is None else key_of(value, field)
+
+
+_PACKAGE = {
+    "id": column("id|package_id", key_of),
+    "session": column("session_id", _session),
+    "group": columns("group_id", "scope", read=_group),
+    "path": column("content_path|file_path", text_of, "path"),
+    "type": column("package_type", optional_text),
+    "priority": column("priority", optional_text),
+    "summary": column("summary", optional_text),
+    "producer": column("producer_agent", optional_text),
+    "supersedes": column("supersedes_id", _supersedes),
+    "at": column("created_at", moment_of),
+}
+
+
+def _package_uid(one: Fields) -> str:
+    return identity("bazinga", "package", one["session"], one["id"], one["path"]).hex()
+
+
+def _packages(tables: BazingaTables, packages: list[Fields], marks: list[Fields]) -> _Lines:
+    earlier: dict[str, Fields] = {}
+    heirs: dict[str, Fields] = {}
+    for one in packages:
+        old = earlier.get(one["supersedes"])
+        earlier[one["id"]] = one
+        if old is not None and old["session"] == one["session"]:
+            heirs.setdefault(old["id"], one)
+        elif one["supersedes"] is not None:
+            reason = f"it supersedes {one['supersedes']}, which is no earlier package of its session"
+            tables.trouble("context_packages", one["row"], reason, left_out=False)
+    consumers: dict[str, list[str]] = defaultdict(list)
+    for mark in marks:
+        consumers[mark["package"]].append(fold(mark["role"]))
+    for one in packages:
+        heir = heirs.get(one["id"])
+        line = {
+            "kind": "package",
+            "uid": _package_uid(one),
+            "type": _known(tables, one, "type", "package_type", TYPES, DEFAULT_TYPE),
+            "priority": _known(tables, one, "priority", "priority", PRIORITIES, DEFAULT_PRIORITY),
+            "summary": one["summary"] or f"no summary was kept of {PurePosixPath(one['path']).name}",
+            "path": one["path"],
+            "run": one["session"],
+            "task_id": one["group"],
+            "agent": one["producer"],
+            "superseded_by": None if heir is None else _package_uid(heir),
+            "created_at": iso(one["at"]),
+            "updated_at": iso(one["at"] if heir is None else heir["at"]),
+            "consumers": sorted(set(consumers[one["id"]])),
+        }
+        yield "context_packages", one["row"], line
+
+
+def _known(tables: BazingaTables, one: Fields, name: str, called: str, choices: tuple[str, ...], default: str) -> str:
+    """Return the type or priority of a package; what is none of ours is reported."""
+    given = fold(one[name] or default)
+    if given in choices:
+        return given
+    tables.trouble("context_packages", one["row"], f"its {called} is {one[name]!r}; {default} here", left_out=False)
+    return default
+
+
+def _marks(tables: BazingaTables, packages: Collection[str]) -> Iterator[Fields]:
+    """Yield for whom packages are meant, and when each was consumed, where that is recorded."""
     table = "context_package_consumers"
-    ids = {number for (number,) in tables.rows("context_packages", "id|package_id")}
-    found: dict[str, list[str]] = defaultdict(list)
-    for package, role in tables.rows(table, "package_id", "agent_type"):
+    for package, role, consumed, iteration in tables.rows(
+        table, "package_id", "agent_type", "consumed_at", "iteration"
+    ):
+        row = tables.row_name("package_id", package)
         try:
-            if package not in ids:
+            key = key_of(package, "package_id")
+            if key not in packages:
                 raise Unreadable("it belongs to no package")
-            found[key_of(package, "package_id")].append(text_of(role, "agent_type"))
+            at = None if consumed is None else moment_of(consumed, "consumed_at")
+            yield {
+                "package": key,
+                "role": text_of(role, "agent_type"),
+                "at": at,
+                "iteration": number_of(iteration) or 0,
+                "row": row,
+            }
         except Unreadable as error:
-            tables.trouble(table, tables.row_name("package_id", package), str(error))
-    return found
+            tables.trouble(table, row, str(error))
 
 
-def _unlisted(
-    tables: BazingaTables, packages: list[ForeignPackage], deliveries: list[ForeignDelivery]
-) -> list[ForeignRun]:
-    """Return the sessions that only packages and deliveries name."""
-    listed = {str(session).strip() for (session,) in tables.rows("sessions", "session_id")}
-    first: dict[str, int] = {}
-    times = [(one.session, one.created_at) for one in packages]
-    for session, at in (*times, *((one.session, one.consumed_at) for one in deliveries)):
-        if session not in listed:
-            first[session] = min(at, first.get(session, at))
-    return [
-        ForeignRun(
-            row=tables.row_name("session_id", session),
-            created_at=at,
-            ended_at=None,
-            status=COMPLETED,
-            session=session,
-            requirements=None,
-            is_listed=False,
-        )
-        for session, at in first.items()
-    ]
+def _seen(row: Row, created: Value, seen: Value) -> tuple[int, int]:
+    """Return when something was made and last seen; one of them is enough."""
+    try:
+        last = moment_of(seen, "last_seen")
+    except Unreadable as error:
+        first = moment_of(created, "created_at")
+        row.said(f"{error}; taken as when it was made")
+        return first, first
+    try:
+        return min(moment_of(created, "created_at"), last), last
+    except Unreadable as error:
+        row.said(f"{error}; taken as when it was last seen")
+        return last, last
+
+
+def _signature(value: Value, field: str) -> Mapping[str, object]:
+    text = text_of(value, field)
+    try:
+        said = parse_json(text)
+    except (ValueError, RecursionError):
+        raise Unreadable(f"its {field} is no JSON") from None
+    if not isinstance(said, dict):
+        raise Unreadable(f"its {field} is no JSON object")
+    for name in ("error_type", "message_pattern"):
+        if not isinstance(said.get(name), str) or not said[name].strip():
+            raise Unreadable(f"its {field} has no {name}")
+    return said
+
+
+def _texts(value: object) -> list[str]:
+    """Return a list of texts, or one text as a list; anything else tells nothing."""
+    listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    return [one for one in listed if isinstance(one, str) and one.strip()]
+
+
+_PATTERN = {
+    "signature": column("signature_json", _signature),
+    "seen": columns("created_at", "last_seen", read=_seen),
+    "hash": column("pattern_hash", text_of),
+    "solution": column("solution", optional_text),
+    "lang": column("lang", optional_text),
+    "tenths": replaced("confidence", tenths_of),
+    "ttl_days": replaced("ttl_days", days_of),
+    "occurrences": replaced("occurrences", partial(count_of, least=1, field="occurrences")),
+}
+
+
+def _patterns(tables: BazingaTables) -> _Lines:
+    """Yield a line for each error of ours, which may be several there: ours leaves more out of a message."""
+    found: dict[str, tuple[str, Line]] = {}
+    for one in sorted(tables.read(_PATTERN, "error_patterns", "pattern_hash"), key=lambda one: one["seen"]):
+        signature = one["signature"]
+        stack = "\n".join(_texts(signature.get("stack_pattern"))) or None
+        hints = ", ".join(_texts(signature.get("context_hints")))
+        try:
+            said = prepare(signature["error_type"], signature["message_pattern"], stack, None, None, None, None, _LIMIT)
+        except SatchelError as error:
+            tables.trouble("error_patterns", one["row"], error.problem)
+            continue
+        first, last = one["seen"]
+        row, line = found.setdefault(said.hash, (one["row"], {}))
+        if not line:
+            line |= {
+                "kind": "error_pattern",
+                "uid": identity("bazinga", "error_pattern", tables.project, said.hash).hex(),
+                "hash": said.hash,
+                "error_type": said.error_type,
+                "message": said.message,
+                "example": f"{said.example}\nhints: {hints}" if hints else said.example,
+                "lang": one["lang"],
+                "occurrences": 0,
+                "created_at": iso(first),
+                "solutions": [],
+            }
+        line["occurrences"] += one["occurrences"]
+        line |= {"ttl_days": one["ttl_days"], "last_seen": max(iso(last), line.get("last_seen", ""))}
+        if one["solution"] is not None and fold(one["solution"]) not in (
+            fold(fix["solution"]) for fix in line["solutions"]
+        ):
+            state = ACTIVE if one["tenths"] == FIRST else CONFIRMED if one["tenths"] > FIRST else DEMOTED
+            line["solutions"].append(
+                {
+                    "uid": identity("bazinga", "solution", tables.project, one["hash"]).hex(),
+                    "solution": one["solution"],
+                    "confidence": one["tenths"],
+                    "state": STATES[state - 1],
+                    "created_at": iso(first),
+                    "updated_at": iso(last),
+                }
+            )
+    for row, line in found.values():
+        yield "error_patterns", row, line
+
+
+_STRATEGY = {
+    "seen": columns("created_at", "last_seen", read=_seen),
+    "id": column("strategy_id", key_of),
+    "topic": column("topic", text_of),
+    "insight": column("insight", text_of),
+    "lang": column("lang", optional_text),
+    "framework": column("framework", optional_text),
+    "helped": replaced("helpfulness", partial(count_of, least=0, field="helpfulness")),
+}
+
+
+def _strategies(tables: BazingaTables) -> _Lines:
+    for one in sorted(tables.read(_STRATEGY, "strategies", "strategy_id"), key=lambda one: (one["seen"], one["id"])):
+        line = {name: one[name] for name in ("topic", "insight", "lang", "framework", "helped")}
+        line |= {"created_at": iso(one["seen"][0]), "last_seen": iso(one["seen"][1]), "kind": "strategy"}
+        yield "strategies", one["row"], line | {"uid": identity("bazinga", "strategy", tables.project, one["id"]).hex()}
+
+
+def _references(row: Row, value: Value) -> list[str]:
+    text = optional_text(value, "references_json")
+    try:
+        return [] if text is None else _texts(json.loads(text))
+    except ValueError:
+        row.said("its references_json is no JSON; left out")
+        return []
+
+
+_LOG = {
+    "id": column("id", key_of),
+    "session": column("session_id", _session),
+    "phase": column("reasoning_phase", optional_text),
+    "content": column("content", text_of),
+    "agent": columns("agent_id", "agent_type", read=lambda _, one, kind: optional_text(one, "agent_id") or kind),
+    "iteration": columns("iteration", read=lambda _, value: number_of(value) or 0),
+    "confidence": column("confidence_level", optional_text),
+    "references": columns("references_json", read=_references),
+    "group": columns("group_id", read=_group),
+    "at": column("timestamp", moment_of),
+}
+_CRITERION = {
+    "id": column("id", key_of),
+    "session": column("session_id", _session),
+    "criterion": column("criterion", text_of),
+    "status": column("status", optional_text),
+    "actual": column("actual", optional_text),
+    "evidence": column("evidence", optional_text),
+    "at": column("created_at", moment_of),
+}
+
+
+def _entries(tables: BazingaTables) -> _Lines:
+    """Yield notes: what was reasoned, and what a session was to reach, as it stands."""
+    if tables.has("orchestration_logs", "reasoning_phase"):
+        for one in sorted(tables.read(_LOG, "orchestration_logs", "id"), key=_by_time):
+            if one["phase"] is None:
+                tables.passed_over += 1
+                continue
+            parts = [one["content"]]
+            parts += [f"References: {', '.join(one['references'])}"] if one["references"] else []
+            parts += [f"Confidence: {one['confidence']}"] if one["confidence"] else []
+            text = "\n".join(parts)
+            kind = _PHASES.get(one["phase"], "discovery")
+            content: object = text
+            if kind in {"attempted", "blockers", "summary"}:
+                content = {"iteration": one["iteration"], kind: text if kind == "summary" else [text]}
+                kind = "scratchpad"
+            yield "orchestration_logs", one["row"], _note(one, "reasoning", kind, content)
+    for one in sorted(tables.read(_CRITERION, "success_criteria", "id"), key=_by_time):
+        said = [f"Success criterion, {one['status'] or 'pending'}: {one['criterion']}"]
+        said += [f"{name}: {one[name.lower()]}" for name in ("Actual", "Evidence") if one[name.lower()]]
+        yield "success_criteria", one["row"], _note(one, "criterion", "decision", "\n".join(said))
+
+
+def _note(one: Fields, what: str, kind: str, content: object) -> Line:
+    return {
+        "kind": "entry",
+        "uid": identity("bazinga", what, one["session"], one["id"]).hex(),
+        "type": kind,
+        "content": content,
+        "run": one["session"],
+        "task_id": one.get("group"),
+        "agent": one.get("agent"),
+        "created_at": iso(one["at"]),
+    }
+
+
+def _iteration(value: Value, field: str) -> int:
+    number = number_of(value)
+    if number is None or number < 0:
+        raise Unreadable(f"its {field} is {described(value)}, not a whole number from 0")
+    return number
+
+
+_SCOPE = {
+    "iteration": column("iteration", _iteration),
+    "session": column("session_id", _session),
+    "group": columns("group_id", read=_group),
+    "role": column("agent_type", text_of),
+    "package": column("package_id", key_of),
+    "at": column("consumed_at", moment_of),
+}
+
+
+def _deliveries(tables: BazingaTables, packages: list[Fields], marks: list[Fields]) -> _Lines:
+    """Yield what was consumed, by whom as far as a role tells, a line for each window."""
+    by_id = {one["id"]: one for one in packages}
+    consumed = tables.read(_SCOPE, "consumption_scope", "scope_id")
+    for mark in marks:
+        if mark["at"] is not None:
+            package = by_id[mark["package"]]
+            consumed.append({**mark, "session": package["session"], "group": package["group"]})
+    windows: dict[str, tuple[str, Line]] = {}
+    for one in sorted(consumed, key=lambda one: one["at"]):
+        found = by_id.get(one["package"])
+        if found is None or found["session"] != one["session"]:
+            reason = f"its package {one['package']} is none of its session that was taken"
+            tables.trouble("consumption_scope", one["row"], reason)
+            continue
+        named = {
+            "run": one["session"],
+            "task_id": one["group"],
+            "role": fold(one["role"]),
+            "iteration": one["iteration"],
+        }
+        line = line_of_window({name: value for name, value in named.items() if value})
+        row, line = windows.setdefault(line["uid"], (one["row"], line))
+        item = {"kind": "package", "item": _package_uid(found), "delivered_at": iso(one["at"])}
+        if item["item"] not in (known["item"] for known in line["items"]):
+            line["items"].append(item)
+    for row, line in windows.values():
+        yield "consumption_scope", row, line
+
+
+def _by_time(one: Fields) -> tuple[object, ...]:
+    return one["at"], len(str(one.get("id", ""))), str(one.get("id", ""))

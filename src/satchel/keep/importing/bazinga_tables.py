@@ -20,15 +20,6 @@ from satchel.keep.patterns.preparing import MAX_TTL_DAYS
 from satchel.keep.patterns.records import DEFAULT_TTL_DAYS, FIRST, LEAST, MOST
 from satchel.store.foreign import ForeignDatabase, Value
 
-KINDS = {
-    "runs": "sessions",
-    "packages": "context_packages",
-    "error_patterns": "error_patterns",
-    "strategies": "strategies",
-    "deliveries": "consumption_scope",
-}
-"""The table of each kind that is imported."""
-
 _MARKS = {
     "context_packages": ("session_id",),
     "error_patterns": ("signature_json",),
@@ -38,7 +29,10 @@ _MARKS = {
 """What no other tool calls its columns, ours included."""
 
 _OWNED = ("error_patterns", "strategies")
-_READ = frozenset((*KINDS.values(), "context_package_consumers", "schema_version"))
+_READ = frozenset(
+    "sessions context_packages context_package_consumers error_patterns strategies consumption_scope "
+    "orchestration_logs success_criteria schema_version".split()
+)
 _DATABASES = ("bazinga/bazinga.db", "bazinga.db")
 _WHOLE_SESSION = "global"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -63,6 +57,7 @@ class BazingaTables(ForeignTables):
 
     Attributes:
         others: how many more projects it has than the one that is read.
+        passed_over: how many rows of logs are no reasoning.
     """
 
     tells_projects = "names"
@@ -70,6 +65,7 @@ class BazingaTables(ForeignTables):
     def __init__(self, database: ForeignDatabase, where: str) -> None:
         super().__init__(database)
         self.others = 0
+        self.passed_over = 0
         if not any(self.has(table, *columns) for table, columns in _MARKS.items()):
             raise self.not_of("bazinga", where, "context_packages, error_patterns or strategies as bazinga makes them")
 
@@ -109,7 +105,9 @@ class BazingaTables(ForeignTables):
 
     def not_taken(self) -> tuple[tuple[str, int], ...]:
         """Return the tables with rows that nothing here corresponds to, and how many rows they have."""
-        return self.not_among(_READ)
+        logs = (("orchestration_logs of interactions and events", self.passed_over),) if self.passed_over else ()
+        read = _READ if self.has("orchestration_logs", "reasoning_phase") else _READ - {"orchestration_logs"}
+        return (*self.not_among(read), *logs)
 
 
 def key_of(value: Value, field: str) -> str:

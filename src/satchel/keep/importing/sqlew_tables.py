@@ -18,8 +18,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from satchel.base.errors import InvalidInput
-from satchel.keep.importing.tables import ForeignTables
+from satchel.keep.importing.tables import ForeignTables, Reading, Row, columns
 from satchel.keep.importing.values import Unreadable, described, number_of
+from satchel.keep.moving.fields import Line
 from satchel.keep.names import check_identifier
 from satchel.store.foreign import ForeignDatabase, Value
 
@@ -117,6 +118,12 @@ class SqlewTables(ForeignTables):
         names = {f"{others}decisions" for _, others in _PREFIXES} - {self.name("decisions")}
         return not names.isdisjoint(self._database.tables)
 
+    def say_of_large(self, table: str, row: str, line: Line) -> None:
+        """Say of a decision's number that it is larger than numbers are kept exactly here, and is a text therefore."""
+        value = line["value"]
+        if table == "decisions_numeric" and isinstance(value, str):
+            self.trouble(table, row, f"its value {value} is beyond 2^53; it was kept as text", left_out=False)
+
     def not_taken(self) -> tuple[tuple[str, int], ...]:
         """Return the tables with rows that nothing here corresponds to, in no format, and how many rows they have."""
         return self.not_among({prefix + table for pair in _PREFIXES for prefix in pair for table in _READ})
@@ -180,6 +187,31 @@ class Names:
             else:
                 self._tables.trouble(table, row, f"{error}; taken without", left_out=False)
             return None
+
+
+def named(column_names: str, masters: str) -> Reading:
+    """Declare the name that a number stands for, or None for none; one that stands for none is reported.
+
+    Args:
+        column_names: of ``one|other`` the first that is there.
+        masters: the table of the names.
+    """
+    called = column_names.partition("|")[0]
+
+    def name(row: Row, number: Value) -> object:
+        return row.tables.known(masters).get(number, called, row.table, row.name)
+
+    return columns(column_names, read=name)
+
+
+def needed(column_name: str, masters: str) -> Reading:
+    """Declare the name that a number stands for; one that stands for none is refused."""
+    return columns(column_name, read=lambda row, number: row.tables.known(masters).need(number, column_name))
+
+
+def time(column_names: str = "ts") -> Reading:
+    """Declare the time of a row, in milliseconds UTC."""
+    return columns(column_names, read=lambda _, value: milliseconds(value))
 
 
 def milliseconds(value: Value) -> int:

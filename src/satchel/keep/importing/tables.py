@@ -1,31 +1,20 @@
-"""The tables of another tool's database, and the records made of their rows: each field says what it is read from."""
+"""The tables of another tool's database, and what is read of their rows: each field says of which columns."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 from satchel.base.errors import Conflict, InvalidInput, StoreForeign, unknown_name
-from satchel.base.records import dataclass, field
-from satchel.keep.importing.records import Trouble
 from satchel.keep.importing.values import Unreadable
+from satchel.keep.moving.records import Trouble
 from satchel.store.foreign import ForeignDatabase, Value
 
 _MAX_NAMED = 12
-_READING = "reading"
 
-Got = TypeVar("Got")
-Record = TypeVar("Record")
-Tables = TypeVar("Tables", bound="ForeignTables")
-
-_Placed = tuple[str, Callable[..., object], slice]
-"""A field of a record, what reads it, and where the values that it is made of stand among those of the row."""
-
-Linked = Callable[[Any], Iterable[str]]
-"""Returns the names that another table links to a row, by the row's id."""
+Fields = dict[str, Any]
+"""What was read of one row, by names."""
 
 
 class ForeignTables(ABC):
@@ -35,7 +24,6 @@ class ForeignTables(ABC):
         project: the name of the project that is read, or None where the database has none.
         owner: what stands for it in the rows.
         troubles: what could not be read so far.
-        counted: how many rows each table has, readable or not, as far as :meth:`read` has come.
         tells_projects: what such a database does with its projects, for an error.
     """
 
@@ -46,7 +34,6 @@ class ForeignTables(ABC):
         self.project: str | None = None
         self.owner: Value = None
         self.troubles: list[Trouble] = []
-        self.counted: Counter[str] = Counter()
 
     def name(self, table: str) -> str:
         """Return what a table is called in this database."""
@@ -124,30 +111,33 @@ class ForeignTables(ABC):
         self.owner = chosen[0] if chosen else min(names)
         self.project = names[self.owner]
 
-    def read(self, record: type[Record], table: str, key: str, linked: Linked | None = None) -> list[Record]:
-        """Make a record of every row of a table; a row that cannot be read is reported and left out.
+    def read(self, declared: Mapping[str, Reading], table: str, key: str) -> list[Fields]:
+        """Read every row of a table; a row that cannot be read is reported and left out.
 
         Args:
-            record: a dataclass whose fields are declared by :func:`column`, :func:`columns` and :func:`linked_names`;
-                they are read in their order, so that the first that is refused is the reason.
+            declared: what is read, by names, as :func:`column`, :func:`columns` and :func:`replaced` say it; in their
+                order, so that the first that is refused is the reason.
             key: the column that tells rows apart.
-            linked: what :func:`linked_names` asks.
+
+        Returns:
+            What was read of each, with what tells the row from others in a report as ``row``.
         """
+        placed: list[tuple[str, Callable[..., object], slice]] = []
         asked: list[str] = []
-        readings: list[_Placed] = []
-        for one in fields(record):  # type: ignore[arg-type]
-            reading: _Reading = one.metadata[_READING]
-            readings.append((one.name, reading.read, slice(len(asked), len(asked) + len(reading.columns))))
+        for name, reading in declared.items():
+            placed.append((name, reading.read, slice(len(asked), len(asked) + len(reading.columns))))
             asked += reading.columns
         said = key.partition("|")[0]
-        found: list[Record] = []
+        found: list[Fields] = []
         for identifier, *values in self.rows(table, key, *asked):
-            self.counted[table] += 1
-            row = Row(self, table, self.row_name(said, identifier), linked)
+            row = Row(self, table, self.row_name(said, identifier))
             try:
-                found.append(record(**row.read(readings, values)))
+                for name, read, place in placed:
+                    row.fields[name] = read(row, *values[place])
             except Unreadable as error:
                 self.trouble(table, row.name, str(error))
+            else:
+                found.append({**row.fields, "row": row.name})
         return found
 
     def trouble(self, table: str, row: str, reason: str, *, left_out: bool = True) -> None:
@@ -173,55 +163,44 @@ class ForeignTables(ABC):
         )
 
 
-class Row(Generic[Tables]):
+class Row:
     """One row while it is read.
 
     Attributes:
         name: what tells it from others in a report.
-        fields: what was read of it so far, by the names of the record's fields.
+        fields: what was read of it so far.
     """
 
-    def __init__(self, tables: Tables, table: str, name: str, linked: Linked | None) -> None:
+    def __init__(self, tables: Any, table: str, name: str) -> None:
         self.tables = tables
         self.table = table
         self.name = name
-        self.linked = linked
-        self.fields: dict[str, Any] = {}
-
-    def read(self, readings: Sequence[_Placed], values: Sequence[Value]) -> dict[str, Any]:
-        """Return the fields of its record.
-
-        Raises:
-            Unreadable: one is refused.
-        """
-        for name, read, place in readings:
-            self.fields[name] = read(self, *values[place])
-        return self.fields
+        self.fields: Fields = {}
 
     def said(self, problem: str) -> None:
         """Report what was wrong with a value that was replaced or left out."""
         self.tables.trouble(self.table, self.name, problem, left_out=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class Reading(NamedTuple):
+    """What is read of a row: of some columns, by a function of the row and their values."""
+
     columns: tuple[str, ...]
     read: Callable[..., object]
 
 
-def columns(*names: str, read: Callable[..., Got]) -> Got:
-    """Declare a field of a record that is made of some columns.
+def columns(*names: str, read: Callable[..., object]) -> Reading:
+    """Declare what is made of some columns.
 
     Args:
-        names: of ``one|other`` the first that is there; none for what follows from the fields before.
+        names: of ``one|other`` the first that is there; none for what follows from what was read before.
         read: gets the :class:`Row` and the values; raises Unreadable for what is refused.
     """
-    declared: Got = field(metadata={_READING: _Reading(names, read)})
-    return declared
+    return Reading(names, read)
 
 
-def column(name: str, read: Callable[[Value, str], Got], called: str | None = None) -> Got:
-    """Declare a field of a record that is the value of one column.
+def column(name: str, read: Callable[[Value, str], object], called: str | None = None) -> Reading:
+    """Declare the value of one column.
 
     Args:
         name: of ``one|other`` the first that is there.
@@ -229,29 +208,20 @@ def column(name: str, read: Callable[[Value, str], Got], called: str | None = No
         called: what a report calls it; None is the first name.
     """
     field_name = called or name.partition("|")[0]
-    return columns(name, read=lambda _, value: read(value, field_name))
+    return Reading((name,), lambda _, value: read(value, field_name))
 
 
-def replaced(name: str, read: Callable[[Value], tuple[Got, str | None]]) -> Got:
-    """Declare a field of a record that is the value of one column, or what replaces it.
+def replaced(name: str, read: Callable[[Value], tuple[object, str | None]]) -> Reading:
+    """Declare the value of one column, or what replaces it.
 
     Args:
         read: returns what to take, and what was wrong with the value, if anything was, which is reported.
     """
 
-    def one(row: Row[ForeignTables], value: Value) -> Got:
+    def one(row: Row, value: Value) -> object:
         got, problem = read(value)
         if problem is not None:
             row.said(problem)
         return got
 
-    return columns(name, read=one)
-
-
-def linked_names() -> tuple[str, ...]:
-    """Declare a field of a record that holds what another table links to its ``id``, which is read before."""
-
-    def names(row: Row[ForeignTables]) -> tuple[str, ...]:
-        return () if row.linked is None else tuple(row.linked(row.fields["id"]))
-
-    return columns(read=names)
+    return Reading((name,), one)

@@ -112,6 +112,23 @@ def insert(
     return number
 
 
+def enter(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
+    """Record the bands of strategies whose rows were written."""
+    for number, insight in _of_numbers(transaction, numbers):
+        likeness.remember(transaction, Kind.STRATEGY, number, bands_of(project_id, insight).recorded)
+
+
+def withdraw(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
+    """Remove the bands of strategies, before their rows change."""
+    for number, insight in _of_numbers(transaction, numbers):
+        likeness.forget(transaction, Kind.STRATEGY, number, bands_of(project_id, insight).recorded)
+
+
+def _of_numbers(transaction: Transaction, numbers: Sequence[int]) -> list[tuple[int, str]]:
+    listed = ", ".join(map(str, numbers))
+    return [(row[0], row[1]) for row in transaction.all(f"SELECT id, insight FROM strategies WHERE id IN ({listed})")]
+
+
 def bands_of(project_id: int, insight: str) -> likeness.Bands:
     """Return the bands of an insight of few words, which is compared as keys are; others are found by a search."""
     words = likeness.words_of(insight)

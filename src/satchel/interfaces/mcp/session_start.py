@@ -1,0 +1,40 @@
+"""What a server does when a session starts, beside answering."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from satchel.base.errors import SatchelError
+from satchel.client import Satchel
+
+_PAUSE_SECONDS = 0.2
+"""Before it begins, so that the client has its first answers; loading what reads takes 40 ms."""
+
+_LAST_SECONDS = 2.0
+
+
+@contextmanager
+def shared_text_read(satchel: Satchel) -> Iterator[None]:
+    """Read what the repository's shared text says, by a thread of its own, while the block runs."""
+    import threading
+
+    done = threading.Event()
+
+    def read() -> None:
+        if done.wait(_PAUSE_SECONDS):
+            return
+        # what cannot be read now is read by satchel sync, which says why
+        with suppress(SatchelError, OSError):
+            from satchel.keep.shared.looking import may_be_news
+
+            if may_be_news(satchel.workplace, satchel.config.share_branch):
+                satchel.shared.read_news()
+
+    thread = threading.Thread(target=read, name="shared-text", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(_LAST_SECONDS)

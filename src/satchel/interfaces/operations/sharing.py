@@ -1,0 +1,132 @@
+"""The shared text: share, unshare, sync, and what others wrote into it. Agents have no tools for it."""
+
+from __future__ import annotations
+
+from satchel.base.errors import ERROR_KINDS
+from satchel.interfaces.operations.declaration import Operation, Parameter
+from satchel.keep.shared.names import RULES, WAYS
+
+_DRY_RUN = Parameter("dry_run", bool, help="Only say what would be done.")
+_ITEMS = Parameter("refs", list[str], option="REF...", metavar="REF")
+_ALL = Parameter("all", bool, help="All that waits; of a list, also what is in step.")
+
+_CHECK = Operation(
+    run="shared.check",
+    text="sharing_text:checked_text",
+    status=lambda checked: ERROR_KINDS["conflict"].exit_status if checked.problems else None,
+    names_files=False,
+)
+
+
+def _decided(name: str) -> Operation:
+    return Operation(
+        run=f"shared.{name}",
+        parameters=(_ITEMS, _ALL),
+        writes=True,
+        text="sharing_text:accepted_text",
+        status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.failed else None,
+        names_files=False,
+    )
+
+
+OPERATIONS = (
+    Operation(
+        command=("share",),
+        help="""Write items into .satchel/shared, one Markdown file for each, for git to carry and people to review.
+
+REF is the id of a decision, rule, error with its solutions, strategy or note. They are kept in step from then on by
+satchel sync. Nothing is committed, and nothing secret is written.""",
+        examples=("share d12 c7", "share --rule decisions --dry-run", "share --check"),
+        parameters=(
+            _ITEMS,
+            Parameter(
+                "rule",
+                list[str],
+                choices=RULES,
+                help="All decisions or constraints that hold, errors whose fix is known, or strategies that helped; "
+                "may be repeated.",
+            ),
+            _DRY_RUN,
+            Parameter(
+                "check",
+                bool,
+                help="Write nothing: fail where a file is broken or not what sync would write, for CI. Needs no store.",
+            ),
+        ),
+        run="shared.share",
+        writes=True,
+        text="sharing_text:sharing_text",
+        status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.refused else None,
+        names_files=False,
+        instead={"check": _CHECK},
+    ),
+    Operation(
+        command=("unshare",),
+        help="""Share items no longer: their files say so from then on, for all branches to merge.
+
+The items stay here, and where others have accepted them. To say that one holds no more, retract it, or set the
+decision to deprecated, and sync.""",
+        examples=("unshare d12",),
+        parameters=(_ITEMS.but(required=True), _DRY_RUN),
+        run="shared.unshare",
+        writes=True,
+        text="sharing_text:unshared_text",
+        names_files=False,
+    ),
+    Operation(
+        command=("sync",),
+        help="""Bring the store and .satchel/shared in step, both ways.
+
+Files are written for shared items that were changed here. What others wrote is read from the default branch and waits
+for satchel shared --accept, unless share.accept in your own configuration lets it in. Nothing is committed.
+
+Where git has left conflict markers, --resolve says which text stands: ours is that of the branch you are on (in a
+rebase, of the one you rebase onto), theirs the other, both the later one with the other below it. Then git add the
+files.""",
+        examples=("sync", "sync --dry-run", "sync --resolve both"),
+        parameters=(
+            _DRY_RUN,
+            Parameter("resolve", choices=WAYS, help="Resolve git's conflict markers in the files."),
+        ),
+        run="shared.sync",
+        writes=True,
+        text="sharing_text:synced_text",
+        status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.problems else None,
+        names_files=False,
+    ),
+    Operation(
+        command=("shared",),
+        help="""Show what others wrote into the shared text and you have not accepted, and where store and files differ.
+
+REF is an id, the name of a file, or the beginning of a uid. What waits is shown to no agent before a person accepts
+it.""",
+        examples=(
+            "shared",
+            "shared --diff",
+            "shared --accept d12",
+            "shared --accept --all",
+            "shared --reject 8590216a",
+        ),
+        parameters=(
+            _ITEMS,
+            _ALL,
+            Parameter("accept", bool, help="Let what waits hold; what it replaces is kept in its history."),
+            Parameter("reject", bool, help="Pass over what waits until it changes."),
+            Parameter("diff", bool, help="Show what waits beside what is here."),
+        ),
+        run="shared.standing",
+        items="items",
+        text="sharing_text:list_text",
+        names_files=False,
+        instead={
+            "accept": _decided("accept"),
+            "reject": _decided("reject"),
+            "diff": Operation(
+                run="shared.diff",
+                parameters=(_ITEMS, _ALL),
+                text="sharing_text:differences_text",
+                names_files=False,
+            ),
+        },
+    ),
+)

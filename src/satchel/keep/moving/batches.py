@@ -1,0 +1,471 @@
+"""Lines of one kind that arrive together: each is new, or meets the item that is here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from satchel.base.errors import SatchelError
+from satchel.base.records import dataclass, replace
+from satchel.base.text import fold
+from satchel.find import documents
+from satchel.keep.kinds import KINDS
+from satchel.keep.moving import lines as moving
+from satchel.keep.moving import states
+from satchel.keep.moving.fields import FILL, MAX, MIN, Line, Rows, read_uid
+from satchel.keep.moving.kind import LineKind
+from satchel.keep.moving.kinds import LINE_KINDS
+from satchel.keep.moving.reading import Reading
+from satchel.keep.moving.states import Judgement, Source, State
+from satchel.keep.moving.verdicts import Outcome, Verdict
+from satchel.keep.projects import next_seq
+
+
+@dataclass(frozen=True, slots=True)
+class _Incoming:
+    """A line whose form is right."""
+
+    place: int
+    line: Line
+    uid: bytes
+    key: object
+
+
+class Batch:
+    """Takes lines of one kind."""
+
+    def __init__(self, kind: LineKind, reading: Reading, source: Source, *, decided: bool) -> None:
+        self._decided = decided
+        self._kind = kind
+        named = (*(field.name for field in kind.fields), *(part.name for part in kind.parts))
+        self._known = frozenset({"kind", "id", "uid", *named})
+        self._reading = reading
+        self._transaction = reading.transaction
+        self._source = source
+        self._states: dict[bytes, list[State]] = {}
+        self._new: list[tuple[_Incoming, dict[str, Any], list[tuple[Any, Rows]], list[tuple[str, bytes]], bool]] = []
+        self._new_notes: list[tuple[str, ...]] = []
+        self._seen: list[tuple[bytes, bytes, bool]] = []
+        self._verdicts: list[tuple[int, Verdict]] = []
+
+    def take(self, batch: Sequence[tuple[int, Line]]) -> list[tuple[int, Verdict]]:
+        """Take lines, each with its place, and return a verdict for each place."""
+        incoming = [one for place, line in batch if (one := self._checked(place, line)) is not None]
+        self._states = states.states_of(self._transaction, self._reading.project, {one.uid for one in incoming})
+        if self._kind.take is not None:
+            for one in incoming:
+                self._take_other(one)
+            states.remember(self._transaction, self._reading.project, self._source, self._seen)
+            return self._verdicts
+        here = self._find(incoming)
+        waiting: set[object] = set()
+        for one in incoming:
+            if one.uid in waiting or one.key in waiting:
+                self._flush()
+                waiting.clear()
+                here |= self._find([one])
+            number = here.get(one.uid)
+            if number is None:
+                if self._prepare(one):
+                    waiting |= {one.uid, one.key} - {None}
+            else:
+                self._meet(one, number)
+        self._flush()
+        states.remember(self._transaction, self._reading.project, self._source, self._seen)
+        return self._verdicts
+
+    def _say(self, one: _Incoming, number: int | None, outcome: Outcome, notes: Iterable[str] = ()) -> None:
+        ref = f"{self._kind.letter}{number}" if self._kind.letter and number is not None else None
+        said = "; ".join(dict.fromkeys(notes)) or None
+        self._verdicts.append((one.place, Verdict(self._kind.name, one.uid.hex(), ref, outcome, said)))
+
+    def _leave_out(self, place: int, line: Line, why: str) -> None:
+        uid = str(line.get("uid"))[:40]
+        self._verdicts.append((place, Verdict(self._kind.name, uid, None, Outcome.LEFT_OUT, why)))
+
+    def _checked(self, place: int, line: Line) -> _Incoming | None:
+        try:
+            uid = read_uid(line.get("uid"))
+        except SatchelError as error:
+            self._leave_out(place, line, error.problem)
+            return None
+        key: object = None
+        if self._kind.key is not None:
+            column, name = self._kind.key
+            key = line.get(name)
+            key = fold(key) if column == "folded" and isinstance(key, str) else key
+        return _Incoming(place, line, uid, key if isinstance(key, str) else None)
+
+    def _find(self, incoming: Sequence[_Incoming]) -> dict[bytes, int]:
+        """Return the numbers of what is here, by the uids of the lines, and by what else makes two items one."""
+        table, project = self._kind.table, self._reading.project
+        if not incoming:
+            return {}
+        listed = ", ".join(f"x'{one.uid.hex()}'" for one in incoming)
+        found: dict[bytes, int] = dict(
+            self._transaction.all(
+                f"SELECT uid, id FROM {table} WHERE uid IN ({listed}) AND project_id = :project", {"project": project}
+            )
+        )
+        if self._kind.expires and self._drop_expired(found.values()):
+            return self._find(incoming)
+        if self._kind.key is None:
+            return found
+        keys = json.dumps([one.key for one in incoming])
+        column = self._kind.key[0]
+        by_key: dict[object, int] = dict(
+            self._transaction.all(
+                f"SELECT {column}, id FROM {table} "
+                f"WHERE project_id = :project AND {column} IN (SELECT value FROM json_each(:keys))",
+                {"project": project, "keys": keys},
+            )
+        )
+        if self._kind.expires and self._drop_expired(by_key.values()):
+            return self._find(incoming)
+        return found | {one.uid: by_key[one.key] for one in incoming if one.key in by_key}
+
+    def _drop_expired(self, numbers: Iterable[int]) -> bool:
+        """Remove what is here no more but for its row, so that it comes anew; whether there was any."""
+        rows = self._transaction.all(
+            f"SELECT id FROM {self._kind.table} WHERE id IN ({', '.join(map(str, numbers))}) AND expires_at <= :now",
+            {"now": self._reading.now},
+        )
+        if rows and self._kind.documents is not None:
+            gone = [number for (number,) in rows]
+            KINDS[self._kind.documents].delete(self._transaction, self._reading.project, gone)
+        return bool(rows)
+
+    def _take_other(self, one: _Incoming) -> None:
+        """Take a line of a kind that is of no table with uids."""
+        assert self._kind.take is not None
+        self._reading.begin()
+        whole = moving.whole_digest(one.line)
+        try:
+            is_seen = any(state.digest == whole for state in self._states.get(one.uid, ()))
+            is_news = not is_seen and self._kind.take(self._reading, one.line)
+        except SatchelError as error:
+            self._leave_out(one.place, one.line, error.problem)
+            return
+        if not is_seen:
+            self._seen.append((one.uid, whole, False))
+        self._say(one, None, Outcome.ADDED if is_news else Outcome.PRESENT, self._reading.notes)
+
+    # -- new items
+
+    def _read(self, line: Line) -> tuple[dict[str, Any], list[tuple[Any, Rows]], list[tuple[str, bytes]]]:
+        """Return the columns of a line, its parts and what it links to that is not here.
+
+        Raises:
+            InvalidInput, TooLarge: it cannot be kept.
+        """
+        reading = self._reading
+        reading.begin()
+        row = reading.row
+        reading.fields(self._kind.fields, line, row)
+        given = [part for part in self._kind.parts if line.get(part.name) is not None]
+        parts = [(part, reading.part_rows(part, line[part.name])) for part in given]
+        if self._kind.derive is not None:
+            self._kind.derive(reading, row)
+        unknown = line.keys() - self._known
+        if unknown:
+            reading.notes.append(f"fields that are not known here: {', '.join(sorted(unknown))}")
+            reading.changed = True
+        return row, parts, reading.links
+
+    def _prepare(self, one: _Incoming) -> bool:
+        """Read a new item, which is written with the others; whether it can be."""
+        reading = self._reading
+        try:
+            row, parts, links = self._read(one.line)
+            if self._kind.prepare is not None:
+                if row.get("type") == 7:
+                    self._flush()
+                self._kind.prepare(reading, row, one.uid)
+        except SatchelError as error:
+            self._leave_out(one.place, one.line, error.problem)
+            return False
+        self._new.append((one, row, parts, links, reading.changed or bool(reading.notes)))
+        self._new_notes.append(tuple(reading.notes))
+        return True
+
+    def _flush(self) -> None:
+        """Write the new items that wait."""
+        if not self._new:
+            return
+        new, self._new = self._new, []
+        notes, self._new_notes = self._new_notes, []
+        kind, transaction, project = self._kind, self._transaction, self._reading.project
+        row = transaction.one("SELECT seq FROM sqlite_sequence WHERE name = :table", {"table": kind.table})
+        first = (row[0] if row else 0) + 1
+        is_found = kind.documents is not None
+        has_seq = kind.table not in _WITHOUT_SEQ
+        seq = next_seq(transaction, project, len(new), documents=len(new) if is_found else 0)
+        numbers = range(first, first + len(new))
+        own = [field for field in kind.fields if field.is_own]
+        rows = []
+        unresolved = []
+        for place, (number, (one, columns, _, links, _)) in enumerate(zip(numbers, new, strict=True)):
+            for name, target in links:
+                if target == one.uid:
+                    columns[next(field.kept_in for field in own if field.name == name)] = number
+                    continue
+                unresolved.append((number, name, target))
+                if any(field.name == name for field in own):
+                    columns[name] = number
+            placed = {"id": number, "uid": one.uid, "project_id": project, **columns}
+            if has_seq:
+                placed["seq"] = seq + place
+            rows.append(placed)
+        transaction.insert_many(kind.table, rows)
+        for number, (_, columns, parts, _, _) in zip(numbers, new, strict=True):
+            for part, listed in parts:
+                self._reading.add_rows(part, number, columns, listed)
+        self._link(unresolved, {one.uid: number for number, (one, *_) in zip(numbers, new, strict=True)})
+        if kind.enter is not None:
+            kind.enter(transaction, project, numbers)
+        if kind.documents is not None:
+            for document in KINDS[kind.documents].load(transaction, first - 1, len(new)):
+                documents.add(transaction, document, is_counted=True)
+        if kind.name in _REMEMBERED:
+            transaction.forget()
+        self._remember_new(new, numbers)
+        for number, (one, *_), said in zip(numbers, new, notes, strict=True):
+            self._say(one, number, Outcome.ADDED, said)
+
+    def _remember_new(self, new: Sequence[Any], numbers: Sequence[int]) -> None:
+        changed = [number for number, (*_, is_changed) in zip(numbers, new, strict=True) if is_changed]
+        ours = self._ours(changed)
+        for number, (one, *_, is_changed) in zip(numbers, new, strict=True):
+            incoming = moving.digest(one.line)
+            kept = moving.digest(ours[number]) if is_changed else incoming
+            self._seen.append((one.uid, kept, True))
+            if is_changed or moving.says_more(one.line):
+                others = {moving.whole_digest(one.line), incoming} - {kept}
+                self._seen += [(one.uid, other, False) for other in others]
+
+    def _ours(self, numbers: Sequence[int]) -> dict[int, Line]:
+        if not numbers:
+            return {}
+        return moving.lines_of(self._transaction, self._reading.project, self._kind.name, numbers)
+
+    def _link(self, unresolved: Sequence[tuple[int, str, bytes]], new: dict[bytes, int]) -> None:
+        """Keep links to what is not here, and link what waits for the new items."""
+        kind, transaction, project = self._kind, self._transaction, self._reading.project
+        transaction.many(
+            "INSERT OR REPLACE INTO unresolved_links (project_id, kind, item_id, field, target) "
+            "VALUES (:project, :kind, :item, :field, :target)",
+            [
+                {"project": project, "kind": kind.name, "item": number, "field": name, "target": target}
+                for number, name, target in unresolved
+            ],
+        )
+        if transaction.one("SELECT 1 FROM unresolved_links WHERE project_id = :project LIMIT 1", {"project": project}):
+            self._resolve(new)
+
+    def _resolve(self, new: dict[bytes, int]) -> None:
+        listed = ", ".join(f"x'{uid.hex()}'" for uid in new)
+        waiting = self._transaction.all(
+            f"SELECT kind, item_id, field, target FROM unresolved_links "
+            f"WHERE project_id = :project AND target IN ({listed})",
+            {"project": self._reading.project},
+        )
+        for name, item, field_name, target in waiting:
+            kind = LINE_KINDS[name]
+            field = next((one for one in kind.fields if one.name == field_name), None)
+            # a field of the same name links to the table of the item that has come
+            if field is None or f"FROM {self._kind.table} n" not in field.read_from:
+                continue
+            self._transaction.execute(
+                f"UPDATE {kind.table} SET {field.kept_in} = :number WHERE id = :item",
+                {"number": new[target], "item": item},
+            )
+            self._transaction.execute(
+                "DELETE FROM unresolved_links WHERE kind = :kind AND item_id = :item AND field = :field",
+                {"kind": name, "item": item, "field": field_name},
+            )
+
+    # -- items that are here
+
+    def _meet(self, one: _Incoming, number: int) -> None:
+        """Judge a line of an item that is here, and let it change what it is to change."""
+        known = self._states.get(one.uid, [])
+        whole = moving.whole_digest(one.line)
+        if not self._decided and any(state.digest == whole for state in known):
+            self._say(one, number, Outcome.PRESENT)
+            return
+        ours = self._ours([number])[number]
+        one = one if self._decided else replace(one, line=self._completed(one.line, ours))
+        incoming = moving.digest(one.line)
+        local = moving.digest(ours)
+        twice = any(state.source == self._source.id and state.round == self._source.round for state in known)
+        try:
+            if twice and incoming != local:
+                self._say(one, number, Outcome.CONFLICT, ["two lines have this uid: the first one was taken"])
+                self._keep_beside(one.uid, one.line)
+                return
+            base = next((state.digest for state in known if state.in_step and state.source == self._source.id), None)
+            is_seen = any(state.digest == incoming for state in known)
+            judgement = states.judge(local, base, incoming, seen=is_seen)
+            judgement = Judgement.TAKE if self._decided else judgement
+            outcome, notes = self._act(judgement, one, number, ours)
+        except SatchelError as error:
+            self._leave_out(one.place, one.line, error.problem)
+            return
+        merged = self._merge(one, number, ours)
+        if merged and outcome in {Outcome.PRESENT, Outcome.KEPT}:
+            outcome = Outcome.UPDATED
+        after = moving.digest(self._ours([number])[number])
+        states.out_of_step(self._transaction, self._reading.project, self._source, [one.uid])
+        seen = {(one.uid, whole, False), (one.uid, incoming, False)} - {(one.uid, after, False)}
+        self._seen += [*seen, (one.uid, after, True)]
+        self._states.setdefault(one.uid, []).append(State(after, self._source.id, True, self._source.round))
+        self._say(one, number, outcome, notes)
+
+    def _completed(self, line: Line, ours: Line) -> Line:
+        """Return a line with what is not known there, as an author may not be, and the earlier of two beginnings."""
+        known = {field.name for field in self._kind.fields if field.merge == FILL}
+        said = {name: value for name, value in line.items() if value is not None}
+        began = {"created_at": min(str(said.get("created_at")), ours["created_at"])} if "created_at" in ours else {}
+        return {**{name: ours[name] for name in known if name in ours}, **said, **began}
+
+    def _act(self, judgement: Judgement, one: _Incoming, number: int, ours: Line) -> tuple[Outcome, tuple[str, ...]]:
+        if judgement is Judgement.PRESENT:
+            return Outcome.PRESENT, ()
+        if judgement is Judgement.KEEP_OURS:
+            return Outcome.KEPT, ()
+        theirs, known = moving.rank_of(one.line), moving.rank_of(ours)
+        if judgement is Judgement.TAKE:
+            if theirs < known and not self._source.is_ordered:
+                return Outcome.KEPT, ()
+            return Outcome.UPDATED, self._change(one, number, ours)
+        if self._kind.name == "run" and ours["uid"] != one.line["uid"]:
+            return Outcome.KEPT, ("a run of this name was started here: it takes what belongs to it",)
+        later = (theirs, moving.digest(one.line)) > (known, moving.digest(ours))
+        if moving.core_digest(one.line) == moving.core_digest(ours):
+            # what may be either way is as the later side has it, and that is no conflict
+            return (Outcome.UPDATED, self._change(one, number, ours)) if later else (Outcome.KEPT, ())
+        if self._in_history(one.line, ours):
+            return Outcome.KEPT, ()
+        if self._in_history(ours, one.line):
+            return Outcome.UPDATED, self._change(one, number, ours)
+        if later:
+            notes = self._change(one, number, ours)
+            return Outcome.CONFLICT, (*notes, "changed on both sides: theirs is later and holds")
+        self._keep(number, one.uid, one.line, ours)
+        return Outcome.CONFLICT, ("changed on both sides: ours is later and holds",)
+
+    @staticmethod
+    def _in_history(old: Line, new: Line) -> bool:
+        """Whether a state is one that the other one's history has already."""
+        said = [old.get("value"), old.get("updated_at")]
+        return any([state.get("value"), state.get("set_at")] == said for state in new.get("history", ()))
+
+    def _change(self, one: _Incoming, number: int, ours: Line) -> tuple[str, ...]:
+        """Bring an item into the state of a line; the one before is kept."""
+        kind, transaction, project = self._kind, self._transaction, self._reading.project
+        row, parts, links = self._read(one.line)
+        notes = tuple(self._reading.notes)
+        if moving.core_digest(one.line) != moving.core_digest(ours):
+            self._keep(number, bytes.fromhex(ours["uid"]), ours, one.line)
+        if kind.withdraw is not None:
+            kind.withdraw(transaction, project, [number])
+        unresolved = []
+        for name, target in links:
+            field = next((field for field in kind.fields if field.name == name), None)
+            if field is not None and field.is_own:
+                row[field.kept_in] = number
+            if field is not None and target.hex() != ours["uid"]:
+                unresolved.append((number, name, target))
+        merged = {field.kept_in for field in kind.fields if field.merge in {MAX, MIN}}
+        merged |= {field.kept_in for field in kind.fields if field.merge == FILL and row[field.kept_in] is None}
+        columns = {name: value for name, value in row.items() if name not in merged}
+        if kind.table not in _WITHOUT_SEQ:
+            columns["seq"] = next_seq(transaction, project)
+        transaction.execute(
+            f"UPDATE {kind.table} SET {', '.join(f'{name} = :{name}' for name in columns)} WHERE id = :id",
+            {**columns, "id": number},
+        )
+        for part in kind.parts:
+            if part.is_own:
+                transaction.execute(f"DELETE FROM {part.table} WHERE {part.owner} = :id", {"id": number})
+        for part, listed in parts:
+            if part.is_own:
+                self._reading.add_rows(part, number, row, listed)
+        transaction.execute(
+            "DELETE FROM unresolved_links WHERE kind = :kind AND item_id = :id", {"kind": kind.name, "id": number}
+        )
+        self._link(unresolved, {})
+        if kind.enter is not None:
+            kind.enter(transaction, project, [number])
+        self._index(number)
+        if kind.name in _REMEMBERED:
+            transaction.forget()
+        return notes
+
+    def _merge(self, one: _Incoming, number: int, ours: Line) -> bool:
+        """Bring together what came to pass with an item on both sides; whether that changed anything."""
+        kind, transaction = self._kind, self._transaction
+        try:
+            _, parts, _ = self._read(one.line)
+        except SatchelError:
+            return False
+        row = self._reading.row
+        changed = []
+        for field in kind.fields:
+            if field.merge not in {MAX, MIN, FILL} or row[field.kept_in] is None or one.line.get(field.name) is None:
+                continue
+            better = {MAX: f"OR :value > {field.kept_in}", MIN: f"OR :value < {field.kept_in}"}.get(field.merge, "")
+            if transaction.execute(
+                f"UPDATE {kind.table} SET {field.kept_in} = :value "
+                f"WHERE id = :id AND ({field.kept_in} IS NULL {better})",
+                {"value": row[field.kept_in], "id": number},
+            ):
+                changed.append(field.name)
+        before = transaction.one("SELECT total_changes()")
+        for part, listed in parts:
+            if not part.is_own and listed != [] and one.line.get(part.name) != ours.get(part.name):
+                current = self._row(number)
+                self._reading.add_rows(part, number, current, listed)
+        if "last_seen" in changed and kind.renew is not None:
+            kind.renew(self._reading, number)
+        if before != transaction.one("SELECT total_changes()") or changed:
+            self._index(number)
+            return True
+        return False
+
+    def _row(self, number: int) -> dict[str, Any]:
+        names = [row[1] for row in self._transaction.all(f"PRAGMA table_info({self._kind.table})")]
+        row = self._transaction.one(f"SELECT {', '.join(names)} FROM {self._kind.table} WHERE id = :id", {"id": number})
+        assert row is not None
+        return dict(zip(names, row, strict=True))
+
+    def _index(self, number: int) -> None:
+        if self._kind.documents is not None:
+            for document in KINDS[self._kind.documents].load(self._transaction, number - 1, 1):
+                documents.renew(self._transaction, document)
+
+    def _keep(self, number: int, uid: bytes, old: Line, new: Line) -> None:
+        """Keep a state that does not hold: in the item's history, else beside the item."""
+        if self._kind.keep_old is not None:
+            self._kind.keep_old(self._reading, number, old, new)
+        else:
+            self._keep_beside(uid, old)
+
+    def _keep_beside(self, uid: bytes, line: Line) -> None:
+        self._transaction.execute(
+            "INSERT OR IGNORE INTO kept_states (project_id, uid, digest, line, created_at) "
+            "VALUES (:project, :uid, :digest, :line, :now)",
+            {
+                "project": self._reading.project,
+                "uid": uid,
+                "digest": moving.digest(line),
+                "line": json.dumps(line, ensure_ascii=False),
+                "now": self._reading.now,
+            },
+        )
+
+
+_WITHOUT_SEQ = frozenset({"sessions", "corrections"})
+_REMEMBERED = frozenset({"agent", "layer", "run"})
+"""Kinds that write transactions remember."""

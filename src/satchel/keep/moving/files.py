@@ -1,0 +1,135 @@
+"""Files of lines: written with a header and an end, read line by line however long they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NoReturn
+
+from satchel.base.clock import parse_time
+from satchel.base.errors import NotFound, SatchelError, StoreForeign, StoreNewer
+from satchel.keep.moving.fields import Line
+from satchel.keep.moving.lines import HEADER, SCHEMA
+from satchel.keep.moving.records import Arriving, Trouble
+
+END = "end"
+"""The kind of the line that a whole file ends with."""
+
+_REMEDY = "Name what `satchel export` wrote, or say with --from which tool's store it is"
+_MAX_LINE_BYTES = 64 << 20
+_MAX_HEADER_BYTES = 1 << 16
+
+
+def header_of(file: Path) -> Line | None:
+    """Return the first line of a file of lines, or None for any other file.
+
+    Raises:
+        NotFound: there is no such file.
+        SatchelError: it cannot be read.
+    """
+    try:
+        with file.open("rb") as stream:
+            first = stream.readline(_MAX_HEADER_BYTES)
+    except (FileNotFoundError, IsADirectoryError):
+        return None if file.is_dir() else _not_there(file)
+    except OSError as error:
+        raise SatchelError(f"{file} cannot be read: {error.strerror}", "Check its permissions") from error
+    try:
+        line = json.loads(first.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    return line if isinstance(line, dict) and line.get("kind") == HEADER else None
+
+
+def _not_there(file: Path) -> NoReturn:
+    raise NotFound(f"there is no file {file}", _REMEDY)
+
+
+def read_lines(file: Path) -> Arriving:
+    """Read a file that ``satchel export`` wrote, line by line.
+
+    Raises:
+        NotFound: there is no such file.
+        StoreForeign: it is no such file.
+        StoreNewer: it has a newer schema than this program reads.
+    """
+    header = header_of(file)
+    if header is None:
+        raise StoreForeign(f"{file} is no export: it does not begin with a line of the kind {HEADER!r}", _REMEDY)
+    schema = header.get("schema")
+    if not isinstance(schema, int) or schema < 1:
+        raise StoreForeign(f"{file} does not say of which schema it is", f"This program reads up to {SCHEMA}")
+    if schema > SCHEMA:
+        raise StoreNewer(
+            f"{file} has lines of schema {schema}, and this program reads up to {SCHEMA}",
+            "Nothing was taken from it; update Satchel",
+        )
+    given = header.get("project")
+    project = given if isinstance(given, dict) else {}
+    name, uid = project.get("name"), project.get("uid")
+    count, exported = header.get("lines"), header.get("exported_at")
+    try:
+        written = parse_time(exported, 0) if isinstance(exported, str) else None
+    except SatchelError:
+        written = None
+    arriving = Arriving(
+        source=file,
+        name=f"export of {uid}" if isinstance(uid, str) and len(uid) == 32 else "export",
+        format=f"lines of schema {schema}",
+        project=name if isinstance(name, str) else None,
+        lines=iter(()),
+        total=count if isinstance(count, int) else 0,
+        written_at=written,
+    )
+    arriving.lines = _lines(file, arriving)
+    return arriving
+
+
+def _lines(file: Path, arriving: Arriving) -> Iterator[tuple[str, str, Line]]:
+    read = 0
+    ended = None
+    with file.open("rb") as stream:
+        stream.readline(_MAX_HEADER_BYTES)
+        number = 1
+        while raw := stream.readline(_MAX_LINE_BYTES):
+            number += 1
+            row = f"line {number}"
+            if not raw.endswith(b"\n") and len(raw) == _MAX_LINE_BYTES:
+                arriving.troubles.append(Trouble("line", row, f"it is longer than {_MAX_LINE_BYTES >> 20} MB"))
+                _skip_line(stream)
+                continue
+            if not raw.strip():
+                continue
+            try:
+                line = json.loads(raw.decode("utf-8"))
+                if not isinstance(line, dict):
+                    raise ValueError("it is no object")
+            except (ValueError, RecursionError) as error:
+                is_cut = not raw.endswith(b"\n")
+                said = "the file is cut in this line" if is_cut else f"it cannot be read: {_said(error)}"
+                arriving.troubles.append(Trouble("line", row, said))
+                continue
+            kind = line.get("kind")
+            if kind == END:
+                ended = line.get("lines")
+                continue
+            if kind == HEADER:
+                # files that were put one behind the other are read as one
+                continue
+            read += 1
+            yield str(kind)[:60], row, line
+    if ended is None:
+        said = f"the file is cut: after {read:,} lines its last line is missing"
+        arriving.troubles.append(Trouble("file", "its end", said))
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start + 1} is not UTF-8"
+    return str(error) if not isinstance(error, RecursionError) else "it is nested too deeply"
+
+
+def _skip_line(stream: BinaryIO) -> None:
+    while (rest := stream.readline(_MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+        pass

@@ -1,0 +1,228 @@
+"""The lines of the ledger: decisions, constraints, messages and edits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from satchel.base.errors import InvalidInput
+from satchel.base.vocabulary import PRIORITIES
+from satchel.find.kind import Kind
+from satchel.keep.constraints.records import STATUSES as RULE_STATUSES
+from satchel.keep.decisions import tables as decision_tables
+from satchel.keep.decisions.records import DEFAULT_VERSION
+from satchel.keep.decisions.records import STATUSES as DECISION_STATUSES
+from satchel.keep.files.records import CHANGES
+from satchel.keep.messages import updates as message_writing
+from satchel.keep.messages.records import MESSAGE_TYPES
+from satchel.keep.moving import histories
+from satchel.keep.moving.fields import (
+    ADDRESSEE,
+    AGENT,
+    CATEGORY,
+    FILE_NUMBER,
+    FILL,
+    JSON,
+    LAYER,
+    MAX,
+    NAME,
+    SCOPE,
+    SOFT,
+    TAG,
+    TEXT,
+    TIME,
+    WHOLE,
+    Codec,
+    Field,
+    Part,
+    Rows,
+    linked,
+    named,
+    one_of,
+)
+from satchel.keep.moving.kind import AUTHOR, BEGAN, CREATED, SESSION, LineKind
+from satchel.keep.moving.reading import Reading
+
+
+def _decision_derived(_: Reading, row: dict[str, Any]) -> None:
+    histories.split_value(row)
+
+
+def _linked_names(table: str, column: str) -> Callable[[Reading, int, dict[str, Any], Rows], None]:
+    """Return what links the names of a decision, whose state and age stand beside each."""
+
+    def add(reading: Reading, number: int, row: dict[str, Any], given: Rows) -> None:
+        reading.transaction.many(
+            f"INSERT OR IGNORE INTO {table} ({column}, status, created_at, decision_id) "
+            "VALUES (:name, :status, :created, :decision)",
+            [
+                {"name": one[column], "status": row["status"], "created": row["created_at"], "decision": number}
+                for one in given
+            ],
+        )
+
+    return add
+
+
+DECISION_KIND = LineKind(
+    "decision",
+    Kind.DECISION.table,
+    "what the project decided under a key, with all that it was before",
+    (
+        BEGAN,
+        Field("key", NAME, required=True),
+        Field("value", histories.VALUE, sql="COALESCE(i.value_text, i.value_number)", required=True),
+        Field("status", one_of(DECISION_STATUSES), required=True),
+        Field("version", NAME, default=DEFAULT_VERSION),
+        named("layer", LAYER, "layers", "layer_id"),
+        Field("rationale", TEXT),
+        named("agent", AGENT, "agents", "agent_id", merge=FILL),
+        Field("revision", WHOLE, default=1, merge=MAX),
+        Field("updated_at", TIME, required=True, merge=SOFT),
+    ),
+    (
+        Part(
+            "tags",
+            "decision_tags",
+            "decision_id",
+            (named("tag", TAG, "tags", "tag_id", required=True),),
+            is_own=True,
+            order="1",
+            add=_linked_names("decision_tags", "tag_id"),
+        ),
+        Part(
+            "scopes",
+            "decision_scopes",
+            "decision_id",
+            (named("scope", SCOPE, "scopes", "scope_id", required=True),),
+            is_own=True,
+            order="1",
+            add=_linked_names("decision_scopes", "scope_id"),
+        ),
+        histories.HISTORY,
+    ),
+    letter=Kind.DECISION.letter,
+    key=("key", "key"),
+    documents=Kind.DECISION,
+    derive=_decision_derived,
+    enter=decision_tables.enter,
+    withdraw=decision_tables.withdraw,
+    keep_old=histories.keep_old,
+    rank=("updated_at",),
+)
+
+
+def _rule_status(value: Any, _: Reading, name: str) -> int:
+    if value not in RULE_STATUSES:
+        raise InvalidInput(f"its {name} is {repr(value)[:60]}", f"Valid: {', '.join(RULE_STATUSES)}")
+    return int(value == RULE_STATUSES[0])
+
+
+CONSTRAINT_KIND = LineKind(
+    "constraint",
+    Kind.CONSTRAINT.table,
+    "a rule",
+    (
+        CREATED,
+        Field("text", TEXT, required=True),
+        named("category", CATEGORY, "categories", "category_id", required=True),
+        Field("priority", one_of(PRIORITIES), required=True),
+        named("layer", LAYER, "layers", "layer_id"),
+        named("agent", AGENT, "agents", "created_by", merge=FILL),
+        Field(
+            "status",
+            Codec(f"one of {', '.join(RULE_STATUSES)}", lambda active: RULE_STATUSES[1 - active], _rule_status),
+            "active",
+            default=1,
+            merge=SOFT,
+        ),
+        Field("reason", TEXT, merge=SOFT),
+        named("deactivated_by", AGENT, "agents", "deactivated_by", merge=SOFT),
+        Field("deactivated_at", TIME, merge=SOFT),
+    ),
+    (
+        Part(
+            "tags",
+            "constraint_tags",
+            "constraint_id",
+            (named("tag", TAG, "tags", "tag_id", required=True),),
+            is_own=True,
+            order="1",
+        ),
+    ),
+    letter=Kind.CONSTRAINT.letter,
+    documents=Kind.CONSTRAINT,
+    rank=("deactivated_at",),
+)
+
+
+def _message_derived(reading: Reading, row: dict[str, Any]) -> None:
+    kept = reading.workplace.retention
+    row["expires_at"] = kept.expires_at(reading.now, kept.unread_messages_hours)
+    row["read_expires_at"] = min(row["expires_at"], kept.expires_at(reading.now, kept.messages_hours))
+
+
+def _read(reading: Reading, number: int, row: dict[str, Any], given: Rows) -> None:
+    is_to_all = row["to_agent_id"] is None
+    for one in given:
+        unread = message_writing.Unread(number, is_to_all, row["expires_at"], row["read_expires_at"])
+        message_writing.mark(reading.transaction, one["agent_id"], [unread], one["read_at"])
+
+
+MESSAGE_KIND = LineKind(
+    "message",
+    Kind.MESSAGE.table,
+    "a message to an agent or to all, with who has read it",
+    (
+        CREATED,
+        Field("type", one_of(MESSAGE_TYPES), required=True),
+        Field("priority", one_of(PRIORITIES), required=True),
+        named("from", AGENT, "agents", "from_agent_id", merge=FILL),
+        named("to", ADDRESSEE, "agents", "to_agent_id"),
+        named("first_to", ADDRESSEE, "agents", "first_to_id"),
+        Field("message", TEXT, required=True),
+        Field("payload", JSON),
+        linked("reply_to", "agent_messages"),
+        linked("thread", "agent_messages", "thread_id"),
+    ),
+    (
+        Part(
+            "reads",
+            "message_reads",
+            "message_id",
+            (named("agent", ADDRESSEE, "agents", "agent_id", required=True), Field("read_at", TIME, required=True)),
+            same=("agent_id",),
+            order="i.agent_id",
+            add=_read,
+        ),
+    ),
+    letter=Kind.MESSAGE.letter,
+    documents=Kind.MESSAGE,
+    expires=True,
+    derive=_message_derived,
+)
+
+
+def _change_derived(reading: Reading, row: dict[str, Any]) -> None:
+    kept = reading.workplace.retention
+    row["expires_at"] = kept.expires_at(reading.now, kept.file_changes_hours)
+
+
+FILE_CHANGE_KIND = LineKind(
+    "file_change",
+    Kind.FILE_CHANGE.table,
+    "an edit that was recorded",
+    (
+        CREATED,
+        named("file", FILE_NUMBER, "files", "file_id", "path", required=True),
+        Field("change", one_of(CHANGES), required=True),
+        AUTHOR,
+        SESSION,
+        named("layer", LAYER, "layers", "layer_id"),
+        Field("description", TEXT),
+    ),
+    letter=Kind.FILE_CHANGE.letter,
+    documents=Kind.FILE_CHANGE,
+    expires=True,
+    derive=_change_derived,
+)

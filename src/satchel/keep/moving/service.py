@@ -1,0 +1,265 @@
+"""Export and import: everything of a project as lines, and lines into any store, again and again."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO
+
+import apsw
+
+from satchel.base.clock import iso
+from satchel.base.errors import NotFound, unknown_name
+from satchel.base.records import replace
+from satchel.base.redaction import redact
+from satchel.base.text import shortened
+from satchel.keep import projects
+from satchel.keep.messages import updates as messages
+from satchel.keep.moving import lines as moving
+from satchel.keep.moving.fields import Line
+from satchel.keep.moving.files import END, read_lines
+from satchel.keep.moving.kinds import LINE_KINDS
+from satchel.keep.moving.records import Arriving, Exported, ImportConflict, Imported, KindImported, Trouble
+from satchel.keep.moving.taking import PER_TRANSACTION, Outcome, Taking, Verdict
+from satchel.keep.projects import NOTHING_YET, Service, Workplace
+from satchel.store.backups import copy_pages
+from satchel.store.opening import Access
+from satchel.store.sqlite import SqliteEngine
+
+Progress = Callable[[int, int], None]
+"""Called with the lines done and the lines in all."""
+
+_IMPORTANT = ("decision", "constraint", "error", "entry", "orchestration", "strateg", "package", "message")
+"""Parts of the names of kinds and tables whose troubles are told first, in this order."""
+
+_MAX_TROUBLES = 10_000
+_MAX_CONFLICTS_SAID = 5
+
+
+class Moving(Service):
+    """Export and import of a project."""
+
+    def export(
+        self, target: BinaryIO, *, kinds: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> Exported:
+        """Write everything that the project keeps as lines of JSON.
+
+        All of it is read in one snapshot. What has expired is left out, as is what belongs to this machine alone:
+        claims, windows of clients, processes and folders.
+
+        Args:
+            target: what is written to.
+            kinds: only these, of :data:`satchel.keep.moving.kinds.LINE_KINDS`; None is all.
+            progress: told about the lines done.
+
+        Raises:
+            InvalidInput: there is no such kind.
+            NotFound: nothing was written for this project yet.
+        """
+        chosen = tuple(LINE_KINDS) if kinds is None else tuple(kinds)
+        for kind in chosen:
+            if kind not in LINE_KINDS:
+                raise unknown_name("kind of lines", kind, LINE_KINDS)
+        work = self._workplace
+        now = work.clock()
+        counted: Counter[str] = Counter()
+        encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+        with work.engine.without_deadline(), work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            if project is None:
+                raise NotFound(NOTHING_YET, "Write something first, or name the project with --project")
+            row = transaction.one("SELECT uid FROM projects WHERE id = :id", {"id": project.id})
+            assert row is not None
+            total = moving.count(transaction, project.id, now, chosen)
+            header = {
+                "kind": moving.HEADER,
+                "schema": moving.SCHEMA,
+                "project": {"name": project.name, "uid": row[0].hex()},
+                "exported_at": iso(now),
+                "lines": total,
+            }
+            target.write(encode(header).encode() + b"\n")
+            every = moving.all_lines(transaction, project.id, now, chosen)
+            while batch := list(islice(every, PER_TRANSACTION)):
+                counted.update(line["kind"] for line in batch)
+                text = "\n".join(map(encode, batch))
+                target.write(text.encode("utf-8", "backslashreplace") + b"\n")
+                if progress is not None:
+                    progress(counted.total(), max(total, counted.total()))
+            target.write(encode({"kind": END, "lines": counted.total()}).encode() + b"\n")
+        return Exported(project.name, counted.total(), tuple(counted.items()))
+
+    def import_file(self, file: Path, *, dry_run: bool = False, progress: Progress | None = None) -> Imported:
+        """Take what an export wrote, from whichever project and store; again and again, by the uids of the items.
+
+        Args:
+            file: what was exported.
+            dry_run: only say what would happen.
+            progress: told about the lines done.
+
+        Returns:
+            What was taken, what was not, and why.
+
+        Raises:
+            NotFound, StoreForeign, StoreNewer: there is no such file, it is no export, or a newer one's; nothing was
+                written.
+        """
+        return self.take(read_lines(file), dry_run=dry_run, progress=progress)
+
+    def take(self, arriving: Arriving, *, dry_run: bool = False, progress: Progress | None = None) -> Imported:
+        """Take lines, whatever reader they come from.
+
+        Where an item was changed on both sides since it was last in step, the later state holds, the other is kept,
+        and all agents get a message that says so.
+
+        Raises:
+            As the reader.
+        """
+        if dry_run:
+            with _on_a_copy(self._workplace) as workplace:
+                return replace(_Import(workplace, arriving).run(progress), done=False)
+        return _Import(self._workplace, arriving).run(progress)
+
+
+class _Import:
+    """One import."""
+
+    def __init__(self, workplace: Workplace, arriving: Arriving) -> None:
+        self._workplace = workplace
+        self._arriving = arriving
+        self._outcomes: dict[str, Counter[Outcome]] = {}
+        self._conflicts: list[ImportConflict] = []
+        self._troubles: list[Trouble] = []
+        self._more = 0
+
+    def run(self, progress: Progress | None) -> Imported:
+        """Take everything, some hundred lines in a transaction."""
+        work, arriving = self._workplace, self._arriving
+        now = work.clock()
+        taking = Taking(work, source=arriving.name, now=now, written_at=arriving.written_at)
+        done = 0
+        while batch := list(islice(arriving.lines, PER_TRANSACTION)):
+            with work.engine.write() as transaction:
+                project = projects.ensure(transaction, work, now)
+                verdicts = taking.take(transaction, project.id, [line for _, _, line in batch])
+            for (table, row, line), verdict in zip(batch, verdicts, strict=True):
+                self._note(table, row, _called(line), verdict)
+            done += len(batch)
+            if progress is not None:
+                progress(done, max(done, arriving.total))
+        if self._conflicts:
+            self._tell(now)
+        for trouble in arriving.troubles:
+            self._trouble(trouble)
+        return self._result(taking)
+
+    def _note(self, table: str, row: str, called: str, verdict: Verdict) -> None:
+        self._outcomes.setdefault(verdict.kind, Counter())[verdict.outcome] += 1
+        if verdict.outcome is Outcome.CONFLICT:
+            if len(self._conflicts) < _MAX_TROUBLES:
+                self._conflicts.append(ImportConflict(verdict.ref or verdict.uid, called, verdict.note or ""))
+        elif verdict.note is not None:
+            self._trouble(Trouble(table, row, verdict.note, left_out=verdict.outcome is Outcome.LEFT_OUT))
+
+    def _trouble(self, trouble: Trouble) -> None:
+        if len(self._troubles) >= _MAX_TROUBLES:
+            self._more += 1
+            return
+        # what was refused for the secret in it is quoted here
+        row, reason = redact(trouble.row).text, redact(trouble.reason).text
+        self._troubles.append(replace(trouble, row=row, reason=reason))
+
+    def _tell(self, now: int) -> None:
+        """Say to all agents what was changed on both sides."""
+        work = self._workplace
+        said = [f"{one.ref} {one.item}: {one.reason}" for one in self._conflicts[:_MAX_CONFLICTS_SAID]]
+        more = len(self._conflicts) - len(said)
+        with work.engine.write() as transaction:
+            messages.post(
+                transaction,
+                projects.ensure(transaction, work, now).id,
+                sender_id=None,
+                to_id=None,
+                type="warning",
+                priority="medium",
+                text=redact(
+                    f"An import from {self._arriving.format} met what was changed on both sides; both states are kept. "
+                    + "; ".join(said)
+                    + (f"; and {more} more" if more > 0 else "")
+                ).text,
+                now=now,
+                retention=work.retention,
+            )
+
+    def _result(self, taking: Taking) -> Imported:
+        arriving = self._arriving
+        notes = list(arriving.notes)
+        if taking.new_layers:
+            notes.append(f"layers that this project did not have: {', '.join(taking.new_layers.values())}")
+        if taking.new_runs:
+            named = ", ".join(taking.new_runs)
+            notes.append(f"runs that nothing is known of but their names, made as ones that are over: {named}")
+        return Imported(
+            source=arriving.source,
+            format=arriving.format,
+            source_project=arriving.project,
+            kinds=tuple(_counted(kind, outcomes) for kind, outcomes in sorted(self._outcomes.items(), key=_by_kind)),
+            conflicts=tuple(self._conflicts),
+            troubles=tuple(sorted(self._troubles, key=_by_importance)),
+            more_troubles=self._more,
+            notes=tuple(notes),
+            not_taken=tuple(arriving.not_taken),
+            done=True,
+        )
+
+
+@contextmanager
+def _on_a_copy(workplace: Workplace) -> Iterator[Workplace]:
+    """Hand out a workplace whose store is a copy that goes again: a preview meets exactly what an import would."""
+    with TemporaryDirectory(prefix="satchel-") as folder:
+        file = Path(folder) / "preview.db"
+        if workplace.engine.file.exists():
+            with workplace.engine.read() as transaction:
+                copy = apsw.Connection(str(file))
+                copy_pages(transaction.connection, copy)
+                copy.close()
+        engine = SqliteEngine(Access(file, "relaxed"), clock=workplace.clock)
+        try:
+            yield replace(workplace, engine=engine, caller=None)
+        finally:
+            engine.close()
+
+
+def _called(line: Line) -> str:
+    """Say what the item of a line is called, for a report."""
+    for name in ("key", "text", "content", "summary", "insight", "message", "name", "run", "file"):
+        if isinstance(line.get(name), str):
+            return shortened(line[name], 80)
+    return str(line.get("kind"))
+
+
+def _by_kind(item: tuple[str, object]) -> int:
+    kinds = list(LINE_KINDS)
+    return kinds.index(item[0]) if item[0] in LINE_KINDS else len(kinds)
+
+
+def _by_importance(trouble: Trouble) -> tuple[bool, int]:
+    named = (place for place, word in enumerate(_IMPORTANT) if word in trouble.table)
+    return not trouble.left_out, next(named, len(_IMPORTANT))
+
+
+def _counted(kind: str, outcomes: Counter[Outcome]) -> KindImported:
+    return KindImported(
+        kind=kind,
+        rows=outcomes.total(),
+        added=outcomes[Outcome.ADDED],
+        updated=outcomes[Outcome.UPDATED],
+        present=outcomes[Outcome.PRESENT] + outcomes[Outcome.KEPT],
+        conflicts=outcomes[Outcome.CONFLICT],
+        left_out=outcomes[Outcome.LEFT_OUT],
+    )

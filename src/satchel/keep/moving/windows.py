@@ -1,0 +1,144 @@
+"""Deliveries in lines: what was delivered in which context window, so that no briefing repeats it there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any
+
+from satchel.base.errors import InvalidInput
+from satchel.find.kind import Kind
+from satchel.keep import deliveries
+from satchel.keep.deliveries import Window
+from satchel.keep.moving.fields import AGENT, NAME, RUN, TIME, WHOLE, Field, Line, link, one_of, read_uid
+from satchel.keep.moving.reading import Reading
+from satchel.store.transaction import Transaction
+
+NAME_OF_KIND = "delivery"
+_NAMES = {kind.number: kind.name.lower() for kind in Kind}
+_KINDS = {name: number for number, name in _NAMES.items()}
+_TABLES = {kind.number: kind.table for kind in Kind}
+_UIDS = " ".join(f"WHEN {kind.number} THEN (SELECT n.uid FROM {kind.table} n WHERE n.id = d.item_id)" for kind in Kind)
+_SEQS = " ".join(f"WHEN {kind.number} THEN (SELECT n.seq FROM {kind.table} n WHERE n.id = d.item_id)" for kind in Kind)
+
+FIELDS = (
+    Field("session", link("sessions"), "session_id"),
+    Field("number", WHOLE, default=0),
+    Field("run", RUN, "run_id"),
+    Field("task_id", NAME),
+    Field("role", NAME),
+    Field("agent", AGENT, "agent_id"),
+    Field("iteration", WHOLE, default=0),
+)
+ITEM_FIELDS = (
+    Field("kind", one_of(tuple(_KINDS)), required=True),
+    Field("item", link("the table of its kind"), required=True),
+    Field("delivered_at", TIME, required=True),
+)
+
+_SELECT = f"""
+    SELECT w.id, s.uid, w.number, r.run_id, w.task_id, w.role, a.name, w.iteration,
+        d.kind, CASE d.kind {_UIDS} END, d.created_at, d.seq < CASE d.kind {_SEQS} END
+    FROM windows w JOIN deliveries d ON d.window_id = w.id LEFT JOIN sessions s ON s.id = w.session_id
+    LEFT JOIN runs r ON r.id = w.run_id LEFT JOIN agents a ON a.id = w.agent_id
+    WHERE w.project_id = :project AND w.id > :after AND w.id <= :last ORDER BY w.id, d.kind, d.item_id
+"""
+_PER_PAGE = 100
+
+
+def all_lines(transaction: Transaction, project_id: int) -> Iterator[Line]:
+    """Yield a line for each window in which something was delivered that is still there."""
+    after = 0
+    while True:
+        row = transaction.one(
+            "SELECT max(id) FROM "
+            "(SELECT id FROM windows WHERE project_id = :project AND id > :after ORDER BY id LIMIT :most)",
+            {"project": project_id, "after": after, "most": _PER_PAGE},
+        )
+        if row is None or row[0] is None:
+            return
+        lines: dict[int, Line] = {}
+        for number, *where, kind, item, at, is_stale in transaction.all(
+            _SELECT, {"project": project_id, "after": after, "last": row[0]}
+        ):
+            if item is None:
+                continue
+            if number not in lines:
+                lines[number] = _line(*where)
+            said: Line = {"kind": _NAMES[kind], "item": item.hex(), "delivered_at": TIME.show(at) if TIME.show else at}
+            lines[number]["items"].append(said | ({"is_stale": True} if is_stale else {}))
+        yield from lines.values()
+        after = row[0]
+
+
+def _line(*where: Any) -> Line:
+    session, number, run, task, role, agent, iteration = where
+    named = {
+        "session": None if session is None else session.hex(),
+        "number": number or None,
+        "run": run,
+        "task_id": task or None,
+        "role": role or None,
+        "agent": agent,
+        "iteration": iteration or None,
+    }
+    return line_of_window({name: value for name, value in named.items() if value is not None})
+
+
+def line_of_window(named: Line) -> Line:
+    """Return the line of a window that nothing was delivered in yet, by its fields; they make its uid."""
+    said = repr(sorted(named.items())).encode("utf-8", "surrogatepass")
+    uid = blake2b(said, digest_size=16, person=b"window").hexdigest()
+    return {"kind": NAME_OF_KIND, "uid": uid, **named, "items": []}
+
+
+def take(reading: Reading, line: Line) -> bool:
+    """Record what was delivered in a window that was not recorded yet; whether there was any.
+
+    What has changed since it was delivered is news here too.
+
+    Raises:
+        InvalidInput: it is no window, or one of a session that is not here.
+    """
+    row = reading.fields(FIELDS, line, {})
+    if reading.links:
+        raise InvalidInput("its session is not here", "It comes with the session")
+    items = line.get("items")
+    if not isinstance(items, list):
+        raise InvalidInput("its items are no list", "Give items as [...]")
+    window = Window(
+        reading.project,
+        row["session_id"],
+        row["number"],
+        row["agent_id"],
+        row["iteration"],
+        row["run_id"],
+        row["task_id"],
+        row["role"],
+    )
+    known = deliveries.delivered(reading.transaction, window)
+    missing = 0
+    is_news = False
+    for item in items:
+        if not isinstance(item, dict):
+            raise InvalidInput("its items are no objects", "Each has kind, item and delivered_at")
+        kind = ITEM_FIELDS[0].codec.read(item.get("kind"), reading, "kind")
+        read_uid(item.get("item"), "item")
+        number = reading.number_of(_TABLES[kind], item["item"])
+        if number is None:
+            missing += 1
+        elif number not in known.get(kind, {}):
+            at = TIME.read(item.get("delivered_at"), reading, "delivered_at")
+            seq = 0 if item.get("is_stale") else _seq(reading, kind, number)
+            deliveries.record(reading.transaction, window, [(kind, number, seq)], at)
+            is_news = True
+    if missing and missing == len(items):
+        raise InvalidInput("nothing of what was delivered is here", "It comes with the items")
+    if missing:
+        reading.notes.append(f"{missing} of what was delivered is not here")
+    return is_news
+
+
+def _seq(reading: Reading, kind: int, number: int) -> int:
+    row = reading.transaction.one(f"SELECT seq FROM {_TABLES[kind]} WHERE id = :id", {"id": number})
+    return 0 if row is None else int(row[0])

@@ -1,0 +1,270 @@
+"""What the store keeps as the repository is to have it, and back: lines of items beside shared texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from satchel.base.clock import iso, parse_time
+from satchel.base.records import replace
+from satchel.base.redaction import redact
+from satchel.base.vocabulary import MAIN_RUN
+from satchel.keep.entries.records import STRUCTURED_TYPES
+from satchel.keep.moving.fields import Line
+from satchel.keep.patterns.records import CONFIRMED, DEFAULT_TTL_DAYS, FIRST, STATES
+from satchel.keep.shared.markdown import SHAPES, SharedText
+from satchel.keep.texts import storable
+
+_HOME = re.compile(r"(?<![\w.~/-])(?:/(?:home|Users)/[^/\s\"'`:]+|[A-Za-z]:\\Users\\[^\\\s\"'`]+)(?=[/\\\s\"'`:,;)]|$)")
+_RULE_ACTIVE, _RULE_ENDED = "active", "inactive"
+_LIVE_SOLUTIONS = STATES[:CONFIRMED]
+_FIRST_VERSION = "1.0.0"
+
+Mask = Callable[[str], str]
+"""Makes paths of this machine in a text relative."""
+
+
+def mask_of(root: str | None) -> Mask:
+    """Return what makes the project's own paths relative and hides home folders.
+
+    Args:
+        root: the project's folder, of the main worktree.
+    """
+    parts = [] if root in {None, "/"} else [(re.escape(f"{root}/"), ""), (rf"{re.escape(str(root))}(?![\w.-])", ".")]
+    home = str(Path.home())
+    if home not in {"/", "~", root}:
+        parts.append((rf"{re.escape(home)}(?=[/\s\"'`:,;)]|$)", "~"))
+    own = re.compile("|".join(rf"(?<![\w.~/-])({pattern})" for pattern, _ in parts)) if parts else None
+    instead = [text for _, text in parts]
+
+    def mask(text: str) -> str:
+        if own is not None:
+            text = own.sub(lambda found: instead[(found.lastindex or 1) - 1], text)
+        return _HOME.sub("~", text)
+
+    return mask
+
+
+def why_not(line: Line) -> str | None:
+    """Return why an item is not one to be shared, or None."""
+    kind = line["kind"]
+    if kind not in SHAPES:
+        return "only decisions, rules, errors with a solution, strategies and notes are shared"
+    if kind == "entry" and line["type"] in STRUCTURED_TYPES:
+        return f"a {line['type']} belongs to one task; write what others need of it as a discovery, and share that"
+    if kind == "error_pattern" and not any(one["state"] in _LIVE_SOLUTIONS for one in line.get("solutions", ())):
+        return "nobody has solved this error yet; report what fixed it first"
+    return None
+
+
+def text_of(line: Line, mask: Mask) -> SharedText:
+    """Return what the repository is to have of an item.
+
+    Args:
+        line: as :func:`satchel.keep.moving.lines.line_of` gives it, of an item that :func:`why_not` lets pass.
+    """
+    return _TEXTS[line["kind"]](line, mask)
+
+
+def _decision_text(line: Line, mask: Mask) -> SharedText:
+    value = line["value"]
+    is_text = isinstance(value, str)
+    rationale = line.get("rationale")
+    version = line.get("version")
+    return _text(
+        line,
+        mask,
+        line["updated_at"],
+        {
+            "key": line["key"],
+            "value": None if is_text else value,
+            "status": line["status"],
+            "version": None if version == _FIRST_VERSION else version,
+            "layer": line.get("layer"),
+            "tags": line.get("tags"),
+            "scopes": line.get("scopes"),
+        },
+        value if is_text else "",
+        () if rationale is None else (rationale,),
+    )
+
+
+def _constraint_text(line: Line, mask: Mask) -> SharedText:
+    has_ended = line["status"] == _RULE_ENDED
+    ended = line.get("deactivated_at")
+    fields = {name: line.get(name) for name in ("category", "priority", "layer", "tags")}
+    if has_ended:
+        reason = line.get("reason")
+        fields |= {"status": _RULE_ENDED, "ended_by": line.get("deactivated_by")}
+        fields |= {"reason": None if reason is None else mask(reason)}
+    return _text(line, mask, ended if has_ended and ended else line["created_at"], fields, line["text"])
+
+
+def _entry_text(line: Line, mask: Mask) -> SharedText:
+    fields = {name: line.get(name) for name in ("type", "file", "line", "last_line")}
+    return _text(line, mask, line["created_at"], fields | {"superseded": "superseded_by" in line}, str(line["content"]))
+
+
+def _strategy_text(line: Line, mask: Mask) -> SharedText:
+    fields = {name: line.get(name) for name in ("topic", "lang", "framework")}
+    return _text(line, mask, line["created_at"], fields | {"superseded": "superseded_by" in line}, line["insight"])
+
+
+def _pattern_text(line: Line, mask: Mask) -> SharedText:
+    solutions = [one for one in line.get("solutions", ()) if one["state"] in _LIVE_SOLUTIONS]
+    solutions.sort(key=lambda one: (one["created_at"], one["uid"]))
+    fields = {name: line.get(name) for name in ("error_type", "message", "hash", "lang")}
+    fields["message"] = mask(line["message"])
+    authors = [one["agent"] for one in solutions if one.get("agent")]
+    return _text(
+        {**line, "agent": authors[0] if authors else None},
+        mask,
+        max([line["created_at"], *(one["created_at"] for one in solutions)]),
+        fields | {"solutions": [one["uid"] for one in solutions]},
+        line["example"],
+        tuple(one["solution"] for one in solutions),
+    )
+
+
+_TEXTS: Mapping[str, Callable[[Line, Mask], SharedText]] = {
+    "decision": _decision_text,
+    "constraint": _constraint_text,
+    "entry": _entry_text,
+    "error_pattern": _pattern_text,
+    "strategy": _strategy_text,
+}
+
+
+def _text(
+    line: Line, mask: Mask, at: str, fields: Mapping[str, Any], body: str, sections: tuple[str, ...] = ()
+) -> SharedText:
+    kept = {name: value for name, value in fields.items() if value is not None and value is not False and value != []}
+    return SharedText(
+        line["kind"], line["uid"], line.get("agent"), _ms(at), kept, mask(body), tuple(map(mask, sections))
+    )
+
+
+def _ms(moment: str) -> int:
+    return parse_time(moment, 0, "time")
+
+
+def secrets_in(text: SharedText) -> tuple[str, ...]:
+    """Return the kinds of secrets that a text holds."""
+    said = [text.body, *text.sections, *(value for value in text.fields.values() if isinstance(value, str))]
+    return tuple(dict.fromkeys(kind for one in said for kind in redact(one).found))
+
+
+def cleaned(text: SharedText) -> tuple[SharedText, tuple[str, ...]]:
+    """Return a text without secrets and what does not show, and what was done for that."""
+    notes: list[str] = []
+
+    def clean(given: str) -> str:
+        made = storable(given)
+        notes.extend(made.notes)
+        return made.text
+
+    fields = {name: clean(value) if isinstance(value, str) else value for name, value in text.fields.items()}
+    result = replace(text, fields=fields, body=clean(text.body), sections=tuple(map(clean, text.sections)))
+    return (result if notes else text), tuple(dict.fromkeys(notes))
+
+
+def line_from(text: SharedText, ours: Line | None) -> Line:
+    """Return the line that brings a shared text into the store.
+
+    Args:
+        ours: the line of the item as it is here, whose run, counters and history stay; None where it is not here.
+    """
+    line: Line = {"kind": text.kind, "uid": text.uid}
+    if ours is not None:
+        line |= {name: value for name, value in ours.items() if name not in {"id", *_SAID[text.kind]}}
+    if text.author is not None:
+        line["agent"] = text.author
+    return _LINES[text.kind](text, line)
+
+
+_SAID: Mapping[str, tuple[str, ...]] = {
+    "decision": ("value", "version", "layer", "tags", "scopes", "rationale", "agent"),
+    "constraint": ("status", "layer", "tags", "reason", "deactivated_by", "deactivated_at", "agent"),
+    "entry": ("file", "line", "last_line", "agent"),
+    "error_pattern": ("lang",),
+    "strategy": ("lang", "framework", "agent"),
+}
+"""What a text says by leaving it out, or by another name."""
+
+
+def _decision_line(text: SharedText, line: Line) -> Line:
+    rationale = {"rationale": text.sections[0]} if text.sections else {}
+    value = text.fields.get("value", text.body)
+    at = iso(text.time)
+    given = {"created_at": at, **line, **text.fields, "value": value, "updated_at": at, **rationale}
+    return {"version": _FIRST_VERSION, **given}
+
+
+def _constraint_line(text: SharedText, line: Line) -> Line:
+    fields = dict(text.fields)
+    ended_by = fields.pop("ended_by", None)
+    at = iso(text.time)
+    line = {"created_at": at, "status": _RULE_ACTIVE, **line, **fields, "text": text.body}
+    if line["status"] == _RULE_ACTIVE:
+        return {**line, "created_at": at}
+    return {**line, "deactivated_at": at, **({} if ended_by is None else {"deactivated_by": ended_by})}
+
+
+def _entry_line(text: SharedText, line: Line) -> Line:
+    return _superseded({"run": MAIN_RUN, **line, **text.fields, "content": text.body, "created_at": iso(text.time)})
+
+
+def _strategy_line(text: SharedText, line: Line) -> Line:
+    at = iso(text.time)
+    return _superseded({"last_seen": at, **line, **text.fields, "insight": text.body, "created_at": at})
+
+
+def _superseded(line: Line) -> Line:
+    if line.pop("superseded", False):
+        line.setdefault("superseded_by", line["uid"])
+    else:
+        line.pop("superseded_by", None)
+    return line
+
+
+def _pattern_line(text: SharedText, line: Line) -> Line:
+    fields = dict(text.fields)
+    at = iso(text.time)
+    uids = fields.pop("solutions", None) or [_uid_of(text.uid, one) for one in text.sections]
+    known = {one["uid"]: one for one in line.get("solutions", ())}
+    fresh = {"confidence": FIRST, "state": _LIVE_SOLUTIONS[0], "created_at": at}
+    author = {"agent": line["agent"]} if "agent" in line else {}
+    shared = [
+        _solution({**fresh, **author, **known.get(uid, {}), "uid": uid}, said, text.time)
+        for uid, said in zip(uids, text.sections, strict=True)
+    ]
+    others = [one for uid, one in known.items() if uid not in set(uids)]
+    begun = {"created_at": at, "last_seen": at, "ttl_days": DEFAULT_TTL_DAYS, **line}
+    begun.pop("agent", None)
+    return {**begun, **fields, "example": text.body, "solutions": [*others, *shared]}
+
+
+def _solution(known: Line, said: str, at: int) -> Line:
+    """Return a solution as a text has it; where it says something else than ours, it is the later one."""
+    if known.get("solution") == said:
+        return known
+    before = _ms(known["updated_at"]) if "updated_at" in known else 0
+    return {**known, "solution": said, "updated_at": iso(max(at, before + 1))}
+
+
+def _uid_of(pattern: str, solution: str) -> str:
+    """Return the uid of a solution that a person wrote into a file: the same in every clone."""
+    import hashlib
+
+    return hashlib.blake2b(f"{pattern}\n{solution}".encode(), digest_size=16).hexdigest()
+
+
+_LINES: Mapping[str, Callable[[SharedText, Line], Line]] = {
+    "decision": _decision_line,
+    "constraint": _constraint_line,
+    "entry": _entry_line,
+    "error_pattern": _pattern_line,
+    "strategy": _strategy_line,
+}

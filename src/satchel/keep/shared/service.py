@@ -1,0 +1,188 @@
+"""The shared text of a project, as callers use it; what does the work is loaded when there is some."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from satchel.base.errors import InvalidInput, Refused, unknown_name
+from satchel.keep import projects
+from satchel.keep.shared.folder import Folder, Listing
+from satchel.keep.shared.looking import Place, last_reading, may_be_news, place_of
+from satchel.keep.shared.names import RULES, WAYS
+from satchel.keep.shared.records import Synced
+
+if TYPE_CHECKING:
+    from satchel.base.config import Config
+    from satchel.keep.projects import Workplace
+    from satchel.keep.shared.context import Context
+    from satchel.keep.shared.records import Accepted, Checked, Differences, SharedList, Sharing
+
+
+class SharedTexts:
+    """The shared text of a project: ``.satchel/shared`` in its repository.
+
+    Args:
+        config: whose ``share.accept`` and ``share.branch`` count.
+    """
+
+    def __init__(self, workplace: Workplace, config: Config) -> None:
+        self._workplace = workplace
+        self._accepts = config.share_accept
+        self._branch = config.share_branch
+
+    def share(self, refs: Sequence[str] = (), *, rule: Sequence[str] = (), dry_run: bool = False) -> Sharing:
+        """Write files for items, which are kept in step from then on; nothing is committed.
+
+        Args:
+            refs: short ids of decisions, rules, errors, strategies and notes.
+            rule: names of :data:`satchel.keep.shared.names.RULES`: all that there is of each.
+            dry_run: write nothing.
+
+        Returns:
+            What was written, and what was not and why: it holds a secret, belongs to one task, or a text waits.
+
+        Raises:
+            InvalidInput: nothing is named, or no such rule.
+            NotFound: the project has no such item.
+            Refused: the files cannot be written.
+        """
+        from satchel.keep.shared import changing
+
+        unknown = next((one for one in rule if one not in RULES), None)
+        if unknown is not None:
+            raise unknown_name("rule", unknown, RULES)
+        if not refs and not rule:
+            raise InvalidInput("nothing is named to be shared", "Give ids such as d12, or --rule decisions")
+        return changing.share(self._context(), refs, rule, dry_run=dry_run)
+
+    def unshare(self, refs: Sequence[str], *, dry_run: bool = False) -> Sharing:
+        """Write into items' files that they are no longer shared; what others have accepted stays with them.
+
+        Args:
+            refs: short ids, names of files, or beginnings of uids.
+            dry_run: write nothing.
+
+        Raises:
+            InvalidInput, NotFound: no such item is shared.
+            Refused: the files cannot be written.
+        """
+        from satchel.keep.shared import changing
+
+        if not refs:
+            raise InvalidInput("nothing is named", "Give ids such as d12; satchel shared --all lists what is shared")
+        return changing.unshare(self._context(), refs, dry_run=dry_run)
+
+    def sync(self, *, dry_run: bool = False, resolve: str | None = None) -> Synced:
+        """Bring store and files in step, both ways; nothing is committed, and what others wrote waits.
+
+        Args:
+            dry_run: only say what would be done.
+            resolve: which text stands in files in which git left two: ``ours``, ``theirs``, or ``both``.
+
+        Raises:
+            InvalidInput: ``resolve`` is something else.
+            Conflict: git's markers in a file are not whole, or not about a text of the item.
+            Refused: the files cannot be written.
+        """
+        if resolve is not None and resolve not in WAYS:
+            raise unknown_name("way to resolve", resolve, WAYS)
+        place = self._place()
+        files = Folder(place.root).list()
+        quick = None if resolve is not None else self._nothing_new(place, files)
+        if quick is not None:
+            return quick
+        from satchel.keep.shared import changing
+
+        return changing.sync(self._context(), place, files, resolve, dry_run=dry_run)
+
+    def read_news(self) -> None:
+        """Read what the repository says, where the look at folder and branches tells that it may be news.
+
+        What waits is counted from then on, and what ``share.accept`` lets in is taken; no file is written.
+        """
+        if may_be_news(self._workplace, self._branch):
+            from satchel.keep.shared import changing
+
+            changing.read_news(self._context())
+
+    def standing(self, refs: Sequence[str] = (), *, all: bool = False) -> SharedList:  # noqa: A002 -- the option's name
+        """Return how the shared text stands: what waits, what differs, and with ``all`` the rest.
+
+        Args:
+            refs: short ids, names of files, or beginnings of uids; none for everything.
+        """
+        from satchel.keep.shared import deciding
+
+        return deciding.standing(self._context(), refs, is_all=all)
+
+    def accept(self, refs: Sequence[str] = (), *, all: bool = False) -> Accepted:  # noqa: A002 -- the option's name
+        """Let texts that wait hold; what they replace is kept.
+
+        Args:
+            refs: short ids, names of files, or beginnings of uids.
+            all: everything that waits.
+
+        Raises:
+            Refused: an agent asks.
+            InvalidInput, NotFound: nothing is named, or what is does not wait.
+        """
+        from satchel.keep.shared import deciding
+
+        return deciding.accept(self._context(), refs, is_all=all)
+
+    def reject(self, refs: Sequence[str] = (), *, all: bool = False) -> Accepted:  # noqa: A002 -- the option's name
+        """Pass over texts that wait, until they change; arguments and errors are those of :meth:`accept`."""
+        from satchel.keep.shared import deciding
+
+        return deciding.reject(self._context(), refs, is_all=all)
+
+    def diff(self, refs: Sequence[str] = (), *, all: bool = False) -> Differences:  # noqa: A002 -- the option's name
+        """Return the texts that wait, beside ours; arguments and errors are those of :meth:`accept`."""
+        from satchel.keep.shared import deciding
+
+        return deciding.diff(self._context(), refs, is_all=all or not refs)
+
+    def check(self) -> Checked:
+        """Say whether the files of this worktree are what the program would write, as for a build that is to fail.
+
+        No store is needed.
+        """
+        from satchel.keep.shared import listing
+
+        return listing.checked(Folder(self._root()))
+
+    def _root(self) -> str:
+        root = self._workplace.files_root
+        if root is None:
+            raise Refused(
+                "this store belongs to no folder, so there is no place for a shared text", "Work in a project"
+            )
+        return root
+
+    def _place(self) -> Place:
+        return place_of(self._root(), self._branch)
+
+    def _context(self) -> Context:
+        from satchel.keep.shared.context import Context
+
+        return Context(self._workplace, self._root(), self._branch, self._accepts)
+
+    def _nothing_new(self, place: Place, files: Listing) -> Synced | None:
+        """Return what a sync says where nothing has changed since the last one; None where something may have."""
+        work = self._workplace
+        if not work.engine.file.exists():
+            return None
+        with work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            last = None if project is None else last_reading(transaction, project.id)
+            now = None if project is None else (place.look, files.stamp, project.seq)
+            if project is None or last is None or (last.look, last.stamp, last.seq) != now:
+                return None
+            row = transaction.one(
+                "SELECT count(in_step), count(waiting) FROM shared_texts WHERE project_id = :project",
+                {"project": project.id},
+            )
+        if row is None or row[1]:
+            return None
+        return Synced((), (), (), (), int(row[0]), (), (), (), done=True)
