@@ -27,11 +27,11 @@ pytestmark = pytest.mark.referee
 PREFIX = "mcp__satchel__"
 
 HINTS = {
-    "remember": {"write_context"},
-    "memory": {"write_context", "search"},
-    "notes": {"write_context", "search"},
-    "what did the others do": {"get_briefing", "search"},
-    "context from other agents": {"get_briefing"},
+    "remember": {"get_items"},
+    "memory": {"get_items"},
+    "notes": {"get_items"},
+    "what did the others do": {"get_team"},
+    "context from other agents": {"get_team"},
     "rules": {"get_constraints"},
     "who is editing": {"check_files", "get_team"},
     "this error again": {"report_error"},

@@ -142,11 +142,11 @@ def test_three_tools_are_shown_by_hosts_that_show_names_alone() -> None:
 @pytest.mark.parametrize(
     ("words", "tools"),
     [
-        ("remember", {"write_context", "read_context"}),
-        ("memory", {"write_context", "read_context", "search", "get_briefing"}),
-        ("notes", {"write_context", "read_context", "search"}),
-        ("what did the others do", {"read_context", "get_briefing", "search"}),
-        ("context from other agents", {"read_context", "get_briefing"}),
+        ("remember", {"write_context", "read_context", "get_items"}),
+        ("memory", {"write_context", "read_context", "search", "get_briefing", "get_items"}),
+        ("notes", {"write_context", "read_context", "search", "get_items"}),
+        ("what did the others do", {"read_context", "get_briefing", "search", "get_team"}),
+        ("context from other agents", {"read_context", "get_briefing", "get_team"}),
         ("rules", {"add_constraint", "get_constraints"}),
         ("who is editing", {"get_team", "check_files"}),
         ("this error again", {"report_error"}),
