@@ -221,6 +221,61 @@ def test_a_line_that_cannot_be_kept_is_left_out_alone(satchel: Satchel, line: Li
     assert reason in str(bad.note)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        note(file="a.py", line=0),
+        note(cited={"digest": "00", "size": 1, "standing": 9}, file="a.py"),
+        decision(revision=0),
+        {
+            "kind": "error_pattern",
+            "uid": UID,
+            "created_at": TIME,
+            "hash": "h",
+            "error_type": "E",
+            "message": "m",
+            "example": "m",
+            "ttl_days": 9,
+            "last_seen": TIME,
+            "solutions": [
+                {
+                    "uid": OTHER_UID,
+                    "solution": "s",
+                    "confidence": 99,
+                    "state": "active",
+                    "created_at": TIME,
+                    "updated_at": TIME,
+                }
+            ],
+        },
+    ],
+)
+def test_a_value_that_the_tables_refuse_costs_its_line_alone(satchel: Satchel, line: Line) -> None:
+    (first,) = take(satchel, [rule(uid="a" * 32)])
+    bad, last = take(satchel, [line, {**line, "uid": "b" * 32, "kind": "poem"}])
+    again = take(satchel, [rule(uid="c" * 32)])
+    assert (first.outcome.value, bad.outcome.value, last.outcome.value) == ("added", "left_out", "left_out")
+    assert outcomes(again) == ["added"]
+
+
+def test_what_is_listed_twice_is_kept_once(satchel: Satchel) -> None:
+    read = {"agent": "ben", "read_at": TIME}
+    sent = {"kind": "message", "uid": UID, "created_at": TIME, "type": "info", "priority": "low", "message": "x"}
+    lines = [{**sent, "reads": [read, read], "thread": UID}, rule(uid=OTHER_UID, tags=["api", "API", "api"])]
+    assert outcomes(take(satchel, lines)) == ["added", "added"]
+    assert (only(satchel, "message")["reads"], only(satchel, "constraint")["tags"]) == ([read], ["api"])
+
+
+def test_lines_of_a_session_arrive_in_another_project_of_the_same_store(
+    open_in: Callable[..., Satchel], project: Path
+) -> None:
+    one = open_in(project, caller="server")
+    one.entries.write("discovery", "exports are cp1252", agent="ann")
+    other = open_in(project, project="other")
+    assert set(outcomes(take(other, dump(one)))) == {"added", "present"}
+    assert other.entries.read().total == 1
+
+
 def test_a_field_that_is_not_known_is_said(satchel: Satchel) -> None:
     (verdict,) = take(satchel, [note(mood="good")])
     assert (verdict.outcome.value, verdict.note) == ("added", "fields that are not known here: mood")

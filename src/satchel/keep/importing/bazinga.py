@@ -119,6 +119,13 @@ def _status(status: Value) -> tuple[str, str | None]:
     return str(status), None
 
 
+def _line(one: Fields, table: str, kind: str, parts: tuple[object, ...], fields: Line) -> tuple[str, str, Line]:
+    """Return a line of a row, with a uid made of some parts; it is of a session or none."""
+    uid = identity("bazinga", kind, *parts).hex()
+    run = {"run": one["session"]} if "session" in one else {}
+    return table, one["row"], {"kind": kind, "uid": uid, **run, "created_at": iso(one["at"]), **fields}
+
+
 _SESSION = {
     "at": columns("start_time", "created_at", read=_begun),
     "ended": columns("end_time", read=_over),
@@ -131,16 +138,9 @@ _SESSION = {
 def _runs(tables: BazingaTables) -> _Lines:
     for one in sorted(tables.read(_SESSION, "sessions", "session_id"), key=_by_time):
         is_over = one["status"] != _STATUSES[0] and one["session"] != MAIN_RUN
-        line = {
-            "kind": "run",
-            "uid": identity("bazinga", "run", one["session"]).hex(),
-            "run": one["session"],
-            "title": one["title"],
-            "status": one["status"] if is_over else _STATUSES[0],
-            "created_at": iso(one["at"]),
-            "ended_at": iso(one["ended"]) if is_over and one["ended"] is not None else None,
-        }
-        yield "sessions", one["row"], line
+        ended = {"ended_at": iso(one["ended"])} if is_over and one["ended"] is not None else {}
+        status = {"status": one["status"] if is_over else _STATUSES[0]}
+        yield _line(one, "sessions", "run", (one["session"],), {"title": one["title"], **status, **ended})
 
 
 def _group(_: Row, group: Value, scope: Value = None) -> str | None:
@@ -154,19 +154,23 @@ def _supersedes(value: Value, field: str) -> str | None:
 _PACKAGE = {
     "id": column("id|package_id", key_of),
     "session": column("session_id", _session),
-    "group": columns("group_id", "scope", read=_group),
+    "task_id": columns("group_id", "scope", read=_group),
     "path": column("content_path|file_path", text_of, "path"),
     "type": column("package_type", optional_text),
     "priority": column("priority", optional_text),
     "summary": column("summary", optional_text),
-    "producer": column("producer_agent", optional_text),
+    "agent": column("producer_agent", optional_text),
     "supersedes": column("supersedes_id", _supersedes),
     "at": column("created_at", moment_of),
 }
 
 
+def _package_key(one: Fields) -> tuple[object, ...]:
+    return one["session"], one["id"], one["path"]
+
+
 def _package_uid(one: Fields) -> str:
-    return identity("bazinga", "package", one["session"], one["id"], one["path"]).hex()
+    return identity("bazinga", "package", *_package_key(one)).hex()
 
 
 def _packages(tables: BazingaTables, packages: list[Fields], marks: list[Fields]) -> _Lines:
@@ -185,22 +189,16 @@ def _packages(tables: BazingaTables, packages: list[Fields], marks: list[Fields]
         consumers[mark["package"]].append(fold(mark["role"]))
     for one in packages:
         heir = heirs.get(one["id"])
-        line = {
-            "kind": "package",
-            "uid": _package_uid(one),
+        fields = {
             "type": _known(tables, one, "type", "package_type", TYPES, DEFAULT_TYPE),
             "priority": _known(tables, one, "priority", "priority", PRIORITIES, DEFAULT_PRIORITY),
             "summary": one["summary"] or f"no summary was kept of {PurePosixPath(one['path']).name}",
-            "path": one["path"],
-            "run": one["session"],
-            "task_id": one["group"],
-            "agent": one["producer"],
             "superseded_by": None if heir is None else _package_uid(heir),
-            "created_at": iso(one["at"]),
-            "updated_at": iso(one["at"] if heir is None else heir["at"]),
+            "updated_at": iso((heir or one)["at"]),
             "consumers": sorted(set(consumers[one["id"]])),
+            **{name: one[name] for name in ("path", "task_id", "agent")},
         }
-        yield "context_packages", one["row"], line
+        yield _line(one, "context_packages", "package", _package_key(one), fields)
 
 
 def _known(tables: BazingaTables, one: Fields, name: str, called: str, choices: tuple[str, ...], default: str) -> str:
@@ -212,27 +210,21 @@ def _known(tables: BazingaTables, one: Fields, name: str, called: str, choices: 
     return default
 
 
+_MARK = {
+    "package": column("package_id", key_of),
+    "role": column("agent_type", text_of),
+    "at": columns("consumed_at", read=lambda _, value: None if value is None else moment_of(value, "consumed_at")),
+    "iteration": columns("iteration", read=lambda _, value: number_of(value) or 0),
+}
+
+
 def _marks(tables: BazingaTables, packages: Collection[str]) -> Iterator[Fields]:
     """Yield for whom packages are meant, and when each was consumed, where that is recorded."""
-    table = "context_package_consumers"
-    for package, role, consumed, iteration in tables.rows(
-        table, "package_id", "agent_type", "consumed_at", "iteration"
-    ):
-        row = tables.row_name("package_id", package)
-        try:
-            key = key_of(package, "package_id")
-            if key not in packages:
-                raise Unreadable("it belongs to no package")
-            at = None if consumed is None else moment_of(consumed, "consumed_at")
-            yield {
-                "package": key,
-                "role": text_of(role, "agent_type"),
-                "at": at,
-                "iteration": number_of(iteration) or 0,
-                "row": row,
-            }
-        except Unreadable as error:
-            tables.trouble(table, row, str(error))
+    for one in tables.read(_MARK, "context_package_consumers", "package_id"):
+        if one["package"] in packages:
+            yield one
+        else:
+            tables.trouble("context_package_consumers", one["row"], "it belongs to no package")
 
 
 def _seen(row: Row, created: Value, seen: Value) -> tuple[int, int]:
@@ -342,9 +334,10 @@ _STRATEGY = {
 
 def _strategies(tables: BazingaTables) -> _Lines:
     for one in sorted(tables.read(_STRATEGY, "strategies", "strategy_id"), key=lambda one: (one["seen"], one["id"])):
-        line = {name: one[name] for name in ("topic", "insight", "lang", "framework", "helped")}
-        line |= {"created_at": iso(one["seen"][0]), "last_seen": iso(one["seen"][1]), "kind": "strategy"}
-        yield "strategies", one["row"], line | {"uid": identity("bazinga", "strategy", tables.project, one["id"]).hex()}
+        fields = {name: one[name] for name in ("topic", "insight", "lang", "framework", "helped")}
+        one["at"], last = one["seen"]
+        key = tables.project, one["id"]
+        yield _line(one, "strategies", "strategy", key, fields | {"last_seen": iso(last)})
 
 
 def _references(row: Row, value: Value) -> list[str]:
@@ -365,7 +358,7 @@ _LOG = {
     "iteration": columns("iteration", read=lambda _, value: number_of(value) or 0),
     "confidence": column("confidence_level", optional_text),
     "references": columns("references_json", read=_references),
-    "group": columns("group_id", read=_group),
+    "task_id": columns("group_id", read=_group),
     "at": column("timestamp", moment_of),
 }
 _CRITERION = {
@@ -395,24 +388,13 @@ def _entries(tables: BazingaTables) -> _Lines:
             if kind in {"attempted", "blockers", "summary"}:
                 content = {"iteration": one["iteration"], kind: text if kind == "summary" else [text]}
                 kind = "scratchpad"
-            yield "orchestration_logs", one["row"], _note(one, "reasoning", kind, content)
+            fields = {"type": kind, "content": content, "task_id": one["task_id"], "agent": one["agent"]}
+            yield _line(one, "orchestration_logs", "entry", ("reasoning", one["session"], one["id"]), fields)
     for one in sorted(tables.read(_CRITERION, "success_criteria", "id"), key=_by_time):
         said = [f"Success criterion, {one['status'] or 'pending'}: {one['criterion']}"]
         said += [f"{name}: {one[name.lower()]}" for name in ("Actual", "Evidence") if one[name.lower()]]
-        yield "success_criteria", one["row"], _note(one, "criterion", "decision", "\n".join(said))
-
-
-def _note(one: Fields, what: str, kind: str, content: object) -> Line:
-    return {
-        "kind": "entry",
-        "uid": identity("bazinga", what, one["session"], one["id"]).hex(),
-        "type": kind,
-        "content": content,
-        "run": one["session"],
-        "task_id": one.get("group"),
-        "agent": one.get("agent"),
-        "created_at": iso(one["at"]),
-    }
+        fields = {"type": "decision", "content": "\n".join(said)}
+        yield _line(one, "success_criteria", "entry", ("criterion", one["session"], one["id"]), fields)
 
 
 def _iteration(value: Value, field: str) -> int:
@@ -425,7 +407,7 @@ def _iteration(value: Value, field: str) -> int:
 _SCOPE = {
     "iteration": column("iteration", _iteration),
     "session": column("session_id", _session),
-    "group": columns("group_id", read=_group),
+    "task_id": columns("group_id", read=_group),
     "role": column("agent_type", text_of),
     "package": column("package_id", key_of),
     "at": column("consumed_at", moment_of),
@@ -439,7 +421,7 @@ def _deliveries(tables: BazingaTables, packages: list[Fields], marks: list[Field
     for mark in marks:
         if mark["at"] is not None:
             package = by_id[mark["package"]]
-            consumed.append({**mark, "session": package["session"], "group": package["group"]})
+            consumed.append({**mark, "session": package["session"], "task_id": package["task_id"]})
     windows: dict[str, tuple[str, Line]] = {}
     for one in sorted(consumed, key=lambda one: one["at"]):
         found = by_id.get(one["package"])
@@ -449,7 +431,7 @@ def _deliveries(tables: BazingaTables, packages: list[Fields], marks: list[Field
             continue
         named = {
             "run": one["session"],
-            "task_id": one["group"],
+            "task_id": one["task_id"],
             "role": fold(one["role"]),
             "iteration": one["iteration"],
         }

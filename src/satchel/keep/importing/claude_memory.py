@@ -93,12 +93,6 @@ def _lines(file: Path, troubles: list[Trouble], *, is_note: bool) -> Iterator[tu
 
 def _note(name: str, kind: str, content: str, at: str) -> Line:
     # a note that Claude rewrites is the same note
-    return {
-        "kind": "entry",
-        "uid": identity(_TOOL, "memory", name).hex(),
-        "type": kind,
-        "content": content,
-        "run": MAIN_RUN,
-        "agent": _AUTHOR,
-        "created_at": at,
-    }
+    uid = identity(_TOOL, "memory", name).hex()
+    said = {"type": kind, "content": content, "run": MAIN_RUN, "agent": _AUTHOR, "created_at": at}
+    return {"kind": "entry", "uid": uid, **said}

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
+
+import apsw
 
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass, replace
@@ -32,6 +35,10 @@ class _Incoming:
     key: object
 
 
+_New = tuple[_Incoming, dict[str, Any], list[tuple[Any, Rows]], list[tuple[str, bytes]], bool]
+"""A new item: its line, columns, parts and links to what is not here, and whether it is kept otherwise than it came."""
+
+
 class Batch:
     """Takes lines of one kind."""
 
@@ -44,7 +51,7 @@ class Batch:
         self._transaction = reading.transaction
         self._source = source
         self._states: dict[bytes, list[State]] = {}
-        self._new: list[tuple[_Incoming, dict[str, Any], list[tuple[Any, Rows]], list[tuple[str, bytes]], bool]] = []
+        self._new: list[_New] = []
         self._new_notes: list[tuple[str, ...]] = []
         self._seen: list[tuple[bytes, bytes, bool]] = []
         self._verdicts: list[tuple[int, Verdict]] = []
@@ -69,8 +76,8 @@ class Batch:
             if number is None:
                 if self._prepare(one):
                     waiting |= {one.uid, one.key} - {None}
-            else:
-                self._meet(one, number)
+            elif not self._kept_whole(partial(self._meet, one, number)):
+                self._leave_out(one.place, one.line, "it contradicts itself or what is here, and cannot be kept")
         self._flush()
         states.remember(self._transaction, self._reading.project, self._source, self._seen)
         return self._verdicts
@@ -177,6 +184,9 @@ class Batch:
         """Read a new item, which is written with the others; whether it can be."""
         reading = self._reading
         try:
+            if self._kind.table == "sessions" and self._is_elsewhere(one.uid):
+                self._say(one, None, Outcome.PRESENT, ["this session is one of another project of this store"])
+                return False
             row, parts, links = self._read(one.line)
             if self._kind.prepare is not None:
                 if row.get("type") == 7:
@@ -189,12 +199,43 @@ class Batch:
         self._new_notes.append(tuple(reading.notes))
         return True
 
+    def _is_elsewhere(self, uid: bytes) -> bool:
+        """Whether a session belongs to another project: its uid is one of the whole store."""
+        return self._transaction.one("SELECT 1 FROM sessions WHERE uid = :uid", {"uid": uid}) is not None
+
     def _flush(self) -> None:
         """Write the new items that wait."""
         if not self._new:
             return
         new, self._new = self._new, []
         notes, self._new_notes = self._new_notes, []
+        if self._kept_whole(lambda: self._write(new, notes)):
+            return
+        # one of them is against a rule of the table, which no field knows: it alone stays out
+        for one, *_ in new:
+            row, parts, links = self._read(one.line)
+            said = tuple(self._reading.notes)
+            if not self._kept_whole(partial(self._write, [(one, row, parts, links, True)], [said])):
+                self._leave_out(one.place, one.line, "it contradicts itself or what is here, and cannot be kept")
+
+    def _kept_whole(self, write: Callable[[], None]) -> bool:
+        """Write something wholly or not at all; whether the tables' rules allow it."""
+        transaction = self._transaction
+        verdicts, seen = len(self._verdicts), len(self._seen)
+        transaction.execute("SAVEPOINT taking")
+        try:
+            write()
+        except apsw.ConstraintError:
+            transaction.execute("ROLLBACK TO taking")
+            transaction.forget()
+            self._reading.forget()
+            del self._verdicts[verdicts:], self._seen[seen:]
+            return False
+        finally:
+            transaction.execute("RELEASE taking")
+        return True
+
+    def _write(self, new: Sequence[_New], notes: Sequence[tuple[str, ...]]) -> None:
         kind, transaction, project = self._kind, self._transaction, self._reading.project
         row = transaction.one("SELECT seq FROM sqlite_sequence WHERE name = :table", {"table": kind.table})
         first = (row[0] if row else 0) + 1
@@ -207,12 +248,11 @@ class Batch:
         unresolved = []
         for place, (number, (one, columns, _, links, _)) in enumerate(zip(numbers, new, strict=True)):
             for name, target in links:
-                if target == one.uid:
-                    columns[next(field.kept_in for field in own if field.name == name)] = number
-                    continue
-                unresolved.append((number, name, target))
-                if any(field.name == name for field in own):
-                    columns[name] = number
+                field = next((field for field in own if field.name == name), None)
+                if field is not None:
+                    columns[field.kept_in] = number
+                if target != one.uid:
+                    unresolved.append((number, name, target))
             placed = {"id": number, "uid": one.uid, "project_id": project, **columns}
             if has_seq:
                 placed["seq"] = seq + place

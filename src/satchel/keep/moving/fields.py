@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
 
 _MAX_NUMBER = 2**53
+_MAX_COUNT = 2**31 - 1
 _UID_BYTES = 16
 _TIME_CHARS = len("2026-11-21T09:00:00.000Z")
 
@@ -112,6 +113,11 @@ def _whole(value: Any, _: Reading, name: str) -> int:
     return int(value)
 
 
+def _count(value: Any, _: Reading, name: str) -> int:
+    check_whole(name, value, _MAX_COUNT, smallest=1)
+    return int(value)
+
+
 def _flag(value: Any, _: Reading, name: str) -> int:
     if not isinstance(value, bool):
         raise InvalidInput(f"its {name} is {repr(value)[:60]}", "It is true or false")
@@ -170,6 +176,7 @@ NAME = Codec("a name of at most 200 characters", None, _name, is_minor=True)
 TIME = Codec("a time, ISO 8601 UTC with milliseconds", iso, _time, is_number=True)
 BORN = Codec("a time, ISO 8601 UTC with milliseconds", iso, _born, is_number=True)
 WHOLE = Codec("a whole number", None, _whole)
+COUNT = Codec("a whole number from 1", None, _count)
 FLAG = Codec("true; absent is false", lambda value: True if value else None, _flag)
 TOPIC = Codec("a topic, in lower case", None, _topic)
 FOLDED = Codec(

@@ -21,6 +21,7 @@ from satchel.keep.entries.records import CODEBASE_ANALYSIS, ENTRY_TYPES, STRUCTU
 from satchel.keep.moving import solutions, windows
 from satchel.keep.moving.fields import (
     AGENT,
+    COUNT,
     FILE,
     FILL,
     FLAG,
@@ -179,11 +180,11 @@ _ENTRY_KIND = LineKind(
         TASK,
         LOOP,
         Field("file", FILE),
-        Field("line", WHOLE),
-        Field("last_line", WHOLE),
+        Field("line", COUNT),
+        Field("last_line", COUNT),
         AUTHOR,
         SESSION,
-        Field("seen", WHOLE, merge=MAX),
+        Field("seen", COUNT, merge=MAX),
         linked("superseded_by", "context", merge=SOFT, is_own=True),
     ),
     (
@@ -297,8 +298,8 @@ _PATTERN_KIND = LineKind(
         Field("message", TEXT, required=True, merge=SOFT),
         Field("example", TEXT, required=True, merge=SOFT),
         Field("lang", FOLDED, merge=SOFT),
-        Field("occurrences", WHOLE, default=1, merge=MAX),
-        Field("ttl_days", WHOLE, required=True, merge=SOFT),
+        Field("occurrences", COUNT, default=1, merge=MAX),
+        Field("ttl_days", COUNT, required=True, merge=SOFT),
         Field("last_seen", TIME, required=True, merge=MAX),
     ),
     (

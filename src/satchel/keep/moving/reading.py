@@ -68,6 +68,11 @@ class Reading:
         self._numbers: dict[tuple[str, str], int] = {}
         self.begin()
 
+    def forget(self) -> None:
+        """Drop what was looked up, after what was written since is gone."""
+        for known in (self._runs, self._named, self._numbers):
+            known.clear()
+
     def begin(self) -> None:
         """Begin another line."""
         self.notes: list[str] = []
@@ -164,7 +169,10 @@ class Reading:
             rows.append(row)
         # what a row of a list links to and is not here is left out: only items wait for theirs
         del self.links[own_links:]
-        return rows
+        # what is listed twice is there once
+        same = part.same or tuple(field.kept_in for field in part.fields if not part.parts)
+        once = {tuple(row[column] for column in same) if same else place: row for place, row in enumerate(rows)}
+        return list(once.values())
 
     def add_rows(self, part: Part, number: int, row: dict[str, Any], rows: Rows) -> None:
         """Keep what a line lists, but for what is kept already.
