@@ -17,7 +17,7 @@ def test_the_folder_of_a_store_is_private_and_ignored_by_git(open_engine: OpenEn
     engine = open_engine(file=file)
     add(engine, "first")
     assert file.parent.stat().st_mode & 0o777 == 0o700
-    assert (file.parent / ".gitignore").read_text().splitlines()[-1] == "*"
+    assert (file.parent / ".gitignore").read_text().splitlines()[1:] == ["*", "!/shared/", "!/shared/**"]
     modes = {path.name: path.stat().st_mode & 0o777 for path in file.parent.iterdir() if path.name != ".gitignore"}
     assert set(modes.values()) == {0o600}, modes
 

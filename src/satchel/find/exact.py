@@ -267,6 +267,10 @@ def choose(
             whole = re.compile(stage.whole, re.IGNORECASE)
             only = frozenset(number for number, text in texts(transaction, found).items() if whole.search(text))
         if found and only != frozenset():
-            shown = None if stage.said is None else f"{name.text} occurs nowhere; shown are hits of {stage.said}"
+            shown = (
+                None
+                if stage.said is None
+                else f"nothing holds {name.text} as a whole word; shown are hits of {stage.said}"
+            )
             return Chosen(stage, only, shown)
-    return Chosen(Stage(()), None, f"{name.text} occurs nowhere")
+    return Chosen(Stage(()), None, f"nothing holds {name.text}")

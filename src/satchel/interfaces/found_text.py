@@ -19,7 +19,7 @@ from satchel.interfaces.text_parts import (
 from satchel.keep.finding import Explanation, Found, FoundPage
 from satchel.keep.kinds import KINDS
 
-_USUAL_KIND = "entry"
+_USUAL_KIND, _CHANGE = "entry", "file_change"
 USUAL_STATES = frozenset(thing.statuses[0] for thing in KINDS.values())
 _KIND_NAMES = frozenset(thing.name for thing in KINDS.values())
 
@@ -30,8 +30,14 @@ def found_text(page: FoundPage) -> str:
     head = [shown_of(len(page.results), page.total, "result")]
     head += ["best first" if page.is_ranked else "newest first", times_text(year)] if page.results else []
     lines = [", ".join([*head, *place_in_list(page)])]
+    first: dict[tuple[str | None, str, int], str] = {}
     for result in page.results:
-        lines += [result_line(result, year), *content_lines(result.snippet.text)]
+        text = result.snippet.text
+        if result.kind == _CHANGE:  # of changes that were recorded together one says what was done
+            said = result.text.partition("\n")[2]
+            told = first.setdefault((result.agent, said, result.created_at // 60_000), result.ref)
+            text = f"with {told}" if said and told != result.ref else text
+        lines += [result_line(result, year), *content_lines(text)]
         if result.explanation is not None:
             lines += content_lines(explanation_text(result.explanation))
     return "\n".join([*lines, *note_lines(page.notes)])

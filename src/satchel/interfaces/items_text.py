@@ -48,7 +48,7 @@ def items_text(opened: OpenedItems) -> str:
     body = "\n".join(blocks)
     begin = min(opened.offset, len(body))
     end = _end(body, begin)
-    head = _head(shown)
+    head = _head(opened.items)
     if begin or end < len(body):
         head += f", characters {begin:,} to {end:,} of {len(body):,}"
     if end < len(body):

@@ -31,7 +31,7 @@ from satchel.keep.messages.records import MESSAGE_TYPES, MarkedRead, Message, Me
 
 FORMAT = Format(
     noun="message",
-    more=rf" for (?P<agent>{VALUE}), (?P<unread>[0-9]+) unread left",
+    more=rf" (?:for|from) (?P<agent>{VALUE}), (?P<unread>[0-9]+) unread left",
     start="m(?P<id>[0-9]+)",
     cells={
         "type": "|".join(MESSAGE_TYPES),
@@ -41,9 +41,10 @@ FORMAT = Format(
     },
     own=(
         "(?: answers m(?P<reply>[0-9]+))?(?: thread m(?P<thread>[0-9]+))?(?P<payload> payload)?(?: new)?"
-        rf"(?: gone in {SPAN})?(?: answered by m(?P<answer>[0-9]+))?(?: unread)?(?: read by (?P<readers>{NAMES}))?"
+        rf"(?: gone in {SPAN})?"
     ),
-    after=rf"(?: read (?P<read>{WHEN}|{TIME}))?",
+    after=rf"(?: read (?P<read>{WHEN}|{TIME}))?(?: answered by m(?P<answer>[0-9]+))?(?: unread)?"
+    rf"(?: read by (?P<readers>{NAMES}))?",
 )
 
 
@@ -194,7 +195,7 @@ def test_a_message_is_its_line_its_text_and_its_payload() -> None:
 
 def test_what_the_reader_sent_is_unread_by_others() -> None:
     text = messages_text(page_of(message(7, sender="planner", to="builder")))
-    assert "m7 from me to builder unread 01-01 00:00" in text
+    assert "m7 from me to builder 01-01 00:00 unread" in text
 
 
 def test_what_is_not_the_usual_is_said_and_the_day_of_reading_where_it_is_another() -> None:
@@ -219,7 +220,7 @@ def test_what_is_gone_within_an_hour_says_so() -> None:
 
 def test_who_read_what_the_reader_sent_and_what_answers_it() -> None:
     one = message(7, sender="planner", to=None, read_by=tuple("abcdef"), answered_by=9)
-    assert " answered by m9 read by 6 agents: a b c d e 01-01" in messages_text(page_of(one))
+    assert " 01-01 00:00 answered by m9 read by 6 agents: a b c d e" in messages_text(page_of(one))
 
 
 def test_a_reply_to_the_first_message_of_a_thread_does_not_name_it_twice() -> None:

@@ -39,7 +39,7 @@ def test_every_kind_is_shown_with_all_that_it_has(ask: Asker) -> None:
     ask.satchel.corrections.retract("c1", "the log is off", agent="ben")
     text = re.sub(r"\d\d-\d\d \d\d:\d\d", "WHEN", ask.text("get_items", ids=EVERY, agent="ben"))
     assert text.splitlines() == [
-        "8 items, UTC times of 2026",
+        "9 items, UTC times of 2026",
         "e1 discovery by ann run:night task:T1 file:src/auth.py WHEN",
         " sessions live",
         " in src/auth.py",

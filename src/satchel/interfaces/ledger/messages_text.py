@@ -2,10 +2,10 @@
 
 A message's line is its id, then what differs from what the head or the heading says: type unless it is info, priority
 unless it is medium, ``from`` and ``to`` an agent (``me`` is the reader, ``all`` everyone); then which message it
-``answers``, the ``thread`` where that began with another one, whether it is ``new``, and ``gone in`` how long where
-that is less than an hour, ``answered by`` the last message that answers it, of one that the reader sent ``unread`` or
-``read by`` whom, and when it was sent; once the reader has ``read`` it that time too, without the day where that is the
-same. Its text stands below; where the line says ``payload`` the last line below is that, as JSON.
+``answers``, the ``thread`` where that began with another one, whether it is ``new``, ``gone in`` how long where that is
+less than an hour, and when it was sent; once the reader has ``read`` it that time too, without the day where that is the
+same; then ``answered by`` the last message that answers it, and of one that the reader sent ``unread`` or ``read by``
+whom. Its text stands below; where the line says ``payload`` the last line below is that, as JSON.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def messages_text(page: MessagePage) -> str:
     """Render a page of an agent's messages; all is there but uid, own seq and score."""
     year = year_of(page.messages[0].created_at) if page.messages else ""
     lines = [message_line(message, page.agent, year, page.asked_at) for message in page.messages]
-    return list_text("message", page, lines, _BLANKS, more=f" for {value_text(page.agent)}, {page.unread} unread left")
+    is_sent = bool(page.messages) and all(message.sender == page.agent for message in page.messages)
+    whose = f" {'from' if is_sent else 'for'} {value_text(page.agent)}, {page.unread} unread left"
+    return list_text("message", page, lines, _BLANKS, more=whose)
 
 
 def sent_text(message: Message) -> str:
@@ -76,10 +78,12 @@ def message_line(message: Message, reader: str | None, year: str, now: int | Non
             *(("payload",) if has_payload else ()),
             *(("new",) if is_new else ()),
             *((f"gone in {span_in_words(left)}",) if left < _SOON_MS else ()),
-            *_fate(message, reader),
         ),
         moment=message.created_at,
-        after=() if message.read_at is None else (f"read {_read(message.read_at, message.created_at, year)}",),
+        after=(
+            *(() if message.read_at is None else (f"read {_read(message.read_at, message.created_at, year)}",)),
+            *_fate(message, reader),
+        ),
         below=(*content_lines(message.message), *((f" {json_line(message.payload)}",) if has_payload else ())),
     )
 

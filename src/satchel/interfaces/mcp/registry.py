@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Concatenate, Generic, TypeGuard, TypeVar
 
 from satchel.base.errors import InvalidInput, SatchelError, system_error, unknown_name
@@ -36,6 +37,7 @@ class Tool(Generic[ServiceT]):
         found_by: words that hosts which show tools by name alone let a model search for.
         always_shown: such hosts are asked to show this one in full.
         unlisted: parameters that are taken but not listed.
+        rare: by a parameter's name, choices that are taken but not listed.
         beside: given the call and its arguments, returns the line that an error ends with, or None.
     """
 
@@ -52,6 +54,7 @@ class Tool(Generic[ServiceT]):
     found_by: str = ""
     always_shown: bool = False
     unlisted: frozenset[str] = frozenset()
+    rare: Mapping[str, Collection[str]] = MappingProxyType({})
     beside: Callable[[Call[ServiceT], Mapping[str, object]], str | None] | None = None
 
     def listing(self) -> dict[str, Any]:
@@ -64,7 +67,9 @@ class Tool(Generic[ServiceT]):
         """
         schema = {key: value for key, value in self.parameters.items() if key != "additionalProperties"}
         schema["properties"] = {
-            name: _listed(inner) for name, inner in schema["properties"].items() if name not in self.unlisted
+            name: _listed(inner, self.rare.get(name, ()))
+            for name, inner in schema["properties"].items()
+            if name not in self.unlisted
         }
         hints = {
             "readOnlyHint": self.read_only,
@@ -233,10 +238,11 @@ _AUTHOR, _ME = "author", "me"
 """The one filter whose value may be meant by it even then."""
 
 
-def _listed(schema: Schema) -> Schema:
-    """Return a parameter's schema without a union of types."""
+def _listed(schema: Schema, rare: Collection[str]) -> Schema:
+    """Return a parameter's schema without a union of types, and without rare choices."""
     kinds = schema.get("type")
-    return schema if kinds is None or isinstance(kinds, str) else {**schema, "type": kinds[0]}
+    listed = schema if kinds is None or isinstance(kinds, str) else {**schema, "type": kinds[0]}
+    return {**listed, "enum": [one for one in listed["enum"] if one not in rare]} if rare else listed
 
 
 def _check_declaration(tool: Tool[ServiceT]) -> None:

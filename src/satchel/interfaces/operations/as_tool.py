@@ -65,6 +65,7 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
         found_by=operation.found_by,
         always_shown=operation.always_shown,
         unlisted=frozenset(one.name for one in taken if one.unlisted),
+        rare={one.name: one.rare for one in taken if one.rare},
         beside=notice_beside_error,
     )
 

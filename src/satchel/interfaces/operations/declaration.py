@@ -66,6 +66,7 @@ class Parameter(Declared):
         passed_as: its name in the service, where that is another.
         reads: ``stdin`` where an argument left out, or a dash, is read from there, ``file`` where the option names one.
         for_people: agents cannot give it.
+        rare: choices that agents may make, but are not shown.
         unlisted: agents may give it, but are not shown it in the listing, for which they would pay in every session.
     """
 
@@ -81,6 +82,7 @@ class Parameter(Declared):
     passed_as: str = ""
     reads: str = ""
     for_people: bool = False
+    rare: tuple[str, ...] = ()
     unlisted: bool = False
 
     @property

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _NOTE = (
     Parameter(
         "type",
-        about="decision, error: only notes; set_decision binds, report_error finds fixes",
         choices=ENTRY_TYPES,
+        rare=("error", "decision"),  # report_error finds fixes, set_decision binds
         required=True,
         option="TYPE",
         metavar="TYPE",
