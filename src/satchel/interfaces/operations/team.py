@@ -13,8 +13,8 @@ OPERATIONS = (
         toolset="messages",
         title="Who is at work",
         about="Who is at work here: agents, client, branch, task, claimed files, last scratchpad, when last seen.",
-        found_by="who is editing who else is working team agents online what are the others doing what did the others do "
-        "context from other agents",
+        found_by="who is editing who else is working team agents online what are the others doing what did the "
+        "others do context from other agents",
         command=("who",),
         help="Show the sessions of clients in this project: who works in each, where, at which task, what they claim, "
         "and where they left off. Of those that are gone the last 8 hours are shown.",
