@@ -48,7 +48,7 @@ def run(bench: Bench) -> Section:
     def serve(_: int) -> float:
         with RawClient([satchel, "mcp"], environment, bench.folder) as client:
             client.initialize()
-            client.call("read_context", {"limit": 20})
+            client.call("search", {"limit": 20})
             took = client.milliseconds_since_start()
             memory.append((client.memory_mb() or (0.0, 0.0))[1])
             return took
@@ -81,7 +81,7 @@ def run(bench: Bench) -> Section:
         ),
         (
             "Wall time of whole processes over a store of 100,000 records, bytecode compiled; the server is timed from "
-            "its start over `initialize` to the answer of `read_context`. Each hook tells of a session of its own.",
+            "its start over `initialize` to the answer of `search`. Each hook tells of a session of its own.",
         ),
     )
 

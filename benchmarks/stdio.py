@@ -22,7 +22,20 @@ def run(bench: Bench) -> Section:
     open_filled(file, notes(_HELD)).close()
 
     def start_satchel() -> RawClient:
-        command = [satchel, "mcp", "--db", str(file), "--project", "bench", "--run", "bench", "--agent", "bencher"]
+        command = [
+            satchel,
+            "mcp",
+            "--toolsets",
+            "all",
+            "--db",
+            str(file),
+            "--project",
+            "bench",
+            "--run",
+            "bench",
+            "--agent",
+            "bencher",
+        ]
         return RawClient(command, clean_environment(), bench.folder)
 
     def start_echo() -> RawClient:

@@ -64,7 +64,7 @@ def test_the_inspector_finds_no_error_in_the_schemas(inspect: Inspect) -> None:
 
 def test_the_inspector_writes_and_reads_a_note(inspect: Inspect) -> None:
     assert " by inspector" in write(inspect)
-    result = inspect("tools/call", "--tool-name", "read_context", "--tool-arg", "query=salt", "limit=1")
+    result = inspect("tools/call", "--tool-name", "search", "--tool-arg", "query=salt", "limit=1")
     assert result["content"][0]["text"].endswith("\n salt")
 
 

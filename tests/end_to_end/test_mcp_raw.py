@@ -104,7 +104,7 @@ def still_serves(server: RawClient) -> bool:
 HOSTILE: dict[str, tuple[str, dict[str, object], str]] = {
     "huge content": ("write_context", {"type": "discovery", "content": "a" * MANY}, "too_large"),
     "huge name": ("write_context", {"type": "discovery", "content": "x", "agent": "a" * MANY}, "invalid_input"),
-    "huge entry type": ("read_context", {"limit": 0, "types": ["a" * MANY]}, "invalid_input"),
+    "huge entry type": ("search", {"limit": 0, "types": ["a" * MANY]}, "invalid_input"),
     "NUL in a name": ("write_context", {"type": "discovery", "content": "x", "task_id": "a\0b"}, "invalid_input"),
     "surrogate in a name": ("write_context", {"type": "error", "content": "x", "loop_id": "\ud800"}, "invalid_input"),
     "placeholder": ("write_context", {"type": "error", "content": "x", "loop_id": "{{loopId}}"}, "invalid_input"),
@@ -115,11 +115,11 @@ HOSTILE: dict[str, tuple[str, dict[str, object], str]] = {
     "no entries": ("write_context", {"entries": []}, "invalid_input"),
     "entries of another type": ("write_context", {"entries": [1]}, "invalid_input"),
     "a field of an entry": ("write_context", {"entries": [{"type": "error", "contents": "x"}]}, "invalid_input"),
-    "a half number": ("read_context", {"limit": 2.5}, "invalid_input"),
-    "no limit": ("read_context", {"limit": -1}, "invalid_input"),
-    "a truth value as run": ("read_context", {"run_id": True}, "invalid_input"),
-    "an empty list": ("read_context", {"types": []}, "invalid_input"),
-    "no time": ("read_context", {"since": "yesterday-ish"}, "invalid_input"),
+    "a half number": ("search", {"limit": 2.5}, "invalid_input"),
+    "no limit": ("search", {"limit": -1}, "invalid_input"),
+    "a truth value as run": ("search", {"run_id": True}, "invalid_input"),
+    "an empty list": ("search", {"types": []}, "invalid_input"),
+    "no time": ("search", {"since": "yesterday-ish"}, "invalid_input"),
 }
 
 
@@ -148,7 +148,7 @@ def test_what_content_cannot_hold_is_cleaned_and_said(server: RawClient, escaped
 def test_a_search_for_anything_is_no_error(server: RawClient) -> None:
     still_serves(server)
     for search in ("\0", "\ud800", '"half', "foo-bar AND (", "?", "NEAR(", "*", "{{x}}", "a" * 65_536):
-        assert not server.call("read_context", query=search).startswith("error"), search[:20]
+        assert not server.call("search", query=search).startswith("error"), search[:20]
 
 
 def test_a_line_longer_than_the_limit_is_refused_and_the_server_goes_on(server: RawClient) -> None:
@@ -163,7 +163,7 @@ def test_a_store_locked_by_another_process_is_busy_and_later_free(start: Start, 
     with closing(apsw.Connection(str(folder / ".satchel" / "satchel.db"))) as other:
         other.execute("BEGIN IMMEDIATE")
         assert server.call("write_context", type="discovery", content="x").startswith("error [busy]: ")
-        assert server.call("read_context").startswith("1 entry")
+        assert server.call("search").startswith("1 result")
         other.execute("ROLLBACK")
     assert still_serves(server)
 

@@ -9,16 +9,13 @@ import mcp_types
 from mcp import Client
 
 READING_TOOLS = [
-    "read_context",
-    "get_items",
-    "search",
-    "get_decision",
-    "find_decisions",
-    "get_constraints",
     "get_briefing",
-    "get_team",
-    "get_file_changes",
     "check_files",
+    "search",
+    "get_items",
+    "get_team",
+    "get_decision",
+    "get_constraints",
 ]
 
 Conversation = Callable[[Client], Awaitable[None]]

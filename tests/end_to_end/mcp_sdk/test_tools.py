@@ -34,7 +34,7 @@ def test_one_note_is_kept_and_read(session: Callable[..., None]) -> None:
         found = await call(client, "read_context", {"query": "where do sessions live?"})
         assert found.endswith("\n Sessions live in src/auth.py")
 
-    session(conversation)
+    session(conversation, "--toolsets", "all")
 
 
 def test_several_notes_are_kept_at_once(session: Callable[..., None]) -> None:
@@ -53,7 +53,7 @@ def test_a_list_may_come_as_its_json_text(session: Callable[..., None]) -> None:
         answer = await call(client, "read_context", {"types": '["error"]', "limit": "5", "format": "json"})
         assert [found["content"] for found in json.loads(answer)["entries"]] == ["boom"]
 
-    session(conversation)
+    session(conversation, "--toolsets", "all")
 
 
 def test_every_filter_reaches_the_store(session: Callable[..., None]) -> None:
@@ -86,7 +86,7 @@ def test_every_filter_reaches_the_store(session: Callable[..., None]) -> None:
         page = json.loads(await call(client, "read_context", every))
         assert (page["total"], [found["id"] for found in page["entries"]]) == (1, ["e1"])
 
-    session(conversation)
+    session(conversation, "--toolsets", "all")
 
 
 def test_a_decision_is_set_changed_and_found(session: Callable[..., None]) -> None:
@@ -102,7 +102,7 @@ def test_a_decision_is_set_changed_and_found(session: Callable[..., None]) -> No
         found = await call(client, "find_decisions", {"tags": '["security"]', "minimum": 50})
         assert "session_ttl" in found
 
-    session(conversation)
+    session(conversation, "--toolsets", "all")
 
 
 def test_a_constraint_is_added_found_and_ended(session: Callable[..., None]) -> None:
@@ -157,7 +157,7 @@ def test_an_error_carries_its_code_and_the_remedy(session: Callable[..., None]) 
         error = await refused(client, "read_context", {"run_id": "r9"})
         assert error.startswith("error [not_found]: there is no run 'r9'")
 
-    session(conversation)
+    session(conversation, "--toolsets", "all")
 
 
 def test_an_unknown_argument_is_refused_with_the_nearest(session: Callable[..., None]) -> None:
@@ -165,7 +165,7 @@ def test_an_unknown_argument_is_refused_with_the_nearest(session: Callable[..., 
         error = await refused(client, "read_context", {"taskid": "T1"})
         assert "unknown read_context argument 'taskid'. Did you mean 'task_id'?" in error
 
-    session(conversation)
+    session(conversation, "--toolsets", "all")
 
 
 def test_an_unknown_tool_is_refused_with_the_nearest(session: Callable[..., None]) -> None:
@@ -173,4 +173,4 @@ def test_an_unknown_tool_is_refused_with_the_nearest(session: Callable[..., None
         with pytest.raises(MCPError, match="Did you mean 'read_context'"):
             await client.call_tool("read_contexts", {})
 
-    session(conversation)
+    session(conversation, "--toolsets", "all")

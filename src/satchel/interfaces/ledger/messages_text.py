@@ -2,10 +2,10 @@
 
 A message's line is its id, then what differs from what the head or the heading says: type unless it is info, priority
 unless it is medium, ``from`` and ``to`` an agent (``me`` is the reader, ``all`` everyone); then which message it
-``answers``, the ``thread`` where that began with another one, whether it is ``new``, ``gone in`` how long where that
-is less than an hour, and when it was sent; once the reader has ``read`` it that time too, without the day where that is the
-same; then ``answered by`` the last message that answers it, and of one that the reader sent ``unread`` or ``read by``
-whom. Its text stands below; where the line says ``payload`` the last line below is that, as JSON.
+``answers``, the ``thread`` where that began with another one, whether it is ``new``, ``gone in`` how long where that is
+less than an hour, and when it was sent; once the reader has ``read`` it that time too, without the day where that is
+the same; then ``answered by`` the last message that answers it, and of one that the reader sent ``unread`` or ``read
+by`` whom. Its text stands below; where the line says ``payload`` the last line below is that, as JSON.
 """
 
 from __future__ import annotations
