@@ -89,7 +89,10 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "pause": (("--off",), "hooks speak", {"paused"}),
     "config": ((), "store.durability = full  (default)", {"file", "warnings", "settings"}),
 }
-ELSEWHERE = {"doctor", "hook", "import", "mcp", "setup", "tour", "undo"}
+ELSEWHERE = {
+    *("doctor", "export", "hook", "import", "mcp", "setup", "tour", "undo"),
+    *("guard check", "guard install", "guard remove", "guard run", "share", "shared", "sync", "unshare"),
+}
 """doctor answers with a list; mcp serves; undo needs what can be undone; the others have tests of their own."""
 
 
@@ -358,7 +361,7 @@ def test_the_template_of_a_configuration_sets_nothing(cli: Cli, folder: Path) ->
 
 def test_mcp_prints_its_tools_as_json(cli: Cli) -> None:
     tools = json.loads(cli("mcp", "--json")[1])["tools"]
-    assert [tool["name"] for tool in tools][:2] == ["write_context", "read_context"]
+    assert [tool["name"] for tool in tools][:2] == ["get_briefing", "claim_files"]
     assert all(tool["inputSchema"]["type"] == "object" for tool in tools)
 
 

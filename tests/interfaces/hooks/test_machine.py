@@ -95,6 +95,10 @@ class Message:
     to: str | None
 
 
+NOTES = 2
+"""So many notes are shown of a file."""
+
+
 class Hooks(RuleBasedStateMachine):
     """Every call of a hook opens the store anew, as a process of its own does."""
 
@@ -273,10 +277,10 @@ class Hooks(RuleBasedStateMachine):
         expected: set[str] = set()
         for path in paths:
             own = session.agent(subagent) if session.window == 1 else None
-            fresh = {note for note, author in self.notes[path] if author != own and note not in shown}
+            fresh = [note for note, author in reversed(self.notes[path]) if author != own and note not in shown]
             if path not in opened and fresh:
                 opened.add(path)
-                expected |= fresh
+                expected |= set(fresh[:NOTES])  # the newest: none of them shares a word with an edit
         return expected
 
     def expected_messages(self, session: Session, subagent: str | None) -> set[str]:

@@ -208,8 +208,9 @@ class Claims(RuleBasedStateMachine):
             for (refused, path), exclusive in self.refused.items()
             if refused == agent and not self.against(agent, path, exclusive=exclusive)
         ]
-        told = [path for path in free if f" {path} is free now" in line]
-        assert len(told) == min(len(free), 5) == line.count(" is free now")
+        named = {path for paths in re.findall(r"([^;]+) (?:is|are) free now", line) for path in paths.split(", ")}
+        told = [path for path in free if path in {name.removeprefix("notice: ").strip() for name in named}]
+        assert len(told) == min(len(free), 5) == len(named)
         for path in told:
             del self.refused[agent, path]
 

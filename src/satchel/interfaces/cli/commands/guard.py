@@ -26,6 +26,10 @@ def command() -> None:
     The guard stands in the repository's pre-commit hook, behind what is there already. It warns of claimed files; with
     guard.claims = "deny" it stops a commit of theirs where the session that commits is known. What lies below .satchel,
     but for shared/, it never lets into a commit. `git commit --no-verify` passes it.
+
+    \b
+    Example:
+      satchel guard install --dry-run
     """
 
 
@@ -92,7 +96,12 @@ def check(as_json: bool) -> int:
 
 @command.command(hidden=True)
 def run() -> int:
-    """Look at what is staged: the hook calls it, and managers of hooks can."""
+    """Look at what is staged: the hook calls it, and managers of hooks can.
+
+    \b
+    Example:
+      satchel guard run
+    """
     from satchel.interfaces.guard.command import run as run_hook
 
     return run_hook()
