@@ -41,7 +41,7 @@ def test_an_unknown_project_is_refused_with_those_there_are(newest: BazingaDatab
 
 def test_a_database_that_names_no_project_has_none_of_any_name(newest: BazingaDatabase) -> None:
     newest.session()
-    with pytest.raises(InvalidInput, match="names no projects"):
+    with pytest.raises(InvalidInput, match="knows no projects"):
         read_bazinga(newest.close(), "shop")
 
 

@@ -14,22 +14,22 @@ from satchel.base.text import fold
 from satchel.base.vocabulary import MAIN_RUN, PRIORITIES
 from satchel.keep.importing.bazinga_tables import (
     BazingaTables,
+    among,
     count_of,
-    days_of,
     find_database,
     group_of,
     key_of,
     moment_of,
     tenths_of,
 )
-from satchel.keep.importing.tables import Fields, Row, column, columns, replaced
-from satchel.keep.importing.values import Unreadable, described, identity, number_of, optional_text, text_of
+from satchel.keep.importing.tables import Fields, Row, column, columns, optional, replaced
+from satchel.keep.importing.values import Unreadable, identity, number_of, optional_text, text_of, whole
 from satchel.keep.moving.fields import Line
 from satchel.keep.moving.records import Arriving
 from satchel.keep.moving.windows import line_of_window
 from satchel.keep.packages.records import DEFAULT_PRIORITY, DEFAULT_TYPE, TYPES
-from satchel.keep.patterns.preparing import prepare
-from satchel.keep.patterns.records import ACTIVE, CONFIRMED, DEMOTED, FIRST, STATES
+from satchel.keep.patterns.preparing import MAX_TTL_DAYS, prepare
+from satchel.keep.patterns.records import ACTIVE, CONFIRMED, DEFAULT_TTL_DAYS, DEMOTED, FIRST, STATES
 from satchel.keep.texts import parse_json
 from satchel.store.foreign import Value, opened_foreign
 
@@ -58,9 +58,7 @@ def read_bazinga(path: Path, source_project: str | None = None) -> Arriving:
         source_project: the ``project_id`` there; None takes the only one.
 
     Raises:
-        NotFound, StoreForeign, StoreDamaged, Refused, Busy: the file cannot be read, or is no bazinga database.
-        Conflict: it holds several projects, and none was named.
-        InvalidInput: it holds no such project.
+        As :meth:`satchel.keep.importing.service.Importing.take`.
     """
     file = find_database(path)
     with opened_foreign(file) as database:
@@ -82,21 +80,16 @@ def read_bazinga(path: Path, source_project: str | None = None) -> Arriving:
             (tables.others and (runs or packages), names_no_project),
             (patterns, f"{told} by search alone"),
         )
-        return Arriving(
-            source=file,
-            name=f"bazinga, project {tables.project or ''}",
-            format=tables.format,
-            project=tables.project,
-            lines=iter(lines),
-            troubles=tables.troubles,
-            notes=[note for applies, note in noted if applies],
-            not_taken=list(tables.not_taken()),
-            total=len(lines),
-        )
+        return tables.arriving(file, f"bazinga, project {tables.project or ''}", lines, noted)
 
 
-def _session(value: Value, field: str) -> str:
-    return text_of(value, field).strip()
+def _moment(row: Row, value: Value, field: str, instead: str) -> int | None:
+    """Return a time, or None for what is none, which is reported with what is done instead."""
+    try:
+        return moment_of(value, field)
+    except Unreadable as error:
+        row.problems.append(f"{error}; {instead}")
+        return None
 
 
 def _begun(_: Row, started: Value, created: Value) -> int:
@@ -104,19 +97,8 @@ def _begun(_: Row, started: Value, created: Value) -> int:
 
 
 def _over(row: Row, ended: Value) -> int | None:
-    try:
-        return None if ended is None else max(row.fields["at"], moment_of(ended, "end_time"))
-    except Unreadable as error:
-        row.said(f"{error}; left out")
-        return None
-
-
-def _status(status: Value) -> tuple[str, str | None]:
-    if status is None:
-        return _STATUSES[0], None
-    if status not in _STATUSES:
-        return _COMPLETED, f"its status is {described(status)}; {_COMPLETED} here"
-    return str(status), None
+    over = None if ended is None else _moment(row, ended, "end_time", "left out")
+    return None if over is None else max(row.fields["at"], over)
 
 
 def _line(one: Fields, table: str, kind: str, parts: tuple[object, ...], fields: Line) -> tuple[str, str, Line]:
@@ -129,8 +111,8 @@ def _line(one: Fields, table: str, kind: str, parts: tuple[object, ...], fields:
 _SESSION = {
     "at": columns("start_time", "created_at", read=_begun),
     "ended": columns("end_time", read=_over),
-    "status": replaced("status", _status),
-    "session": column("session_id", _session),
+    "status": replaced("status", partial(among, choices=_STATUSES, missing=_STATUSES[0], other=_COMPLETED)),
+    "session": column("session_id", key_of),
     "title": column("original_requirements", optional_text),
 }
 
@@ -143,24 +125,16 @@ def _runs(tables: BazingaTables) -> _Lines:
         yield _line(one, "sessions", "run", (one["session"],), {"title": one["title"], **status, **ended})
 
 
-def _group(_: Row, group: Value, scope: Value = None) -> str | None:
-    return group_of(group, scope)
-
-
-def _supersedes(value: Value, field: str) -> str | None:
-    return None if value is None else key_of(value, field)
-
-
 _PACKAGE = {
     "id": column("id|package_id", key_of),
-    "session": column("session_id", _session),
-    "task_id": columns("group_id", "scope", read=_group),
-    "path": column("content_path|file_path", text_of, "path"),
-    "type": column("package_type", optional_text),
-    "priority": column("priority", optional_text),
+    "session": column("session_id", key_of),
+    "task_id": columns("group_id", "scope", read=group_of),
+    "path": column("content_path|file_path", text_of),
+    "type": replaced("package_type", partial(among, choices=TYPES, missing=DEFAULT_TYPE)),
+    "priority": replaced("priority", partial(among, choices=PRIORITIES, missing=DEFAULT_PRIORITY)),
     "summary": column("summary", optional_text),
     "agent": column("producer_agent", optional_text),
-    "supersedes": column("supersedes_id", _supersedes),
+    "supersedes": column("supersedes_id", optional(key_of)),
     "at": column("created_at", moment_of),
 }
 
@@ -190,30 +164,19 @@ def _packages(tables: BazingaTables, packages: list[Fields], marks: list[Fields]
     for one in packages:
         heir = heirs.get(one["id"])
         fields = {
-            "type": _known(tables, one, "type", "package_type", TYPES, DEFAULT_TYPE),
-            "priority": _known(tables, one, "priority", "priority", PRIORITIES, DEFAULT_PRIORITY),
             "summary": one["summary"] or f"no summary was kept of {PurePosixPath(one['path']).name}",
             "superseded_by": None if heir is None else _package_uid(heir),
             "updated_at": iso((heir or one)["at"]),
             "consumers": sorted(set(consumers[one["id"]])),
-            **{name: one[name] for name in ("path", "task_id", "agent")},
+            **{name: one[name] for name in ("type", "priority", "path", "task_id", "agent")},
         }
         yield _line(one, "context_packages", "package", _package_key(one), fields)
-
-
-def _known(tables: BazingaTables, one: Fields, name: str, called: str, choices: tuple[str, ...], default: str) -> str:
-    """Return the type or priority of a package; what is none of ours is reported."""
-    given = fold(one[name] or default)
-    if given in choices:
-        return given
-    tables.trouble("context_packages", one["row"], f"its {called} is {one[name]!r}; {default} here", left_out=False)
-    return default
 
 
 _MARK = {
     "package": column("package_id", key_of),
     "role": column("agent_type", text_of),
-    "at": columns("consumed_at", read=lambda _, value: None if value is None else moment_of(value, "consumed_at")),
+    "at": column("consumed_at", optional(moment_of)),
     "iteration": columns("iteration", read=lambda _, value: number_of(value) or 0),
 }
 
@@ -229,17 +192,12 @@ def _marks(tables: BazingaTables, packages: Collection[str]) -> Iterator[Fields]
 
 def _seen(row: Row, created: Value, seen: Value) -> tuple[int, int]:
     """Return when something was made and last seen; one of them is enough."""
-    try:
-        last = moment_of(seen, "last_seen")
-    except Unreadable as error:
-        first = moment_of(created, "created_at")
-        row.said(f"{error}; taken as when it was made")
-        return first, first
-    try:
-        return min(moment_of(created, "created_at"), last), last
-    except Unreadable as error:
-        row.said(f"{error}; taken as when it was last seen")
+    last = _moment(row, seen, "last_seen", "taken as when it was made")
+    if last is None:
+        last = moment_of(created, "created_at")
         return last, last
+    first = _moment(row, created, "created_at", "taken as when it was last seen")
+    return last if first is None else min(first, last), last
 
 
 def _signature(value: Value, field: str) -> Mapping[str, object]:
@@ -269,8 +227,8 @@ _PATTERN = {
     "solution": column("solution", optional_text),
     "lang": column("lang", optional_text),
     "tenths": replaced("confidence", tenths_of),
-    "ttl_days": replaced("ttl_days", days_of),
-    "occurrences": replaced("occurrences", partial(count_of, least=1, field="occurrences")),
+    "ttl_days": replaced("ttl_days", partial(count_of, least=1, default=DEFAULT_TTL_DAYS, most=MAX_TTL_DAYS)),
+    "occurrences": replaced("occurrences", partial(count_of, least=1)),
 }
 
 
@@ -328,7 +286,7 @@ _STRATEGY = {
     "insight": column("insight", text_of),
     "lang": column("lang", optional_text),
     "framework": column("framework", optional_text),
-    "helped": replaced("helpfulness", partial(count_of, least=0, field="helpfulness")),
+    "helped": replaced("helpfulness", partial(count_of, least=0)),
 }
 
 
@@ -345,25 +303,25 @@ def _references(row: Row, value: Value) -> list[str]:
     try:
         return [] if text is None else _texts(json.loads(text))
     except ValueError:
-        row.said("its references_json is no JSON; left out")
+        row.problems.append("its references_json is no JSON; left out")
         return []
 
 
 _LOG = {
     "id": column("id", key_of),
-    "session": column("session_id", _session),
+    "session": column("session_id", key_of),
     "phase": column("reasoning_phase", optional_text),
     "content": column("content", text_of),
     "agent": columns("agent_id", "agent_type", read=lambda _, one, kind: optional_text(one, "agent_id") or kind),
     "iteration": columns("iteration", read=lambda _, value: number_of(value) or 0),
     "confidence": column("confidence_level", optional_text),
     "references": columns("references_json", read=_references),
-    "task_id": columns("group_id", read=_group),
+    "task_id": columns("group_id", read=group_of),
     "at": column("timestamp", moment_of),
 }
 _CRITERION = {
     "id": column("id", key_of),
-    "session": column("session_id", _session),
+    "session": column("session_id", key_of),
     "criterion": column("criterion", text_of),
     "status": column("status", optional_text),
     "actual": column("actual", optional_text),
@@ -397,17 +355,10 @@ def _entries(tables: BazingaTables) -> _Lines:
         yield _line(one, "success_criteria", "entry", ("criterion", one["session"], one["id"]), fields)
 
 
-def _iteration(value: Value, field: str) -> int:
-    number = number_of(value)
-    if number is None or number < 0:
-        raise Unreadable(f"its {field} is {described(value)}, not a whole number from 0")
-    return number
-
-
 _SCOPE = {
-    "iteration": column("iteration", _iteration),
-    "session": column("session_id", _session),
-    "task_id": columns("group_id", read=_group),
+    "iteration": column("iteration", whole),
+    "session": column("session_id", key_of),
+    "task_id": columns("group_id", read=group_of),
     "role": column("agent_type", text_of),
     "package": column("package_id", key_of),
     "at": column("consumed_at", moment_of),

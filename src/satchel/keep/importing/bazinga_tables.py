@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from satchel.base.errors import NotFound
-from satchel.keep.importing.tables import ForeignTables
-from satchel.keep.importing.values import Unreadable, described, number_of
-from satchel.keep.patterns.preparing import MAX_TTL_DAYS
-from satchel.keep.patterns.records import DEFAULT_TTL_DAYS, FIRST, LEAST, MOST
+from satchel.base.clock import parse_time
+from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.text import fold
+from satchel.keep.importing.tables import ForeignTables, Row
+from satchel.keep.importing.values import Unreadable, described, number_of, optional_text, text_of
+from satchel.keep.patterns.records import FIRST, LEAST, MOST
 from satchel.store.foreign import ForeignDatabase, Value
 
 _MARKS = {
@@ -28,7 +28,7 @@ _MARKS = {
 }
 """What no other tool calls its columns, ours included."""
 
-_OWNED = ("error_patterns", "strategies")
+_OWNED = {"error_patterns": "pattern_hash", "strategies": "strategy_id"}
 _READ = frozenset(
     "sessions context_packages context_package_consumers error_patterns strategies consumption_scope "
     "orchestration_logs success_criteria schema_version".split()
@@ -60,8 +60,6 @@ class BazingaTables(ForeignTables):
         passed_over: how many rows of logs are no reasoning.
     """
 
-    tells_projects = "names"
-
     def __init__(self, database: ForeignDatabase, where: str) -> None:
         super().__init__(database)
         self.others = 0
@@ -69,30 +67,20 @@ class BazingaTables(ForeignTables):
         if not any(self.has(table, *columns) for table, columns in _MARKS.items()):
             raise self.not_of("bazinga", where, "context_packages, error_patterns or strategies as bazinga makes them")
 
-    def row_name(self, column: str, value: Value) -> str:
-        """Return what tells a row from others in a report."""
-        return f"{column} {value if isinstance(value, (int, str)) else described(value)}"[:120]
-
-    def is_owned(self, table: str) -> bool:
-        """Whether the rows of a table name their project."""
-        return table in _OWNED
-
     def projects(self) -> tuple[Mapping[str, str], Collection[Value]]:
         """Return the projects that error patterns and strategies name; with none, all belong to the one who takes them.
 
         Where there is any, rows that name none are reported.
         """
-        held: set[str] = set()
-        without: list[tuple[str, str]] = []
-        for table, key in zip(_OWNED, ("pattern_hash", "strategy_id"), strict=True):
-            for number, project in self.everybodys(table, key, "project_id"):
-                if isinstance(project, str) and project.strip():
-                    held.add(project)
-                else:
-                    without.append((table, self.row_name(key, number)))
-        if held:
-            self.others = len(held) - 1
-            for table, row in without:
+        rows = [
+            (table, self.row_name(key, number), project)
+            for table, key in _OWNED.items()
+            for number, project in self.everybodys(table, key, "project_id")
+        ]
+        held = {project for _, _, project in rows if isinstance(project, str) and project.strip()}
+        self.others = max(0, len(held) - 1)
+        for table, row, project in rows if held else ():
+            if project not in held:
                 self.trouble(table, row, "it belongs to no project")
         return {name: name for name in sorted(held)}, held
 
@@ -117,25 +105,17 @@ def key_of(value: Value, field: str) -> str:
         Unreadable: it is neither.
     """
     number = number_of(value)
-    if number is not None:
-        return str(number)
-    if not isinstance(value, str) or not value.strip():
-        raise Unreadable(f"its {field} is {described(value)}")
-    return value.strip()
+    return text_of(value if number is None else number, field).strip()
 
 
-def group_of(group: Value, scope: Value = None) -> str | None:
+def group_of(_: Row, group: Value, scope: Value = None) -> str | None:
     """Return the task group, None for what belongs to the whole session.
 
     Raises:
         Unreadable: it is no text.
     """
-    if group is None or scope == _WHOLE_SESSION:
-        return None
-    if not isinstance(group, str):
-        raise Unreadable(f"its group_id is {described(group)}")
-    name = group.strip()
-    return None if not name or name.lower() == _WHOLE_SESSION else name
+    name = optional_text(group, "group_id") if scope != _WHOLE_SESSION else None
+    return None if name is None or fold(name) == _WHOLE_SESSION else name.strip()
 
 
 def moment_of(value: Value, field: str) -> int:
@@ -144,20 +124,16 @@ def moment_of(value: Value, field: str) -> int:
     Raises:
         Unreadable: it is no ISO 8601 text, or before 1970.
     """
-    if isinstance(value, str) and _DATE.match(value.strip()):
-        try:
-            moment = datetime.fromisoformat(value.strip())
-        except ValueError:
-            moment = None
-        if moment is not None:
-            aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-            milliseconds = round(aware.timestamp() * 1_000)
-            if milliseconds >= 0:
-                return milliseconds
-    raise Unreadable(f"its {field} is {described(value)}, no time in ISO 8601")
+    try:
+        moment = parse_time(value, 0) if isinstance(value, str) and _DATE.match(value.strip()) else -1
+    except InvalidInput:
+        moment = -1
+    if moment < 0:
+        raise Unreadable(f"its {field} is {described(value)}, no time in ISO 8601")
+    return moment
 
 
-def tenths_of(value: Value) -> tuple[int, str | None]:
+def tenths_of(value: Value, _: str = "") -> tuple[int, str | None]:
     """Return a confidence of 0.0 to 1.0 in tenths, rounded half up and bounded to 1 to 10.
 
     Returns:
@@ -172,19 +148,29 @@ def tenths_of(value: Value) -> tuple[int, str | None]:
     return tenths, None if 0 <= value <= 1 else f"its confidence is {described(value)}; {tenths} tenths here"
 
 
-def days_of(value: Value) -> tuple[int, str | None]:
-    """Return how many days an error is kept, and what was wrong with the value, if anything was."""
-    days = number_of(value)
-    if days is None or days < 1:
-        return DEFAULT_TTL_DAYS, f"its ttl_days is {described(value)}; {DEFAULT_TTL_DAYS} here"
-    if days > MAX_TTL_DAYS:
-        return MAX_TTL_DAYS, f"its ttl_days is {days}; {MAX_TTL_DAYS} here"
-    return days, None
+def among(
+    value: Value, field: str, choices: Collection[str], missing: str, other: str | None = None
+) -> tuple[str, str | None]:
+    """Return a name of some, and what was wrong with the value, if anything was.
+
+    Args:
+        missing: what none stands for; ``other``: what replaces any other name, None is the same.
+    """
+    given = missing if value is None or value == "" else fold(value) if isinstance(value, str) else ""
+    if given in choices:
+        return given, None
+    kept = missing if other is None else other
+    return kept, f"its {field} is {described(value)}; {kept} here"
 
 
-def count_of(value: Value, least: int, field: str) -> tuple[int, str | None]:
-    """Return a count, and what was wrong with the value, if anything was."""
+def count_of(
+    value: Value, field: str, least: int, default: int | None = None, most: int = 2**31 - 1
+) -> tuple[int, str | None]:
+    """Return a count within limits, and what was wrong with the value, if anything was.
+
+    Args:
+        default: what replaces one that is none or too small; None is ``least``.
+    """
     number = number_of(value)
-    if number is None or number < least:
-        return least, f"its {field} is {described(value)}; {least} here"
-    return number, None
+    count = (default or least) if number is None or number < least else min(number, most)
+    return count, None if count == number else f"its {field} is {described(value)}; {count} here"

@@ -11,17 +11,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from satchel.base.clock import iso
-from satchel.base.errors import NotFound, SatchelError
-from satchel.base.vocabulary import MAIN_RUN
-from satchel.keep.importing.values import identity
+from satchel.base.errors import NotFound
+from satchel.keep.importing.values import arriving, contents_of, identity, note
 from satchel.keep.moving.fields import Line
 from satchel.keep.moving.records import Arriving, Trouble
 
 _TOOL = "claude"
 _INDEX = "MEMORY.md"
-_AUTHOR = "claude"
-_TYPES = {"user": "discovery", "feedback": "decision", "project": "discovery", "reference": "discovery"}
+_TYPES = {"feedback": "decision"}
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"^\s*(name|description|type)\s*:\s*(.*?)\s*$", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,3} +(?=\S)", re.MULTILINE)
@@ -44,33 +41,22 @@ def read_claude_memory(path: Path) -> Arriving:
         raise NotFound(f"there is no Markdown at {path}", "Name ~/.claude/projects/PROJECT/memory, or a CLAUDE.md")
     troubles: list[Trouble] = []
     lines = [line for file in files for line in _lines(file, troubles, is_note=folder.is_dir())]
-    return Arriving(
-        source=path,
-        name=f"{_TOOL} {identity(_TOOL, str(folder.resolve())).hex()[:12]}",
-        format="Claude Code's memory",
-        project=None,
-        lines=iter(lines),
-        troubles=troubles,
-        notes=["what it says is a report of Claude Code's: no rule and no decision of this project"] if lines else [],
-        total=len(lines),
-    )
+    name = f"{_TOOL} {identity(_TOOL, str(folder.resolve())).hex()[:12]}"
+    noted = ((lines, "what it says is a report of Claude Code's: no rule and no decision of this project"),)
+    return arriving(path, name, "Claude Code's memory", lines, troubles, noted)
 
 
 def _lines(file: Path, troubles: list[Trouble], *, is_note: bool) -> Iterator[tuple[str, str, Line]]:
+    status = file.lstat()
+    if file.is_symlink() or status.st_size > _MAX_BYTES:
+        troubles.append(Trouble("file", file.name, "it is a link" if file.is_symlink() else "it is larger than 1 MB"))
+        return
     try:
-        status = file.lstat()
-        if file.is_symlink() or status.st_size > _MAX_BYTES:
-            troubles.append(
-                Trouble("file", file.name, "it is a link" if file.is_symlink() else "it is larger than 1 MB")
-            )
-            return
-        text = file.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        text = contents_of(file).decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         troubles.append(Trouble("file", file.name, f"byte {error.start + 1} is not UTF-8"))
         return
-    except OSError as error:
-        raise SatchelError(f"{file} cannot be read: {error.strerror}", "Check its permissions") from error
-    at = iso(status.st_mtime_ns // 1_000_000)
+    at = status.st_mtime_ns // 1_000_000
     front = _FRONT.match(text)
     if is_note and file.name != _INDEX:
         fields = {name: value.strip("\"'") for name, value in _FIELD.findall(front[1])} if front else {}
@@ -78,21 +64,17 @@ def _lines(file: Path, troubles: list[Trouble], *, is_note: bool) -> Iterator[tu
         told = fields.get("description", "")
         content = "\n\n".join(part for part in (told if told not in {"", "|", ">"} else "", body) if part)
         if content:
-            yield "memory", file.name, _note(file.stem, _TYPES.get(fields.get("type", ""), "discovery"), content, at)
+            kind = _TYPES.get(fields.get("type", ""), "discovery")
+            yield "memory", file.name, _note(file.stem, content, at, kind)
         return
     # of the index only what does not point to a note
     for place, section in enumerate(_HEADING.split(_POINTER.sub("", text) if is_note else text)):
         heading, _, rest = section.strip().partition("\n")
         if rest.strip() or (place == 0 and heading):
-            yield (
-                "section",
-                f"{file.name}: {heading[:60]}",
-                _note(f"{file.name} {heading}", "discovery", section.strip(), at),
-            )
+            note_of_section = _note(f"{file.name} {heading}", section.strip(), at, "discovery")
+            yield "section", f"{file.name}: {heading[:60]}", note_of_section
 
 
-def _note(name: str, kind: str, content: str, at: str) -> Line:
+def _note(name: str, content: str, at: int, kind: str) -> Line:
     # a note that Claude rewrites is the same note
-    uid = identity(_TOOL, "memory", name).hex()
-    said = {"type": kind, "content": content, "run": MAIN_RUN, "agent": _AUTHOR, "created_at": at}
-    return {"kind": "entry", "uid": uid, **said}
+    return note(_TOOL, ("memory", name), content, at, type=kind, agent=_TOOL)

@@ -10,10 +10,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from satchel.base.clock import iso
-from satchel.base.errors import NotFound, SatchelError, StoreForeign
-from satchel.base.vocabulary import MAIN_RUN
-from satchel.keep.importing.values import identity
+from satchel.base.errors import NotFound, StoreForeign
+from satchel.keep.importing.values import arriving, contents_of, note
 from satchel.keep.moving.fields import Line
 from satchel.keep.moving.records import Arriving, Trouble
 
@@ -32,37 +30,23 @@ def read_server_memory(file: Path) -> Arriving:
     """
     if not file.is_file():
         raise NotFound(f"there is no file {file}", "Name the file of the memory server, such as memory.jsonl")
-    try:
-        raw = file.read_bytes()
-        written = file.stat().st_mtime_ns // 1_000_000
-    except OSError as error:
-        raise SatchelError(f"{file} cannot be read: {error.strerror}", "Check its permissions") from error
+    raw = contents_of(file)
     troubles: list[Trouble] = []
-    lines = list(_lines(raw, iso(written), troubles))
+    lines = list(_lines(raw, file.stat().st_mtime_ns // 1_000_000, troubles))
     if not lines and (troubles or raw.strip()):
         raise StoreForeign(f"{file} is no file of the memory server", 'It has lines such as {"type":"entity",...}')
-    return Arriving(
-        source=file,
-        name=_TOOL,
-        format=_TOOL,
-        project=None,
-        lines=iter(lines),
-        troubles=troubles,
-        notes=["the memory server keeps no times and no authors: notes have the time of its file"] if lines else [],
-        total=len(lines),
-    )
+    noted = ((lines, "the memory server keeps no times and no authors: notes have the time of its file"),)
+    return arriving(file, _TOOL, _TOOL, lines, troubles, noted)
 
 
-def _lines(raw: bytes, at: str, troubles: list[Trouble]) -> Iterator[tuple[str, str, Line]]:
+def _lines(raw: bytes, at: int, troubles: list[Trouble]) -> Iterator[tuple[str, str, Line]]:
     for number, one in enumerate(raw.split(b"\n"), 1):
         row = f"line {number}"
         if not one.strip():
             continue
         try:
             for what, content in _notes(json.loads(one.decode("utf-8"))):
-                uid = identity(_TOOL, what, content).hex()
-                said = {"type": "discovery", "content": content, "run": MAIN_RUN, "created_at": at}
-                yield what, row, {"kind": "entry", "uid": uid, **said}
+                yield what, row, note(_TOOL, (what, content), content, at)
         except UnicodeDecodeError as error:
             troubles.append(Trouble("line", row, f"byte {error.start + 1} is not UTF-8"))
         except (ValueError, KeyError, TypeError, RecursionError) as error:

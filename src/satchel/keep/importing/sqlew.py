@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from satchel.keep.files.records import CHANGES
 from satchel.keep.importing.sqlew_decisions import DecisionReader
 from satchel.keep.importing.sqlew_tables import SqlewTables, named, needed, time
 from satchel.keep.importing.tables import Fields, Row, column, columns
-from satchel.keep.importing.values import Unreadable, described, identity, number_of, one_of, optional_text, text_of
+from satchel.keep.importing.values import Unreadable, identity, number_of, optional_text, text_of, whole
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.moving.fields import Line
 from satchel.keep.moving.records import Arriving
@@ -21,7 +20,7 @@ from satchel.keep.texts import parse_json, to_json
 from satchel.store.foreign import Value, opened_foreign
 
 _MEDIUM = 2
-_PRIORITY = partial(one_of, most=4, default=_MEDIUM)
+_PRIORITY = partial(whole, least=1, most=4, default=_MEDIUM)
 _INACTIVE = "inactive in sqlew"
 _NO_TEXT = "(no text was kept of this message)"
 """What a message says that another tool kept without its text."""
@@ -38,9 +37,7 @@ def read_sqlew(file: Path, source_project: str | None = None) -> Arriving:
         source_project: the project's name there; None takes the only one.
 
     Raises:
-        NotFound, StoreForeign, StoreDamaged, Refused, Busy: the file cannot be read, or is no sqlew database.
-        Conflict: it holds several projects, and none was named.
-        InvalidInput: it holds no such project.
+        As :meth:`satchel.keep.importing.service.Importing.take`.
     """
     with opened_foreign(file) as database:
         tables = SqlewTables(database, str(file))
@@ -50,23 +47,14 @@ def read_sqlew(file: Path, source_project: str | None = None) -> Arriving:
         lines = [*reader.lines(), *_constraints(tables)]
         messages = tables.read(_MESSAGE, "agent_messages", "id")
         lines += [*_messages(tables, messages), *_changes(tables)]
-        return Arriving(
-            source=file,
-            name=f"sqlew, project {tables.project_id}",
-            format=tables.format,
-            project=tables.project,
-            lines=iter(lines),
-            troubles=tables.troubles,
-            notes=_notes(tables, reader, messages),
-            not_taken=list(tables.not_taken()),
-            total=len(lines),
-        )
+        noted = _noted(tables, reader, messages)
+        return tables.arriving(file, f"sqlew, project {tables.project_id}", lines, noted)
 
 
-def _notes(tables: SqlewTables, reader: DecisionReader, messages: list[Fields]) -> list[str]:
+def _noted(tables: SqlewTables, reader: DecisionReader, messages: list[Fields]) -> tuple[tuple[object, str], ...]:
     silent = sum(message["text"] is None for message in messages)
     announced = sum(message["read"] and message["to"] is None for message in messages)
-    noted = (
+    return (
         (tables.has_older_set, "tables of an older sqlew stand beside those that were read, and were passed over"),
         (not tables.has("agents"), "this sqlew records no agents, so what came along has no authors"),
         (
@@ -85,33 +73,16 @@ def _notes(tables: SqlewTables, reader: DecisionReader, messages: list[Fields]) 
         (silent, f"messages whose text sqlew did not keep, so that only their payload came along: {silent}"),
         (announced, f"messages to all that somebody has read; sqlew does not say who, so nobody counts: {announced}"),
     )
-    return [note for applies, note in noted if applies]
-
-
-def _identifier(value: Value, field: str) -> int:
-    number = number_of(value)
-    if number is None:
-        raise Unreadable(f"its {field} is {described(value)}")
-    return number
-
-
-def _flag(value: Value, field: str, *, default: bool) -> bool:
-    if value is None:
-        return default
-    number = number_of(value)
-    if number not in {0, 1}:
-        raise Unreadable(f"its {field} is {described(value)}, neither 0 nor 1")
-    return bool(number)
 
 
 _CONSTRAINT = {
-    "id": column("id", _identifier),
+    "id": column("id", whole),
     "category": needed("category_id", "constraint_categories"),
     "text": column("constraint_text", text_of),
     "priority": column("priority", _PRIORITY),
     "layer": named("layer_id", "layers"),
     "agent": named("created_by|agent_id", "agents"),
-    "active": column("active|is_active", partial(_flag, default=True)),
+    "active": column("active|is_active", partial(whole, most=1, default=1)),
     "reason": column("reason", optional_text),
     "at": time(),
 }
@@ -131,7 +102,8 @@ def _lines(tables: SqlewTables, table: str, kind: str, rows: list[Fields], said:
 
 
 def _constraints(tables: SqlewTables) -> _Lines:
-    tags = _constraint_tags(tables)
+    known = {number_of(number) for (number,) in tables.rows("constraints", "id")}
+    tags = tables.linked("constraint", "tag", lambda number: number if number in known else None)
 
     def said(one: Fields) -> tuple[tuple[object, ...], Line]:
         # here a reason says why a rule ended
@@ -145,24 +117,6 @@ def _constraints(tables: SqlewTables) -> _Lines:
     return _lines(tables, "constraints", "constraint", tables.read(_CONSTRAINT, "constraints", "id"), said)
 
 
-def _constraint_tags(tables: SqlewTables) -> dict[int, list[str]]:
-    names = tables.names("tags")
-    known = {number_of(number) for (number,) in tables.rows("constraints", "id")}
-    found: dict[int, list[str]] = defaultdict(list)
-    for constraint, tag in tables.rows("constraint_tags", "constraint_id", "tag_id"):
-        number = number_of(constraint)
-        # the table has no project of its own, so those of other projects are passed over
-        if number is None or number not in known:
-            if tables.project is None:
-                reason = "it belongs to no constraint"
-                tables.trouble("constraint_tags", f"constraint_id {described(constraint)}", reason)
-            continue
-        name = names.get(tag, "tag_id", "constraint_tags", f"constraint_id {number}")
-        if name is not None:
-            found[number].append(name)
-    return found
-
-
 def _payload(row: Row, payload: Value) -> object:
     text = optional_text(payload, "payload")
     if text is None:
@@ -171,26 +125,22 @@ def _payload(row: Row, payload: Value) -> object:
         try:
             value = parse_json(text)
         except (ValueError, RecursionError):
-            row.said("its payload is no JSON; it was kept as text")
+            row.problems.append("its payload is no JSON; it was kept as text")
             value = text
     if value is None and row.fields["text"] is None:
         raise Unreadable("it has neither a text nor a payload")
     return value
 
 
-def _addressee(row: Row, number: Value) -> object:
-    return None if number is None else row.tables.known("agents").need(number, "to_agent_id")
-
-
 _MESSAGE = {
     "text": column("message", optional_text),
     "payload": columns("payload", read=_payload),
-    "id": column("id", _identifier),
+    "id": column("id", whole),
     "from": named("from_agent_id", "agents"),
-    "to": columns("to_agent_id", read=_addressee),
-    "type": column("msg_type", partial(one_of, most=4)),
+    "to": needed("to_agent_id", "agents", is_optional=True),
+    "type": column("msg_type", partial(whole, least=1, most=4)),
     "priority": column("priority", _PRIORITY),
-    "read": column("read", partial(_flag, default=False)),
+    "read": column("read", partial(whole, most=1, default=0)),
     "at": time(),
 }
 
@@ -209,9 +159,9 @@ def _messages(tables: SqlewTables, messages: list[Fields]) -> _Lines:
 
 
 _CHANGE = {
-    "id": column("id", _identifier),
+    "id": column("id", whole),
     "file": needed("file_id", "files"),
-    "change": column("change_type", partial(one_of, most=3)),
+    "change": column("change_type", partial(whole, least=1, most=3)),
     "agent": named("agent_id", "agents"),
     "layer": named("layer_id", "layers"),
     "description": column("description", optional_text),

@@ -6,14 +6,15 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 
 from satchel.base.clock import iso
 from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES
-from satchel.keep.decisions.state import LARGEST_WHOLE
-from satchel.keep.importing.sqlew_tables import Names, SqlewTables, milliseconds, named, time
+from satchel.keep.decisions.state import LARGEST_WHOLE, value_of
+from satchel.keep.importing.sqlew_tables import SqlewTables, named, needed, time
 from satchel.keep.importing.tables import Fields, Row, column, columns
-from satchel.keep.importing.values import Unreadable, described, identity, number_of, one_of, optional_text, text_of
+from satchel.keep.importing.values import Unreadable, described, identity, number_of, optional_text, text_of, whole
 from satchel.keep.moving.fields import Line
 from satchel.store.foreign import Value
 
@@ -22,11 +23,26 @@ _LATER_STATUSES = {4: "in_progress", 5: "in_review", 6: "implemented"}
 """Of sqlew 5, whose own hooks write the last two as active."""
 
 
-def _key(value: Value, _: str = "") -> int:
-    key_id = number_of(value)
-    if key_id is None:
-        raise Unreadable("it belongs to no key")
-    return key_id
+def _value(row: Row, value: Value) -> object:
+    # an empty text stands for a number: since 3.9 in the history, and beside it among the texts
+    if value == "":
+        return None
+    if row.table != "decisions_numeric":
+        return text_of(value, "value")
+    if not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise Unreadable(f"its value is {described(value)}, not a finite number")
+    if abs(value) > LARGEST_WHOLE:
+        row.problems.append(f"its value {int(value)} is beyond 2^53; it was kept as text")
+        return str(int(value))
+    return float(value)
+
+
+def _status(row: Row, status: Value) -> int:
+    later = _LATER_STATUSES.get(number_of(status) or 0)
+    if later is not None:
+        row.problems.append(f"its status is {later}, which is active here")
+        return _ACTIVE
+    return whole(status, "status", 1, len(STATUSES), _ACTIVE)
 
 
 def _reasons(_: Row, why: Value, alternatives: Value, tradeoffs: Value) -> str:
@@ -36,18 +52,20 @@ def _reasons(_: Row, why: Value, alternatives: Value, tradeoffs: Value) -> str:
     return "\n".join(parts)
 
 
-_ID = columns("id", read=lambda _, value: number_of(value) or 0)
-_PAST = {
-    "key_id": column("key_id", _key),
-    "id": _ID,
-    "at": time(),
-    # sqlew 3.9 and later record an empty text for a number, which is none
-    "value": columns("value", read=lambda _, value: None if value == "" else text_of(value, "value")),
+_ID = column("id", partial(whole, default=0))
+_CURRENT = {
+    "key_id": column("key_id", whole),
+    "value": columns("value", read=_value),
     "version": column("version", optional_text),
+    "status": columns("status", read=_status),
+    "key": needed("key_id", "context_keys"),
+    "layer": named("layer_id", "layers"),
     "agent": named("agent_id", "agents"),
+    "at": time(),
 }
+_PAST = {"id": _ID} | {name: _CURRENT[name] for name in ("key_id", "value", "version", "agent", "at")}
 _RATIONALE = {
-    "key_id": column("decision_key_id", _key),
+    "key_id": column("decision_key_id", whole),
     "text": columns("rationale", "alternatives_considered", "tradeoffs", read=_reasons),
     "at": time("ts|decision_date"),
     "id": _ID,
@@ -65,42 +83,34 @@ class DecisionReader:
 
     def __init__(self, tables: SqlewTables) -> None:
         self._tables = tables
-        self.unchanged = 0
-        self.unknown = self.without_value = 0
+        self.unchanged = self.unknown = self.without_value = 0
 
     def lines(self) -> Iterator[tuple[str, str, Line]]:
         """Yield a line of every decision that can be read, by the numbers of their keys."""
-        keys = self._tables.names("context_keys")
-        numbers = self._values("decisions_numeric", ())
-        texts = self._values("decisions", numbers.keys())
-        past = self._tables.read(_PAST, "decision_history", "id")
+        tables = self._tables
+        numbers = self._values("decisions_numeric", set())
+        texts = self._values("decisions", self._keys("decisions_numeric"))
+        past = tables.read(_PAST, "decision_history", "id")
         self.without_value = sum(row["value"] is None for row in past)
         history = _by_key([row for row in past if row["value"] is not None])
-        rationales = _by_key(self._tables.read(_RATIONALE, "decision_context", "id"))
-        tags = self._linked("decision_tags", "tag_id", self._tables.names("tags"))
-        scopes = self._linked("decision_scopes", "scope_id", self._tables.names("scopes"))
+        rationales = _by_key(tables.read(_RATIONALE, "decision_context", "id"))
+        tags, scopes = self._linked("tag"), self._linked("scope")
         for key_id in sorted(texts.keys() | numbers.keys()):
-            earlier = history.pop(key_id, [])
+            earlier = history.get(key_id, [])
             table = "decisions" if key_id in texts else "decisions_numeric"
-            try:
-                key = keys.need(key_id, "key_id")
-            except Unreadable as error:
-                self._tables.trouble(table, f"key_id {key_id}", str(error))
-                continue
-            known = self._known(key, texts.get(key_id), numbers.get(key_id))
-            if known:
-                is_number = not any(isinstance(state["value"], str) for state in known)
-                states = self._changes([*_earlier(earlier, is_number=is_number), *known])
-                began = min(one["at"] for one in (*earlier, *known))
-                _give_rationales(states, rationales.get(key_id, []))
-                line = self._line(key_id, key, began, states)
-                line |= {"tags": tags.get(key_id), "scopes": scopes.get(key_id)}
-                row = f"key_id {key_id}"
-                self._tables.say_of_large(table, row, line)
-                yield self._tables.name(table), row, line
-        for key_id, rows in history.items():
-            for one in rows:
-                self._tables.trouble("decision_history", f"id {one['id']}", f"key_id {key_id} has no decision any more")
+            known = self._known(texts.get(key_id), numbers.get(key_id))
+            states = self._changes([*_earlier(earlier, is_number=key_id not in texts), *known])
+            began = min(one["at"] for one in (*earlier, *known))
+            _give_rationales(states, rationales.get(key_id, []))
+            line = self._line(key_id, known[-1]["key"], began, states)
+            line |= {"tags": tags.get(key_id), "scopes": scopes.get(key_id)}
+            yield tables.name(table), known[-1]["row"], line
+        for key_id in sorted(history.keys() - self._keys("decisions") - self._keys("decisions_numeric")):
+            for one in history[key_id]:
+                tables.trouble("decision_history", f"id {one['id']}", f"key_id {key_id} has no decision any more")
+
+    def _keys(self, table: str) -> set[int | None]:
+        return {number_of(key) for (key,) in self._tables.rows(table, "key_id")}
 
     def _line(self, key_id: int, key: str, began: int, states: Sequence[Fields]) -> Line:
         *earlier, current = states
@@ -120,55 +130,21 @@ class DecisionReader:
             ],
         }
 
-    def _values(self, table: str, mirrored: Collection[int]) -> dict[int, Fields | None]:
-        """Return the current state of each key in one of the value tables, None where it cannot be read.
+    def _values(self, table: str, mirrored: Collection[int | None]) -> dict[int, Fields]:
+        """Return the current state of each key in one of the value tables.
 
         Args:
             mirrored: keys whose number stands in the other table; sqlew 3.9 and later put an empty text beside it.
         """
-        found: dict[int, Fields | None] = {}
-        columns = ("key_id", "value", "agent_id", "layer_id", "version", "status", "ts")
-        for key, value, *rest in self._tables.rows(table, *columns):
-            key_id = number_of(key)
-            if key_id is None:
-                self._tables.trouble(table, f"key_id {described(key)}", "it belongs to no key")
-                continue
-            if value == "" and key_id in mirrored:
-                continue
-            try:
-                found[key_id] = self._state(table, key_id, value, *rest)
-            except Unreadable as error:
-                found[key_id] = None
-                self._tables.trouble(table, f"key_id {key_id}", str(error))
+        found: dict[int, Fields] = {}
+        for state in self._tables.read(_CURRENT, table, "key_id"):
+            if state["value"] is not None:
+                found[state["key_id"]] = state
+            elif state["key_id"] not in mirrored:
+                self._tables.trouble(table, state["row"], "its value is empty")
         return found
 
-    def _state(
-        self,
-        table: str,
-        key_id: int,
-        value: Value,
-        agent: Value,
-        layer: Value,
-        version: Value,
-        status: Value,
-        at: Value,
-    ) -> Fields:
-        row = f"key_id {key_id}"
-        known = number_of(status)
-        if known in _LATER_STATUSES:
-            reason = f"its status is {_LATER_STATUSES[known]}, which is active here"
-            self._tables.trouble(table, row, reason, left_out=False)
-            status = _ACTIVE
-        return {
-            "value": text_of(value, "value") if table == "decisions" else _finite(value),
-            "version": optional_text(version, "version"),
-            "status": one_of(status, "status", len(STATUSES), _ACTIVE),
-            "layer": self._tables.known("layers").get(layer, "layer_id", table, row),
-            "agent": self._tables.known("agents").get(agent, "agent_id", table, row),
-            "at": milliseconds(at),
-        }
-
-    def _known(self, key: str, text: Fields | None, number: Fields | None) -> list[Fields]:
+    def _known(self, text: Fields | None, number: Fields | None) -> list[Fields]:
         """Return what the value tables say of a key, the current state last.
 
         Set in the same second, the text is current: sqlew itself shows nothing but texts.
@@ -177,55 +153,42 @@ class DecisionReader:
             return [state for state in (text, number) if state is not None]
         known = sorted((number, text), key=lambda state: state["at"])
         current = "text" if known[-1] is text else "number"
-        reason = f"{key!r} has both a number and a text: the {current} is newer and current, the other became history"
-        self._tables.trouble("decisions_numeric", f"key of {key!r}", reason, left_out=False)
+        key = repr(text["key"])
+        reason = f"{key} has both a number and a text: the {current} is newer and current, the other became history"
+        self._tables.trouble("decisions_numeric", f"key of {key}", reason, left_out=False)
         return known
 
     def _changes(self, states: Sequence[Fields]) -> list[Fields]:
         """Return the states without those that the next one repeats, as far as both are known."""
+        told = ("value", "version", "status", "layer")
         kept = [
-            one for one, following in pairwise(states) if any(one[name] != following.get(name) for name in _told(one))
+            one
+            for one, following in pairwise(states)
+            if any(one[name] != following.get(name) for name in told if name in one)
         ]
         self.unchanged += len(states) - 1 - len(kept)
         return [*kept, states[-1]]
 
-    def _linked(self, table: str, column: str, names: Names) -> dict[int, list[str]]:
+    def _linked(self, what: str) -> dict[int, list[str]]:
         """Return the tags or scopes of each key."""
-        by_key = self._tables.has(table, "decision_key_id") or not self._tables.has(table, "decision_id")
-        key_of = {} if by_key else self._keys_of_decisions()
-        found: dict[int, list[str]] = defaultdict(list)
-        for decision, name in self._tables.rows(table, "decision_key_id|decision_id", column):
-            number = number_of(decision)
-            row = f"decision {described(decision)}"
-            key = number if by_key else key_of.get(number)
-            if key is None:
-                self._tables.trouble(table, row, "it belongs to no decision")
-                continue
-            known = names.get(name, column, table, row)
-            if known is not None:
-                found[key].append(known)
-        return found
-
-    def _keys_of_decisions(self) -> dict[int | None, int | None]:
-        return {number_of(number): number_of(key) for number, key in self._tables.rows("decisions", "id", "key_id")}
+        table = f"decision_{what}s"
+        if self._tables.has(table, "decision_key_id") or not self._tables.has(table, "decision_id"):
+            return self._tables.linked("decision", what, lambda key: key, "decision_key_id")
+        rows = self._tables.rows("decisions", "id", "key_id")
+        return self._tables.linked("decision", what, {number_of(one): number_of(key) for one, key in rows}.get)
 
 
 def _said(state: Fields) -> Line:
     """Return what a line says of a state; of an earlier one what sqlew kept, which is its value, version and author."""
+    value = state["value"]
     return {
-        "value": _shown(state["value"]),
+        "value": value if isinstance(value, str) else value_of(None, value),
         "status": STATUSES[state.get("status", _ACTIVE) - 1],
         "version": state["version"] or DEFAULT_VERSION,
         "layer": state.get("layer"),
         "agent": state["agent"],
         "rationale": state.get("rationale"),
     }
-
-
-def _shown(value: str | float) -> str | int | float:
-    if isinstance(value, str) or not value.is_integer():
-        return value
-    return int(value) if abs(value) <= LARGEST_WHOLE else str(int(value))
 
 
 def _earlier(past: Sequence[Fields], *, is_number: bool) -> list[Fields]:
@@ -235,10 +198,6 @@ def _earlier(past: Sequence[Fields], *, is_number: bool) -> list[Fields]:
         | {"value": _number_or_text(row["value"]) if is_number else row["value"]}
         for row in past
     ]
-
-
-def _told(state: Fields) -> list[str]:
-    return [name for name in ("value", "version", "status", "layer") if name in state]
 
 
 def _by_key(rows: Sequence[Fields]) -> dict[int, list[Fields]]:
@@ -281,12 +240,6 @@ def _joined(value: object) -> str:
     if isinstance(value, list):
         return "; ".join(map(_joined, value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _finite(value: Value) -> float:
-    if not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise Unreadable(f"its value is {described(value)}, not a finite number")
-    return float(value)
 
 
 def _number_or_text(text: str) -> str | float:

@@ -15,12 +15,12 @@ The names of sqlew's own architecture document are read too: ``key_name``, ``is_
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
 
 from satchel.base.errors import InvalidInput
 from satchel.keep.importing.tables import ForeignTables, Reading, Row, columns
 from satchel.keep.importing.values import Unreadable, described, number_of
-from satchel.keep.moving.fields import Line
 from satchel.keep.names import check_identifier
 from satchel.store.foreign import ForeignDatabase, Value
 
@@ -49,11 +49,10 @@ _NEWEST_SECONDS = 253_402_300_799
 class SqlewTables(ForeignTables):
     """The tables of one sqlew database, by the names of version 1.0."""
 
-    tells_projects = "knows"
-
     def __init__(self, database: ForeignDatabase, where: str) -> None:
         super().__init__(database)
-        self._known: dict[str, Names] = {}
+        self._names: dict[str, dict[int, Value]] = {}
+        self._reported: set[tuple[str, int]] = set()
         for masters, others in _PREFIXES:
             if f"{masters}context_keys" in database.tables and f"{others}decisions" in database.tables:
                 self._masters, self._others = masters, others
@@ -64,24 +63,75 @@ class SqlewTables(ForeignTables):
         """Return what a table is called in this database."""
         return (self._masters if table in _MASTERS else self._others) + table
 
-    def row_name(self, column: str, value: Value) -> str:
-        """Return what tells a row from others in a report."""
-        return f"{column} {described(value)}"
+    def name_of(self, masters: str, number: Value, field: str) -> str:
+        """Return the name with a number of a master table; projects share their numbers, so those of all are there.
 
-    def is_owned(self, table: str) -> bool:
-        """Whether the rows of a table name their project, of which one was chosen."""
-        return self.owner is not None and self.has(table, "project_id")
+        Args:
+            field: what the number is called in the row that needs it.
 
-    def names(self, table: str) -> Names:
-        """Return the names of a master table; projects share their numbers, so those of all are there."""
-        rows = self.everybodys(table, "id", _NAME_COLUMNS.get(table, "name"))
-        return Names(self, table, {number: name for number, name in rows if isinstance(number, int)})
+        Raises:
+            Unreadable: there is none, or it is none that can be used.
+        """
+        names = self._names.get(masters)
+        if names is None:
+            rows = self.everybodys(masters, "id", _NAME_COLUMNS.get(masters, "name"))
+            names = self._names[masters] = {known: name for known, name in rows if isinstance(known, int)}
+        known = number_of(number)
+        if known is None or known not in names:
+            raise Unreadable(f"its {field} is {described(number)}, which {self.name(masters)} does not have")
+        name, called = names[known], f"the name of {self.name(masters)} {known}"
+        if not isinstance(name, str):
+            raise Unreadable(f"{called} is {described(name)}")
+        try:
+            return name if masters in _UNCHECKED else check_identifier(name, called)
+        except InvalidInput as error:
+            raise Unreadable(error.problem) from error
 
-    def known(self, table: str) -> Names:
-        """Return the same, read once, so that what is wrong with a name is reported once."""
-        if table not in self._known:
-            self._known[table] = self.names(table)
-        return self._known[table]
+    def known_name(self, masters: str, number: Value, field: str, table: str, row: str) -> str | None:
+        """Return the same, or None for none; a number without a usable name is reported and counts as none.
+
+        What is wrong with a name is reported once.
+
+        Args:
+            table: the table of the row that has the number.
+            row: what tells it from others.
+        """
+        if number is None:
+            return None
+        try:
+            return self.name_of(masters, number, field)
+        except Unreadable as error:
+            known = number_of(number)
+            if known is None or known not in self._names[masters]:
+                self.trouble(table, row, f"{error}; taken without", left_out=False)
+            elif (masters, known) not in self._reported:
+                self._reported.add((masters, known))
+                self.trouble(masters, f"id {known}", f"{error}; left out where it is used", left_out=False)
+            return None
+
+    def linked(
+        self, kind: str, what: str, owner_of: Callable[[int | None], int | None], owner: str = ""
+    ) -> dict[int, list[str]]:
+        """Return the names of one sort that are linked to the items of a kind, by what owns them.
+
+        Args:
+            what: ``tag`` or ``scope``.
+            owner_of: returns what owns the names of an item's number, or None where there is no such item.
+            owner: the column with the item's number; empty is that of its kind.
+        """
+        table = f"{kind}_{what}s"
+        # rows that name no project may be those of another one
+        is_ours = self.project is None or self.has(table, "project_id")
+        found: dict[int, list[str]] = defaultdict(list)
+        for number, name in self.rows(table, owner or f"{kind}_id", f"{what}_id"):
+            row = f"{kind} {described(number)}"
+            item = owner_of(number_of(number))
+            if item is not None:
+                known = self.known_name(f"{what}s", name, f"{what}_id", table, row)
+                found[item] += [] if known is None else [known]
+            elif is_ours:
+                self.trouble(table, row, f"it belongs to no {kind}")
+        return found
 
     def projects(self) -> tuple[Mapping[int, str], Collection[Value]]:
         """Return the projects by their numbers, and the numbers of those that hold anything."""
@@ -118,75 +168,9 @@ class SqlewTables(ForeignTables):
         names = {f"{others}decisions" for _, others in _PREFIXES} - {self.name("decisions")}
         return not names.isdisjoint(self._database.tables)
 
-    def say_of_large(self, table: str, row: str, line: Line) -> None:
-        """Say of a decision's number that it is larger than numbers are kept exactly here, and is a text therefore."""
-        value = line["value"]
-        if table == "decisions_numeric" and isinstance(value, str):
-            self.trouble(table, row, f"its value {value} is beyond 2^53; it was kept as text", left_out=False)
-
     def not_taken(self) -> tuple[tuple[str, int], ...]:
         """Return the tables with rows that nothing here corresponds to, in no format, and how many rows they have."""
         return self.not_among({prefix + table for pair in _PREFIXES for prefix in pair for table in _READ})
-
-
-class Names:
-    """The names of one master table, by their numbers; what is wrong with one is reported when it is used."""
-
-    def __init__(self, tables: SqlewTables, table: str, names: dict[int, Value]) -> None:
-        self._tables = tables
-        self._table = table
-        self._names = names
-        self._reported: set[int] = set()
-
-    def need(self, number: Value, field: str) -> str:
-        """Return the name with a number.
-
-        Args:
-            field: what the number is called in the row that needs it.
-
-        Raises:
-            Unreadable: there is none, or it is none that can be used.
-        """
-        known = number_of(number)
-        if known is None or known not in self._names:
-            raise Unreadable(
-                f"its {field} is {described(number)}, which {self._tables.name(self._table)} does not have"
-            )
-        return self._usable(known)
-
-    def _usable(self, number: int) -> str:
-        name = self._names[number]
-        if not isinstance(name, str):
-            raise Unreadable(f"the name of {self._tables.name(self._table)} {number} is {described(name)}")
-        if self._table in _UNCHECKED:
-            return name
-        try:
-            return check_identifier(name, f"the name of {self._tables.name(self._table)} {number}")
-        except InvalidInput as error:
-            raise Unreadable(error.problem) from error
-
-    def get(self, number: Value, field: str, table: str, row: str) -> str | None:
-        """Return the name with a number, None for none; a number without a usable name is reported and counts as none.
-
-        Args:
-            field: what the number is called in the row that has it.
-            table: the table of that row.
-            row: what tells it from others.
-        """
-        if number is None:
-            return None
-        known = number_of(number)
-        if known in self._reported:
-            return None
-        try:
-            return self.need(number, field)
-        except Unreadable as error:
-            if known is not None and known in self._names:
-                self._reported.add(known)
-                self._tables.trouble(self._table, f"id {known}", f"{error}; left out where it is used", left_out=False)
-            else:
-                self._tables.trouble(table, row, f"{error}; taken without", left_out=False)
-            return None
 
 
 def named(column_names: str, masters: str) -> Reading:
@@ -199,27 +183,26 @@ def named(column_names: str, masters: str) -> Reading:
     called = column_names.partition("|")[0]
 
     def name(row: Row, number: Value) -> object:
-        return row.tables.known(masters).get(number, called, row.table, row.name)
+        return row.tables.known_name(masters, number, called, row.table, row.name)
 
     return columns(column_names, read=name)
 
 
-def needed(column_name: str, masters: str) -> Reading:
-    """Declare the name that a number stands for; one that stands for none is refused."""
-    return columns(column_name, read=lambda row, number: row.tables.known(masters).need(number, column_name))
+def needed(column_name: str, masters: str, *, is_optional: bool = False) -> Reading:
+    """Declare the name that a number stands for; one that stands for none is refused, and none where it is needed."""
+
+    def name(row: Row, number: Value) -> object:
+        return None if is_optional and number is None else row.tables.name_of(masters, number, column_name)
+
+    return columns(column_name, read=name)
 
 
 def time(column_names: str = "ts") -> Reading:
-    """Declare the time of a row, in milliseconds UTC."""
-    return columns(column_names, read=lambda _, value: milliseconds(value))
+    """Declare the time of a row, in milliseconds UTC, which sqlew keeps in seconds."""
+    return columns(column_names, read=_milliseconds)
 
 
-def milliseconds(value: Value) -> int:
-    """Turn sqlew's seconds into milliseconds.
-
-    Raises:
-        Unreadable: they are none.
-    """
+def _milliseconds(_: Row, value: Value) -> int:
     seconds = number_of(value)
     if seconds is None or not 0 < seconds <= _NEWEST_SECONDS:
         raise Unreadable(f"its time is {described(value)}, not seconds since 1970")

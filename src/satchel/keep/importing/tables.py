@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from satchel.base.errors import Conflict, InvalidInput, StoreForeign, unknown_name
-from satchel.keep.importing.values import Unreadable
-from satchel.keep.moving.records import Trouble
+from satchel.base.records import dataclass, field
+from satchel.keep.importing.values import Unreadable, arriving, described
+from satchel.keep.moving.fields import Line
+from satchel.keep.moving.records import Arriving, Trouble
 from satchel.store.foreign import ForeignDatabase, Value
 
 _MAX_NAMED = 12
@@ -24,10 +28,7 @@ class ForeignTables(ABC):
         project: the name of the project that is read, or None where the database has none.
         owner: what stands for it in the rows.
         troubles: what could not be read so far.
-        tells_projects: what such a database does with its projects, for an error.
     """
-
-    tells_projects: ClassVar[str]
 
     def __init__(self, database: ForeignDatabase) -> None:
         self._database = database
@@ -39,13 +40,9 @@ class ForeignTables(ABC):
         """Return what a table is called in this database."""
         return table
 
-    @abstractmethod
     def row_name(self, column: str, value: Value) -> str:
         """Return what tells a row from others in a report."""
-
-    @abstractmethod
-    def is_owned(self, table: str) -> bool:
-        """Whether the rows of a table name their project."""
+        return f"{column} {value if isinstance(value, (int, str)) else described(value)}"[:120]
 
     def has(self, table: str, *columns: str) -> bool:
         """Whether there is a table with all of these columns."""
@@ -68,12 +65,10 @@ class ForeignTables(ABC):
             yield tuple(None if name is None else next(values) for name in chosen)
 
     def rows(self, table: str, *columns: str) -> Iterator[tuple[Value, ...]]:
-        """Return the same of the project's rows, where rows have one."""
-        if not self.is_owned(table):
-            yield from self.everybodys(table, *columns)
-            return
+        """Return the same of the project's rows, where rows name theirs and one was chosen."""
+        is_owned = self.owner is not None and self.has(table, "project_id")
         for owner, *values in self.everybodys(table, "project_id", *columns):
-            if self.owner is None or owner == self.owner:
+            if not is_owned or owner == self.owner:
                 yield tuple(values)
 
     @abstractmethod
@@ -94,7 +89,7 @@ class ForeignTables(ABC):
         if not names:
             if wanted is not None:
                 raise InvalidInput(
-                    f"this database {self.tells_projects} no projects, so none is called {wanted!r}",
+                    f"this database knows no projects, so none is called {wanted!r}",
                     "Leave the source project out",
                 )
             return
@@ -122,27 +117,41 @@ class ForeignTables(ABC):
         Returns:
             What was read of each, with what tells the row from others in a report as ``row``.
         """
-        placed: list[tuple[str, Callable[..., object], slice]] = []
-        asked: list[str] = []
-        for name, reading in declared.items():
-            placed.append((name, reading.read, slice(len(asked), len(asked) + len(reading.columns))))
-            asked += reading.columns
+        asked = [name for reading in declared.values() for name in reading.columns]
         said = key.partition("|")[0]
         found: list[Fields] = []
         for identifier, *values in self.rows(table, key, *asked):
             row = Row(self, table, self.row_name(said, identifier))
+            left = iter(values)
             try:
-                for name, read, place in placed:
-                    row.fields[name] = read(row, *values[place])
+                for name, reading in declared.items():
+                    row.fields[name] = reading.read(row, *islice(left, len(reading.columns)))
             except Unreadable as error:
                 self.trouble(table, row.name, str(error))
             else:
+                for problem in row.problems:
+                    self.trouble(table, row.name, problem, left_out=False)
                 found.append({**row.fields, "row": row.name})
         return found
 
     def trouble(self, table: str, row: str, reason: str, *, left_out: bool = True) -> None:
         """Report what could not be read."""
         self.troubles.append(Trouble(self.name(table), row, reason, left_out))
+
+    @property
+    @abstractmethod
+    def format(self) -> str:
+        """Which version of the tool's schema it is, as far as can be told."""
+
+    @abstractmethod
+    def not_taken(self) -> tuple[tuple[str, int], ...]:
+        """Return the tables with rows that nothing here corresponds to, and how many rows they have."""
+
+    def arriving(
+        self, source: Path, name: str, lines: Sequence[tuple[str, str, Line]], noted: Sequence[tuple[object, str]]
+    ) -> Arriving:
+        """Return what was read as lines that arrive; see :func:`satchel.keep.importing.values.arriving`."""
+        return arriving(source, name, self.format, lines, self.troubles, noted, self.project, self.not_taken())
 
     def not_among(self, read: Collection[str]) -> tuple[tuple[str, int], ...]:
         """Return the tables with rows that are not read, and how many rows they have."""
@@ -163,23 +172,21 @@ class ForeignTables(ABC):
         )
 
 
+@dataclass(slots=True)
 class Row:
     """One row while it is read.
 
     Attributes:
         name: what tells it from others in a report.
         fields: what was read of it so far.
+        problems: what was wrong with values that were replaced or left out, to report once the row is taken.
     """
 
-    def __init__(self, tables: Any, table: str, name: str) -> None:
-        self.tables = tables
-        self.table = table
-        self.name = name
-        self.fields: Fields = {}
-
-    def said(self, problem: str) -> None:
-        """Report what was wrong with a value that was replaced or left out."""
-        self.tables.trouble(self.table, self.name, problem, left_out=False)
+    tables: Any
+    table: str
+    name: str
+    fields: Fields = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
 
 
 class Reading(NamedTuple):
@@ -199,29 +206,33 @@ def columns(*names: str, read: Callable[..., object]) -> Reading:
     return Reading(names, read)
 
 
-def column(name: str, read: Callable[[Value, str], object], called: str | None = None) -> Reading:
+def column(name: str, read: Callable[[Value, str], object]) -> Reading:
     """Declare the value of one column.
 
     Args:
         name: of ``one|other`` the first that is there.
-        read: gets the value and what a report calls it; raises Unreadable for what is refused.
-        called: what a report calls it; None is the first name.
+        read: gets the value and the first name, for a report; raises Unreadable for what is refused.
     """
-    field_name = called or name.partition("|")[0]
+    field_name = name.partition("|")[0]
     return Reading((name,), lambda _, value: read(value, field_name))
 
 
-def replaced(name: str, read: Callable[[Value], tuple[object, str | None]]) -> Reading:
+def optional(read: Callable[[Value, str], object]) -> Callable[[Value, str], object]:
+    """Return what reads a value that may be missing, which is None then."""
+    return lambda value, field_name: None if value is None else read(value, field_name)
+
+
+def replaced(name: str, read: Callable[[Value, str], tuple[object, str | None]]) -> Reading:
     """Declare the value of one column, or what replaces it.
 
     Args:
-        read: returns what to take, and what was wrong with the value, if anything was, which is reported.
+        read: gets the value and its name; returns what to take, and what was wrong, if anything was, which is reported.
     """
 
     def one(row: Row, value: Value) -> object:
-        got, problem = read(value)
+        got, problem = read(value, name)
         if problem is not None:
-            row.said(problem)
+            row.problems.append(problem)
         return got
 
     return Reading((name,), one)
