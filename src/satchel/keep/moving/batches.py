@@ -243,16 +243,10 @@ class Batch:
         has_seq = kind.table not in _WITHOUT_SEQ
         seq = next_seq(transaction, project, len(new), documents=len(new) if is_found else 0)
         numbers = range(first, first + len(new))
-        own = [field for field in kind.fields if field.is_own]
         rows = []
         unresolved = []
         for place, (number, (one, columns, _, links, _)) in enumerate(zip(numbers, new, strict=True)):
-            for name, target in links:
-                field = next((field for field in own if field.name == name), None)
-                if field is not None:
-                    columns[field.kept_in] = number
-                if target != one.uid:
-                    unresolved.append((number, name, target))
+            unresolved += self._waiting(number, one.uid, columns, links)
             placed = {"id": number, "uid": one.uid, "project_id": project, **columns}
             if has_seq:
                 placed["seq"] = seq + place
@@ -289,6 +283,14 @@ class Batch:
             return {}
         return moving.lines_of(self._transaction, self._reading.project, self._kind.name, numbers)
 
+    def _waiting(
+        self, number: int, uid: bytes, columns: dict[str, Any], links: Iterable[tuple[str, bytes]]
+    ) -> list[tuple[int, str, bytes]]:
+        """Return which links of an item wait for what is not here; until then one that is its own links to itself."""
+        own = [field for name, _ in links if (field := self._kind.field(name)).is_own]
+        columns.update({field.kept_in: number for field in own})
+        return [(number, name, target) for name, target in links if target != uid]
+
     def _link(self, unresolved: Sequence[tuple[int, str, bytes]], new: dict[bytes, int]) -> None:
         """Keep links to what is not here, and link what waits for the new items."""
         kind, transaction, project = self._kind, self._transaction, self._reading.project
@@ -312,9 +314,9 @@ class Batch:
         )
         for name, item, field_name, target in waiting:
             kind = LINE_KINDS[name]
-            field = next((one for one in kind.fields if one.name == field_name), None)
+            field = kind.field(field_name)
             # a field of the same name links to the table of the item that has come
-            if field is None or f"FROM {self._kind.table} n" not in field.read_from:
+            if f"FROM {self._kind.table} n" not in field.read_from:
                 continue
             self._transaction.execute(
                 f"UPDATE {kind.table} SET {field.kept_in} = :number WHERE id = :item",
@@ -410,13 +412,7 @@ class Batch:
             self._keep(number, bytes.fromhex(ours["uid"]), ours, one.line)
         if kind.withdraw is not None:
             kind.withdraw(transaction, project, [number])
-        unresolved = []
-        for name, target in links:
-            field = next((field for field in kind.fields if field.name == name), None)
-            if field is not None and field.is_own:
-                row[field.kept_in] = number
-            if field is not None and target.hex() != ours["uid"]:
-                unresolved.append((number, name, target))
+        unresolved = self._waiting(number, bytes.fromhex(ours["uid"]), row, links)
         merged = {field.kept_in for field in kind.fields if field.merge in {MAX, MIN}}
         merged |= {field.kept_in for field in kind.fields if field.merge == FILL and row[field.kept_in] is None}
         columns = {name: value for name, value in row.items() if name not in merged}

@@ -179,9 +179,7 @@ WHOLE = Codec("a whole number", None, _whole)
 COUNT = Codec("a whole number from 1", None, _count)
 FLAG = Codec("true; absent is false", lambda value: True if value else None, _flag)
 TOPIC = Codec("a topic, in lower case", None, _topic)
-FOLDED = Codec(
-    "a name in lower case", None, lambda value, _, name: fold(names.check_identifier(value, name)), is_minor=True
-)
+FOLDED = Codec("a name in lower case", None, _folded, is_minor=True)
 AGENT = Codec("an agent's name", None, _agent, is_number=True, is_minor=True)
 ADDRESSEE = Codec("an agent's name", None, _addressee, is_number=True)
 RUN = Codec("a run's name", None, _run, is_number=True)

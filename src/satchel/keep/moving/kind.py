@@ -69,6 +69,10 @@ class LineKind:
     rank: tuple[str, ...] = ()
     take: Callable[[Reading, Line], bool] | None = None
 
+    def field(self, name: str) -> Field:
+        """Return the field that lines call so."""
+        return next(field for field in self.fields if field.name == name)
+
 
 CREATED = Field("created_at", BORN, required=True)
 BEGAN = Field("created_at", BORN, required=True, merge=MIN)

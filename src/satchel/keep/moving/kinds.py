@@ -164,7 +164,6 @@ def _one_analysis(reading: Reading, row: dict[str, Any], uid: bytes) -> None:
         row["superseded_by"] = other[0]
     else:
         entry_writing.retract(reading.transaction, reading.project, other[0])
-        reading.links.append(("superseded_by of", other[2]))
     reading.changed = True
 
 
@@ -421,6 +420,3 @@ LINE_KINDS: dict[str, LineKind] = {
     )
 }
 """Every kind, in the order in which an export has them: what is named comes before what names it."""
-
-OF_KIND: dict[Kind, LineKind] = {kind.documents: kind for kind in LINE_KINDS.values() if kind.documents is not None}
-"""The lines of what can be found."""

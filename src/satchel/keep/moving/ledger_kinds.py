@@ -44,10 +44,6 @@ from satchel.keep.moving.kind import AUTHOR, BEGAN, CREATED, SESSION, LineKind
 from satchel.keep.moving.reading import Reading
 
 
-def _decision_derived(_: Reading, row: dict[str, Any]) -> None:
-    histories.split_value(row)
-
-
 def _linked_names(table: str, column: str) -> Callable[[Reading, int, dict[str, Any], Rows], None]:
     """Return what links the names of a decision, whose state and age stand beside each."""
 
@@ -104,7 +100,7 @@ DECISION_KIND = LineKind(
     letter=Kind.DECISION.letter,
     key=("key", "key"),
     documents=Kind.DECISION,
-    derive=_decision_derived,
+    derive=lambda _, row: histories.split_value(row),
     enter=decision_tables.enter,
     withdraw=decision_tables.withdraw,
     keep_old=histories.keep_old,

@@ -9,7 +9,7 @@ from typing import Any
 
 from satchel.base.records import dataclass
 from satchel.keep.moving import windows
-from satchel.keep.moving.fields import FILL, MAX, MIN, SOFT, Line, Part
+from satchel.keep.moving.fields import FILL, MAX, MIN, SOFT, Field, Line, Part
 from satchel.keep.moving.kind import LineKind
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.store.transaction import Row, Transaction
@@ -22,15 +22,6 @@ HEADER = "satchel"
 
 DIGEST_BYTES = 16
 _PER_PAGE = 500
-
-
-def line_of(transaction: Transaction, project_id: int, kind: str, number: int) -> Line | None:
-    """Return the line of one item, or None where the project has no such one.
-
-    Args:
-        kind: one of :data:`satchel.keep.moving.kinds.LINE_KINDS`.
-    """
-    return lines_of(transaction, project_id, kind, [number]).get(number)
 
 
 def lines_of(transaction: Transaction, project_id: int, kind: str, numbers: Sequence[int]) -> dict[int, Line]:
@@ -133,6 +124,9 @@ def rank_of(line: Line) -> tuple[str, ...]:
     return tuple(str(line.get(name) or "") for name in LINE_KINDS[line["kind"]].rank)
 
 
+_Shows = tuple[tuple[str, Callable[[Any], Any] | None], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """How the lines of a kind are read: made once.
@@ -146,7 +140,7 @@ class _Plan:
 
     kind: LineKind
     select: str
-    shows: tuple[tuple[str, Callable[[Any], Any] | None], ...]
+    shows: _Shows
     apart: frozenset[str]
     soft: frozenset[str]
     sets: tuple[str, ...]
@@ -165,13 +159,27 @@ def _plan(kind: LineKind) -> _Plan:
         plan = _PLANS[kind.name] = _Plan(
             kind,
             f"SELECT i.id, i.uid, {columns} FROM {kind.table} i",
-            tuple((field.name, field.codec.show) for field in kind.fields),
+            _shows(kind.fields),
             frozenset(apart | _IDS),
             frozenset(field.name for field in kind.fields if field.merge in {SOFT, FILL}),
             tuple(part.name for part in kind.parts if part.is_own and not part.is_single),
             frozenset(apart),
         )
     return plan
+
+
+def _shows(fields: Sequence[Field]) -> _Shows:
+    return tuple((field.name, field.codec.show) for field in fields)
+
+
+def _show(shows: _Shows, values: Sequence[Any], line: Line) -> Line:
+    """Put the values of a row into a line as they stand there, but for those that are none."""
+    for (name, show), value in zip(shows, values, strict=False):
+        if value is not None:
+            shown = value if show is None else show(value)
+            if shown is not None:
+                line[name] = shown
+    return line
 
 
 def _lines(transaction: Transaction, plan: _Plan, rows: Sequence[Row]) -> dict[int, Line]:
@@ -181,11 +189,7 @@ def _lines(transaction: Transaction, plan: _Plan, rows: Sequence[Row]) -> dict[i
         line: Line = {"kind": kind.name, "uid": uid.hex()}
         if kind.letter:
             line["id"] = f"{kind.letter}{number}"
-        for (name, show), value in zip(plan.shows, values, strict=True):
-            if value is not None:
-                shown = value if show is None else show(value)
-                if shown is not None:
-                    line[name] = shown
+        _show(plan.shows, values, line)
         if kind.shown is not None:
             kind.shown(line)
         found[number] = line
@@ -212,15 +216,11 @@ def _parts(transaction: Transaction, part: Part, owners: str) -> dict[int, list[
         f"SELECT i.{part.owner}, {own}, {columns}{first} FROM {part.table} i "
         f"WHERE i.{part.owner} IN ({owners}) ORDER BY i.{part.owner}, {order}"
     )
+    shows = _shows(part.fields)
     found: dict[int, list[Any]] = {}
     by_number: dict[int, Line] = {}
     for owner, number, *values in rows:
-        said: Line = {}
-        for field, value in zip(part.fields, values, strict=False):
-            if value is not None:
-                shown = value if field.codec.show is None else field.codec.show(value)
-                if shown is not None:
-                    said[field.name] = shown
+        said = _show(shows, values, {})
         by_number[number] = said
         found.setdefault(owner, []).append(said if len(part.fields) > 1 else next(iter(said.values()), None))
     if by_number and part.parts:

@@ -103,17 +103,6 @@ def _mark(uid: bytes) -> int:
     return int.from_bytes(uid[:4], "big")
 
 
-def seen(transaction: Transaction, project_id: int, uid: bytes, digest: bytes) -> bool:
-    """Whether a state was seen before, wherever it came from."""
-    return any(state.digest == digest for state in states_of(transaction, project_id, [uid]).get(uid, ()))
-
-
-def last_in_step(transaction: Transaction, project_id: int, uid: bytes, source: Source) -> bytes | None:
-    """Return the digest of our state when it was last in step with a source, or None."""
-    states = states_of(transaction, project_id, [uid]).get(uid, ())
-    return next((state.digest for state in states if state.in_step and state.source == source.id), None)
-
-
 def remember(
     transaction: Transaction, project_id: int, source: Source, states: Collection[tuple[bytes, bytes, bool]]
 ) -> None:

@@ -63,7 +63,7 @@ def text_of(line: Line, mask: Mask) -> SharedText:
     """Return what the repository is to have of an item.
 
     Args:
-        line: as :func:`satchel.keep.moving.lines.line_of` gives it, of an item that :func:`why_not` lets pass.
+        line: as :func:`satchel.keep.moving.lines.lines_of` gives it, of an item that :func:`why_not` lets pass.
     """
     return _TEXTS[line["kind"]](line, mask)
 
