@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from satchel.base.clock import year_of
+from satchel.base.clock import iso, moment_text, year_of
 from satchel.interfaces.briefing.errors_text import pattern_lines, solution_line
 from satchel.interfaces.briefing.packages_text import content_fields, content_line, content_notes
 from satchel.interfaces.briefing.strategies_text import strategy_line
@@ -19,6 +19,8 @@ from satchel.interfaces.ledger.messages_text import message_line
 from satchel.interfaces.text_parts import counted, json_line, times_text
 from satchel.interfaces.to_json import fields_of
 from satchel.keep.items import Item, OpenedItems
+from satchel.keep.moving.fields import called
+from satchel.keep.moving.states import SHARED, KeptState
 from satchel.keep.patterns.records import Solution
 
 _LOOK_BACK = 200
@@ -73,7 +75,10 @@ def whole_text(opened: OpenedItems) -> str:
 def items_fields(opened: OpenedItems) -> dict[str, object]:
     """Return items as JSON fields, each whole with its id and kind."""
     items = [
-        {"id": item.ref, "kind": item.kind} | _fields(item) | ({"corrections": list(item.notes)} if item.notes else {})
+        {"id": item.ref, "kind": item.kind}
+        | _fields(item)
+        | ({"corrections": list(item.notes)} if item.notes else {})
+        | ({"kept_states": [_kept_fields(kept) for kept in item.kept_states]} if item.kept_states else {})
         for item in opened.items
     ]
     return {"items": items} | ({"notes": list(opened.notes)} if opened.notes else {})
@@ -88,8 +93,28 @@ def _shown(opened: OpenedItems) -> list[Item]:
 def _blocks(opened: OpenedItems, shown: Sequence[Item]) -> list[str]:
     year = _year(shown)
     return [
-        "\n".join([*_LINES[item.kind](item.record, opened.reader, year), *note_lines(item.notes)]) for item in shown
+        "\n".join(
+            [
+                *_LINES[item.kind](item.record, opened.reader, year),
+                *note_lines([*item.notes, *(_kept_note(item.ref, kept, year) for kept in item.kept_states)]),
+            ]
+        )
+        for item in shown
     ]
+
+
+def _kept_note(ref: str, kept: KeptState, year: str) -> str:
+    """Say that an item had another state, and how to see all of it."""
+    taken = "a sync of the shared text" if kept.source == SHARED else f"an import from {kept.source}"
+    whose = "its state before" if kept.is_ours else "another state that came by"
+    text = json_line(called(kept.line))
+    return (
+        f"{whose} {taken}, {moment_text(kept.kept_at, year)}, is kept: {text}; satchel show {ref} --json has all of it"
+    )
+
+
+def _kept_fields(kept: KeptState) -> dict[str, object]:
+    return {"source": kept.source, "is_ours": kept.is_ours, "kept_at": iso(kept.kept_at), "state": kept.line}
 
 
 def _head(shown: Sequence[Item]) -> str:

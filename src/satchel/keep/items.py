@@ -22,6 +22,7 @@ from satchel.keep.messages import queries as messages
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
 from satchel.keep.messages.visibility import NOBODY, Reader, find_reader
+from satchel.keep.moving.states import KeptState, kept_of
 from satchel.keep.packages.service import Packages
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.records import LEAST, SOLUTION_LETTER, Solution, solution_number
@@ -46,12 +47,14 @@ class Item:
         kind: what it is, as search names kinds, or solution.
         record: its record; of a package what it holds.
         notes: what became of it: who replaced, retracted or confirmed it.
+        kept_states: what it said before an import or sync, or in what was taken then, and says no more.
     """
 
     ref: str
     kind: str
     record: object
     notes: tuple[str, ...] = ()
+    kept_states: tuple[KeptState, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,7 @@ _LOADERS: Mapping[str, Callable[[_Snapshot, int], object]] = {
 """What loads an item of a kind, or None where there is none; packages, whose files are read, load by themselves."""
 
 _PACKAGE = KINDS[Kind.PACKAGE].name
+_TABLES = {kind.name: number.table for number, kind in KINDS.items()}
 _CORRECTED = {KINDS[kind].name: kind for kind in (Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY)}
 
 
@@ -163,6 +167,7 @@ class Items(Service):
         work = self._workplace
         records: dict[_Wanted, object] = {}
         told: dict[_Wanted, tuple[str, ...]] = {}
+        kept: dict[_Wanted, tuple[KeptState, ...]] = {}
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
             if project is not None:
@@ -178,13 +183,18 @@ class Items(Service):
                     for one in wanted
                     if (kind := _CORRECTED.get(one.kind)) is not None and records[one] is not None
                 }
+                kept |= {
+                    one: kept_of(transaction, project.id, _TABLES[one.kind], one.number)
+                    for one in wanted
+                    if one.kind in _TABLES
+                }
         # files are read after the snapshot was let go: a slow disk holds up nobody
         packages = [one for one in wanted if one.kind == _PACKAGE]
         for content in Packages(work).read_many([one.number for one in packages]) if packages else ():
             one = next(one for one in packages if one.ref == content.ref)
             records[one] = None if content.package is None else content
         found = [one for one in wanted if records.get(one) is not None]
-        return {one: Item(one.ref, one.kind, records[one], told.get(one, ())) for one in found}, name
+        return {one: Item(one.ref, one.kind, records[one], told.get(one, ()), kept.get(one, ())) for one in found}, name
 
 
 def _is_unread(record: object, reader: str) -> bool:

@@ -58,13 +58,16 @@ MOVING = (
     ) WITHOUT ROWID
     """,
     "CREATE INDEX unresolved_links_target ON unresolved_links (project_id, target)",
-    # line: a state that lost against another, as lines have it, where its kind keeps no history
+    # line: a state that lost against another, as lines have it, where its kind keeps no history; source_id: what was
+    # taken then, is_ours: 1 for the state that was here before
     """
     CREATE TABLE kept_states (
         project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
         uid BLOB NOT NULL,
         digest BLOB NOT NULL,
         line TEXT NOT NULL,
+        source_id BIGINT NOT NULL REFERENCES moving_sources (id) ON DELETE CASCADE,
+        is_ours SMALLINT NOT NULL CHECK (is_ours IN (0, 1)),
         created_at BIGINT NOT NULL,
         PRIMARY KEY (project_id, uid, digest)
     ) WITHOUT ROWID

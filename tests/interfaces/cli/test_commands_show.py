@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -44,3 +45,16 @@ def test_showing_a_message_marks_nothing_as_read(cli: Cli) -> None:
 def test_json_is_the_records(cli: Cli) -> None:
     (item,) = json.loads(cli("show", "c1", "--json")[1])["items"]
     assert (item["id"], item["kind"], item["text"]) == ("c1", "constraint", "never log a token")
+
+
+def test_a_state_that_an_import_replaced_is_named_and_whole_in_json(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "export.jsonl"
+    assert cli("export", str(file))[0] == 0
+    file.write_text(file.read_text().replace("never log a token", "never log a token, nor a cookie"))
+    assert cli("import", str(file))[0] == 0
+    out = cli("show", "c1")[1]
+    assert 'is kept: "never log a token' in out
+    assert "satchel show c1 --json has all of it" in out
+    (item,) = json.loads(cli("show", "c1", "--json")[1])["items"]
+    (kept,) = item["kept_states"]
+    assert {item["text"], kept["state"]["text"]} == {"never log a token", "never log a token, nor a cookie"}

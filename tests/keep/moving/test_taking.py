@@ -134,9 +134,28 @@ def test_a_text_that_loses_is_kept_beside_what_holds(satchel: Satchel) -> None:
     take(satchel, [rule()])
     (verdict,) = take(satchel, [rule(text="no floats for money")])
     assert (verdict.outcome.value, only(satchel, "constraint")["text"]) == ("updated", "no floats for money")
+    (item,) = satchel.items.read(["c1"]).items
+    (kept,) = item.kept_states
+    assert (kept.source, kept.is_ours, kept.line["text"]) == ("another store", True, "no floats")
+
+
+def test_a_state_that_came_and_lost_is_kept_without_its_secrets(satchel: Satchel) -> None:
+    take(satchel, [rule(), rule(text=f"push with {TOKEN}")])
+    (item,) = satchel.items.read(["c1"]).items
+    (kept,) = item.kept_states
+    assert (kept.is_ours, kept.line["text"].startswith("push with")) == (False, True)
+    assert TOKEN not in kept.line["text"]
+
+
+def test_what_is_kept_of_an_error_that_has_another_uid_here_is_found_and_forgotten(satchel: Satchel) -> None:
+    satchel.patterns.report("KeyError", "no key")
+    here = only(satchel, "error_pattern")
+    take(satchel, [{**here, "uid": OTHER_UID}, {**here, "uid": OTHER_UID, "hash": here["hash"], "message": "none"}])
+    (item,) = satchel.items.read(["x1"]).items
+    assert [kept.line["message"] for kept in item.kept_states] == ["none"]
+    satchel.housekeeping.forget("x1")
     with satchel.workplace.engine.read() as transaction:
-        ((line,),) = transaction.all("SELECT line FROM kept_states")
-    assert '"text": "no floats"' in line
+        assert transaction.one("SELECT count(*) FROM kept_states") == (0,)
 
 
 def test_counters_and_reads_of_both_sides_are_brought_together_without_a_conflict(

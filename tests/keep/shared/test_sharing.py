@@ -627,9 +627,8 @@ def test_a_rule_that_was_edited_by_hand_keeps_what_it_said_before(team: Team) ->
     rule = ben.constraints.find().constraints[0]
     assert (rule.text, rule.agent) == ("no eval, nor exec", "ann")
     assert rule.created_at > team.clones["ann"].constraints.find().constraints[0].created_at
-    with ben.workplace.engine.read() as transaction:
-        kept = transaction.all("SELECT line FROM kept_states")
-    assert ['"text": "no eval"' in line for (line,) in kept] == [True]
+    (item,) = ben.items.read(["c1"]).items
+    assert [(kept.source, kept.line["text"]) for kept in item.kept_states] == [("shared", "no eval")]
     assert len(ben.shared.sync().written) == 1
     _send(team, "ben")
     team.settle()

@@ -23,6 +23,7 @@ from satchel.keep.moving.reading import Reading
 from satchel.keep.moving.states import Judgement, Source, State
 from satchel.keep.moving.verdicts import Outcome, Verdict
 from satchel.keep.projects import next_seq
+from satchel.keep.texts import storable_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +345,7 @@ class Batch:
         try:
             if twice and incoming != local:
                 self._say(one, number, Outcome.CONFLICT, ["two lines have this uid: the first one was taken"])
-                self._keep_beside(one.uid, one.line)
+                self._keep_beside(ours["uid"], one.line, is_ours=False)
                 return
             base = next((state.digest for state in known if state.in_step and state.source == self._source.id), None)
             is_seen = any(state.digest == incoming for state in known)
@@ -394,7 +395,7 @@ class Batch:
         if later:
             notes = self._change(one, number, ours)
             return Outcome.CONFLICT, (*notes, "changed on both sides: theirs is later and holds")
-        self._keep(number, one.uid, one.line, ours)
+        self._keep(number, one.line, ours, is_ours=False)
         return Outcome.CONFLICT, ("changed on both sides: ours is later and holds",)
 
     @staticmethod
@@ -409,7 +410,7 @@ class Batch:
         row, parts, links = self._read(one.line)
         notes = tuple(self._reading.notes)
         if moving.core_digest(one.line) != moving.core_digest(ours):
-            self._keep(number, bytes.fromhex(ours["uid"]), ours, one.line)
+            self._keep(number, ours, one.line, is_ours=True)
         if kind.withdraw is not None:
             kind.withdraw(transaction, project, [number])
         unresolved = self._waiting(number, bytes.fromhex(ours["uid"]), row, links)
@@ -481,22 +482,25 @@ class Batch:
             for document in KINDS[self._kind.documents].load(self._transaction, number - 1, 1):
                 documents.renew(self._transaction, document)
 
-    def _keep(self, number: int, uid: bytes, old: Line, new: Line) -> None:
+    def _keep(self, number: int, old: Line, new: Line, *, is_ours: bool) -> None:
         """Keep a state that does not hold: in the item's history, else beside the item."""
         if self._kind.keep_old is not None:
             self._kind.keep_old(self._reading, number, old, new)
         else:
-            self._keep_beside(uid, old)
+            self._keep_beside((old if is_ours else new)["uid"], old, is_ours=is_ours)
 
-    def _keep_beside(self, uid: bytes, line: Line) -> None:
+    def _keep_beside(self, uid: str, line: Line, *, is_ours: bool) -> None:
+        """Keep a state of an item, by the uid that the item has here; what comes from elsewhere may hold secrets."""
         self._transaction.execute(
-            "INSERT OR IGNORE INTO kept_states (project_id, uid, digest, line, created_at) "
-            "VALUES (:project, :uid, :digest, :line, :now)",
+            "INSERT OR IGNORE INTO kept_states (project_id, uid, digest, line, source_id, is_ours, created_at) "
+            "VALUES (:project, :uid, :digest, :line, :source, :ours, :now)",
             {
                 "project": self._reading.project,
-                "uid": uid,
+                "uid": bytes.fromhex(uid),
                 "digest": moving.digest(line),
-                "line": json.dumps(line, ensure_ascii=False),
+                "line": json.dumps(storable_json(line)[0], ensure_ascii=False),
+                "source": self._source.id,
+                "ours": int(is_ours),
                 "now": self._reading.now,
             },
         )

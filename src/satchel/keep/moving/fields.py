@@ -11,7 +11,7 @@ from satchel.base.clock import iso
 from satchel.base.errors import InvalidInput, SatchelError, unknown_name
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass
-from satchel.base.text import fold
+from satchel.base.text import fold, shortened
 from satchel.keep import names, runs
 from satchel.keep.messages.updates import storable_payload
 from satchel.keep.strategies import updates as strategy_writing
@@ -28,6 +28,15 @@ _TIME_CHARS = len("2026-11-21T09:00:00.000Z")
 
 Line = dict[str, Any]
 """What stands in one line."""
+
+
+def called(line: Line) -> str:
+    """Say what the item of a line is called, for a report."""
+    for name in ("key", "text", "content", "summary", "insight", "message", "name", "run", "file"):
+        if isinstance(line.get(name), str):
+            return shortened(line[name], 80)
+    return str(line.get("kind"))
+
 
 Show = Callable[[Any], Any]
 Read = Callable[[Any, "Reading", str], Any]

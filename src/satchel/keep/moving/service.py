@@ -17,11 +17,10 @@ from satchel.base.clock import iso
 from satchel.base.errors import NotFound, unknown_name
 from satchel.base.records import replace
 from satchel.base.redaction import redact
-from satchel.base.text import shortened
 from satchel.keep import projects
 from satchel.keep.messages import updates as messages
 from satchel.keep.moving import lines as moving
-from satchel.keep.moving.fields import Line
+from satchel.keep.moving.fields import called
 from satchel.keep.moving.files import END, read_lines
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.records import Arriving, Exported, ImportConflict, Imported, KindImported, Trouble
@@ -148,7 +147,7 @@ class _Import:
                 project = projects.ensure(transaction, work, now)
                 verdicts = taking.take(transaction, project.id, [line for _, _, line in batch])
             for (table, row, line), verdict in zip(batch, verdicts, strict=True):
-                self._note(table, row, _called(line), verdict)
+                self._note(table, row, called(line), verdict)
             done += len(batch)
             if progress is not None:
                 progress(done, max(done, arriving.total))
@@ -233,14 +232,6 @@ def _on_a_copy(workplace: Workplace) -> Iterator[Workplace]:
             yield replace(workplace, engine=engine, caller=None)
         finally:
             engine.close()
-
-
-def _called(line: Line) -> str:
-    """Say what the item of a line is called, for a report."""
-    for name in ("key", "text", "content", "summary", "insight", "message", "name", "run", "file"):
-        if isinstance(line.get(name), str):
-            return shortened(line[name], 80)
-    return str(line.get("kind"))
 
 
 def _by_kind(item: tuple[str, object]) -> int:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import NamedTuple
 
 from satchel.base.records import dataclass
+from satchel.keep.moving.fields import Line
 from satchel.store.transaction import Transaction
+
+SHARED = "shared"
+"""The name of the text in the repository among what states come from."""
 
 
 class Judgement(Enum):
@@ -145,6 +150,36 @@ def out_of_step(transaction: Transaction, project_id: int, source: Source, uids:
     found = states_of(transaction, project_id, uids)
     rows = [{"id": state.row} for states in found.values() for state in states if state.source == source.id]
     transaction.many("UPDATE moving_states SET in_step = 0 WHERE id = :id", rows)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptState:
+    """A state of an item that lost against another one at an import or sync.
+
+    Attributes:
+        source: what was taken then, such as ``export of 0123...``; ``shared`` is the text in the repository.
+        is_ours: whether it was here before; else it came from the source.
+        kept_at: when that was, in milliseconds UTC.
+        line: all that it said, as lines have it.
+    """
+
+    source: str
+    is_ours: bool
+    kept_at: int
+    line: Line
+
+
+def kept_of(transaction: Transaction, project_id: int, table: str, number: int) -> tuple[KeptState, ...]:
+    """Return the states that are kept beside an item, the latest first."""
+    rows = transaction.all(
+        f"""
+        SELECT s.name, k.is_ours, k.created_at, k.line FROM kept_states k JOIN moving_sources s ON s.id = k.source_id
+        WHERE k.project_id = :project AND k.uid = (SELECT uid FROM {table} WHERE id = :id)
+        ORDER BY k.created_at DESC, k.digest
+        """,
+        {"project": project_id, "id": number},
+    )
+    return tuple(KeptState(source, bool(ours), at, json.loads(line)) for source, ours, at, line in rows)
 
 
 def forget(transaction: Transaction, project_id: int, uid: bytes) -> None:

@@ -10,6 +10,7 @@ from satchel.base.records import replace
 from satchel.find.kind import Kind
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.lines import lines_of
+from satchel.keep.moving.states import SHARED
 from satchel.keep.moving.taking import Outcome, Taking
 from satchel.keep.projects import Workplace
 from satchel.keep.shared import known as states
@@ -25,8 +26,6 @@ from satchel.store.transaction import Transaction
 
 KINDS = {kind.name.lower(): kind for kind in Kind}
 """The kinds by the names that lines have for them."""
-
-_SOURCE = "shared"
 
 
 class TakenText(NamedTuple):
@@ -175,7 +174,7 @@ class Survey:
         line = None
         if ours is not None:
             line = lines_of(self.transaction, self.project, ours.kind, [ours.number]).get(ours.number)
-        taking = Taking(self._workplace, source=_SOURCE, is_ordered=True, decided=True)
+        taking = Taking(self._workplace, source=SHARED, is_ordered=True, decided=True)
         verdict = taking.take(self.transaction, self.project, [line_from(text, line)])[0]
         if verdict.outcome is Outcome.LEFT_OUT:
             return TakenText(uid, verdict.note or "it cannot be kept", ())
@@ -187,7 +186,7 @@ class Survey:
         ours = self.known.get(other)
         is_shared = ours is not None and ours.is_shared
         keep = min(text.uid, other) if is_shared else text.uid
-        taking = Taking(self._workplace, source=_SOURCE)
+        taking = Taking(self._workplace, source=SHARED)
         verdict = taking.take(self.transaction, self.project, [line_from(text, None)])[0]
         if verdict.outcome is Outcome.LEFT_OUT:
             return TakenText(text.uid, verdict.note or "it cannot be kept", ())
