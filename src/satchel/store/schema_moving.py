@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-_BY_UID = (
-    "runs",
-    "context",
-    "decisions",
-    "constraints",
-    "agent_messages",
-    "file_changes",
-    "context_packages",
-    "error_patterns",
-    "error_solutions",
-    "strategies",
-    "corrections",
-    "conversations",
-)
+# what has few rows, or another unique column that lines are found by, needs none
+_BY_UID = ("context", "decisions", "agent_messages", "file_changes", "context_packages")
 
 MOVING = (
     *(f"CREATE INDEX {table}_uid ON {table} (uid)" for table in _BY_UID),

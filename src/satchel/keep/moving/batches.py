@@ -111,9 +111,10 @@ class Batch:
         if not incoming:
             return {}
         listed = ", ".join(f"x'{one.uid.hex()}'" for one in incoming)
+        # the plus keeps SQLite from going through all of the project: of a million notes that took 0.3 s
         found: dict[bytes, int] = dict(
             self._transaction.all(
-                f"SELECT uid, id FROM {table} WHERE uid IN ({listed}) AND project_id = :project", {"project": project}
+                f"SELECT uid, id FROM {table} WHERE uid IN ({listed}) AND +project_id = :project", {"project": project}
             )
         )
         if self._kind.expires and self._drop_expired(found.values()):
@@ -175,9 +176,9 @@ class Batch:
         parts = [(part, reading.part_rows(part, line[part.name])) for part in given]
         if self._kind.derive is not None:
             self._kind.derive(reading, row)
-        unknown = line.keys() - self._known
-        if unknown:
-            reading.notes.append(f"fields that are not known here: {', '.join(sorted(unknown))}")
+        if not self._known.issuperset(line):
+            unknown = ", ".join(sorted(line.keys() - self._known))
+            reading.notes.append(f"fields that are not known here: {unknown}")
             reading.changed = True
         return row, parts, reading.links
 

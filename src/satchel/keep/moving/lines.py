@@ -85,7 +85,7 @@ def digest(line: Line) -> bytes:
     reads, sightings, histories.
     """
     plan = _plan(LINE_KINDS[line["kind"]])
-    return _hash({name: value for name, value in line.items() if name not in plan.apart}, plan)
+    return _hash(line, plan.apart, plan)
 
 
 def says_more(line: Line) -> bool:
@@ -96,23 +96,22 @@ def says_more(line: Line) -> bool:
 def whole_digest(line: Line) -> bytes:
     """Return a digest of all that a line says, but for the short id; that of :func:`digest` where no more is said."""
     plan = _plan(LINE_KINDS[line["kind"]])
-    return _hash({name: value for name, value in line.items() if name not in _IDS}, plan)
+    return _hash(line, _IDS, plan)
 
 
 def core_digest(line: Line) -> bytes:
     """Return a digest of what an item says for good: not what may change without a conflict either, as its end may."""
     plan = _plan(LINE_KINDS[line["kind"]])
-    return _hash({name: value for name, value in line.items() if name not in plan.apart | plan.soft}, plan)
+    return _hash(line, plan.apart | plan.soft, plan)
 
 
 _IDS = frozenset({"id", "uid"})
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
-def _hash(said: Line, plan: _Plan) -> bytes:
+def _hash(line: Line, without: frozenset[str], plan: _Plan) -> bytes:
     # what is not said, and the order of names, make no difference
-    for name in [name for name, value in said.items() if value is None or value == []]:
-        del said[name]
+    said = {name: value for name, value in line.items() if value is not None and value != [] and name not in without}
     for name in plan.sets:
         if isinstance(said.get(name), list):
             said[name] = sorted(said[name], key=str)

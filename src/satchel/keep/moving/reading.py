@@ -8,7 +8,7 @@ from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.text import fold
 from satchel.base.vocabulary import LAYERS, MAIN_RUN
 from satchel.keep import names, runs
-from satchel.keep.moving.fields import SOFT, Codec, Field, Line, Part, Rows, read_uid
+from satchel.keep.moving.fields import SOFT, Codec, Field, Line, Part, Read, Rows, Show, read_uid
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
@@ -16,7 +16,7 @@ _OF_PROJECT = frozenset({"sightings", "error_reports"})
 """Tables of parts that say which project a row belongs to."""
 
 
-_Step = tuple[str, str, Codec, bool, Any, bool]
+_Step = tuple[str, str, Codec, Read, bool, Show | None, bool, Any, bool]
 _STEPS: dict[int, tuple[tuple[Field, ...], tuple[_Step, ...]]] = {}
 
 
@@ -29,6 +29,9 @@ def _steps(fields: tuple[Field, ...]) -> tuple[_Step, ...]:
                 field.name,
                 field.kept_in,
                 field.codec,
+                field.codec.read,
+                not field.codec.is_number,
+                field.codec.show,
                 field.required,
                 field.default,
                 bool(field.default) and field.merge in {"", SOFT},
@@ -119,7 +122,7 @@ class Reading:
         Raises:
             InvalidInput, TooLarge: one is missing, or is not what it should be.
         """
-        for name, column, codec, required, default, says_default in _steps(fields):
+        for name, column, codec, read, is_compared, show, required, default, says_default in _steps(fields):
             value = given.get(name)
             if value is None:
                 if required:
@@ -129,14 +132,14 @@ class Reading:
                     self.changed = True
                 continue
             try:
-                kept = row[column] = codec.read(value, self, name)
+                kept = row[column] = read(value, self, name)
             except InvalidInput as error:
                 if required or not codec.is_minor:
                     raise
                 self.notes.append(f"{error.problem}; left out")
                 row[column] = default
                 continue
-            if not codec.is_number and (kept if codec.show is None else codec.show(kept)) != value:
+            if is_compared and (kept if show is None else show(kept)) != value:
                 self.changed = True
         return row
 
@@ -201,7 +204,7 @@ class Reading:
         known = self._numbers.get((table, uid))
         if known is None:
             row = self.transaction.one(
-                f"SELECT id FROM {table} WHERE uid = :uid AND project_id = :project",
+                f"SELECT id FROM {table} WHERE uid = :uid AND +project_id = :project",
                 {"uid": read_uid(uid), "project": self.project},
             )
             if row is None:
