@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from keep.moving.stores import HOUR, Line, dump, outcomes, take
 from satchel import Satchel
+from satchel.store.transaction import Parameters, Transaction
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -315,3 +316,24 @@ def test_a_note_that_came_is_found_and_met_again_when_it_is_written_once_more(sa
     take(satchel, [note()])
     assert [one.ref for one in satchel.finding.search("cp1252").results] == ["e1"]
     assert satchel.entries.write("discovery", "exports are cp1252", agent="ann").seen == 2
+
+
+def test_what_lines_name_is_found_by_the_index_of_uids(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much the project keeps."""
+    plans: list[str] = []
+
+    def listen(name: str) -> None:
+        original: Callable[..., Any] = getattr(Transaction, name)
+
+        def run(transaction: Transaction, sql: str, parameters: Parameters | None = None) -> Any:
+            if "WHERE uid " in sql:
+                plans.extend(row[3] for row in transaction.connection.execute(f"EXPLAIN QUERY PLAN {sql}", parameters))
+            return original(transaction, sql, parameters)
+
+        monkeypatch.setattr(Transaction, name, run)
+
+    for name in ("one", "all"):
+        listen(name)
+    take(satchel, [note(uid=f"{number:032x}", superseded_by=OTHER_UID) for number in range(500)])
+    assert plans
+    assert [plan for plan in plans if "_uid (uid=?)" not in plan] == []
