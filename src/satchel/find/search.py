@@ -134,6 +134,9 @@ LEAST_SHARE = 0.42
 """A lookup leaves out what holds less than this share, by idf, of what the best result holds of it: where something
 holds both of two words, the rarer one alone is enough; the other one is only if it is nearly as rare."""
 
+_FEW_FOUND = 500
+"""Of so many it is asked which have expired; else all that have are read, which took 20 ms where 37,500 had."""
+
 _FEW = 20
 """In fewer documents than that the rarity of a word says little, and it is judged as if there were so many."""
 
@@ -194,7 +197,7 @@ def rank(
     found = index.matches(transaction, wanted, condition, values, most + 1, newest=not is_small)
     is_complete = is_complete and len(found) <= most
     old = _not_live(transaction, scope) if scope.status != "superseded" else {}
-    hidden = _expired(transaction, scope)
+    hidden = _expired(transaction, scope, [row[0] for row in found[:most]])
     if scope.status == "live":
         hidden |= {document for document, status in old.items() if status == SUPERSEDED}
     matched = [row for row in found[:most] if row[0] not in hidden]
@@ -380,10 +383,11 @@ def _not_live(transaction: Transaction, scope: Scope) -> dict[int, int]:
     return dict(rows)
 
 
-def _expired(transaction: Transaction, scope: Scope) -> frozenset[int]:
-    """Return what has expired and was not swept away yet."""
+def _expired(transaction: Transaction, scope: Scope, found: Sequence[int]) -> frozenset[int]:
+    """Return which of some documents have expired and were not swept away yet."""
+    some = f" AND id IN ({', '.join(map(str, found))})" if len(found) <= _FEW_FOUND else ""
     rows = transaction.all(
-        "SELECT id FROM documents WHERE expires_at <= :now AND project_id = :project",
+        f"SELECT id FROM documents WHERE expires_at <= :now AND project_id = :project{some}",
         {"now": scope.now, "project": scope.project_id},
     )
     return frozenset(row[0] for row in rows)

@@ -29,11 +29,10 @@ def unwrapped(text: str) -> list[str]:
     if tested := [line for line in lines if line.startswith("E   ")]:
         lines = tested  # what pytest says of a failure stands in lines of its own
     tools, logged, quiet = _prefixes()
-    told = _npm()
     bare: list[str] = []
     for line in lines:
         rest = tools.sub("", line, count=1)
-        if rest is not line and line.startswith(("npm", "gyp")) and told.match(rest):
+        if rest is not line and line.startswith(("npm", "gyp")) and _npm().match(rest):
             continue
         found = logged.match(rest)
         if found is not None and found.end() < len(rest):
