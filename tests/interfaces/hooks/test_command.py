@@ -15,7 +15,6 @@ from interfaces.hooks.conftest import RULE, Hook, context
 from satchel import Satchel
 from satchel.base import folders
 from satchel.interfaces.hooks import command, state
-from satchel.interfaces.hooks.explaining import explain
 
 
 def faults() -> list[str]:
@@ -186,46 +185,3 @@ class TestFaults:
     )
     def test_whatever_a_client_sends_it_ends_well(self, hook: Hook, data: Any, name: str) -> None:
         hook("claude", name, data)
-
-
-class TestExplaining:
-    @pytest.fixture
-    def explained(
-        self,
-        filled: Satchel,  # noqa: ARG002 -- what there is to say
-        capfdbinary: pytest.CaptureFixture[bytes],
-        project: Path,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> Callable[..., str]:
-        monkeypatch.chdir(project)
-
-        def said(client: str, name: str) -> str:
-            capfdbinary.readouterr()
-            assert explain(client, name) == 0
-            return capfdbinary.readouterr().out.decode()
-
-        return said
-
-    def test_shows_what_the_last_event_would_put_in_and_why(self, hook: Hook, explained: Callable[..., str]) -> None:
-        hook("claude", "SessionStart", source="compact")
-        text = explained("claude", "SessionStart")
-        assert text.startswith("event: claude SessionStart, the last that was heard: compaction, in ")
-        assert "budget: 900 tokens (hooks.compaction, default)\nshows: c1 (rules, critical)\n" in text
-        assert RULE in text
-
-    def test_records_nothing(self, filled: Satchel, explained: Callable[..., str]) -> None:
-        explained("claude", "SessionStart")
-        assert filled.sessions.team().sessions == ()
-
-    def test_says_what_keeps_it_silent(self, explained: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
-        assert "claude Notification: nothing is done at this event" in explained("claude", "Notification")
-        assert "does: releases automatic claims" in explained("claude", "SessionEnd")
-        assert "puts in nothing: the next edit, command or prompt" in explained("copilot", "preCompact")
-        monkeypatch.setenv("SATCHEL_HOOKS_START", "0")
-        assert "puts in nothing: hooks.start is 0" in explained("claude", "SessionStart")
-        state.pause(None, on=True)
-        assert "paused: `satchel pause --off`" in explained("claude", "SessionStart")
-
-    def test_names_the_clients_there_are(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert explain("emacs", "SessionStart") == 2
-        assert "claude, codex, gemini" in capsys.readouterr().err

@@ -496,6 +496,7 @@ class TestCopilotAfterACompaction:
         use("preCompact")
         said = use("postToolUse", toolName="edit")
         assert said.index("after compaction") < said.index("the API changed")
+        assert said.count("the API changed") == 1
 
     def test_a_subagent_does_not_take_it(self, use: Callable[..., str]) -> None:
         use("preCompact")

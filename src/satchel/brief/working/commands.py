@@ -171,6 +171,23 @@ def owed(scene: Scene, budget: int) -> tuple[list[str], list[Shown]]:
     return lines, shown
 
 
+def last(scene: Scene, budget: int) -> tuple[list[str], list[Shown]]:
+    """Return what is known of the error that the agent reported last in its session, and what is shown.
+
+    Args:
+        budget: tokens.
+    """
+    row = scene.transaction.one(
+        """
+        SELECT pattern_id FROM error_reports WHERE session_id = :session AND agent_id = :agent
+        ORDER BY created_at DESC, id DESC LIMIT 1
+        """,
+        {"session": scene.actor.session, "agent": scene.actor.number},
+    )
+    pattern = None if row is None else updates.load(scene.transaction, scene.project_id, row[0], scene.now)
+    return ([], []) if pattern is None else _told(scene, pattern, budget)
+
+
 def succeed(scene: Scene, cwd: str, command: str) -> None:
     """Learn from a command that failed before: the fix that was shown helped, else what the agent says it attempted.
 

@@ -7,8 +7,9 @@ from satchel.base.text import shortened
 from satchel.brief.working.scene import Scene
 from satchel.find.kind import Kind
 from satchel.keep.entries import updates
-from satchel.keep.entries.records import SCRATCHPAD, NewEntry, Prepared, Writer
+from satchel.keep.entries.records import NewEntry, Prepared, Writer
 from satchel.keep.entries.structured import PLAN, is_plan
+from satchel.keep.loop_scope import OF_ATTEMPTS
 
 _STEP_CHARS = 160
 
@@ -23,8 +24,8 @@ def keep(scene: Scene, plan: str) -> int | None:
     """
     transaction, session = scene.transaction, scene.actor.session
     rows = transaction.all(
-        f"SELECT id, content FROM context WHERE session_id = :session AND type IN (2, 5, 6) AND type = {SCRATCHPAD} "
-        "AND superseded_by IS NULL ORDER BY created_at DESC, id DESC",
+        f"SELECT id, content FROM context WHERE session_id = :session AND {OF_ATTEMPTS.format('')} "
+        "ORDER BY created_at DESC, id DESC",
         {"session": session},
     )
     before = next(((number, content) for number, content in rows if is_plan(content)), None)

@@ -33,7 +33,6 @@ class Item(NamedTuple):
     Attributes:
         seq: the number of its last change.
         head: what stands before its text.
-        file: of a note the file that it cites, or None.
     """
 
     met: Met
@@ -86,7 +85,7 @@ class _Found(NamedTuple):
 def find(
     transaction: Transaction, work: Workplace, project_id: int, prompt: str, is_over: Callable[[], bool]
 ) -> list[Item]:
-    """Return what a prompt is about, whoever asks, the strongest first.
+    """Return what a prompt is about, for any agent, the strongest first.
 
     Args:
         is_over: asked before a cited file is read: whether the rest goes unmarked.

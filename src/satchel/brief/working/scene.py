@@ -21,6 +21,9 @@ from satchel.store.transaction import Transaction
 Shown = tuple[int, int, int]
 """The numbers of a kind and of an item, and the item's seq when it was shown."""
 
+_NEW_WINDOW = 0
+"""The windows of sessions are counted from 1."""
+
 FILE, SOLUTION, CLAIM = 0, -1, -2
 """Stand as kinds among what was delivered: for a file whose notes were shown, a fix, and a claim of another."""
 
@@ -45,6 +48,10 @@ class Scene(NamedTuple):
     def window(self) -> Window:
         """The context window of the agent."""
         return deliveries.window_of(self.project_id, self.actor, self.run, None, None, 0)
+
+    def in_new_window(self) -> Scene:
+        """Return the same moment in a window to which nothing was delivered."""
+        return self._replace(actor=self.actor._replace(window=_NEW_WINDOW))
 
 
 @dataclass(frozen=True, slots=True)

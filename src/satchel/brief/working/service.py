@@ -28,18 +28,28 @@ _TOLD_MS = 60_000
 _MOST_MESSAGES = 5
 _MESSAGE_CHARS = 220
 
+_UNHEARD = "the client gives no text to the model at this moment"
 _NUDGE = (
     "Satchel: you changed files and kept nothing. If others need what you learned or decided, keep it now with "
     "write_context; otherwise just stop."
 )
 
 
-class Working:
-    """What hooks record of a session at work, and put into it."""
+class _Undone(Exception):
+    """What was done is taken back."""
 
-    def __init__(self, workplace: Workplace, config: Config) -> None:
+
+class Working:
+    """What hooks record of a session at work, and put into it.
+
+    Args:
+        dry_run: record nothing, and say what would be said in a new window.
+    """
+
+    def __init__(self, workplace: Workplace, config: Config, *, dry_run: bool = False) -> None:
         self._workplace = workplace
         self._config = config
+        self._dry_run = dry_run
 
     def before_edit(
         self,
@@ -81,7 +91,7 @@ class Working:
                     return Said(denial=moment.refuse(scene, touched, against.explicit))
                 lines += moment.claim(scene, touched, tells=tells)
             if not tells:
-                return NOTHING
+                return replace(NOTHING, why=_UNHEARD)
             more, shown = moment.hints(scene, against)
             return self._with_notes(scene, touched, [*lines, *more], shown, text)
 
@@ -171,7 +181,7 @@ class Working:
         return Looked(said, tokens_of(said), tuple(item.met for item in items), why)
 
     def _about(self, text: str, is_over: Callable[[], bool]) -> tuple[list[Item], str]:
-        """Return what a prompt is about, whoever asks and whatever was delivered, and why there is nothing."""
+        """Return what a prompt is about, also what was delivered before, and why there is nothing."""
         from satchel.brief.working import prompts
         from satchel.keep import projects
 
@@ -213,7 +223,17 @@ class Working:
             budget = self._config.hooks_error if tells else 0
             lines, shown = commands.fail(scene, cwd, command, status, output, budget)
             if not tells:
-                return replace(NOTHING, why="the client gives no text to the model at this moment")
+                return replace(NOTHING, why=_UNHEARD)
+            return self._with_messages(scene, Said("\n".join(lines), shown=tuple(shown), window=scene.window))
+
+        return self._act(agent_id, act)
+
+    def last_error(self, *, agent_id: str | None = None) -> Said:
+        """Say what is known of the error that the agent reported last."""
+        from satchel.brief.working import commands
+
+        def act(scene: Scene) -> Said:
+            lines, shown = commands.last(scene, self._config.hooks_error)
             return self._with_messages(scene, Said("\n".join(lines), shown=tuple(shown), window=scene.window))
 
         return self._act(agent_id, act)
@@ -251,8 +271,8 @@ class Working:
 
     def stop(self) -> Said:
         """Ask an agent that stops to keep what it learned, once a session: if it changed files and kept nothing."""
-        if not self._config.hooks_stop:
-            return replace(NOTHING, why="hooks.stop is 0")
+        if tokens_of(_NUDGE) > self._config.hooks_stop:
+            return replace(NOTHING, why=f"hooks.stop is {self._config.hooks_stop}")
 
         def act(scene: Scene) -> Said:
             if not _has_only_changed(scene):
@@ -273,18 +293,23 @@ class Working:
     def _act(
         self, agent_id: str | None, act: Callable[[Scene], Said], look: Callable[[Scene], Said] | None = None
     ) -> Said:
-        """Do something in the session of the hook, in one transaction; without its turn it is only looked, or nothing.
+        """Do something in the session of the hook, in one transaction.
 
         Args:
-            look: what is done then, in a transaction that only reads.
+            look: what is done where others keep the store locked, in a transaction that only reads; None does nothing.
         """
         work = self._workplace
         if work.engine.read_only:
             return replace(NOTHING, why="the store is only read")
+        said = replace(NOTHING, why="there is no session, or it is over")
         try:
-            with work.engine.write(HOOK_WAIT_MS) as transaction:
+            with suppress(_Undone), work.engine.write(HOOK_WAIT_MS) as transaction:
                 scene = scenes.enter(transaction, work, agent_id)
-                return replace(NOTHING, why="there is no session, or it is over") if scene is None else act(scene)
+                if scene is not None:
+                    said = act(scene.in_new_window() if self._dry_run else scene)
+                if self._dry_run:
+                    raise _Undone
+            return said
         except (Busy, ReadOnly, StoreFull) as error:
             nothing = replace(NOTHING, why=error.problem)
         if look is None:

@@ -30,6 +30,9 @@ _PROCESSOR_SHARE = 3 / 8
 _FOR_PRINTING_MS = 60
 """What is kept of the time by the clock for writing the text out and recording it."""
 
+_MOST_KEPT = 20
+"""Of so many files of an edit the names are kept."""
+
 USAGE = "usage: satchel hook CLIENT EVENT < EVENT.json, or satchel hook --explain CLIENT EVENT"
 
 
@@ -179,18 +182,18 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     if event.happening in events.AT_WORK:
         from satchel.interfaces.hooks import working
 
+        opening = ""
         if is_compacted:
             from satchel.brief.moments import COMPACTION
 
             put_in = satchel.moments.make(COMPACTION, limit.deadline())
-            working.answer(event, folder, satchel, _print, limit.is_short, opening=put_in.text)
+            # before it is printed, so that what the event itself has to say repeats nothing of it
             satchel.moments.record(COMPACTION, put_in)
-        else:
-            working.answer(event, folder, satchel, _print, limit.is_short)
-        if event.happening == events.PROMPT:
-            state.keep_last(f"{event.client}-{event.name}", _redacted(event)._asdict() | {"cwd": folder})
+            opening = put_in.text
+        working.answer(event, folder, satchel, _print, limit.is_short, opening=opening)
+        state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
         return
-    state.keep_last(f"{event.client}-{event.name}", event._asdict() | {"cwd": folder})
+    state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
     moment = moment_of(event)
     if moment is None:
         if satchel.config.hooks_end:
@@ -208,10 +211,16 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
         _export(event, session, os.environ)
 
 
-def _redacted(event: HookEvent) -> HookEvent:
-    from satchel.base.redaction import redact
+def _kept(event: HookEvent, folder: str) -> dict[str, object]:
+    """Return what is kept of an event: of what a tool does the files alone, since the rest may hold any secret."""
+    from satchel.base.redaction import finds_secret, redact
 
-    return event._replace(prompt=redact(event.prompt).text)
+    edits = () if event.tool is None else event.tool.edits[:_MOST_KEPT]
+    return event._asdict() | {
+        "cwd": folder,
+        "prompt": redact(event.prompt).text,
+        "tool": [edit for edit in edits if finds_secret(edit.path) is None],
+    }
 
 
 def _export(event: HookEvent, session: str, environ: Mapping[str, str]) -> None:

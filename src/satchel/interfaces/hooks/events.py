@@ -148,7 +148,7 @@ class HookEvent(NamedTuple):
 
     @property
     def carries_what_waits(self) -> bool:
-        """Whether the event brings what a compaction left to say; at the start it is all said anew."""
+        """Whether the event brings what a compaction left to say; the start says it all again."""
         late = {START, CLEAR, RESUME, PROMPT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED}
         return self.client in _SAYS_NOTHING_AFTER_COMPACTION and self.agent_id is None and self.happening in late
 
@@ -187,7 +187,7 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         raise NotAnEventError(f"the event is no JSON object, but {type(fields).__name__}")
     client = _client(fields, client)
     name = _text(fields, "hook_event_name", "hookEventName") or name
-    plain = "".join(filter(str.isalpha, name.lower()))
+    plain = _plain(name)
     happening = _HAPPENINGS.get(plain, "")
     source = _text(fields, "source") or ""
     reason = _text(fields, "reason", "final_status")
@@ -230,6 +230,16 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         mode=_text(fields, "permission_mode"),
         prompt=prompt,
     )
+
+
+def is_of_work(name: str) -> bool:
+    """Whether events of a name tell of prompts or tools: what is done at one depends on what it tells."""
+    plain = _plain(name)
+    return plain in _TOOL_EVENTS or plain in _PROMPT_EVENTS
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalpha, name.lower()))
 
 
 def _read(data: bytes) -> object:

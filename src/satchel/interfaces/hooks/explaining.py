@@ -10,12 +10,22 @@ from satchel.base.errors import SatchelError
 from satchel.brief.briefing.collecting import Deadline
 from satchel.interfaces.hooks import events, state
 from satchel.interfaces.hooks.command import moment_of, open_for, working_folder
-from satchel.interfaces.hooks.events import AT_WORK, BEFORE_EDIT, COMPACTING, FAILED, PROMPT, STOP, HookEvent
+from satchel.interfaces.hooks.events import HookEvent
+from satchel.interfaces.hooks.tools import Edit, ToolCall
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
 
 _DEADLINE_MS = 10_000
+
+_BUDGETS = {events.BEFORE_EDIT: "edit", events.FAILED: "error", events.STOP: "stop"}
+"""What limits the text at each event at work, with the messages that come after a tool."""
+
+_NOT_KEPT = {
+    events.BEFORE_EDIT: "what the edit writes, which chooses among many notes of a file",
+    events.FAILED: "the command and its output; shown is what is known of the last error that the session reported",
+}
+"""What an explanation has to do without: it may hold any secret."""
 
 
 def explain(client: str, name: str) -> int:
@@ -32,8 +42,11 @@ def explain(client: str, name: str) -> int:
         return 2
     kept = state.last(f"{client}-{name}")
     here = os.getcwd()  # noqa: PTH109
-    event = HookEvent(**kept) if kept is not None else events.parse(b"{}", client, name)  # type: ignore[arg-type]
+    event = _event(kept) if kept is not None else events.parse(b"{}", client, name)
     folder = working_folder(event, {}, here)
+    if kept is None and events.is_of_work(name):
+        print(f"{client} {name}: none was heard yet in a project with a store, so there is nothing to show")  # noqa: T201
+        return 0
     if not event.happening:
         print(f"{client} {name}: nothing is done at this event")  # noqa: T201
         return 0
@@ -47,6 +60,12 @@ def explain(client: str, name: str) -> int:
     return 0
 
 
+def _event(kept: dict[str, object]) -> HookEvent:
+    """Return an event as it was kept."""
+    edits = kept.get("tool") or ()
+    return HookEvent(**kept | {"tool": ToolCall(tuple(Edit(*one) for one in edits))})  # type: ignore[arg-type, attr-defined]
+
+
 def _explained(event: HookEvent, folder: str) -> list[str]:
     satchel = open_for(event, folder, os.environ)
     if satchel is None:
@@ -55,20 +74,17 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
         lines = [f"store: {satchel.place.file}"]
         if state.is_paused(folder):
             lines.append("paused: `satchel pause --off` lets hooks speak again")
-        if event.happening == PROMPT:
+        if event.happening == events.PROMPT:
             return [*lines, *_at_prompt(event, satchel)]
-        if event.happening in AT_WORK:
-            named = {BEFORE_EDIT: "edit", FAILED: "error", STOP: "stop"}.get(event.happening, "messages")
-            setting = satchel.config.setting(f"hooks.{named}")
-            return [*lines, f"puts in at most {setting.value} tokens ({setting.key.name}, {setting.source})"]
-        if event.happening == COMPACTING:
+        if event.happening in events.AT_WORK:
+            return [*lines, *_at_work(event, folder, satchel)]
+        if event.happening == events.COMPACTING:
             return [*lines, "puts in nothing: the next edit, command or prompt brings what is to be said after it"]
         moment = moment_of(event)
         if moment is None:
             does = "releases automatic claims and records the end of the session"
             return [*lines, f"does: {does if satchel.config.hooks_end else 'nothing'}; puts in nothing"]
-        setting = satchel.config.setting(f"hooks.{moment.name}")
-        lines.append(f"budget: {setting.value} tokens ({setting.key.name}, {setting.source})")
+        lines.append(_budget(satchel, moment.name))
         put_in = satchel.moments.make(
             moment, Deadline(_DEADLINE_MS), agent_id=event.agent_id, agent_type=event.agent_type, dry_run=True
         )
@@ -89,8 +105,7 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
 
 def _at_prompt(event: HookEvent, satchel: Satchel) -> list[str]:
     """Return what would be put in at a prompt in a new window, with how well each item is met."""
-    setting = satchel.config.setting("hooks.prompt")
-    lines = [f"budget: {setting.value} tokens ({setting.key.name}, {setting.source})"]
+    lines = [_budget(satchel, "prompt")]
     looked = satchel.working.look(event.prompt, Deadline(_DEADLINE_MS).has_passed)
     lines += [
         f"meets {one.ref}: {one.strength:.1f} times what chance would bring, by {', '.join(one.words)}"
@@ -99,3 +114,32 @@ def _at_prompt(event: HookEvent, satchel: Satchel) -> list[str]:
     if not looked.text:
         return [*lines, f"puts in nothing: {looked.why}"]
     return [*lines, f"puts in about {looked.tokens} tokens in a new window:", "", looked.text]
+
+
+def _at_work(event: HookEvent, folder: str, satchel: Satchel) -> list[str]:
+    """Return what would be done and put in at an edit, a command or a stop, in a new window; nothing is recorded."""
+    from satchel.brief.working.scene import tokens_of
+    from satchel.brief.working.service import Working
+    from satchel.interfaces.hooks.working import act
+
+    working = Working(satchel.workplace, satchel.config, dry_run=True)
+    late = event.happening == events.AFTER_EDIT and not event.is_heard_before
+    lines = [_budget(satchel, "edit" if late else _BUDGETS.get(event.happening, "messages"))]
+    if event.happening in _NOT_KEPT:
+        lines.append(f"not kept, since it may hold a secret: {_NOT_KEPT[event.happening]}")
+    if event.happening == events.FAILED:
+        said = working.last_error(agent_id=event.agent_id)
+    elif event.happening in {events.SUCCEEDED, events.ENDED, events.APPROVED}:
+        said = working.command_ended(agent_id=event.agent_id)
+    else:
+        said = act(event, folder, working, Deadline(_DEADLINE_MS).has_passed)
+    text = said.denial or said.question or said.text
+    if not text:
+        return [*lines, f"puts in nothing: {said.why or 'there is nothing to say'}"]
+    does = "stops the edit, and puts in" if said.denial else "asks the user, with" if said.question else "puts in"
+    return [*lines, f"{does} about {tokens_of(text)} tokens in a new window:", "", text]
+
+
+def _budget(satchel: Satchel, moment: str) -> str:
+    setting = satchel.config.setting(f"hooks.{moment}")
+    return f"budget: {setting.value} tokens ({setting.key.name}, {setting.source})"

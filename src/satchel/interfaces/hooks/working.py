@@ -15,6 +15,7 @@ _AT_TERMINAL = {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_CODE_ENTRYPOINT": "
 
 if TYPE_CHECKING:
     from satchel.brief.working.scene import Said
+    from satchel.brief.working.service import Working
     from satchel.client import Satchel
 
 
@@ -35,7 +36,7 @@ def answer(
         is_over: whether the time is over: what takes long makes do with what it has.
         opening: what an earlier event had to say and could not, for one that may carry a text.
     """
-    said = act(event, folder, satchel, is_over)
+    said = act(event, folder, satchel.working, is_over)
     if said.denial:
         write(events.stop_edit(event, said.denial))
     elif said.question:
@@ -48,9 +49,9 @@ def answer(
         satchel.working.record(said)
 
 
-def act(event: HookEvent, folder: str, satchel: Satchel, is_over: Callable[[], bool]) -> Said:
-    """Do what an event at work asks for, and return what is to be said."""
-    working, tool = satchel.working, event.tool or ToolCall()
+def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], bool]) -> Said:
+    """Do what an event at work asks for, and return what is to be said; the arguments are those of answer."""
+    tool = event.tool or ToolCall()
     cwd, agent = _folder_of(event, folder), event.agent_id
     if event.happening == events.PROMPT:
         return working.prompt(event.prompt, is_over, agent_id=agent)
