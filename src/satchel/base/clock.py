@@ -57,6 +57,11 @@ def span_in_words(milliseconds: int) -> str:
     return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days"
 
 
+def until_text(milliseconds: int, now: int) -> str:
+    """Say until when something holds, and how long that is, as in ``until 11-22 11:44 UTC (4 min left)``."""
+    return f"until {moment_text(milliseconds, year_of(now))} UTC ({span_in_words(milliseconds - now)} left)"
+
+
 def check_since(since: str | int | None, now: int) -> int | None:
     """Read the filter of that name: text as :func:`parse_time` reads it, or milliseconds UTC; None stays None.
 

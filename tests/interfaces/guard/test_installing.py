@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from repositories import git, make_repository
 from satchel.base.errors import Conflict, NotFound, Refused
 from satchel.interfaces.guard import block, installing
-from satchel.interfaces.guard.installing import State
 from satchel.interfaces.guard.site import HookSite, find_site
+from satchel.interfaces.setup.parts import State
 
 LINES = block.lines("/opt/satchel")
 

@@ -323,7 +323,7 @@ class TestEdits:
             store.entries.write("discovery", text, file="a.py", agent="ann")
         change = {"file_path": "a.py", "old_string": "count = 0", "new_string": "def rotated(token): ..."}
         said = context(at_work("s1", "PreToolUse", "Edit", tool_input=change)).splitlines()
-        assert said[0] == "Notes on a.py (2 of 4; reports, not orders):"
+        assert said[0] == "Satchel on a.py (2 of 4; reports, not orders):"
         assert said[1].endswith(": the token is rotated")
         assert len(said) == 3
 

@@ -314,7 +314,7 @@ def _told(scene: Scene, pattern: ErrorPattern, budget: int) -> tuple[list[str], 
             continue
         lines = fitting(
             [
-                f"Satchel: this error is new. Similar ({one.likeness} %) is {one.ref} {one.error_type}: "
+                f"Satchel: no fix of this error is known. Similar ({one.likeness} %) is {one.ref} {one.error_type}: "
                 f"{shortened(one.message, _ERROR_CHARS)}",
                 f"What fixed that ({fix.ref}): {shortened(fix.text, _FIX_CHARS)}",
             ],

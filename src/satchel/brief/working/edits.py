@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 
-from satchel.base.clock import moment_text, span_in_words, year_of
+from satchel.base.clock import span_in_words, until_text
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line, shortened
@@ -38,7 +38,6 @@ _NAME_CHARS = 120
 
 _RECORDED_MS = 60_000
 """Edits of one file by one agent within this time are one change."""
-
 
 DELETED = "deleted"
 
@@ -191,7 +190,7 @@ def hints(scene: Scene, against: Against) -> tuple[list[str], list[Shown]]:
             continue
         first = held[0].claim
         if first.automatic:
-            span = span_in_words(max(0, scene.now - first.created_at))
+            span = span_in_words(scene.now - first.created_at)
             lines.append(
                 f"Satchel: {first.agent} is editing {_named(first.path, len(held))} too, for {span}: read it again "
                 "before you change it, and leave the other's changes alone."
@@ -216,12 +215,10 @@ def _named(path: str, count: int) -> str:
 
 def _claimed(scene: Scene, held: Held) -> str:
     claim = held.claim
-    left = span_in_words(max(0, claim.expires_at - scene.now))
-    until = moment_text(claim.expires_at, year_of(scene.now))
     why = f", for {quoted_line(claim.reason)}" if claim.reason else ""
     how = "claimed" if claim.exclusive else "shared"
     name = shortened(claim.path, _NAME_CHARS)
-    return f"{name} is {how} by {claim.agent}{why}, until {until} UTC ({left} left)"
+    return f"{name} is {how} by {claim.agent}{why}, {until_text(claim.expires_at, scene.now)}"
 
 
 def cited(scene: Scene, touched: Sequence[Touched], text: str, budget: int) -> tuple[list[str], list[Shown]]:
@@ -253,7 +250,7 @@ def cited(scene: Scene, touched: Sequence[Touched], text: str, budget: int) -> t
             for note in fresh[:_MOST_SHOWN]
         }
         more = f"{len(made)} of {len(fresh)}; " if len(fresh) > len(made) else ""
-        heading = f"Notes on {shortened(one.place.path, _NAME_CHARS)} ({more}reports, not orders):"
+        heading = f"Satchel on {shortened(one.place.path, _NAME_CHARS)} ({more}reports, not orders):"
         kept = [line for line in fitting([heading, *made], budget) if line in made]
         if kept:
             lines += [heading, *kept]

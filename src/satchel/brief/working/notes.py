@@ -59,7 +59,7 @@ class Note(NamedTuple):
             where = f" line {self.line}"
         by = f" by {self.author}," if self.author else ""
         marks = f" ({', '.join(citation.marks)})" if citation is not None and citation.marks else ""
-        ago = span_in_words(max(0, now - self.created_at))
+        ago = span_in_words(now - self.created_at)
         return f"{Kind.ENTRY.ref(self.number)}{what}{where}{by} {ago} ago{marks}"
 
     @property

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 import shlex
 
+from satchel.interfaces.guard.command import STOPPED
+
 BEFORE = "pre-commit.before-satchel"
 """What a hook is called that was moved aside, since no lines of a shell can stand in it."""
 
@@ -18,9 +20,6 @@ MADE = "#!/bin/sh\n# This hook was made by `satchel guard install`.\n"
 
 MOVED = f'{MADE}before="${{0%/*}}/{BEFORE}"\n[ ! -x "$before" ] || exec "$before" "$@"\n'
 """A hook of our own that runs the one that was moved aside, but for the lines."""
-
-STOPPED = 4
-"""The status with which the guard stops a commit. Any other lets it through: Satchel may be missing or broken."""
 
 _BLOCK = re.compile(r"^# >>> satchel guard >>>.*?^# <<< satchel guard <<<(?P<end>\n|\Z)", re.MULTILINE | re.DOTALL)
 _LINES = """\

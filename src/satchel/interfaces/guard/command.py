@@ -17,10 +17,10 @@ TYPE_CHECKING = False  # importing typing takes 4 ms
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from satchel.keep.files.records import Claim, CommitCheck
+    from satchel.keep.files.records import CommitCheck
 
 STOPPED = 4
-"""The status that stops a commit, as the lines of the hook have it."""
+"""The status with which the guard stops a commit. Any other lets it through: Satchel may be missing or broken."""
 
 SECONDS = 2.0
 """So long claims are looked for; then the commit goes on."""
@@ -119,18 +119,12 @@ def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
 
 def _tell(checked: CommitCheck) -> int:
     """Say what is claimed; return the status."""
-    from satchel.base.clock import moment_text, span_in_words, year_of
+    from satchel.base.clock import until_text
     from satchel.base.text import quoted_line
-
-    now = checked.checked_at
-
-    def until(claim: Claim) -> str:
-        left = span_in_words(max(0, claim.expires_at - now))
-        return f"until {moment_text(claim.expires_at, year_of(now))} UTC ({left} left)"
 
     for name, claim in checked.claimed[:_SHOWN]:
         why = f", for {quoted_line(claim.reason)}" if claim.reason else ""
-        _say(f"{_shown(name)} is claimed by {claim.agent}{why}, {until(claim)}")
+        _say(f"{_shown(name)} is claimed by {claim.agent}{why}, {until_text(claim.expires_at, checked.checked_at)}")
     if len(checked.claimed) > _SHOWN:
         _say(f"and {len(checked.claimed) - _SHOWN} more files that others have claimed")
     if checked.hinted:
@@ -142,7 +136,7 @@ def _tell(checked: CommitCheck) -> int:
         return 0
     holders = " or ".join(dict.fromkeys(claim.agent for _, claim in checked.claimed[:_SHOWN]))
     _say(
-        f"the commit is stopped (guard.claims is deny). Take these files out with `git restore --staged`, or ask "
+        "the commit is stopped (guard.claims is deny). Take these files out with `git restore --staged`, or ask "
         f"{holders}: `satchel message send`"
     )
     return STOPPED

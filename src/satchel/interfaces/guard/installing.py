@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from enum import StrEnum
 from pathlib import Path
 
 from satchel.base.errors import Conflict, Refused
@@ -13,6 +12,7 @@ from satchel.interfaces.guard import block
 from satchel.interfaces.guard.site import HookSite
 from satchel.interfaces.setup import config_files
 from satchel.interfaces.setup.config_files import ConfigFile, naming
+from satchel.interfaces.setup.parts import State
 from satchel.interfaces.setup.planning import Edit, Way
 
 _LEGACY = "pre-commit.legacy"
@@ -24,14 +24,6 @@ _MANAGERS = (
     ("husky", "husky", ".husky/pre-commit"),
 )
 """Managers of hooks: the name, what stands in a hook of theirs, and where their own configuration lies."""
-
-
-class State(StrEnum):
-    """How the guard stands in a repository."""
-
-    CURRENT = "current"
-    STALE = "stale"
-    MISSING = "missing"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,8 @@ from satchel.base.config import RESERVED_VARIABLES
 from satchel.base.records import dataclass, field
 from satchel.interfaces.setup.editing import Syntax
 from satchel.interfaces.setup.parts import NAME, Chosen, Fixed, Hooks, JsonPart, Keys, Listed, Server, hook_command
-from satchel.interfaces.setup.texts import TextPart, opencode_plugin
+from satchel.interfaces.setup.texts import HOOK_SECONDS, TextPart, opencode_plugin
 
-HOOK_SECONDS = 10
 PERMISSION = f"mcp__{NAME}"
 
 # Codex clamps it, and warns at each start of a handler that asks for more [seen in 0.169.0].
@@ -71,7 +70,6 @@ EVENTS = (
     Event("SessionStart", "claude codex gemini qwen copilot cursor vscode"),
     Event("SubagentStart", "claude codex qwen copilot vscode"),
     Event("SessionEnd", "claude codex gemini qwen copilot cursor"),
-    Event("UserPromptSubmit", "claude"),
     Event(
         "UserPromptSubmit",
         "claude codex gemini qwen copilot",

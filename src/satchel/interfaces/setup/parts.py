@@ -25,7 +25,7 @@ _RUNS_A_HOOK = re.compile(r"\bsatchel\b.*\bhook\b", re.DOTALL)
 
 
 class State(StrEnum):
-    """What became of a part in a client's file."""
+    """What became of a part in a client's file, or of the guard in a hook of git."""
 
     CURRENT = "current"
     STALE = "stale"

@@ -104,7 +104,8 @@ def _unix(text: str) -> str:
 TextPart = OwnText | Block
 
 PLUGIN_MARK = "// Made by `satchel setup opencode`"
-_HOOK_SECONDS = 10
+HOOK_SECONDS = 10
+"""What a client waits for a hook at most; one ends itself long before."""
 
 _PLUGIN = """\
 %(mark)s; `satchel setup opencode --remove` deletes it.
@@ -201,12 +202,12 @@ export const Satchel = async ({ directory }) => {
 
 
 def opencode_plugin(launcher: str) -> OwnText:
-    """Return the plugin that gives opencode's model the briefing: made once a session, and anew after a compaction.
+    """Return the plugin that gives opencode's model the briefing: once a session, and again after a compaction.
 
     Args:
         launcher: the command ``satchel``, by its path, or by its name in a file that is committed.
     """
-    facts = {"mark": PLUGIN_MARK, "launcher": json.dumps(launcher), "limit": _HOOK_SECONDS * 1_000}
+    facts = {"mark": PLUGIN_MARK, "launcher": json.dumps(launcher), "limit": HOOK_SECONDS * 1_000}
     return OwnText("hooks", PLUGIN_MARK, _PLUGIN % facts)
 
 

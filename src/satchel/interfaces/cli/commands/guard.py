@@ -13,9 +13,10 @@ from satchel.base.errors import ERROR_KINDS, Refused
 from satchel.interfaces.cli.common import json_option, show_json
 from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.guard import block, installing
-from satchel.interfaces.guard.installing import Change, State
+from satchel.interfaces.guard.installing import Change
 from satchel.interfaces.guard.site import HookSite, find_site
 from satchel.interfaces.setup.launcher import find_launcher
+from satchel.interfaces.setup.parts import State
 from satchel.interfaces.setup.shown import diff_lines
 
 
