@@ -104,6 +104,8 @@ MENTIONS = "the worker exited with code 3"
         (("opencode", "hi\n", "make", 3), (True, 3, "hi\n")),
         (("opencode", MENTIONS, "make", 0), (False, 0, MENTIONS)),
         (("opencode", MENTIONS), (None, None, MENTIONS)),
+        (("vscode", MENTIONS), (None, None, MENTIONS)),
+        (("cursor", MENTIONS), (False, None, MENTIONS)),
     ],
 )
 def test_how_a_command_ended_is_told_by_its_client_not_by_what_it_printed(
@@ -112,6 +114,14 @@ def test_how_a_command_ended_is_told_by_its_client_not_by_what_it_printed(
     command, (has_failed, status, output) = ran(*ran_in), expected
     assert (command.has_failed, command.status) == (has_failed, status)
     assert output is None or command.output == output
+
+
+def test_in_claude_code_the_first_line_of_the_error_is_its_status() -> None:
+    fields = {"tool_name": "Bash", "tool_input": {"command": "make"}, "error": f"Exit code 2\n{MENTIONS}"}
+    call = tools.read(fields, "claude", is_failure=True)
+    assert call is not None
+    assert call.command is not None
+    assert (call.command.has_failed, call.command.status) == (True, 2)
 
 
 def test_qwen_tells_of_a_command_that_failed_in_an_event_of_its_own() -> None:

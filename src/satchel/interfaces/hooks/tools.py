@@ -38,7 +38,6 @@ _PATCH_LINES = (
     ("*** Delete File: ", DELETED),
     ("*** Move to: ", CREATED),
 )
-_STATUS = r"(?i)\b(?:process )?exit(?:ed)?(?: with)?(?: exit)?(?: code|code)?:? ?(\d{1,3})\b"
 _MOST_WRAPPED = 8
 """An output is wrapped in so many others at most."""
 
@@ -220,10 +219,9 @@ def _command(
             from satchel.interfaces.hooks import transcripts
 
             status = transcripts.exit_status(record, call)
-    elif status is None and client == "claude":
-        status = _said_status(output[:_STATUS_CHARS]) if is_failure else None
-    elif status is None and client != "opencode":
-        status = _said_status(output)
+    elif status is None and client == "claude" and is_failure:
+        begin = re.match(r"Exit code (\d{1,3})\n", f"{output[:_STATUS_CHARS]}\n")  # compiled only when it is needed
+        status = int(begin[1]) if begin else None
     has_failed: bool | None = is_failure or None
     if _is_unfinished(given, answer):
         has_failed = None
@@ -289,13 +287,6 @@ def _status(answer: object, depth: int = 0) -> int | None:
         if isinstance(value, int) and not isinstance(value, bool):
             return value
     return _status(answer.get("metadata"), depth + 1)
-
-
-def _said_status(output: str) -> int | None:
-    """Return the exit status that a client has written at the begin or the end of an output."""
-    ends = output if len(output) <= 2 * _STATUS_CHARS else f"{output[:_STATUS_CHARS]}\n{output[-_STATUS_CHARS:]}"
-    found = re.findall(_STATUS, ends)  # compiled when needed: that takes a millisecond
-    return int(found[-1]) if found else None
 
 
 def _object(value: object) -> dict[str, object]:
