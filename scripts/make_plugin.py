@@ -13,8 +13,9 @@ import satchel
 from satchel.interfaces.mcp.guidance import PROMPTS, instructions
 from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
-from satchel.interfaces.setup.clients import EVENTS, HOOK_SECONDS
+from satchel.interfaces.setup.clients import EVENTS
 from satchel.interfaces.setup.parts import NAME, hook_command
+from satchel.interfaces.setup.texts import HOOK_SECONDS
 
 ROOT = Path(__file__).parent.parent
 AUTHOR = {"name": "The Satchel maintainers"}
