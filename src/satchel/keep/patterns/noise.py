@@ -28,15 +28,16 @@ def unwrapped(text: str) -> list[str]:
         lines = others if any(line.strip() for line in others) else lines
     if tested := [line for line in lines if line.startswith("E   ")]:
         lines = tested  # what pytest says of a failure stands in lines of its own
-    tools, logged, quiet = _prefixes()
     bare: list[str] = []
     for line in lines:
-        rest = tools.sub("", line, count=1)
+        rest = _tools().sub("", line, count=1)
         if rest is not line and line.startswith(("npm", "gyp")) and _npm().match(rest):
             continue
-        found = logged.match(rest)
+        # a log's line has a clock or a level; its pattern takes 1 ms to compile
+        may_be_logged = rest.count(":") > 1 or any(word in rest for word in _LEVELS)
+        found = _logged().match(rest) if may_be_logged else None
         if found is not None and found.end() < len(rest):
-            rest = "" if quiet.search(found[0]) else rest[found.end() :]
+            rest = "" if _quiet().search(found[0]) else rest[found.end() :]
         bare.append(rest)
     return bare if any(line.strip() for line in bare) else lines
 
@@ -72,30 +73,45 @@ def _npm() -> re.Pattern[str]:
     )
 
 
+_LEVELS = (
+    *("TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "SEVERE", "CRITICAL", "PANIC", "FATAL"),
+    "level=",
+)
+"""Levels of logs, and what stands before one in lower case."""
+
+
 @cache
-def _prefixes() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of a tool's prefix, of a log's, and of levels that tell of no error."""
+def _tools() -> re.Pattern[str]:
+    """Return the pattern of a tool's prefix."""
+    return re.compile(
+        r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|E {3,}|#\d{1,3} \d{1,5}\.\d{1,3} "
+        r"|[a-z][\w.\-]{0,40}[-_]\d{1,3} {1,4}\| ?){1,3}"
+    )
+
+
+@cache
+def _logged() -> re.Pattern[str]:
+    """Return the pattern of a log's prefix."""
     clock = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?"
     zone = r"(?:\s?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}))?"
-    level = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|SEVERE|CRITICAL|PANIC|FATAL)"
+    level = f"(?:{'|'.join(_LEVELS[:-1])})"
     stamp = rf"\[?(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}[T ])?{clock}{zone}\]?"
-    return (
-        re.compile(
-            r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|E {3,}|#\d{1,3} \d{1,5}\.\d{1,3} "
-            r"|[a-z][\w.\-]{0,40}[-_]\d{1,3} {1,4}\| ?){1,3}"
-        ),
-        re.compile(
-            rf"\s{{0,8}}(?:{stamp}\s{{1,4}}(?:\[[^\]\n]{{0,80}}\]\s{{0,4}})?(?:\d{{1,7}}\s{{1,4}})?{level}\b:?\s{{1,4}}"
-            r"(?:\[[^\]\n]{0,80}\]\s{0,4})?(?:\d{1,7}\s{1,4})?(?:--- )?(?:\[[^\]\n]{0,80}\]\s{0,4})?"
-            r"(?:[\w.$/\\]{1,120}(?::\d{1,6})?(?:\s{1,60}[:-]\s|:\s(?=\S{1,200}:)|\t|\s-\s))?"
-            rf"|{stamp} - [\w.\-]{{1,80}} - {level} - |{level}:[\w.\-]{{1,80}}:"
-            rf"|[IWEF]\d{{4}} {{1,2}}{clock} {{1,6}}\d{{1,7}} \S{{1,80}}\] "
-            rf"|(?:time=\S{{1,40}} )?level=\w{{1,8}} msg="
-            rf"|\[{level}\]\s{{1,4}}(?:\[[^\]\n]{{0,120}}\]\s?)?"
-            rf"|{stamp}\s{{1,4}}(?={level}?\s?\w{{0,40}}(?:Error|Exception|error)\b))"
-        ),
-        re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE)\b"),
+    return re.compile(
+        rf"\s{{0,8}}(?:{stamp}\s{{1,4}}(?:\[[^\]\n]{{0,80}}\]\s{{0,4}})?(?:\d{{1,7}}\s{{1,4}})?{level}\b:?\s{{1,4}}"
+        r"(?:\[[^\]\n]{0,80}\]\s{0,4})?(?:\d{1,7}\s{1,4})?(?:--- )?(?:\[[^\]\n]{0,80}\]\s{0,4})?"
+        r"(?:[\w.$/\\]{1,120}(?::\d{1,6})?(?:\s{1,60}[:-]\s|:\s(?=\S{1,200}:)|\t|\s-\s))?"
+        rf"|{stamp} - [\w.\-]{{1,80}} - {level} - |{level}:[\w.\-]{{1,80}}:"
+        rf"|[IWEF]\d{{4}} {{1,2}}{clock} {{1,6}}\d{{1,7}} \S{{1,80}}\] "
+        rf"|(?:time=\S{{1,40}} )?level=\w{{1,8}} msg="
+        rf"|\[{level}\]\s{{1,4}}(?:\[[^\]\n]{{0,120}}\]\s?)?"
+        rf"|{stamp}\s{{1,4}}(?={level}?\s?\w{{0,40}}(?:Error|Exception|error)\b))"
     )
+
+
+@cache
+def _quiet() -> re.Pattern[str]:
+    """Return the pattern of levels that tell of no error."""
+    return re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE)\b")
 
 
 @cache
