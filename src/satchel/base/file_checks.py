@@ -89,14 +89,16 @@ def refuse_unsafe_folder(folder: Path, vouched: Vouched) -> set[str] | None:
     if status is None:
         return set()
     if not stat.S_ISDIR(status.st_mode):
-        raise Refused(f"{folder} is {_kind(status.st_mode)}, not a folder", "Remove it, or name a store with --db PATH")
+        raise Refused(
+            f"{folder} is {kind_of(status.st_mode)}, not a folder", "Remove it, or name a store with --db PATH"
+        )
     _refuse_others(folder, status, vouched)
     odd, names = _look_through(str(folder))
     for path in odd:
         status = _look_at(path)
         if status is not None:
             raise Refused(
-                f"{path} is {_kind(status.st_mode)}; in {folder} only regular files and folders are accepted",
+                f"{path} is {kind_of(status.st_mode)}; in {folder} only regular files and folders are accepted",
                 "See where it comes from and remove it",
             )
     return names
@@ -122,7 +124,7 @@ def refuse_unsafe_file(file: Path, vouched: Vouched, names: Container[str] | Non
             continue
         if not stat.S_ISREG(status.st_mode):
             raise Refused(
-                f"{name}{suffix} is {_kind(status.st_mode)}, not a regular file", "Name the file itself, or remove it"
+                f"{name}{suffix} is {kind_of(status.st_mode)}, not a regular file", "Name the file itself, or remove it"
             )
         if not suffix:
             _refuse_others(file, status, vouched)
@@ -218,7 +220,8 @@ def _look_at(path: str | Path) -> os.stat_result | None:
         raise Refused(f"{path} cannot be looked at: {error.strerror}", "Check its permissions") from error
 
 
-def _kind(mode: int) -> str:
+def kind_of(mode: int) -> str:
+    """Return what a mode says that something is, as in ``a link``."""
     for is_kind, name in (
         (stat.S_ISLNK, "a link"),
         (stat.S_ISDIR, "a folder"),

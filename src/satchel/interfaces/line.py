@@ -52,7 +52,7 @@ def run(environ: Mapping[str, str]) -> int:
 
 
 def line_text(counts: AtWork) -> str:
-    """Return the line, as in ``3 at work, 1 stuck, 2 unread``: what there is none of is left out."""
+    """Return the line, as in ``3 at work, 1 stuck, 2 unread``: a count of 0 is left out."""
     said = ((counts.sessions, "at work"), (counts.stuck, "stuck"), (counts.unread, "unread"))
     return ", ".join(f"{number} {what}" for number, what in said if number)
 

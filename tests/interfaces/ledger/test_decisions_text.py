@@ -33,6 +33,7 @@ def test_what_was_decided_can_be_read_back(page: DecisionPage) -> None:
 
 
 @given(pages())
+@example(page_of(decision(version="\N{MATHEMATICAL BOLD DIGIT ZERO}")))
 def test_no_stored_text_can_pass_for_a_line_of_ours(page: DecisionPage) -> None:
     # splitlines, because a reader may break lines where we do not
     ours = [line for line in decisions_text(page).splitlines() if not line.startswith(" ")]

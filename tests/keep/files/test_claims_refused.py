@@ -33,7 +33,7 @@ def test_a_refusal_says_who_since_when_until_when_why_and_what_to_do(satchel: Sa
     )
     assert refused.value.remedy == (
         "You can wait for it with wait_seconds (1 to 45), ask ann or cat by a message, or do something else "
-        "meanwhile; one of your next answers says when it is free, and whoever claims it first gets it"
+        "meanwhile; one of your next answers says when it is free, and the first to claim it gets it"
     )
 
 

@@ -127,7 +127,7 @@ def test_what_was_not_free_in_time_is_refused_and_nobody_waits_any_more(satchel:
     assert refused.value.problem.startswith("nothing was claimed within 3 s: a is held by ann since ")
     assert refused.value.remedy == (
         "You can ask ann by a message, or do something else meanwhile; one of your next answers says when it is free, "
-        "and whoever claims it first gets it"
+        "and the first to claim it gets it"
     )
     assert (rows(satchel), held(satchel)) == (0, [("ann", "a")])
     satchel.files.release(agent="ann")

@@ -171,7 +171,7 @@ def _told(
 
 def _cells(state: Decision | DecisionState) -> tuple[str | None, str | None, str | None, str | None]:
     # only before a digit can a v stand for nothing else
-    version = value_text(state.version) if state.version[:1].isdecimal() else quoted(state.version)
+    version = value_text(state.version) if "0" <= state.version[:1] <= "9" else quoted(state.version)
     return (
         layer_cell(state.layer),
         agent_cell(state.agent),

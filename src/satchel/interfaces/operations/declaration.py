@@ -150,7 +150,7 @@ class Operation(Declared):
             then declared here, or for agents the other operation's, who get all its parameters with it.
         names_files: whether others' claims of the files that its answer names are told; or what returns those files
             where no field ``file`` names them.
-        takes: returns of its answer the files that whoever is answered is about to edit.
+        takes: returns of its answer the files that its receiver is about to edit.
         lists_messages: its answer shows people which messages wait, so that no line says so.
         handler: answers agents in its stead, given the running call, where more is to be done than to run it.
         streams: runs it in its stead for people, given the store, ``quiet`` and the arguments, where it prints on

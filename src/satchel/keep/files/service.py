@@ -226,8 +226,8 @@ class Files(Service):
             waiting_is = "--wait" if work.caller is not None and work.caller.kind == COMMAND else "wait_seconds"
             wait = "" if wait_seconds else f"wait for it with {waiting_is} (1 to {waits.MAX_SECONDS}), "
             remedy = (
-                f"You can {wait}{refused.remedy}; one of your next answers says when it is free, and whoever claims it "
-                "first gets it"
+                f"You can {wait}{refused.remedy}; one of your next answers says when it is free, and the first to "
+                "claim it gets it"
             )
             raise claims.ClaimRefused(refused.problem, remedy, refused.places) from None
         notes = (*notes, *self._folders_named_as_files(wanted))

@@ -61,7 +61,7 @@ class Taking:
         """Take some lines, in their order.
 
         Args:
-            transaction: a write transaction; whoever previews rolls it back.
+            transaction: a write transaction; a preview rolls it back.
             project_id: our project.
             lines: at most some hundred; those of one kind together are fastest.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from satchel.base.errors import Refused
-from satchel.base.file_checks import IGNORED_BY_GIT, SHARED_FOLDER
+from satchel.base.file_checks import IGNORED_BY_GIT, SHARED_FOLDER, kind_of
 from satchel.base.paths import FOLDER_NAME
 
 MAX_BYTES = 1024 * 1024
@@ -156,7 +156,7 @@ class Folder:
             except OSError as error:
                 raise Refused(f"{path} cannot be made: {error.strerror}", "Check the folder's permissions") from error
             if not stat.S_ISDIR(mode):
-                raise Refused(f"{path} is {_kind(mode)}, not a folder", "See where it comes from and remove it")
+                raise Refused(f"{path} is {kind_of(mode)}, not a folder", "See where it comes from and remove it")
 
     def let_git_see(self) -> str | None:
         """Change the ``.gitignore`` that Satchel made so that git sees the folder.
@@ -187,7 +187,7 @@ class Folder:
             except OSError:
                 return Skipped(shown, "")
             if not stat.S_ISDIR(mode):
-                return Skipped(shown, f"is {_kind(mode)}, not a folder")
+                return Skipped(shown, f"is {kind_of(mode)}, not a folder")
         return None
 
 
@@ -197,7 +197,7 @@ def _judge(entry: os.DirEntry[str]) -> tuple[str | None, os.stat_result | None]:
     except OSError as error:
         return f"cannot be looked at: {error.strerror}", None
     if not stat.S_ISREG(status.st_mode):
-        return f"is {_kind(status.st_mode)}, not a regular file", None
+        return f"is {kind_of(status.st_mode)}, not a regular file", None
     if not IS_NAME(entry.name):
         return "is not named as an item's file is: letters, digits, . _ and - and .md at the end", None
     return size_problem(status.st_size), status
@@ -206,19 +206,6 @@ def _judge(entry: os.DirEntry[str]) -> tuple[str | None, os.stat_result | None]:
 def size_problem(size: int) -> str | None:
     """Return why a file of a size is not read, or None."""
     return f"has {size / 1024**2:,.1f} MiB; more than 1 is not read" if size > MAX_BYTES else None
-
-
-def _kind(mode: int) -> str:
-    for is_kind, name in (
-        (stat.S_ISLNK, "a link"),
-        (stat.S_ISDIR, "a folder"),
-        (stat.S_ISREG, "a file"),
-        (stat.S_ISFIFO, "a pipe"),
-        (stat.S_ISSOCK, "a socket"),
-    ):
-        if is_kind(mode):
-            return name
-    return "a device"
 
 
 def files_of(folder: Folder, listing: Listing) -> Iterator[tuple[str, bytes | None]]:
