@@ -117,14 +117,14 @@ def _wanted_texts(wanted: Sequence[Refusal]) -> list[str]:
 
 
 def _free_texts(free: Sequence[Refusal], actor: Actor, now: int) -> list[str]:
-    together: dict[str, list[str]] = {}
+    together: dict[tuple[str, str], list[str]] = {}
     for refusal in free:
         who = "you were" if fold(refusal.agent) == fold(actor.name or "") else f"{refusal.agent} was"
-        ago = span_in_words(now - refusal.refused_at)
-        together.setdefault(f"free now ({who} refused {{}} {ago} ago)", []).append(refusal.place.path)
+        together.setdefault((who, span_in_words(now - refusal.refused_at)), []).append(refusal.place.path)
     return [
-        f"{', '.join(paths)} {'are' if len(paths) > 1 else 'is'} {said.format('them' if len(paths) > 1 else 'it')}"
-        for said, paths in together.items()
+        f"{', '.join(paths)} {'are' if len(paths) > 1 else 'is'} free now "
+        f"({who} refused {'them' if len(paths) > 1 else 'it'} {ago} ago)"
+        for (who, ago), paths in together.items()
     ]
 
 

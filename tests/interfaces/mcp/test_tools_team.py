@@ -82,3 +82,42 @@ def test_an_error_ends_in_the_line_of_an_answer(connect: Callable[[str], Asker])
     claude.text("send_message", message="look at m1")
     refused = codex.refused("get_items", ids=["e99"])
     assert refused.splitlines()[-1].startswith("notice: 1 unread message for codex")
+
+
+def test_who_has_said_that_it_is_done_is_about_to_do_nothing(connect: Callable[[str], Asker]) -> None:
+    claude, codex = connect("claude-code"), connect("codex-mcp-client")
+    codex.text("write_context", type="discovery", content="x")
+    claude.text("get_briefing", query="mend the login")
+    claude.text("write_context", type="scratchpad", content={"done": True})
+    assert "about to" not in codex.text("get_team")
+
+
+def test_who_holds_a_file_is_told_once_who_was_refused_it(connect: Callable[[str], Asker]) -> None:
+    claude, codex = connect("claude-code"), connect("codex-mcp-client")
+    claude.text("claim_files", paths=["a.py", "b.py"], agent="ann")
+    codex.refused("claim_files", paths=["a.py", "b.py"], agent="ben{}")
+    said = claude.text("get_team").splitlines()[-1]
+    assert said == "notice: ben{} was refused a.py, b.py, which you hold"
+    assert "was refused" not in claude.text("get_team")
+    claude.text("release_files", agent="ann")
+    assert "a.py, b.py are free now (ben{} was refused them less than 1 min ago)" in codex.text("get_team")
+
+
+def test_a_claim_names_the_notes_of_others_on_its_files(connect: Callable[[str], Asker]) -> None:
+    claude, codex = connect("claude-code"), connect("codex-mcp-client")
+    codex.text("write_context", type="discovery", content="the token is rotated first", file="a.py")
+    said = claude.text("claim_files", paths=["a.py"]).splitlines()[-1]
+    assert said == 'notice: notes: e1 on a.py "the token is rotated first" (get_items)'
+    assert "notes:" not in codex.text("claim_files", paths=["b.py"])
+
+
+def test_a_search_for_nothing_lists_what_is_newest(connect: Callable[[str], Asker]) -> None:
+    claude = connect("claude-code")
+    claude.text("write_context", type="discovery", content="one", agent="ann")
+    claude.text("set_decision", key="ttl", value=300, agent="ann")
+    claude.text("write_context", type="error", content="two", agent="ben")
+    found = claude.fields("search")["results"]
+    assert [one["id"] for one in found] == ["e2", "d1", "e1"]
+    assert [one["id"] for one in claude.fields("search", kinds=["entry"], author="ann")["results"]] == ["e1"]
+    assert [one["id"] for one in claude.fields("search", types=["error"])["results"]] == ["e2"]
+    assert claude.text("search", limit=1).startswith("1 of 3 results, newest first, ")
