@@ -1,0 +1,1 @@
+"""Satchel on another machine: what a local program asks of a server, and what it answers itself."""
