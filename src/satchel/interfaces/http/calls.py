@@ -147,6 +147,7 @@ class Calls:
             started(satchel)
             try:
                 said = self._done(satchel, ask)
+                be_seen(satchel.workplace)
             except Asks:
                 said = {}
             except Exception:
@@ -155,7 +156,6 @@ class Calls:
                 said = {}
             if elsewhere.asks:
                 return {"asks": elsewhere.asks}
-            be_seen(satchel.workplace)
             notes = [satchel.workplace.engine.take_note()]
             if satchel.workplace.caller is not None:
                 notes.append(satchel.workplace.caller.take_note())
