@@ -134,6 +134,15 @@ class _Engine:
         self._calls.close()
 
 
+def engine_of(calls: Calls, file: Path) -> SqliteEngine:
+    """Return what stands for the engine of a store that a server has.
+
+    Args:
+        file: where the store of this folder would be.
+    """
+    return cast("SqliteEngine", _Engine(calls, file))
+
+
 class RemoteSatchel(Satchel):
     """A Satchel whose store a server has."""
 
@@ -192,7 +201,7 @@ def open_server(
     )
     calls = Calls(Connection(server.url, server.token), standing, acting)
     workplace = Workplace(
-        engine=cast("SqliteEngine", _Engine(calls, place.file)),
+        engine=engine_of(calls, place.file),
         clock=system_clock,
         project_name=standing.project,
         suggested_name=place.suggested_name,
