@@ -92,6 +92,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
 ELSEWHERE = {
     *("doctor", "export", "hook", "import", "mcp", "setup", "tour", "undo"),
     *("guard check", "guard install", "guard remove", "guard run", "share", "shared", "sync", "unshare"),
+    *("token list", "token new", "token revoke"),
 }
 """doctor answers with a list; mcp serves; undo needs what can be undone; the others have tests of their own."""
 
