@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel.base import processes
+from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import replace
 from satchel.client import Satchel, open_satchel
 from satchel.interfaces.http.access import AGENT, Access
@@ -87,9 +88,12 @@ class Stores:
             engine = self.opened(access.store, read_only=access.read_only).workplace.engine
             with engine.read() as transaction:
                 found = projects.named(transaction, access.project)
+            # a project that was begun over the server has none, unless the store lies in its folder
+            folder = access.store.parent
+            root = str(folder.parent) if folder.name == FOLDER_NAME else None
             if found is None:
-                return None
-            self._roots[key] = found.root
+                return root
+            self._roots[key] = found.root or root
         return self._roots[key]
 
     def every(self) -> list[Satchel]:

@@ -160,6 +160,7 @@ class Operation(Declared):
         status: the exit status that its answer leaves its command with, None for success.
         reports: it takes ``progress``, which is told how far it is.
         passes_detail: for agents what runs it is told how much of each item its answer shows.
+        of_program: it asks the program that it runs in, and no store.
         only_here: why it works only where the store is, and not over a server; empty where it works over both.
     """
 
@@ -197,6 +198,7 @@ class Operation(Declared):
     reports: bool = False
     passes_detail: bool = False
     only_here: str = ""
+    of_program: bool = False
 
     @property
     def name(self) -> str:
@@ -224,7 +226,7 @@ class Operation(Declared):
         Raises:
             Unavailable: it works only where the store is, and a server has that.
         """
-        if satchel.remote is not None:
+        if satchel.remote is not None and not self.of_program:
             self.refuse_remote()
             return partial(satchel.remote.call, self.name, asks_notice=notice)
         if isinstance(self.run, str):
