@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from satchel.base.errors import SatchelError
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.exchange import Exchange, Gone, too_large
 from satchel.interfaces.http.failing import Refusal, head_too_long, internal, not_found, refusal_of
@@ -176,7 +177,11 @@ class Gate:
         kind, _, text = given.decode("latin-1").partition(" ")
         text = text.strip()
         if kind.lower() == "bearer" and len(text) <= _LONGEST_TOKEN:
-            access = self._serving.tokens.access(text)
+            try:
+                access = self._serving.tokens.access(text)
+            except SatchelError as error:
+                logs.fault(error, problem=error.problem)
+                raise Refusal(503, "unavailable", "the server cannot read its tokens", "Its log says why") from None
             if access is not None:
                 return access
         self._serving.metrics.token_refused()
