@@ -49,6 +49,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "shared": "Show and accept what others wrote",
     },
     "Serve a team": {
+        "serve": "Serve Satchel over HTTP",
         "token": "Make, list and revoke tokens of the server",
     },
     "Learn and ask": {
