@@ -14,13 +14,10 @@ from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-import uvicorn
-from starlette.applications import Starlette
-from starlette.types import ASGIApp, Receive, Scope, Send
-
-from satchel.interfaces.http import events
 from satchel.interfaces.http.access import AGENT, Access
-from satchel.interfaces.http.followers import Followers, Limits
+from satchel.interfaces.http.app import Serving
+from satchel.interfaces.http.serving import Server
+from satchel.interfaces.http.settings import Settings, StreamLimits
 from satchel.interfaces.http.stores import Stores
 
 _PATIENCE_SECONDS = 60.0
@@ -60,58 +57,24 @@ class Book:
         return self.known.get(text)
 
 
-class Serving:
-    """What the routes of events need."""
+class EventServer(Server):
+    """Satchel's server, on a free port, in a thread."""
 
-    def __init__(self, tokens: Book) -> None:
-        self.tokens = tokens
-        self.stores = Stores(os.environ)
-
-
-class _Gate:
-    """Stands for the server's gate: puts the rights of the token into the request."""
-
-    def __init__(self, app: ASGIApp, tokens: Book) -> None:
-        self._app = app
-        self._tokens = tokens
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer."""
-        if scope["type"] == "http":
-            given = dict(scope["headers"])[b"authorization"].decode().removeprefix("Bearer ")
-            scope.setdefault("state", {})["access"] = self._tokens.access(given)
-        await self._app(scope, receive, send)
-
-
-class EventServer(uvicorn.Server):
-    """A server of events alone, on a free port."""
-
-    def __init__(self, tokens: Book, limits: Limits) -> None:
+    def __init__(self, tokens: Book, limits: StreamLimits) -> None:
         self.book = tokens
-        self.followers = Followers(limits)
-        self.serving = Serving(tokens)
-        app = _Gate(Starlette(routes=events.routes(self.serving, self.followers)), tokens)
-        super().__init__(uvicorn.Config(app, log_config=None, log_level="critical", lifespan="off", ws="none"))
+        self.serving = Serving(tokens, Stores(os.environ), Settings(streams=limits))
+        self.followers = self.serving.followers
+        self._is_ready = threading.Event()
+        super().__init__(self.serving, self._is_ready.set)
         self.listener = socket.socket()
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
         self.listener.bind(("127.0.0.1", 0))
-        self._is_ready = threading.Event()
         self._thread = threading.Thread(target=lambda: self.run([self.listener]))
 
     @property
     def port(self) -> int:
         """Where it listens."""
         return int(self.listener.getsockname()[1])
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
-        await super().startup(sockets)
-        self._is_ready.set()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop as Satchel's server does."""
-        self.followers.end()
-        await super().shutdown(sockets)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -157,7 +120,8 @@ class EventServer(uvicorn.Server):
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
             listener.settimeout(_PATIENCE_SECONDS)
             listener.connect(("127.0.0.1", self.port))
-            listener.sendall(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer one\r\n\r\n")
+            head = f"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nAuthorization: Bearer one\r\n\r\n"
+            listener.sendall(head.encode())
             assert listener.recv(15) == b"HTTP/1.1 200 OK"
             yield listener
 

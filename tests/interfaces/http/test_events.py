@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from event_listening import Book, EventServer, Message, Writer, access, items
-from satchel.interfaces.http.followers import Limits
+from satchel.interfaces.http.settings import StreamLimits
 from satchel.keep import following
 
 pytestmark = pytest.mark.slow
@@ -41,7 +41,7 @@ def serve(store: Path, writer: Writer) -> Iterator[Serve]:
 
         def start(**limits: float) -> EventServer:
             book = Book(one=access(store, "one"), other=access(store, "other", "t2"))
-            return stack.enter_context(EventServer(book, Limits(**limits)))  # type: ignore[arg-type]
+            return stack.enter_context(EventServer(book, StreamLimits(**limits)))  # type: ignore[arg-type]
 
         yield start
 
@@ -172,16 +172,25 @@ def test_more_listeners_than_may_are_refused_until_one_leaves(serve: Serve) -> N
     server = serve(in_all=3, of_token=2)
     with server.listen(), server.listen(token="other"):
         with server.listen():
-            for token in ("one", "other"):
-                with server.get(token=token) as answer:
-                    error = json.loads(answer.read())["error"]
-                assert (answer.status, error["code"], answer.headers["retry-after"]) == (503, "busy", "5")
+            with server.get(token="other") as answer:
+                error = json.loads(answer.read())["error"]
+            assert (answer.status, error["code"], answer.headers["retry-after"]) == (503, "busy", "5")
         answer = server.get()
         while answer.status == 503:  # the server hears in a moment that one has left
             answer.close()
             answer = server.get()
         assert answer.status == 200
         answer.close()
+
+
+def test_one_token_does_not_take_the_places_of_all(serve: Serve) -> None:
+    server = serve(in_all=3, of_token=1)
+    with server.listen():
+        with server.get() as answer:
+            error = json.loads(answer.read())["error"]
+        assert (answer.status, error["code"]) == (429, "busy")
+        with server.listen(token="other"):
+            pass
 
 
 def test_a_listener_hears_that_the_server_lives(serve: Serve, writer: Writer) -> None:

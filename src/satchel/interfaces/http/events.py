@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import anyio
 import apsw
@@ -18,12 +18,14 @@ from starlette.types import Message, Receive, Scope, Send
 from satchel.base.clock import iso
 from satchel.base.errors import Busy, InvalidInput, Refused, SatchelError
 from satchel.interfaces.http.access import Access
-from satchel.interfaces.http.followers import Followers, Listener
-from satchel.interfaces.http.stores import Stores
+from satchel.interfaces.http.followers import Listener
 from satchel.keep import following, projects
 from satchel.keep.change_log import Change
 from satchel.keep.following import Cursor, Page, Told
 from satchel.keep.projects import Workplace
+
+if TYPE_CHECKING:
+    from satchel.interfaces.http.app import Serving
 
 _log = logging.getLogger(__name__)
 
@@ -34,54 +36,22 @@ PAGE = 500
 _MEDIA_TYPE = "text/event-stream"
 _PARAMETERS = ("cursor", "kinds", "wait")
 _HEARTBEAT = b": nothing yet\n\n"
-_RETRY_SECONDS = 5
-_LAST_SECONDS = 0.5
-"""How long the end of a stream may take, where its listener takes nothing."""
 
 _RESET = (
     "what followed the cursor is more than a listener is told, or was swept: read anew, then go on with this cursor"
 )
 
 
-class Tokens(Protocol):
-    """What knows the tokens of a server."""
-
-    def access(self, text: str) -> Access | None:
-        """Return the rights of a token; None for one that is unknown, has expired or was revoked."""
-
-
-class Serving(Protocol):
-    """What is needed of a server."""
-
-    @property
-    def stores(self) -> Stores:
-        """Its stores."""
-
-    @property
-    def tokens(self) -> Tokens:
-        """What knows its tokens."""
-
-
-def routes(serving: Serving, followers: Followers | None = None) -> list[BaseRoute]:
-    """Return the route of events.
-
-    Args:
-        serving: what the server works with.
-        followers: its listeners; None is none yet, under the ordinary limits.
-    """
-    listening = followers or Followers()
+def routes(serving: Serving) -> list[BaseRoute]:
+    """Return the route of events."""
 
     async def events(request: Request) -> Response:
-        try:
-            return await _answer(serving, listening, request)
-        except SatchelError as error:
-            headers = {"Retry-After": str(_RETRY_SECONDS)} if isinstance(error, Busy) else None
-            return JSONResponse({"error": _problem(error)}, error.kind.http_status, headers)
+        return await _answer(serving, request)
 
     return [Route(PATH, events, methods=["GET"])]
 
 
-async def _answer(serving: Serving, followers: Followers, request: Request) -> Response:
+async def _answer(serving: Serving, request: Request) -> Response:
     given = request.query_params
     for name in given:
         if name not in _PARAMETERS:
@@ -99,14 +69,14 @@ async def _answer(serving: Serving, followers: Followers, request: Request) -> R
     if "wait" in given:
         told, reached = await to_thread.run_sync(_one_page, workplace, cursor, kinds)
         return JSONResponse({"events": told, "cursor": str(reached)}, headers={"Cache-Control": "no-store"})
-    listener = followers.enter(access.token, workplace, kinds)
+    listener = serving.followers.enter(access.token, workplace, kinds)
     try:
         position = await to_thread.run_sync(_begin, listener, cursor)
     except BaseException:
-        followers.leave(access.token, listener)
+        serving.followers.leave(access.token, listener)
         raise
     token = request.headers.get("authorization", "").partition(" ")[2].strip()
-    return _Stream(followers, access.token, listener, position, lambda: serving.tokens.access(token) is not None)
+    return _Stream(serving, access.token, listener, position, lambda: serving.tokens.access(token) is not None)
 
 
 def _one_page(
@@ -158,7 +128,7 @@ class _Stream(Response):
 
     def __init__(
         self,
-        followers: Followers,
+        serving: Serving,
         token: str,
         listener: Listener,
         position: Cursor,
@@ -166,12 +136,12 @@ class _Stream(Response):
     ) -> None:
         super().__init__(media_type=_MEDIA_TYPE, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
-        self._followers = followers
+        self._serving = serving
+        self._followers = serving.followers
         self._token = token
         self._listener = listener
         self._position = position
         self._is_valid = is_valid
-        self._sending: anyio.CancelScope | None = None
         self._is_cut = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -181,7 +151,6 @@ class _Stream(Response):
             Busy: it is cut; whoever answers the request closes its connection then.
         """
         del scope
-        self._listener.on_end = self._hurry
         try:
             async with anyio.create_task_group() as both:
 
@@ -212,15 +181,15 @@ class _Stream(Response):
             await self._send(send, {"type": "http.response.body", "body": b"", "more_body": False})
         except _CutError:
             self._is_cut = True
-            if not self._listener.ended:
-                self._followers.cut += 1
+            self._followers.cut += 1
+            self._serving.metrics.streams_cut.inc()
 
     async def _tell(self, send: Send) -> None:
         listener, limits = self._listener, self._followers.limits
         await self._say(send, _lines("ready", {"cursor": str(self._position)}, self._position))
         await self._catch_up(send)
         check_at = anyio.current_time() + limits.heartbeat_seconds
-        while not listener.ended:
+        while not listener.failed:
             told = await listener.news(limits.heartbeat_seconds)
             if anyio.current_time() >= check_at:
                 check_at = anyio.current_time() + limits.heartbeat_seconds
@@ -231,15 +200,14 @@ class _Stream(Response):
                 await self._say(send, news)
             if listener.is_behind:
                 await self._catch_up(send)
-            elif not told and not listener.ended:
+            elif not told and not listener.failed:
                 await self._say(send, _HEARTBEAT)
-        if isinstance(listener.ended, SatchelError):
-            raise listener.ended
+        raise listener.failed
 
     async def _catch_up(self, send: Send) -> None:
         """Send what the store holds after the position; what came in meanwhile waits in the queue."""
         listener, is_first = self._listener, True
-        while not listener.ended:
+        while not listener.failed:
             listener.is_behind = False
             page = await to_thread.run_sync(lambda first: _missed(listener, self._position, first=first), is_first)
             is_first = False
@@ -263,17 +231,10 @@ class _Stream(Response):
         await self._send(send, {"type": "http.response.body", "body": text, "more_body": True})
 
     async def _send(self, send: Send, message: Message) -> None:
-        seconds = _LAST_SECONDS if self._listener.ended else self._followers.limits.stalled_seconds
-        with anyio.move_on_after(seconds) as self._sending:
+        with anyio.move_on_after(self._followers.limits.stalled_seconds) as sending:
             await send(message)
-        if self._sending.cancelled_caught:
+        if sending.cancelled_caught:
             raise _CutError
-        self._sending = None
-
-    def _hurry(self) -> None:
-        """Give what is being sent no longer than an end may take."""
-        if self._sending is not None:
-            self._sending.deadline = min(self._sending.deadline, anyio.current_time() + _LAST_SECONDS)
 
 
 def _is_after(one: Told, position: Cursor) -> bool:

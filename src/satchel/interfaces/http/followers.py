@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from satchel.base.errors import Busy, Conflict, SatchelError
-from satchel.base.records import dataclass
+from satchel.base.errors import Conflict, SatchelError
+from satchel.interfaces.http.failing import Refusal
+from satchel.interfaces.http.settings import StreamLimits as Limits
 from satchel.keep import following, projects
 from satchel.keep.following import Cursor, Told
 from satchel.keep.projects import Workplace
@@ -23,22 +25,7 @@ _log = logging.getLogger(__name__)
 _Identity = tuple[int, int] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What listeners may take.
-
-    Attributes:
-        in_all, of_token: how many may listen at once, and with one token.
-        queue: how many messages wait for one listener. What is more is not kept: it reads them again from the store.
-        stalled_seconds: one that takes nothing for so long is cut.
-        heartbeat_seconds: so often one hears something, though nothing happens.
-    """
-
-    in_all: int = 256
-    of_token: int = 32
-    queue: int = 1_000
-    stalled_seconds: float = 20.0
-    heartbeat_seconds: float = 15.0
+_RETRY_SECONDS = 5
 
 
 class Listener:
@@ -52,7 +39,7 @@ class Listener:
 
     Attributes:
         is_behind: whether more came than could wait, so that it has to be read again from the store.
-        ended: why nothing more comes: an error, or True where the server ends.
+        failed: why nothing more comes.
     """
 
     def __init__(
@@ -61,8 +48,7 @@ class Listener:
         self.workplace = workplace
         self.kinds = kinds
         self.is_behind = False
-        self.ended: SatchelError | bool = False
-        self.on_end: Callable[[], object] = lambda: None
+        self.failed: SatchelError | None = None
         self.loop = asyncio.get_running_loop()
         self.watcher = watcher
         self._most = most
@@ -87,14 +73,13 @@ class Listener:
             self._queue.extend(told)
         self._news.set()
 
-    def end(self, why: SatchelError | bool) -> None:
+    def fail(self, why: SatchelError) -> None:
         """Let nothing more come."""
-        self.ended = self.ended or why
+        self.failed = why
         self._news.set()
-        self.on_end()
 
     async def news(self, seconds: float) -> list[Told]:
-        """Return what waits, once there is something; nothing after a while, at an end, and where it is behind."""
+        """Return what waits, once there is something; nothing after a while, a failure, and where it is behind."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._news.wait()
@@ -111,13 +96,11 @@ class Followers:
         cut: how many were cut since they took nothing.
     """
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
         self.cut = 0
         self._of_token: dict[str, int] = {}
-        self._listeners: set[Listener] = set()
         self._watchers: dict[SqliteEngine, Watcher] = {}
-        self._has_ended = False
 
     @property
     def count(self) -> int:
@@ -128,42 +111,34 @@ class Followers:
         """Let one more listen; each that entered has to leave.
 
         Raises:
-            Busy: as many as may do so listen already, or the server ends.
+            Refusal: as many as may do so listen already.
         """
-        if self._has_ended:
-            raise Busy("the server ends", "Try again once it is back")
         if self.count >= self.limits.in_all:
-            raise Busy(
-                f"{self.count} listeners follow this server's projects, and no more may",
-                "Ask from time to time with wait=0 instead, or try again later",
-            )
+            raise _too_many(503, f"{self.count} listeners follow this server's projects", "try again later")
         if self._of_token.get(token, 0) >= self.limits.of_token:
-            raise Busy(
-                f"{self.limits.of_token} listeners use this token, and no more may",
-                "End one of them, ask from time to time with wait=0 instead, or use another token",
-            )
+            raise _too_many(429, f"{self.limits.of_token} listeners use this token", "end one of them")
         engine, most = workplace.engine, self.limits.queue
         watcher = self._watchers.setdefault(engine, Watcher(engine, most))
         listener = Listener(watcher, workplace, kinds, most)
         self._of_token[token] = self._of_token.get(token, 0) + 1
-        self._listeners.add(listener)
         return listener
 
     def leave(self, token: str, listener: Listener) -> None:
         """Let a listener go."""
-        self._listeners.discard(listener)
         self._of_token[token] -= 1
         if not self._of_token[token]:
             del self._of_token[token]
         listener.watcher.remove(listener)
 
-    def end(self) -> None:
-        """End all streams, as when the server ends; no other begins. To be called on the event loop."""
-        self._has_ended = True
-        for listener in list(self._listeners):
-            listener.end(True)
-        for watcher in self._watchers.values():
-            watcher.stop()
+
+def _too_many(status: int, problem: str, remedy: str) -> Refusal:
+    return Refusal(
+        status,
+        "busy",
+        f"{problem}, and no more may",
+        f"Ask from time to time with wait=0 instead, or {remedy}",
+        (("Retry-After", str(_RETRY_SECONDS)),),
+    )
 
 
 class _Project:
@@ -189,7 +164,6 @@ class Watcher:
         self._projects: dict[str, _Project] = {}
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._is_over = threading.Event()
 
     def add(self, listener: Listener) -> None:
         """Tell a listener all that is committed from now on. Reads the store.
@@ -206,7 +180,6 @@ class Watcher:
                 self._projects[listener.project] = project
             project.listeners.add(listener)
             if self._thread is None:
-                self._is_over.clear()
                 self._thread = threading.Thread(target=self._run, name="satchel-events", daemon=True)
                 self._thread.start()
 
@@ -215,10 +188,6 @@ class Watcher:
         project = self._projects.get(listener.project)
         if project is not None:
             project.listeners.discard(listener)
-
-    def stop(self) -> None:
-        """End the thread, whoever listens."""
-        self._is_over.set()
 
     def _run(self) -> None:
         try:
@@ -234,9 +203,8 @@ class Watcher:
         """Hand around what is new until nobody listens; True where the file has come only now, to watch it then."""
         identity = _identity(self.engine.file)
         with self.engine.watch() as is_changed:
-            while not self._is_over.wait(POLL_SECONDS):
-                if self._ends():
-                    return False
+            while not self._ends():
+                time.sleep(POLL_SECONDS)
                 now = _identity(self.engine.file)
                 if now == identity and not is_changed():
                     continue
@@ -246,7 +214,7 @@ class Watcher:
                 self._refuse_another(identity)
                 for listeners, told in news:
                     _hand(listeners, told)
-        return not self._ends(whoever_listens=True)
+        return False
 
     def _refuse_another(self, identity: _Identity) -> None:
         if _identity(self.engine.file) != identity:
@@ -255,16 +223,15 @@ class Watcher:
                 "Read anew, then listen again without a cursor",
             )
 
-    def _ends(self, *, whoever_listens: bool = False) -> bool:
+    def _ends(self) -> bool:
         """Forget projects without listeners; whether no project is left, which ends the thread."""
         with self._lock:
             for name, project in list(self._projects.items()):
-                if whoever_listens or not project.listeners:
+                if not project.listeners:
                     del self._projects[name]
-            if self._projects:
-                return False
-            self._thread = None
-            return True
+            if not self._projects:
+                self._thread = None
+            return self._thread is None
 
     def _read(self) -> list[tuple[list[Listener], Sequence[Told] | None]]:
         """Read what is new once for each project; None is more than is handed around."""
@@ -285,7 +252,7 @@ class Watcher:
             self._thread = None
         for listener in listeners:
             with suppress(RuntimeError):  # its event loop is closed
-                listener.loop.call_soon_threadsafe(listener.end, error)
+                listener.loop.call_soon_threadsafe(listener.fail, error)
 
 
 def _hand(listeners: Sequence[Listener], told: Sequence[Told] | None) -> None:
