@@ -13,9 +13,10 @@ from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wis
 from satchel.interfaces.setup.config_files import ConfigFile
 from satchel.interfaces.setup.doubles import plugin_of
 from satchel.interfaces.setup.editing import Drop, Prune, edited, parse
+from satchel.interfaces.setup.entries import JsonPart
 from satchel.interfaces.setup.guide import found_in, left_for_user, reads_hooks_of_claude
 from satchel.interfaces.setup.journal import Journal
-from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, JsonPart, State
+from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State
 from satchel.interfaces.setup.texts import INSTRUCTIONS, TextPart, instructions_file, instructions_notes
 
 
@@ -68,6 +69,8 @@ class Plan:
     edits: tuple[Edit, ...]
     outcomes: tuple[Outcome, ...]
 
+
+_ANY_ADDRESS = "https://localhost"  # entries of either form are taken out, whatever their address
 
 _Step = Callable[[str, Target, JsonPart | TextPart], str]
 
@@ -169,7 +172,8 @@ def plan_removal(
     """
     drafts, outcomes = _Drafts(), []
     known = journal.paths()
-    everything = Wish(NAME, in_project=in_project, allowed=frozenset() if in_project else frozenset(CLIENTS))
+    allowed = frozenset() if in_project else frozenset(CLIENTS)
+    everything = Wish(NAME, in_project=in_project, allowed=allowed, direct=_ANY_ADDRESS)
     for client in clients:
         files: dict[Path, str] = {}
         for target in client.targets(place, everything):
