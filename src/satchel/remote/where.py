@@ -30,7 +30,7 @@ _TABLE, _PROJECTS = "server", "projects"
 _MOST_TOKEN_BYTES = 4_096
 _MOST_URL_CHARS = 200
 _TOKEN = re.compile(r"[!-~]{8,500}")
-_WITH_ID = re.compile(r"(satchel_[0-9A-Za-z]{4,32})_[!-~]{16,}")
+_WITH_ID = re.compile(r"satchel_([0-9a-f]{10})_[A-Za-z0-9_-]{43}")
 _LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")
 _BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 

@@ -26,6 +26,7 @@ class Way(Enum):
     PUT = "put"
     TAKE = "take"
     RESTORE = "restore"
+    PRIVATE = "private"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +36,15 @@ class Edit:
     Attributes:
         file: as it is now.
         after: what it is to hold; None to delete it.
-        way: whether parts are put in or taken out, or the file becomes what it was before setup, to the byte.
+        way: whether parts are put in or taken out, the file becomes what it was before setup, to the byte, or it is
+            for this user alone, so that no copy of it is kept.
+        shown: what a diff shows in place of a secret.
     """
 
     file: ConfigFile
     after: str | None
     way: Way
+    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +201,14 @@ def plan_removal(
     return Plan(tuple(edits), tuple(outcomes))
 
 
+def joined(*plans: Plan) -> Plan:
+    """Return several plans as one, in their order."""
+    return Plan(
+        tuple(edit for plan in plans for edit in plan.edits),
+        tuple(outcome for plan in plans for outcome in plan.outcomes),
+    )
+
+
 def carry_out(plan: Plan, journal: Journal) -> None:
     """Write every edit of a plan, each atomically.
 
@@ -217,6 +229,13 @@ def carry_out(plan: Plan, journal: Journal) -> None:
 
 def _carry_out(edit: Edit, journal: Journal) -> None:
     path = edit.file.path
+    if edit.way is Way.PRIVATE:
+        if edit.after is None:
+            folders = [str(folder) for folder in (path.parent.parent, path.parent)]
+            config_files.delete(edit.file, folders)
+        else:
+            config_files.overwrite(edit.file, edit.file.encoded(edit.after), is_private=True)
+        return
     if edit.way is Way.RESTORE:
         if not journal.restore(path):
             raise Conflict(f"{path} changed since it was read", "Try again")
