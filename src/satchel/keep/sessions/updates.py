@@ -33,7 +33,7 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
     identity = caller.host_id if client is caller.client else host_id(client, caller.environ)
     branch, commit = read_head(workplace.files_root)
     process = joining.client_process(caller)
-    server = processes.find(os.getpid()) if caller.kind == SERVER else None
+    server = processes.own() if caller.kind == SERVER else None
     agent = None
     if workplace.agent is not None:
         agent = ensure_agent(transaction, project_id, workplace.agent, now, acts=False)[0]
@@ -85,7 +85,7 @@ def touch(transaction: Transaction, workplace: Workplace, state: State, caller: 
     changes: dict[str, object] = {"seen_at": now}
     if caller.kind == SERVER:
         changes |= {"worktree": workplace.worktree or "", "ended_at": None, **place}
-        changes |= _processes(joining.client_process(caller), processes.find(os.getpid()))
+        changes |= _processes(joining.client_process(caller), processes.own())
         if state.client is None and caller.client is not None:
             changes["client"] = caller.client.name
             state = state._replace(client=caller.client.name)
