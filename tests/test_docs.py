@@ -221,7 +221,7 @@ def test_the_variables_of_all_providers_are_documented() -> None:
 
 @pytest.mark.slow
 def test_the_examples_of_setup_run(tmp_path: Path) -> None:
-    ((language, text),) = runnable("docs/setup.md")
+    (language, text), _ = runnable("docs/setup.md")
     (tmp_path / "project" / ".git").mkdir(parents=True)
     moved = {client.variable: "" for client in CLIENTS.values() if client.variable}
     state = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
@@ -229,6 +229,21 @@ def test_the_examples_of_setup_run(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.count(" set up already\n") == 2
     assert "claude    ok: server, hooks\n" in done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["project", "state"]
+
+
+@pytest.mark.slow
+def test_the_examples_of_setup_with_a_server_run(tmp_path: Path) -> None:
+    _, (language, text) = runnable("docs/setup.md")
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    moved = {client.variable: "" for client in CLIENTS.values() if client.variable}
+    folders = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    done = run_example(language, text, tmp_path, **{**moved, **folders})
+    assert done.returncode == 0, done.stderr
+    assert "(server https://satchel.example.org for " in done.stdout
+    assert "(token of another form)" in done.stdout
+    assert done.stdout.count(" set up already\n") == 2
+    assert "replaced the server: it starts " in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["project", "state"]
 
 

@@ -1,1 +1,1 @@
-"""Satchel on another machine: what a local program asks of a server, and what it answers itself."""
+"""A server on another machine, asked over HTTP instead of a store on this one."""
