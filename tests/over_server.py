@@ -52,7 +52,7 @@ class Hub:
         listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         settings = Settings(requests_per_minute=10_000_000)
-        logs._write = lambda _line: None  # it would write into what a test reads
+        logs.request = lambda _exchange: None  # it would write into what a test reads
         app = make_app(Serving(self, self._stores, settings))
         server = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
         threading.Thread(target=server.run, args=([listening],), daemon=True).start()
