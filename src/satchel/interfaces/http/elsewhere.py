@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from satchel.base.clock import Clock
@@ -15,6 +15,10 @@ from satchel.store import kept_calls
 from satchel.store.transaction import Transaction
 
 MAX_FACTS = 10_000
+
+
+class KeptBefore(BaseException):
+    """A call is made once more that was kept: nothing of it is kept a second time."""
 
 
 class CallerElsewhere:
@@ -29,7 +33,11 @@ class CallerElsewhere:
 
     Attributes:
         asks: what the caller is to be asked before the call is made again, as it travels.
-        is_kept: whether anything was kept.
+        is_kept: whether anything of what the call is for was kept.
+        is_done: whether what the call is for is done; what is written from then on is not what it was made for.
+
+    Raises:
+        InvalidInput: the facts are malformed, or too many.
     """
 
     def __init__(
@@ -43,13 +51,18 @@ class CallerElsewhere:
     ) -> None:
         if len(facts) > MAX_FACTS:
             raise InvalidInput(f"{len(facts):,} facts were sent", f"At most {MAX_FACTS:,} are taken")
-        self._facts = {_key(question, arguments): answer for question, arguments, answer in facts}
+        self._facts: dict[str, Mapping[str, Any]] = {}
+        for fact in facts:
+            if not (isinstance(fact, list) and len(fact) == 3 and isinstance(fact[2], dict)):
+                raise InvalidInput("a fact of the call is malformed", "Use the satchel program to call the server")
+            self._facts[_key(*fact[:2])] = fact[2]
         self._known_as = known_as
         self._call = key
         self._clock = clock
         self._may_repeat = may_repeat
         self._asked: dict[str, list[Any]] = {}
         self.is_kept = False
+        self.is_done = False
 
     @property
     def asks(self) -> list[list[Any]]:
@@ -78,15 +91,18 @@ class CallerElsewhere:
 
         Raises:
             Asks: the caller is to be asked first.
+            KeptBefore: the call was kept before.
         """
         if self.asks:
             raise Asks
-        if self._call is not None and not self.is_kept:
-            kept_calls.keep(transaction, self._call, self._clock())
+        if self._call is None or self.is_kept or self.is_done:
+            return
+        if not kept_calls.keep(transaction, self._call, self._clock()):
+            raise KeptBefore
 
     def after_commit(self) -> None:
         """Take in that something was kept."""
-        self.is_kept = True
+        self.is_kept = self.is_kept or not self.is_done
 
 
 def _key(question: str, arguments: Any) -> str:
