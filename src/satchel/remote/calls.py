@@ -26,6 +26,8 @@ SERVED = frozenset(
         *("brief", "entries.load_state", "notices.line", "moments.make", "sessions.end", "files.check_commit"),
         *("working.before_edit", "working.after_edit", "working.prompt", "working.look", "working.stop"),
         *("working.command_failed", "working.command_succeeded", "working.command_ended", "working.plan_approved"),
+        *("dry_working.before_edit", "dry_working.after_edit", "dry_working.stop", "dry_working.plan_approved"),
+        *("dry_working.command_ended", "dry_working.last_error"),
     }
 )
 """What hooks, the guard and servers of clients call beside the operations."""
@@ -119,6 +121,11 @@ class Calls:
                 [question, given, answer(question, given, self._standing.here)] for question, given in said["asks"]
             ]
         raise SatchelError(f"the server asked back more than {_MOST_ROUNDS} times", "Server and program differ")
+
+    @property
+    def where(self) -> str:
+        """The server, in words."""
+        return f"that of the server {self._connection.url}"
 
     def take_side(self, name: str) -> Any:
         """Return what came beside the last answer of this thread, once: ``notice``, ``notes`` or ``receipt``.
