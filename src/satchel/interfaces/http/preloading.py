@@ -41,5 +41,6 @@ def warm(stores: Stores, projects: Iterable[tuple[Path, str]]) -> None:
     for store, project in list(by_store.items())[:_MOST_STORES]:
         with suppress(SatchelError, OSError):
             opened = stores.satchel(Access("", "", AGENT, store, project, read_only=True))
+            opened.briefings.counter.count("what is kept here")
             opened.brief(query="what is kept here", dry_run=True)
             opened.finding.search("what is kept here")
