@@ -6,13 +6,14 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from http.client import HTTPConnection
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from event_listening import Book, EventServer, Message, Writer, access, items
-from satchel.interfaces.http.settings import StreamLimits
+from satchel.interfaces.http.settings import Settings, StreamLimits
 from satchel.keep import following
 
 pytestmark = pytest.mark.slow
@@ -39,9 +40,11 @@ def serve(store: Path, writer: Writer) -> Iterator[Serve]:
     """Start a server with tokens of two projects of the store."""
     with ExitStack() as stack:
 
-        def start(**limits: float) -> EventServer:
+        def start(grace_seconds: int = 5, **limits: float) -> EventServer:
+            streams = StreamLimits(**limits)  # type: ignore[arg-type]
+            settings = Settings(streams=streams, grace_seconds=grace_seconds, write_seconds=600)
             book = Book(one=access(store, "one"), other=access(store, "other", "t2"))
-            return stack.enter_context(EventServer(book, StreamLimits(**limits)))  # type: ignore[arg-type]
+            return stack.enter_context(EventServer(book, settings))
 
         yield start
 
@@ -302,6 +305,24 @@ def test_streams_end_when_the_server_does(server: EventServer) -> None:
     with server.listen() as stream:
         server.stop()
         assert stream.message() == Message("", None, None)
+
+
+def test_a_listener_that_reads_nothing_does_not_hold_up_the_end(serve: Serve, writer: Writer) -> None:
+    server = serve(grace_seconds=600, stalled_seconds=600)
+    paths = [f"{number}.py" for number in range(100)]
+    with server.ignore():
+        while not server.has_unread:
+            writer.call("files", "claim", paths)
+        server.stop()
+
+
+def test_a_look_at_the_headers_alone_begins_no_stream(server: EventServer) -> None:
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection.request("HEAD", "/api/events", headers={"Authorization": "Bearer one"})
+    answer = connection.getresponse()
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+    connection.close()
+    assert server.followers.count == 0
 
 
 def test_a_listener_that_reconnects_again_and_again_is_told_each_change_once(
