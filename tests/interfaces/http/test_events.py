@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from http.client import HTTPConnection
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
 from event_listening import Book, EventServer, Message, Writer, access, items
+from satchel.interfaces.http.followers import Watcher
 from satchel.interfaces.http.settings import Settings, StreamLimits
 from satchel.keep import following
 
@@ -274,9 +277,20 @@ def _garble(store: Path) -> None:
     copy.replace(store)
 
 
+def _garble_in_place(begin: int) -> Callable[[Path], None]:
+    def garble(store: Path) -> None:
+        with store.open("r+b") as file:
+            file.seek(begin)
+            file.write(b"no page at all  " * ((store.stat().st_size - begin) // 16))
+
+    return garble
+
+
 @pytest.mark.parametrize(
     ("change", "codes"),
     [
+        (_garble_in_place(0), {"store_foreign"}),
+        (_garble_in_place(4_096), {"store_damaged"}),
         (_remove, {"store_missing"}),
         (_empty, {"store_missing"}),
         (_replace, {"conflict"}),
@@ -289,6 +303,9 @@ def test_a_store_that_is_lost_ends_its_streams_and_the_server_lives_on(
     second = tmp_path / "second.db"
     server.book.known["second"] = access(second, "two", "t3")
     other = Writer(second, "two")
+    with closing(apsw.Connection(str(store))) as connection:
+        # all is in the file itself, so that damage to it is damage to the store
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     with server.listen() as stream, server.listen(token="second") as theirs:
         change(store)
         failed = stream.message()
@@ -299,6 +316,20 @@ def test_a_store_that_is_lost_ends_its_streams_and_the_server_lives_on(
         other.note("still here")
         assert theirs.until("e1")
     other.close()
+
+
+def test_a_store_that_is_replaced_before_it_is_watched_ends_the_stream_too(
+    server: EventServer, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Watcher._run
+
+    def late(self: Watcher, seen: Any) -> None:
+        _replace(store)
+        run(self, seen)
+
+    monkeypatch.setattr(Watcher, "_run", late)
+    with server.listen() as stream:
+        assert stream.message().data["code"] == "conflict"
 
 
 def test_streams_end_when_the_server_does(server: EventServer) -> None:
