@@ -251,7 +251,7 @@ def subagent_name(agent: str, agent_id: str) -> str:
 
 def is_person(caller: Caller) -> bool:
     """Whether a caller that has no session is a person: at a terminal, not inside a client."""
-    return caller.kind == COMMAND and not caller.is_in_client and not caller.notes
+    return caller.may_be_person and caller.kind == COMMAND and not caller.is_in_client and not caller.notes
 
 
 def is_by_person(workplace: Workplace, agent: str | None) -> bool:

@@ -66,6 +66,7 @@ class Caller:
 
     Attributes:
         begins: whether a hook says that a conversation begins, which no session can have been in before.
+        may_be_person: False where a person has vouched for programs alone, as by a token for agents.
     """
 
     def __init__(self, kind: str, environ: Mapping[str, str]) -> None:
@@ -74,6 +75,7 @@ class Caller:
         self.client: Client | None = None
         self.version: str | None = None
         self.begins = False
+        self.may_be_person = True
         self.notes: list[str] = []
         self._lock = threading.Lock()
         self._told_id: str | None = None
@@ -117,6 +119,10 @@ class Caller:
         """
         key = None if self.client is None else self.client.id_in_calls
         told = None if key is None else meta.get(key)
+        self.hear_id(told)
+
+    def hear_id(self, told: object) -> None:
+        """Take in the id that the client of a server gave its session; what is none is passed over."""
         identity = check_host_id(told) if isinstance(told, str) else None
         if identity is not None and identity != self._told_id:
             self._told_id = identity

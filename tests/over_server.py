@@ -1,0 +1,164 @@
+"""The tests of tools and commands, run again over a server: ``pytest --over-server``.
+
+Where that is asked for, what an agent or a person calls goes over HTTP to a server of the same store, in this process.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from satchel import Satchel, open_satchel
+from satchel.base.errors import SatchelError
+from satchel.base.records import replace
+from satchel.base.wire import error_fields
+from satchel.interfaces.http import api
+from satchel.interfaces.http.access import PERSON, Access
+from satchel.interfaces.http.stores import Stores
+from satchel.remote.calls import Calls, Standing
+from satchel.remote.connection import Connection
+from satchel.remote.questions import Surroundings
+from satchel.remote.service import RemoteSatchel, engine_of
+
+is_asked_for = False
+"""Whether ``--over-server`` was given."""
+
+
+class _OneStore(Stores):
+    """The store of one test, at its time and with its settings."""
+
+    def __init__(self, satchel: Satchel) -> None:
+        super().__init__({})
+        self._satchel = satchel
+
+    def opened(self, store: Path, *, read_only: bool = False) -> Satchel:  # noqa: ARG002 -- there is one
+        return self._satchel
+
+
+class Hub:
+    """A server of the stores of many tests: each token leads to the store that it was made for."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Access, Any]] = {}
+        listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        config = uvicorn.Config(
+            self._serve, log_level="warning", lifespan="off", interface="asgi3", timeout_graceful_shutdown=1
+        )
+        server = uvicorn.Server(config)
+        threading.Thread(target=server.run, args=([listening],), daemon=True).start()
+
+    def token_for(self, satchel: Satchel, role: str = PERSON) -> str:
+        """Return a new token for the project of an opened Satchel."""
+        work = satchel.workplace
+        name = work.project_name or work.suggested_name
+        token = secrets.token_hex(8)
+        access = Access(token, "tester", role, satchel.place.file, name)
+        self._known[token] = (
+            access,
+            Starlette(
+                routes=api.routes(cast("Any", _Serving(_OneStore(satchel)))),
+                exception_handlers={SatchelError: _failed},
+            ),
+        )
+        return token
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        token = Request(scope).headers["authorization"].removeprefix("Bearer ")
+        access, app = self._known[token]
+        scope.setdefault("state", {})["access"] = access
+        await app(scope, receive, send)
+
+
+class _Serving:
+    def __init__(self, stores: Stores) -> None:
+        self.stores = stores
+
+
+async def _failed(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, SatchelError)
+    return JSONResponse({"error": error_fields(error)}, error.kind.http_status)
+
+
+@cache
+def hub() -> Hub:
+    """Return the server of this process."""
+    return Hub()
+
+
+_remote: dict[int, tuple[Satchel, RemoteSatchel]] = {}
+
+
+def over_server(satchel: Satchel) -> Satchel:
+    """Return what calls an opened Satchel over a server, where that is asked for; else itself."""
+    if not is_asked_for:
+        return satchel
+    known = _remote.get(id(satchel))
+    if known is None or known[0] is not satchel:
+        known = _remote[id(satchel)] = satchel, remote_of(satchel)
+    return known[1]
+
+
+def open_over_server(*given: Any, **named: Any) -> Satchel:
+    """Open a store of this machine, and call it over a server."""
+    satchel = open_satchel(*given, **named)
+    remote = remote_of(satchel)
+
+    def close() -> None:
+        RemoteSatchel.close(remote)
+        satchel.close()
+
+    vars(remote)["close"] = close
+    return remote
+
+
+def remote_of(satchel: Satchel, role: str = PERSON) -> RemoteSatchel:
+    """Return what calls an opened Satchel over a server."""
+    work = satchel.workplace
+    here = Surroundings(work.root, work.files_root, work.worktree, os.uname().nodename)
+    standing = Standing(here, None, work.run_id, work.agent, work.engine.read_only)
+    calls = Calls(Connection(hub().url, hub().token_for(satchel, role)), standing, work.caller)
+    workplace = replace(work, engine=engine_of(calls, satchel.place.file))
+    return RemoteSatchel(calls, workplace, satchel.place, satchel.config, satchel.environ)
+
+
+_CONSULTS = "a consultation reads files, and uses keys, on the machine of who asks: it is refused over a server"
+_READS_FILES = "a server sends the text of no file: who reads a package opens its file in its own working tree"
+_MAKES_STORE = "a server keeps its store: a caller makes none"
+_SHARES = "shared text lies in the repository beside the store: it is refused over a server"
+_UPKEEP = "upkeep is done on the machine of the store"
+
+LEFT_OUT: Mapping[str, str] = {
+    "test_tools_consult.py": _CONSULTS,
+    "test_the_default_agent_learns_of_unread_messages[reset_conversation": _CONSULTS,
+    "test_the_default_agent_learns_of_unread_messages[list_conversations": _CONSULTS,
+    "test_a_package_that_cannot_be_read_keeps_no_other_from_being_read": _READS_FILES,
+    "test_a_file_is_read_as_it_is_now": _READS_FILES,
+    "test_commands_consulting.py": _CONSULTS,
+    "test_commands_sharing.py": _SHARES,
+    "test_commands_token.py": _UPKEEP,
+    "test_commands_trust.py": _UPKEEP,
+    "test_commands_export.py": _UPKEEP,
+    "test_commands_import.py": _UPKEEP,
+    "test_commands_destructive.py": _UPKEEP,
+    "test_commands_housekeeping.py": _UPKEEP,
+    "test_commands_setup.py": "setup writes what clients start, and asks no store",
+}
+"""Why tests do not run over a server, by a part of their ids."""
+
+
+def left_out(nodeid: str) -> str | None:
+    """Return why a test does not run over a server, or None."""
+    return next((reason for part, reason in LEFT_OUT.items() if part in nodeid), None)
