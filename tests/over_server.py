@@ -12,20 +12,16 @@ import threading
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import uvicorn
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.types import Receive, Scope, Send
 
 from satchel import Satchel, open_satchel
-from satchel.base.errors import SatchelError
 from satchel.base.records import replace
-from satchel.base.wire import error_fields
-from satchel.interfaces.http import api
+from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import PERSON, Access
+from satchel.interfaces.http.app import Serving, make_app
+from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
 from satchel.remote.calls import Calls, Standing
 from satchel.remote.connection import Connection
@@ -36,60 +32,44 @@ is_asked_for = False
 """Whether ``--over-server`` was given."""
 
 
-class _OneStore(Stores):
-    """The store of one test, at its time and with its settings."""
+class _OpenedStores(Stores):
+    """The stores of tests, each at its time and with its settings."""
 
-    def __init__(self, satchel: Satchel) -> None:
+    def __init__(self) -> None:
         super().__init__({})
-        self._satchel = satchel
+        self.of_tests: dict[Path, Satchel] = {}
 
-    def opened(self, store: Path, *, read_only: bool = False) -> Satchel:  # noqa: ARG002 -- there is one
-        return self._satchel
+    def opened(self, store: Path, *, read_only: bool = False) -> Satchel:  # noqa: ARG002 -- as the test opened it
+        return self.of_tests[store]
 
 
 class Hub:
     """A server of the stores of many tests: each token leads to the store that it was made for."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Access, Any]] = {}
+        self._known: dict[str, Access] = {}
+        self._stores = _OpenedStores()
         listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        config = uvicorn.Config(
-            self._serve, log_level="warning", lifespan="off", interface="asgi3", timeout_graceful_shutdown=1
-        )
-        server = uvicorn.Server(config)
+        settings = Settings(requests_per_minute=10_000_000)
+        logs.request = lambda _exchange: None  # it would write into what a test reads
+        app = make_app(Serving(self, self._stores, settings))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
         threading.Thread(target=server.run, args=([listening],), daemon=True).start()
+
+    def access(self, text: str) -> Access | None:
+        """Return the rights of a token."""
+        return self._known.get(text)
 
     def token_for(self, satchel: Satchel, role: str = PERSON) -> str:
         """Return a new token for the project of an opened Satchel."""
         work = satchel.workplace
-        name = work.project_name or work.suggested_name
         token = secrets.token_hex(8)
-        access = Access(token, "tester", role, satchel.place.file, name)
-        self._known[token] = (
-            access,
-            Starlette(
-                routes=api.routes(cast("Any", _Serving(_OneStore(satchel)))),
-                exception_handlers={SatchelError: _failed},
-            ),
-        )
+        # a path of its own: a test may open one store several times
+        store = satchel.place.file.with_name(f"{token}.db")
+        self._stores.of_tests[store] = satchel
+        self._known[token] = Access(token, "tester", role, store, work.project_name or work.suggested_name)
         return token
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        token = Request(scope).headers["authorization"].removeprefix("Bearer ")
-        access, app = self._known[token]
-        scope.setdefault("state", {})["access"] = access
-        await app(scope, receive, send)
-
-
-class _Serving:
-    def __init__(self, stores: Stores) -> None:
-        self.stores = stores
-
-
-async def _failed(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, SatchelError)
-    return JSONResponse({"error": error_fields(error)}, error.kind.http_status)
 
 
 @cache

@@ -27,13 +27,13 @@ def open_anywhere(
 ) -> Satchel:
     """Open what a folder works with: the store of a server where one is named, else that of this machine.
 
-    A store that is named itself, by ``db`` or ``SATCHEL_DB``, comes first.
+    A store that ``db`` names comes first.
 
     Args:
         more: as for :func:`satchel.client.open_satchel`, as are the others.
     """
     environ = os.environ if environ is None else environ
-    if db is None and not environ.get("SATCHEL_DB"):
+    if db is None:
         folder = Path(cwd) if cwd is not None else Path.cwd()
         server = server_for(environ, folder)
         if server is not None:

@@ -86,11 +86,11 @@ def _look_for_claims(staged: Staged, environ: Mapping[str, str]) -> int:
 def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
     """Return what is claimed of the files; None where nothing is, or claims are not looked at."""
     from satchel.keep.files.presence import is_anything_claimed
-    from satchel.remote.where import server_for
+    from satchel.remote.where import may_have_server
     from satchel.store.glance import Unsettled, glance
 
     try:
-        if server_for(environ, staged.top) is not None:
+        if may_have_server(environ):
             raise Unsettled
         seen = glance(os.path.realpath(staged.top), environ)
         if seen is None or not is_anything_claimed(seen, seen.project, time.time_ns() // 1_000_000):
