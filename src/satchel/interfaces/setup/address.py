@@ -71,7 +71,7 @@ def plan_address(address: Address, found: str | None = None) -> Plan:
     edits = [edit for edit in secrets if edit.after != edit.file.text or edit.file.mode != config_files.PRIVATE]
     files = [(edit.file.path, f"token {public_id(address.token)}") for edit in edits if edit.shown]
     if text != file.text:
-        edits.append(Edit(file, text, Way.PUT))
+        edits.insert(0, Edit(file, text, Way.PUT))  # first, since its record knows which folders were made
         files.insert(0, (file.path, f"server {address.url} for {address.project or 'all projects'}"))
     notes = [] if found is None else [found]
     if isinstance(now.get("url"), str) and now["url"] != address.url:
@@ -110,10 +110,10 @@ def plan_no_address(journal: Journal, url: str | None = None, project: Path | No
     files += [(edit.file.path, "token") for edit in edits]
     is_last = not _named(parse(text, Syntax.TOML))
     after = None if is_last and not text.strip() and journal.made(file.path) else text
-    edits.insert(0, Edit(file, after, Way.TAKE if is_last else Way.PUT))
     if is_last:
         ignored = _read(config_folder() / _TOKENS / ".gitignore")
         edits += [Edit(ignored, None, Way.PRIVATE)] if ignored.existed else []
+    edits.append(Edit(file, after, Way.TAKE if is_last else Way.PUT))
     for edit in edits:
         config_files.check_writable(edit.file)
     return Plan(tuple(edits), (Outcome("server", tuple(files)),))
