@@ -238,14 +238,14 @@ def test_a_server_that_cannot_be_reached_is_written_only_on_demand(
     server.server.server_close()
     asked = ("setup", "--url", server.url, "--token", "-")
     status, out, err = cli(*asked, stdin=TOKEN.encode())
-    assert (status, out) == (18, "")
+    assert (status, out) == (19, "")
     assert "cannot be reached" in err
     assert "--offline" in err
     assert everything(home) == {}
     answers = [False, True]
     monkeypatch.setattr(setup, "_is_terminal", lambda: True)
     monkeypatch.setattr(click, "confirm", lambda _, **__: answers.pop(0))
-    assert cli(*asked, stdin=TOKEN.encode())[0] == 18
+    assert cli(*asked, stdin=TOKEN.encode())[0] == 19
     assert cli(*asked, stdin=TOKEN.encode())[0] == 0
     assert len(tokens(home)) == 1
 
