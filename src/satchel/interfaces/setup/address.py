@@ -7,7 +7,7 @@ The address stands in the user's ``config.toml``; the token in a file of its own
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -101,7 +101,7 @@ def plan_no_address(journal: Journal, url: str | None = None, project: Path | No
         there = str(at(before, (*place, "url")))
         if url is not None and there != url:
             continue
-        text = edited(text, Syntax.TOML, list(_dropped(place, text)))
+        text = _without(text, place)
         files = files or [(file.path, f"server {there}")]
         if token_path(name).exists() and not any(edit.file.path == token_path(name) for edit in edits):
             edits += _unlinked(name) if url is None or _uses(before, name) == 1 else []
@@ -119,12 +119,13 @@ def plan_no_address(journal: Journal, url: str | None = None, project: Path | No
     return Plan(tuple(edits), (Outcome("server", tuple(files)),))
 
 
-def _dropped(place: Keys, text: str) -> Iterator[Drop | Prune]:
-    yield Drop((*place, "token_file"))
-    yield Drop((*place, "url"))
+def _without(text: str, place: Keys) -> str:
+    """Return a configuration without an address and its token."""
+    text = edited(text, Syntax.TOML, [Drop((*place, "token_file")), Drop((*place, "url"))])
     # comments below the header explain keys of its table, and would come to stand below another
-    if len(place) > 1 or not _HEADER_WITH_COMMENT.search(text):
-        yield from (Prune(place[:length]) for length in range(len(place), 0, -1))
+    if len(place) == 1 and _HEADER_WITH_COMMENT.search(text):
+        return text
+    return edited(text, Syntax.TOML, [Prune(place[:length]) for length in range(len(place), 0, -1)])
 
 
 def _place(project: Path | None) -> Keys:
