@@ -12,6 +12,7 @@ from typing import Any
 from satchel import __version__
 from satchel.base import processes, wire
 from satchel.base.errors import AnswerLost, SatchelError, Unreachable
+from satchel.base.machine import ROOT
 from satchel.base.records import dataclass
 from satchel.base.wire import packed, unpacked
 from satchel.keep.sessions.caller import VARIABLE, Caller
@@ -198,8 +199,14 @@ class Calls:
 
     def _facts(self) -> list[Any]:
         """Return what nearly every first call is asked back for, so that it need not be asked."""
-        asked = ("machine", "own", "ancestors") if self._caller is not None else ("machine",)
-        return [[name, [], {"answer": packed(getattr(processes, name)())}] for name in asked]
+        caller, here = self._caller, self._standing.here
+        if caller is None:
+            return [["machine", [], answer("machine", [], here)]]
+        asked: list[tuple[str, list[Any]]] = [("machine", []), ("own", []), ("ancestors", [])]
+        asked.append(("read_head", [None if here.files_root is None else ROOT]))
+        if caller.client is not None:
+            asked.append(("find_client", packed([caller.client.prefixes])))
+        return [[name, given, answer(name, given, here)] for name, given in asked]
 
 
 def _read(reply: Reply) -> dict[str, Any]:

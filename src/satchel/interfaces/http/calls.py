@@ -146,10 +146,13 @@ class Calls:
             satchel = self._placed(satchel, ask, standing)
             started(satchel)
             try:
+                with elsewhere.beside_the_call():
+                    be_seen(satchel.workplace)
                 said = self._done(satchel, ask)
-                be_seen(satchel.workplace)
             except Asks:
                 said = {}
+                if caller is not None:
+                    caller.was_not_seen()
             except Exception:
                 if not elsewhere.asks:  # else it may be for want of an answer
                     raise

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from satchel.base.clock import Clock
@@ -49,6 +50,7 @@ class CallerElsewhere:
         self._clock = clock
         self._may_repeat = may_repeat
         self._asked: dict[str, list[Any]] = {}
+        self._is_beside = False
         self.is_kept = False
 
     @property
@@ -73,6 +75,15 @@ class CallerElsewhere:
         answer = unpacked(fact.get("answer"))
         return answer._replace(worktree=self._known_as(answer.worktree)) if isinstance(answer, Place) else answer
 
+    @contextmanager
+    def beside_the_call(self) -> Iterator[None]:
+        """What is kept in the block is no part of what the call asks for, and may be kept again."""
+        self._is_beside = True
+        try:
+            yield
+        finally:
+            self._is_beside = False
+
     def before_commit(self, transaction: Transaction) -> None:
         """Keep the key of the call with what it writes.
 
@@ -81,12 +92,12 @@ class CallerElsewhere:
         """
         if self.asks:
             raise Asks
-        if self._call is not None and not self.is_kept:
+        if self._call is not None and not self.is_kept and not self._is_beside:
             kept_calls.keep(transaction, self._call, self._clock())
 
     def after_commit(self) -> None:
         """Take in that something was kept."""
-        self.is_kept = True
+        self.is_kept = self.is_kept or not self._is_beside
 
 
 def _key(question: str, arguments: Any) -> str:

@@ -148,6 +148,10 @@ class Caller:
         self._seen_at = now if is_due else self._seen_at
         return is_due
 
+    def was_not_seen(self) -> None:
+        """Take in that seeing its session came to nothing, so that it is due again."""
+        self._seen_at = None
+
     def may_make(self) -> bool:
         """Whether a session is made for it where none is found.
 
