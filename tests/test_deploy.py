@@ -183,6 +183,7 @@ def test_the_page_names_the_limits_of_the_program() -> None:
     ):
         assert said in table, said
     assert f"at most every {limits.health_seconds:.0f} s" in page
+    assert f"it waits longer than {limits.streams.heartbeat_seconds:.0f} s between two pieces" in page
     assert f"have {limits.grace_seconds} s to end" in page
     sizes = (DEPLOY / "Caddyfile").read_text(encoding="utf-8")
     assert f"max_size {limits.body_bytes // mib}MiB" in sizes
