@@ -22,6 +22,7 @@ class Stores:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = {name: value for name, value in environ.items() if name not in _OF_CALLERS}
         self._opened: dict[Path, Satchel] = {}
+        self._read_only: dict[Path, Satchel] = {}
         self._lock = threading.Lock()
 
     def satchel(self, access: Access, *, caller: Caller | None = None, agent: str | None = None) -> Satchel:
@@ -37,7 +38,7 @@ class Stores:
         Raises:
             SatchelError: the store is not to be believed, or cannot be opened.
         """
-        opened = self.opened(access.store)
+        opened = self._opened_to_read(access.store) if access.read_only else self.opened(access.store)
         workplace = replace(
             opened.workplace,
             project_name=access.project,
@@ -57,6 +58,13 @@ class Stores:
                 self._opened[store] = open_satchel(store, cwd=store.parent, environ=self._environ, migrates=True)
             return self._opened[store]
 
+    def _opened_to_read(self, store: Path) -> Satchel:
+        """Return a store, opened so that nothing can be written through it."""
+        with self._lock:
+            if store not in self._read_only:
+                self._read_only[store] = open_satchel(store, cwd=store.parent, environ=self._environ, read_only=True)
+            return self._read_only[store]
+
     def every(self) -> list[Satchel]:
         """Return the stores that are open."""
         with self._lock:
@@ -64,7 +72,9 @@ class Stores:
 
     def close(self) -> None:
         """Close all of them."""
-        for satchel in self.every():
+        with self._lock:
+            opened = [*self._opened.values(), *self._read_only.values()]
+        for satchel in opened:
             satchel.close()
 
 

@@ -12,6 +12,7 @@ from satchel.base.text import check_name, fold
 from satchel.keep import paths
 from satchel.keep.names import check_file, check_identifier
 from satchel.keep.projects import Workplace
+from satchel.keep.sessions.caller import REMOTE
 from satchel.store.transaction import Transaction
 
 MAX_COUNTED = 10_000
@@ -162,6 +163,11 @@ def is_there(work: Workplace, place: Place) -> bool | None:
         return None
     path = f"{place.worktree or work.root}/{place.path}"
     return None if os.path.isdir(path) else os.path.lexists(path)  # noqa: PTH112 -- on the path of every claim
+
+
+def is_remote(work: Workplace) -> bool:
+    """Whether the caller's files are on another machine's disk."""
+    return work.caller is not None and work.caller.kind == REMOTE
 
 
 def _exists(work: Workplace, name: str) -> bool:

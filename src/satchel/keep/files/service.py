@@ -13,7 +13,15 @@ from satchel.base.paging import DEFAULT_LIMIT, KeptPage, check_page, check_whole
 from satchel.base.records import replace
 from satchel.keep import expiry, names, projects, waits
 from satchel.keep.files import changes, claiming, claims
-from satchel.keep.files.places import Place, as_on_disk, check_place, check_worktree_file, folder_notes, is_there
+from satchel.keep.files.places import (
+    Place,
+    as_on_disk,
+    check_place,
+    check_worktree_file,
+    folder_notes,
+    is_remote,
+    is_there,
+)
 from satchel.keep.files.presence import is_anyone_refused, is_anyone_waiting
 from satchel.keep.files.records import (
     Claim,
@@ -297,6 +305,8 @@ class Files(Service):
         made = []
         for place, held in freed.items():
             is_now = is_there(self._workplace, place)
+            if is_now is None and is_remote(self._workplace) and not (place.is_key or place.is_folder):
+                is_now = True  # that it was edited is all that its caller said
             if is_now is None or (not is_now and held.existed is False):
                 continue
             change = "deleted" if not is_now else "created" if held.existed is False else "modified"
