@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import json
-import socket
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
 import httpx2
 import mcp_types
-import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from starlette.applications import Starlette
-from starlette.types import ASGIApp, Receive, Scope, Send
 
+import http_serving as serving
 from satchel import Satchel
 from satchel.interfaces.http.access import AGENT, Access
-from satchel.interfaces.http.mcp import routes
-from satchel.interfaces.http.stores import Stores
 
 DIALECTS = ("legacy", "2026-07-28")
 """The eras of the protocol, as the official client calls them."""
+
+
+class _Book:
+    """Knows tokens by their text."""
+
+    def __init__(self) -> None:
+        self.rights: dict[str, Access] = {}
+
+    def access(self, text: str) -> Access | None:
+        """Return the rights of a token."""
+        return self.rights.get(text)
 
 
 @dataclass
@@ -33,8 +38,7 @@ class Served:
     """A server, and the rights that it gives to tokens, by their text."""
 
     url: str
-    stores: Stores
-    rights: dict[str, Access] = field(default_factory=dict)
+    rights: dict[str, Access]
 
     def give(self, satchel: Satchel, **rights: Any) -> str:
         """Make a token for the project of a store, and return its text."""
@@ -82,32 +86,9 @@ async def ask(client: Client, tool: str, **arguments: object) -> str:
     return block.text
 
 
-class _Gate:
-    """Gives each request the rights of its token, as the server's gate does."""
-
-    def __init__(self, app: ASGIApp, rights: Mapping[str, Access]) -> None:
-        self._app = app
-        self._rights = rights
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            token = dict(scope["headers"]).get(b"authorization", b"").decode().removeprefix("Bearer ")
-            scope.setdefault("state", {})["access"] = self._rights[token]
-        await self._app(scope, receive, send)
-
-
 @contextmanager
 def served(environ: Mapping[str, str] | None = None) -> Iterator[Served]:
     """Serve on a free port of loopback until the block is left."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    one = Served(f"http://127.0.0.1:{listening.getsockname()[1]}", Stores(environ or {}))
-    app = _Gate(Starlette(routes=routes(one)), one.rights)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=5))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        yield one
-    finally:
-        server.should_exit = True
-        thread.join()
-        one.stores.close()
+    book = _Book()
+    with serving.served(book, environ=environ) as running:
+        yield Served(f"http://127.0.0.1:{running.port}", book.rights)

@@ -139,10 +139,10 @@ def test_the_name_of_a_program_may_hold_what_its_line_is_parted_by(tmp_path: Pat
 def test_this_machine_has_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert processes.machine()
     assert processes.machine() == processes.machine()
-    processes.machine.cache_clear()
+    processes._machine.cache_clear()
     with_psutil(monkeypatch)
     assert processes.machine()
-    processes.machine.cache_clear()
+    processes._machine.cache_clear()
 
 
 def test_who_starts_a_program_is_its_client(script: Path) -> None:

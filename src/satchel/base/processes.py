@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 
+from satchel.base.machine import asked_of_caller
 from satchel.base.records import dataclass
 
 _NAMESPACE = "/proc/self/ns/pid"
@@ -46,22 +47,30 @@ def find(pid: int) -> Process | None:
     return None if found is None else found[0]
 
 
+@asked_of_caller()
+def own() -> Process | None:
+    """Return this process, or None where it cannot be seen."""
+    return find(os.getpid())
+
+
+@asked_of_caller(unknown=True)
 def is_alive(process: Process) -> bool:
     """Whether a process is still there."""
     return find(process.pid) == process
 
 
-def ancestors() -> Iterator[tuple[Process, str]]:
-    """Yield the processes that this one descends from, the nearest first, each with the name of its program."""
+@asked_of_caller(unknown=())
+def ancestors() -> tuple[tuple[Process, str], ...]:
+    """Return the processes that this one descends from, the nearest first, each with the name of its program."""
+    above: list[tuple[Process, str]] = []
     pid = os.getppid()
-    for _ in range(_MOST):
-        found = _look_at(pid) if pid > 1 else None
-        if found is None:
-            return
+    while len(above) < _MOST and pid > 1 and (found := _look_at(pid)) is not None:
         process, name, pid = found
-        yield process, name
+        above.append((process, name))
+    return tuple(above)
 
 
+@asked_of_caller()
 def find_client(programs: tuple[str, ...] = ()) -> Process | None:
     """Return the program that started this one, past wrappers such as ``uvx`` and ``sh -c``.
 
@@ -72,7 +81,7 @@ def find_client(programs: tuple[str, ...] = ()) -> Process | None:
     Returns:
         None where it is not known, and where a person started this one from a shell, which serves many things.
     """
-    above = list(ancestors())
+    above = ancestors()
     named = next((process for process, name in above if name in programs), None)
     if named is not None:
         return named
@@ -88,12 +97,17 @@ def find_client(programs: tuple[str, ...] = ()) -> Process | None:
     return None
 
 
-@cache
+@asked_of_caller()
 def machine() -> str | None:
     """Return what names the processes that this one can see: the machine since it started, and the container in it.
 
     None where that is not known.
     """
+    return _machine()
+
+
+@cache
+def _machine() -> str | None:
     if _HAS_PROC:
         try:
             boot = _content("/proc/sys/kernel/random/boot_id").decode("ascii").strip()

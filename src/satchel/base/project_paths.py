@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from satchel.base.errors import InvalidInput, Refused
+from satchel.base.machine import asked_of_caller
 from satchel.base.text import check_name
 
 _MAX_LINKS = 40
@@ -22,6 +23,7 @@ _MISSING = "\0"
 """What no link can hold."""
 
 
+@asked_of_caller(unknown=lambda value, _root, _field="file": value)
 def canonical_path(value: object, root: str | None, field: str = "file") -> str:
     """Return a path relative to the project's root, with forward slashes and without ``.`` or ``..``.
 
@@ -136,6 +138,7 @@ def _below(target: str, root: str) -> str | None:
     return None
 
 
+@asked_of_caller(unknown=False)
 @lru_cache(maxsize=64)
 def ignores_letter_case(root: str) -> bool:
     """Whether the disk takes names that differ in case alone for one, asked of a name that the root holds."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from satchel.base.cited import CHANGED, GONE, MAX_BYTES, MOVED, Digest, Found, digest_of, find, read_cited
 from satchel.base.git_head import read_head, top_of
 from satchel.base.git_index import CLEAN, DIRTY, UNTRACKED, standing
+from satchel.base.machine import asked_of_caller, caller_elsewhere
 from satchel.base.records import NamedTuple, dataclass
 from satchel.base.secret_names import is_secret_path
 from satchel.base.text import quoted_line
@@ -78,6 +79,10 @@ def _quoted(name: str) -> str:
     return quoted_line(name) if any(map(str.isspace, name)) else name
 
 
+def _behind_links(root: str | None) -> str | None:
+    return root if root is None or caller_elsewhere() is not None else os.path.realpath(root)
+
+
 class Citing:
     """Cites files for entries that are written at one time.
 
@@ -86,7 +91,7 @@ class Citing:
     """
 
     def __init__(self, root: str | None) -> None:
-        self._root = None if root is None else os.path.realpath(root)
+        self._root = _behind_links(root)
         self._head: tuple[str | None, tuple[str | None, str | None]] | None = None
 
     def cite(self, path: str, line: int | None, last: int | None) -> Cited | None:
@@ -104,6 +109,8 @@ class Citing:
         root = self._root
         if root is None or is_secret_path(path):
             return None
+        if caller_elsewhere() is not None:
+            return cited_in(root, path, line, last)
         try:
             file = read_cited(root, path)
         except OSError:
@@ -117,6 +124,12 @@ class Citing:
         top, (branch, commit) = self._head
         in_git = (None, None) if top is None else standing(top, os.path.relpath(f"{root}/{path}", top), file, commit)
         return Cited(digest, *in_git, branch, commit)
+
+
+@asked_of_caller()
+def cited_in(root: str, path: str, line: int | None, last: int | None) -> Cited | None:
+    """Return what is to be recorded of a file, as :meth:`Citing.cite` does."""
+    return Citing(root).cite(path, line, last)
 
 
 def record(transaction: Transaction, entry: int, cited: Cited) -> None:
@@ -204,6 +217,12 @@ _MAX_KNOWN = 4_096
 _known: dict[tuple[object, ...], Found] = {}
 
 
+@asked_of_caller(unknown=())
+def compared_in(root: str, places: Sequence[tuple[int, Place]]) -> tuple[tuple[int, Citation], ...]:
+    """Return how the files of entries stand, as :meth:`Comparing.compare` does."""
+    return tuple(Comparing(root).compare(dict(places)).items())
+
+
 class Comparing:
     """Compares what entries cite with one tree, within bounds.
 
@@ -213,13 +232,15 @@ class Comparing:
     """
 
     def __init__(self, root: str | None, is_over: Callable[[], bool] = lambda: False) -> None:
-        self._root = None if root is None else os.path.realpath(root)
+        self._root = _behind_links(root)
         self._is_over = is_over
         self._files: set[str] = set()
         self._read = 0
 
     def compare(self, places: Mapping[int, Place]) -> dict[int, Citation]:
         """Return how the files of entries stand, by the entries' numbers; what is not known is left out."""
+        if self._root is not None and caller_elsewhere() is not None:
+            return dict(compared_in(self._root, tuple(places.items())))
         found: dict[int, Citation] = {}
         for number, (path, cited) in places.items():
             stands = self._compare(path, cited.digest)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from satchel.base.clock import Clock
 from satchel.base.errors import Conflict
+from satchel.base.machine import caller_elsewhere
 from satchel.base.records import dataclass, field
 from satchel.base.retention import Retention
 from satchel.base.text import check_name, fold
@@ -123,10 +124,9 @@ def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
         return project
     project = find(transaction, workplace)
     if project is not None:
-        if workplace.root is not None and project.root != workplace.root and _is_gone(project.root):
-            transaction.execute(
-                "UPDATE projects SET root = :root WHERE id = :id", {"root": workplace.root, "id": project.id}
-            )
+        root = _root_here(workplace)
+        if root is not None and project.root != root and _is_gone(project.root):
+            transaction.execute("UPDATE projects SET root = :root WHERE id = :id", {"root": root, "id": project.id})
         transaction.memo[key] = project
         return project
     name = check_name(workplace.project_name or workplace.suggested_name, "project")
@@ -141,13 +141,18 @@ def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
         INSERT INTO projects (uid, name, root, created_at) VALUES (:uid, :name, :root, :now)
         RETURNING id, name, root, seq
         """,
-        {"uid": os.urandom(16), "name": name, "root": workplace.root, "now": now},
+        {"uid": os.urandom(16), "name": name, "root": _root_here(workplace), "now": now},
     )
     assert row is not None
     project = Project(*row)
     for table, names in (("layers", LAYERS), ("tags", TAGS), ("categories", CATEGORIES)):
         _seed(transaction, table, names, project.id, now)
     return project
+
+
+def _root_here(workplace: Workplace) -> str | None:
+    """Return the root that is recorded of a project: none of a caller elsewhere, of whom there may be several."""
+    return workplace.root if caller_elsewhere() is None else None
 
 
 def _seed(transaction: Transaction, table: str, names: Sequence[str], project_id: int, now: int) -> None:

@@ -14,6 +14,7 @@ import apsw
 
 from satchel.base.clock import Clock, iso, system_clock
 from satchel.base.errors import Busy, IoError, ReadOnly, SatchelError, StoreMissing
+from satchel.base.machine import caller_elsewhere
 from satchel.base.paths import refuse_network_filesystem
 from satchel.store import forks, migrations, opening
 from satchel.store.failures import explain, unknown_outcome
@@ -182,9 +183,14 @@ class SqliteEngine:
                     memo = self._memo_for(connection)
                     with Tracked(self._running, Transaction(connection, memo)) as transaction:
                         yield transaction
+                        caller = caller_elsewhere()
+                        if caller is not None:
+                            caller.before_commit(transaction)
                     if forked != forks.generation:
                         raise forks.refusal()
                     self._commit(connection)
+                    if caller is not None:
+                        caller.after_commit()
                 except BaseException:
                     self._memo_version = None
                     if forked == forks.generation:

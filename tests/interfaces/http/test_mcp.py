@@ -254,7 +254,7 @@ def test_only_post_has_a_meaning(server: Served, store: Satchel, method: str) ->
     headers = {"Authorization": f"Bearer {server.give(store)}", "Accept": "text/event-stream"}
     answer = httpx2.request(method, f"{server.url}/mcp", headers=headers)
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
-    assert answer.json()["error"]["remedy"] == "Send each message with POST"
+    assert answer.json()["error"]["remedy"] == "Use POST"
 
 
 def test_no_session_of_the_transport_is_issued(server: Served, store: Satchel) -> None:

@@ -48,6 +48,10 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "sync": "Bring the store and the shared files in step",
         "shared": "Show and accept what others wrote",
     },
+    "Serve a team": {
+        "serve": "Serve Satchel over HTTP",
+        "token": "Make, list and revoke tokens of the server",
+    },
     "Learn and ask": {
         "learn": "Report errors and what fixed them, save strategies",
         "consult": "Ask another model, with files that are sent once",

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Route
 
-from satchel.base.errors import InvalidInput, SatchelError
 from satchel.interfaces.http import mcp_asking
 from satchel.interfaces.http.mcp_serving import ASKED, Answering
 from satchel.interfaces.mcp.stdio import MAX_LINE_BYTES
@@ -19,23 +17,19 @@ from satchel.interfaces.mcp.stdio import MAX_LINE_BYTES
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
+    from satchel.interfaces.http.app import Serving
     from satchel.interfaces.http.stores import Stores
 
 _MOST_OF_CANCELLED = 2_000
 """A body is looked at for a cancellation if it has no more bytes: one has about 100."""
 
 
-class HasStores(Protocol):
-    """What the route needs of a server."""
+def routes(serving: Serving) -> list[BaseRoute]:
+    """Return the route of MCP.
 
-    @property
-    def stores(self) -> Stores:
-        """The stores that it has open."""
-
-
-def routes(serving: HasStores) -> list[BaseRoute]:
-    """Return the route of MCP."""
-    return [Route("/mcp", Endpoint(serving.stores))]
+    Nothing is sent unasked, so there is no stream to listen to with GET, and no session to end with DELETE.
+    """
+    return [Route("/mcp", Endpoint(serving.stores), methods=["POST"])]
 
 
 class Endpoint:
@@ -51,19 +45,14 @@ class Endpoint:
         self._callers = mcp_asking.Callers()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request.
+
+        Raises:
+            InvalidInput: its address names no such toolset, or its header no session.
+        """
         request = Request(scope)
-        if request.method != "POST":
-            # nothing is sent unasked, so there is no stream to listen to, and no session to end
-            refused = InvalidInput(f"{request.method} has no meaning at /mcp", "Send each message with POST")
-            await _refusal(refused, 405, {"Allow": "POST"})(scope, receive, send)
-            return
-        try:
-            header = request.headers.get(mcp_asking.SESSION_HEADER)
-            asked = mcp_asking.read(request.state.access, request.query_params, header, self._callers)
-        except SatchelError as error:
-            await _refusal(error, error.kind.http_status)(scope, receive, send)
-            return
+        header = request.headers.get(mcp_asking.SESSION_HEADER)
+        asked = mcp_asking.read(request.state.access, request.query_params, header, self._callers)
         scope[ASKED] = asked
         read = bytearray()
 
@@ -86,8 +75,3 @@ class Endpoint:
             match json.loads(body):
                 case {"method": "notifications/cancelled", "params": {"requestId": str() | int() as number}}:
                     self._answering.running.cancel((asked.access.token, asked.session or "", number))
-
-
-def _refusal(error: SatchelError, status: int, headers: dict[str, str] | None = None) -> JSONResponse:
-    body = {"error": {"code": error.code, "problem": error.problem, "remedy": error.remedy}}
-    return JSONResponse(body, status, headers)

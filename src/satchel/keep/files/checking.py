@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from satchel.keep import paths, projects
 from satchel.keep.files import changes, claims
-from satchel.keep.files.places import Place, as_on_disk, is_remote
+from satchel.keep.files.places import OnDisk, Place, as_on_disk, is_remote, look_at, tree_of
 from satchel.keep.files.records import Claimed, FileCheck, FilesChecked, Lately
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import reading
@@ -53,11 +52,12 @@ def check(work: Workplace, wanted: Sequence[Place] | None, window: int, agent: s
 
 
 def before_claimed(
-    work: Workplace, claimed: Claimed, wanted: Sequence[Place], window: int, agent: str | None
+    work: Workplace, claimed: Claimed, wanted: Mapping[Place, OnDisk], window: int, agent: str | None
 ) -> tuple[Lately, ...]:
     """Return what happened lately to places that were claimed just now; what was renewed is left out.
 
     Args:
+        wanted: each with how it stood on disk.
         window: how recent a change counts, in milliseconds.
         agent: who claimed, as it was named.
     """
@@ -67,23 +67,24 @@ def before_claimed(
         if project is None:
             return ()
         actor = reading(transaction, work, project.id, agent)
+        spelled = as_on_disk(transaction, project.id, work.files_root, list(wanted))
         found = [
-            _lately(transaction, work, project.id, actor, place, window, now)
-            for place in as_on_disk(transaction, project.id, work.files_root, wanted)
+            _lately(transaction, project.id, actor, place, seen, window, now)
+            for place, seen in zip(spelled, wanted.values(), strict=True)
             if place.path not in claimed.renewed
         ]
     return tuple(one for one in found if one.recent or one.unrecorded_at is not None)
 
 
 def _lately(
-    transaction: Transaction, work: Workplace, project_id: int, actor: Actor, place: Place, window: int, now: int
+    transaction: Transaction, project_id: int, actor: Actor, place: Place, on_disk: OnDisk, window: int, now: int
 ) -> Lately:
     """Return what others did to a file, or in a folder, and when it was changed on disk without being recorded."""
     if place.is_key or not window:
         return Lately(place.path, place.worktree)
     after = now - window
     recent = changes.by_others(transaction, project_id, actor.number, place.path, after, now, MAX_RECENT)
-    modified = _modified_at(work, place)
+    modified = on_disk.modified_at
     if modified is not None and after < modified <= now + _AHEAD_MS:
         row = transaction.one("SELECT created_at FROM projects WHERE id = :id", {"id": project_id})
         recorded = changes.last_recorded(transaction, project_id, place.path, place.worktree)
@@ -104,7 +105,7 @@ def _check_one(
     ends = [claim.expires_at for claim in others if claim.exclusive]
     has_all = any(paths.covers(claim.path, place.path) or place.is_key for claim in own)
     state = "held" if ends else "yours" if has_all else "free"
-    lately = _lately(transaction, work, project_id, actor, place, window, now)
+    lately = _lately(transaction, project_id, actor, place, look_at(tree_of(work), place), window, now)
     return FileCheck(
         file=place.path,
         worktree=work.worktree if place.is_key else place.worktree,
@@ -117,14 +118,3 @@ def _check_one(
         # what its claimant changes is recorded when it is released
         unrecorded_at=None if state == "yours" else lately.unrecorded_at,
     )
-
-
-def _modified_at(work: Workplace, place: Place) -> int | None:
-    """Return when a file was changed on disk, in milliseconds UTC; None of what is no file."""
-    if place.is_key or place.is_folder or work.root is None:
-        return None
-    path = f"{place.worktree or work.root}/{place.path}"
-    try:
-        return os.stat(path).st_mtime_ns // 1_000_000 if os.path.isfile(path) else None  # noqa: PTH113, PTH116 -- cheap
-    except OSError:
-        return None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Sequence
 
 from satchel.base.errors import InvalidInput, Refused
-from satchel.base.records import NamedTuple, replace
+from satchel.base.machine import asked_of_caller
+from satchel.base.records import NamedTuple
 from satchel.base.text import check_name, fold
 from satchel.keep import paths
 from satchel.keep.names import check_file, check_identifier
@@ -65,6 +67,46 @@ def clashing(places: Iterable[Place]) -> Callable[[Place], bool]:
     return clashes
 
 
+class Tree(NamedTuple):
+    """The working tree that a caller works in.
+
+    Attributes:
+        root: the project's root folder.
+        files_root: the folder that paths are relative to: the worktree's, else the root.
+        worktree: the linked worktree, an absolute path; None is the main one.
+    """
+
+    root: str | None
+    files_root: str | None
+    worktree: str | None
+
+    def path_of(self, place: Place) -> str | None:
+        """Return where a file or folder is on disk; None of a key, and where nobody knows."""
+        return None if place.is_key or self.root is None else f"{place.worktree or self.root}/{place.path}"
+
+
+def tree_of(work: Workplace) -> Tree:
+    """Return the working tree of a workplace."""
+    return Tree(work.root, work.files_root, work.worktree)
+
+
+class OnDisk(NamedTuple):
+    """How a place stands on disk.
+
+    Attributes:
+        exists: whether a file is there; None where it is no file, or nobody knows where it would be.
+        is_folder: whether a folder is there under the name of a file.
+        modified_at: when the file was changed, in milliseconds UTC; None of what is none.
+    """
+
+    exists: bool | None = None
+    is_folder: bool = False
+    modified_at: int | None = None
+
+
+UNSEEN = OnDisk()
+
+
 def check_place(work: Workplace, value: object, field: str) -> Place:
     """Return what a claim is to be about.
 
@@ -77,49 +119,60 @@ def check_place(work: Workplace, value: object, field: str) -> Place:
         InvalidInput: it is none of these, leaves the project, names a line of a file, or holds a secret.
         Refused: a link on it leads out of the project.
     """
-    text = check_name(value, field)
+    return place_named(tree_of(work), check_name(value, field), field)
+
+
+@asked_of_caller(unknown=lambda tree, text, _field: Place(text, tree.worktree))
+def place_named(tree: Tree, text: str, field: str) -> Place:
+    """Return what a claim is to be about, as :func:`check_place` does."""
     key = fold(text)
-    if _KEY.fullmatch(key) and not _exists(work, text.split("/")[0]):
-        _refuse_line(work, text, field)
+    if _KEY.fullmatch(key) and not _exists(tree, text.split("/", maxsplit=1)[0]):
+        _refuse_line(tree, text, field)
         if "*" in key:
             raise InvalidInput(f"{field} {text!r} is a pattern", "A key stands for itself alone, as issue:311")
         return Place(check_identifier(" ".join(key.split()), field), None, is_key=True)
-    work, text = in_worktree(work, text)
-    _refuse_line(work, text, field)
-    return Place(paths.check_path(text, work.files_root, field), work.worktree)
+    tree, text = _in_worktree(tree, text)
+    _refuse_line(tree, text, field)
+    return Place(paths.check_path(text, tree.files_root, field), tree.worktree)
 
 
 def check_worktree_file(work: Workplace, value: object, field: str = "file") -> Place:
     """Return the canonical path of a file, and the worktree of the repository that holds it."""
-    work, text = in_worktree(work, check_name(value, field))
-    return Place(check_file(text, work.files_root, field), work.worktree)
+    return file_named(tree_of(work), check_name(value, field), field)
 
 
-def in_worktree(work: Workplace, path: str) -> tuple[Workplace, str]:
-    """Return the workplace of the worktree that holds a path, and the path as it is to be read there.
+@asked_of_caller(unknown=lambda tree, text, _field: Place(text, tree.worktree))
+def file_named(tree: Tree, text: str, field: str) -> Place:
+    """Return the place of a file, as :func:`check_worktree_file` does."""
+    tree, text = _in_worktree(tree, text)
+    return Place(check_file(text, tree.files_root, field), tree.worktree)
+
+
+def _in_worktree(tree: Tree, path: str) -> tuple[Tree, str]:
+    """Return the working tree that holds a path, and the path as it is to be read there.
 
     That is another than the caller's for an absolute path into another worktree of the same repository, and for a
     worktree that stands within the caller's.
     """
-    if work.root is None or work.files_root is None:
-        return work, path
+    if tree.root is None or tree.files_root is None:
+        return tree, path
     # normpath would take the slash that makes a folder of a path
     slash = "/" if path.endswith("/") else ""
-    given = os.path.normpath(os.path.join(work.files_root, path))  # noqa: PTH118 -- on the path of every claim
-    inside = f"{given}/".startswith(f"{work.files_root.rstrip('/')}/")
-    if inside and not _has_repository_between(work.files_root, given):
-        return work, path
+    given = os.path.normpath(os.path.join(tree.files_root, path))  # noqa: PTH118 -- on the path of every claim
+    inside = f"{given}/".startswith(f"{tree.files_root.rstrip('/')}/")
+    if inside and not _has_repository_between(tree.files_root, given):
+        return tree, path
     from satchel.base.paths import worktree_of
 
     real = given if inside else f"{os.path.realpath(os.path.dirname(given))}/{os.path.basename(given)}"  # noqa: PTH119, PTH120 -- as above
     try:
         found = worktree_of(real)
     except Refused:  # a folder that only says that it is a worktree
-        return work, path
-    if found is None or str(found.root) != work.root:
-        return work, path
+        return tree, path
+    if found is None or str(found.root) != tree.root:
+        return tree, path
     worktree = str(found.worktree) if found.worktree else None
-    return replace(work, worktree=worktree, files_root=worktree or work.root), f"{real}{slash}"
+    return Tree(tree.root, worktree or tree.root, worktree), f"{real}{slash}"
 
 
 def as_on_disk(transaction: Transaction, project_id: int, root: str | None, wanted: Sequence[Place]) -> list[Place]:
@@ -146,9 +199,9 @@ def folder_notes(work: Workplace, places: Iterable[Place]) -> tuple[str, ...]:
     notes = []
     left = MAX_COUNTED
     for place in places:
-        if place.is_folder and left and work.root is not None:
+        if place.is_folder and left:
             name = place.path.removesuffix(paths.EVERYTHING)
-            count = _count_files(f"{place.worktree or work.root}/{name}", left)
+            count = count_files(tree_of(work), place, left)
             if not count:
                 continue
             said = f"over {left:,} files" if count > left else f"{count:,} file{'' if count == 1 else 's'}"
@@ -157,29 +210,41 @@ def folder_notes(work: Workplace, places: Iterable[Place]) -> tuple[str, ...]:
     return tuple(notes)
 
 
+@asked_of_caller(unknown=UNSEEN)
+def look_at(tree: Tree, place: Place) -> OnDisk:
+    """Return how a place stands on disk."""
+    path = tree.path_of(place)
+    if path is None or place.is_folder:
+        return UNSEEN
+    try:
+        status = os.stat(path)  # noqa: PTH116 -- on the path of every claim
+    except (OSError, ValueError):
+        return OnDisk(os.path.lexists(path))
+    if stat.S_ISDIR(status.st_mode):
+        return OnDisk(is_folder=True)
+    return OnDisk(exists=True, modified_at=status.st_mtime_ns // 1_000_000 if stat.S_ISREG(status.st_mode) else None)
+
+
 def is_there(work: Workplace, place: Place) -> bool | None:
     """Whether a file exists; None where it is no file, or nobody knows where it would be."""
-    if place.is_key or place.is_folder or work.root is None:
-        return None
-    path = f"{place.worktree or work.root}/{place.path}"
-    return None if os.path.isdir(path) else os.path.lexists(path)  # noqa: PTH112 -- on the path of every claim
+    return look_at(tree_of(work), place).exists
 
 
 def is_remote(work: Workplace) -> bool:
-    """Whether the caller's files are on another machine's disk."""
+    """Whether the caller's files are on another machine's disk, and it has no program of ours there."""
     return work.caller is not None and work.caller.kind == REMOTE
 
 
-def _exists(work: Workplace, name: str) -> bool:
-    return work.files_root is not None and os.path.lexists(f"{work.files_root}/{name}")
+def _exists(tree: Tree, name: str) -> bool:
+    return tree.files_root is not None and os.path.lexists(f"{tree.files_root}/{name}")
 
 
-def _refuse_line(work: Workplace, text: str, field: str) -> None:
+def _refuse_line(tree: Tree, text: str, field: str) -> None:
     """Refuse a file with a line behind it: the file itself is meant, and nobody else would name the line."""
     found = _LINE.fullmatch(text)
-    if found is not None and work.files_root is not None:
-        file = os.path.join(work.files_root, found["file"])  # noqa: PTH118 -- the file may be absolute
-        if os.path.isfile(file) and not os.path.lexists(f"{work.files_root}/{text}"):  # noqa: PTH113 -- as above
+    if found is not None and tree.files_root is not None:
+        file = os.path.join(tree.files_root, found["file"])  # noqa: PTH118 -- the file may be absolute
+        if os.path.isfile(file) and not os.path.lexists(f"{tree.files_root}/{text}"):  # noqa: PTH113 -- as above
             raise InvalidInput(
                 f"{field} {text!r} names a line of a file", f"Claims are of whole files: {found['file']}"
             )
@@ -205,10 +270,12 @@ def _spelled(path: str, spelled: dict[str, str]) -> str:
     return path
 
 
-def _count_files(folder: str, most: int) -> int:
+@asked_of_caller(unknown=0)
+def count_files(tree: Tree, place: Place, most: int) -> int:
     """Return how many files a folder holds, without git's and our own; one more than the most for more than that."""
+    path = tree.path_of(place)
     count = 0
-    left = [folder]
+    left = [] if path is None else [path.removesuffix(paths.EVERYTHING)]
     while left and count <= most:
         try:
             with os.scandir(left.pop()) as entries:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from satchel.base.records import replace
 from satchel.keep import expiry, names, projects, waits
 from satchel.keep.files import changes, claiming, claims
 from satchel.keep.files.places import (
+    OnDisk,
     Place,
     as_on_disk,
     check_place,
@@ -21,6 +21,8 @@ from satchel.keep.files.places import (
     folder_notes,
     is_remote,
     is_there,
+    look_at,
+    tree_of,
 )
 from satchel.keep.files.presence import is_anyone_refused, is_anyone_waiting
 from satchel.keep.files.records import (
@@ -214,8 +216,13 @@ class Files(Service):
         # loaded before anything is written: what is claimed is not reported as failed because this could not be
         from satchel.keep.files import checking
 
-        there = {place: is_there(work, place) for place in wanted}
-        ask = claiming.Ask(name, there, claims.Terms(exclusive, minutes, reason, automatic))
+        on_disk = {place: look_at(tree_of(work), place) for place in wanted}
+        in_folders = () if automatic else folder_notes(work, wanted)
+        ask = claiming.Ask(
+            name,
+            {place: one.exists for place, one in on_disk.items()},
+            claims.Terms(exclusive, minutes, reason, automatic),
+        )
         claimed = claiming.renewed_just_now(work, ask) if automatic else None
         if claimed is not None:
             return claimed
@@ -238,13 +245,13 @@ class Files(Service):
                 "claim it gets it"
             )
             raise claims.ClaimRefused(refused.problem, remedy, refused.places) from None
-        notes = (*notes, *self._folders_named_as_files(wanted))
+        notes = (*notes, *_folders_named_as_files(on_disk))
         if automatic:
             return replace(claimed, notes=(*notes, *claimed.notes))
         lately: tuple[Lately, ...] = ()
         with suppress(SatchelError, OSError):  # what was claimed is claimed
-            lately = checking.before_claimed(work, claimed, wanted, checking.WINDOW_SECONDS * 1_000, name)
-        return replace(claimed, lately=lately, notes=(*notes, *folder_notes(work, wanted), *claimed.notes))
+            lately = checking.before_claimed(work, claimed, on_disk, checking.WINDOW_SECONDS * 1_000, name)
+        return replace(claimed, lately=lately, notes=(*notes, *in_folders, *claimed.notes))
 
     def release(
         self, paths: Sequence[str] | None = None, *, description: str | None = None, agent: str | None = None
@@ -384,16 +391,14 @@ class Files(Service):
         work = self._workplace
         return list(dict.fromkeys(check_place(work, path, f"{field}[{n}]") for n, path in enumerate(paths)))
 
-    def _folders_named_as_files(self, wanted: Sequence[Place]) -> tuple[str, ...]:
-        """Point out folders that were claimed without their slash: such a claim keeps nobody off the files in them."""
-        root = self._workplace.root
-        return tuple(
-            f"{place.path} is a folder: only its name is claimed; claim {place.path}/ for the files in it"
-            for place in wanted
-            if root is not None
-            and not (place.is_key or place.is_folder)
-            and os.path.isdir(f"{place.worktree or root}/{place.path}")  # noqa: PTH112 -- one stat
-        )
+
+def _folders_named_as_files(wanted: Mapping[Place, OnDisk]) -> tuple[str, ...]:
+    """Point out folders that were claimed without their slash: such a claim keeps nobody off the files in them."""
+    return tuple(
+        f"{place.path} is a folder: only its name is claimed; claim {place.path}/ for the files in it"
+        for place, one in wanted.items()
+        if one.is_folder
+    )
 
 
 def _check_minutes(minutes: int) -> int:

@@ -8,7 +8,6 @@ for yet, and two that each hold what the other waits for do not keep everybody w
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 
 from satchel.base import processes
@@ -64,7 +63,7 @@ def enter(
         one = _waiter(row)
         if one.expires_at <= now or not one.is_there:
             leave(transaction, one.id)
-    process = processes.find(os.getpid())
+    process = processes.own()
     values = {
         "project_id": project_id,
         "agent_id": actor.number,

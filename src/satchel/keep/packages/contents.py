@@ -7,12 +7,16 @@ import stat
 
 from satchel.base.contained import is_inside, open_inside, why_unreadable
 from satchel.base.errors import InvalidInput, Refused
+from satchel.base.machine import asked_of_caller, caller_elsewhere
 from satchel.base.records import dataclass
 from satchel.base.secret_names import is_secret_path
 from satchel.keep.texts import storable
 
 MAX_BYTES = 64 * 1024 * 1024
 """The largest package that can be read at all."""
+
+
+_ON_CALLERS_DISK = "is a file of your working tree, which the server does not see: open it there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,7 @@ class FileText:
     notes: tuple[str, ...] = ()
 
 
+@asked_of_caller(unknown=())
 def check_saved(path: str, root: str | None, max_bytes: int) -> tuple[str, ...]:
     """Refuse a path that cannot be the file of a package.
 
@@ -66,6 +71,8 @@ def read_file(path: str, root: str | None, max_bytes: int) -> FileText:
         root: the folder that it starts from, or None.
         max_bytes: the largest file to read.
     """
+    if caller_elsewhere() is not None:
+        return FileText(None, f"{path} {_ON_CALLERS_DISK}")
     if root is None:
         return FileText(None, f"{path} starts from no folder: the project has none here")
     base, real = _resolved(path, root)
@@ -101,6 +108,7 @@ def read_file(path: str, root: str | None, max_bytes: int) -> FileText:
     return FileText(kept.text, notes=kept.notes)
 
 
+@asked_of_caller()
 def unreadable(path: str, root: str | None, max_bytes: int) -> str | None:
     """Return why the file of a package cannot be read, without opening it; None where nothing speaks against it.
 

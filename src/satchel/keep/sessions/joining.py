@@ -233,7 +233,7 @@ def _is_around(session: Found, caller: Caller, process: Process | None) -> bool:
 def _of_command(
     transaction: Transaction, project_id: int, caller: Caller, given: Found | None
 ) -> tuple[Found | None, str | None]:
-    above = list(processes.ancestors())
+    above = processes.ancestors()
     places = {process: place for place, (process, _) in enumerate(above)}
     around = clients_around(caller.environ)
     programs = [(place, one) for place, (_, name) in enumerate(above) for one in around if name in one.prefixes]

@@ -162,7 +162,7 @@ def _take_mail_of_client(transaction: Transaction, project_id: int, client: str 
 
 def _processes_of(caller: Caller) -> dict[str, object]:
     """Return the columns with the processes of a caller of this machine."""
-    server = processes.find(os.getpid()) if caller.kind == SERVER else None
+    server = processes.own() if caller.kind == SERVER else None
     return _processes(joining.client_process(caller), server)
 
 

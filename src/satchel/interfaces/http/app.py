@@ -1,0 +1,108 @@
+"""The application behind the port: the gate, and the routes of each part behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from importlib.util import find_spec
+from typing import Protocol
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from satchel.base.errors import SatchelError
+from satchel.interfaces.http.access import Access
+from satchel.interfaces.http.failing import Refusal, body_of, headers_of, internal, refusal_of
+from satchel.interfaces.http.gate import Gate
+from satchel.interfaces.http.metrics import Metrics
+from satchel.interfaces.http.settings import Settings
+from satchel.interfaces.http.stores import Stores
+
+_PARTS = ("health", "metrics", "events", "api", "mcp")
+"""The modules whose `routes(serving)` say what is served, in the order in which they are asked."""
+
+
+class TokenBook(Protocol):
+    """What knows the tokens of a server."""
+
+    def access(self, text: str) -> Access | None:
+        """Return the rights of a token; None for one that is unknown, has expired or was revoked."""
+
+
+class Serving:
+    """What one server works with.
+
+    Args:
+        tokens: knows its tokens.
+        stores: the stores that it has open.
+        settings: its limits and names.
+
+    Attributes:
+        around: what is entered when the server starts and left when it ends; a part adds its own in ``routes``.
+        metrics: what it counts.
+        is_ending: whether it was told to stop.
+    """
+
+    def __init__(self, tokens: TokenBook, stores: Stores, settings: Settings | None = None) -> None:
+        self.tokens = tokens
+        self.stores = stores
+        self.settings = settings or Settings()
+        self.around: list[Callable[[], AbstractAsyncContextManager[object]]] = []
+        self.metrics = Metrics()
+        self.is_ending = False
+        self._streams: set[asyncio.Task[object]] = set()
+
+    def stream_begins(self, task: asyncio.Task[object]) -> None:
+        """Take in that the answer that a task gives is a stream of events."""
+        self._streams.add(task)
+        self.metrics.streams.set(len(self._streams))
+
+    def stream_ends(self, task: asyncio.Task[object]) -> None:
+        """Take in that a task has given its answer."""
+        self._streams.discard(task)
+        self.metrics.streams.set(len(self._streams))
+
+    def end(self) -> None:
+        """Begin to end: streams end at once, other requests may go on for a while."""
+        self.is_ending = True
+        for task in self._streams:
+            task.cancel()
+
+
+def make_app(serving: Serving) -> Starlette:
+    """Return the application of a server."""
+    routes: list[BaseRoute] = []
+    for part in _PARTS:
+        name = f"satchel.interfaces.http.{part}"
+        if find_spec(name) is not None:
+            routes += importlib.import_module(name).routes(serving)
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for enter in serving.around:
+                await stack.enter_async_context(enter())
+            yield
+
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(Gate, serving=serving, routes=routes)],
+        exception_handlers=dict.fromkeys((SatchelError, Refusal, HTTPException), _refused),
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    refusal = refusal_of(error) or internal()
+    body = body_of(refusal)
+    response = Response(body, refusal.status)
+    response.raw_headers = headers_of(refusal, body)
+    return response

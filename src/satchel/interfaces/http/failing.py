@@ -1,0 +1,105 @@
+"""What callers are told when something is wrong: JSON with a code, the problem and a remedy, whatever it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from starlette.exceptions import HTTPException
+from starlette.types import Send
+
+from satchel.base.errors import ERROR_KINDS, SatchelError
+
+Headers = Iterable[tuple[str, str]]
+
+INTERNAL_PROBLEM = "internal error"
+INTERNAL_REMEDY = "Nothing more is known here; the server's log names the fault under this request's id"
+
+
+class Refusal(Exception):
+    """A request that the server does not take, for a reason of HTTP.
+
+    Args:
+        status: the HTTP status.
+        code: a code of :data:`satchel.base.errors.ERROR_KINDS`, for programs that know Satchel's errors.
+        problem: what was wrong.
+        remedy: what would be right.
+        headers: what the answer has beside its body.
+    """
+
+    def __init__(self, status: int, code: str, problem: str, remedy: str | None = None, headers: Headers = ()) -> None:
+        self.status = status
+        self.code = code
+        self.problem = problem
+        self.remedy = remedy
+        self.headers = tuple(headers)
+        super().__init__(problem)
+
+
+def refusal_of(error: Exception) -> Refusal | None:
+    """Return what a caller is told of an error; None for one that nobody expected."""
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, SatchelError):
+        return Refusal(error.kind.http_status, error.code, error.problem, error.remedy)
+    if isinstance(error, HTTPException):
+        headers = (error.headers or {}).items()
+        if error.status_code == 404:
+            return not_found()
+        if error.status_code == 405:
+            return method_not_allowed((error.headers or {}).get("Allow", ""))
+        return Refusal(error.status_code, _code_of(error.status_code), "the request was refused", None, headers)
+    return None
+
+
+def not_found() -> Refusal:
+    """Return the refusal of a path that leads nowhere; the path itself is not repeated."""
+    return Refusal(404, "not_found", "there is nothing under this path", "MCP is under /mcp, the JSON API under /api")
+
+
+def method_not_allowed(allowed: str) -> Refusal:
+    """Return the refusal of a method that a path does not take.
+
+    Args:
+        allowed: those that it takes, with commas between them.
+    """
+    allowed = ", ".join(sorted(allowed.split(", ")))  # they come from a set
+    headers = (("Allow", allowed),) if allowed else ()
+    return Refusal(
+        405, "invalid_input", "this path does not take that method", f"Use {allowed}" if allowed else None, headers
+    )
+
+
+def head_too_long(limit: int) -> Refusal:
+    """Return the refusal of a request whose line and headers are longer than the limit, in bytes."""
+    problem = f"the request line and headers are longer than {limit} bytes"
+    return Refusal(431, "too_large", problem, "Send only the headers that are needed")
+
+
+def internal() -> Refusal:
+    """Return what is told of an error that nobody expected: nothing of it."""
+    return Refusal(500, "internal", INTERNAL_PROBLEM, INTERNAL_REMEDY)
+
+
+def body_of(refusal: Refusal) -> bytes:
+    """Return the JSON of a refusal."""
+    error = {"code": refusal.code, "problem": refusal.problem, "remedy": refusal.remedy}
+    return json.dumps({"error": error}, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def headers_of(refusal: Refusal, body: bytes) -> list[tuple[bytes, bytes]]:
+    """Return all headers of an answer that refuses."""
+    headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("cache-control", "no-store")]
+    return [(name.lower().encode(), value.encode("latin-1")) for name, value in (*headers, *refusal.headers)]
+
+
+async def send_refusal(refusal: Refusal, send: Send) -> None:
+    """Answer a request with a refusal."""
+    body = body_of(refusal)
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers_of(refusal, body)})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _code_of(status: int) -> str:
+    codes = {kind.http_status: kind.code for kind in reversed(ERROR_KINDS.values())}
+    return codes.get(status, "invalid_input" if status < 500 else "internal")

@@ -1,0 +1,223 @@
+"""What every request passes first: names, token, rate and size. Nothing behind it meets a request without rights."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from satchel.base.errors import SatchelError
+from satchel.interfaces.http import logs
+from satchel.interfaces.http.exchange import Exchange, Gone, too_large
+from satchel.interfaces.http.failing import Refusal, head_too_long, internal, not_found, refusal_of
+from satchel.interfaces.http.names import Names
+from satchel.interfaces.http.rates import Buckets
+
+if TYPE_CHECKING:
+    from satchel.interfaces.http.access import Access
+    from satchel.interfaces.http.app import Serving
+
+OPEN_ROUTES = frozenset({"/health"})
+"""Routes that need no token; one that is given must be right all the same."""
+
+_ONCE = (b"host", b"authorization", b"origin", b"content-length", b"content-type", b"satchel-session")
+_LONGEST_TOKEN = 512
+_DRAINED_OF_STRANGERS, _DRAINED = (64 * 1024, 1.0), (64 * 1024 * 1024, 5.0)
+"""How many bytes of a body that is not wanted are read and dropped, and for how many seconds, without a valid token and
+with one."""
+
+
+class CutOff(Exception):
+    """An answer that had begun cannot be ended; the connection is to be closed."""
+
+
+class Gate:
+    """ASGI middleware that admits requests, counts them and logs them.
+
+    Args:
+        app: what stands behind it.
+        serving: what the server works with.
+        routes: all that lead anywhere.
+    """
+
+    def __init__(self, app: ASGIApp, *, serving: Serving, routes: Sequence[BaseRoute]) -> None:
+        self._app = app
+        self._serving = serving
+        self._routes = routes
+        settings = serving.settings
+        self._names: dict[int, Names] = {}
+        self._requests = Buckets(settings.requests_per_minute, settings.remembered)
+        self._failures = Buckets(settings.failures_per_minute, settings.remembered)
+        self._held = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        task = asyncio.current_task()
+        assert task is not None
+        exchange = Exchange(scope, receive, send, lambda: self._serving.stream_begins(task))
+        try:
+            await self._answer(scope, exchange)
+        except asyncio.CancelledError:
+            if not self._serving.is_ending:
+                raise
+            task.uncancel()
+            await self._end(exchange)
+        except Gone:
+            exchange.status = exchange.status or 499
+        except Exception as error:  # noqa: BLE001 -- all end here as an answer in JSON
+            refusal = refusal_of(error)
+            if refusal is None:
+                logs.fault(error, request=exchange.id)
+                refusal = internal()
+            if exchange.status is not None:
+                raise CutOff from None
+            size, seconds = _DRAINED if exchange.token else _DRAINED_OF_STRANGERS
+            if refusal.status == 408:
+                size = 0
+            try:
+                await exchange.refuse(refusal, drain_bytes=size, drain_seconds=seconds)
+            except Gone:
+                exchange.status = refusal.status
+        finally:
+            self._serving.stream_ends(task)
+            self._serving.metrics.request(exchange)
+            logs.request(exchange)
+
+    async def _answer(self, scope: Scope, exchange: Exchange) -> None:
+        headers = self._headers(scope)
+        self._names_at(scope).check(headers.get(b"host"), headers.get(b"origin"))
+        exchange.route = self._route(scope)
+        access = self._access(scope, headers.get(b"authorization"), is_open=exchange.route in OPEN_ROUTES)
+        if access is not None:
+            exchange.token = access.token
+            self._check_rate(access)
+        scope.setdefault("state", {})["access"] = access
+        held = 0
+
+        def reserve(size: int) -> None:
+            nonlocal held
+            held += size
+            self._held += size
+            if self._held > self._serving.settings.bodies_bytes:
+                raise Refusal(
+                    503,
+                    "busy",
+                    "the bodies of other requests take all the room that there is",
+                    "Nothing was written; try again in a moment",
+                    (("Retry-After", "1"),),
+                )
+
+        settings = self._serving.settings
+        try:
+            limit = settings.body_bytes if access is not None else 0
+            if int(headers.get(b"content-length", b"0")) > limit:
+                raise too_large(limit)
+            await exchange.read_body(limit, settings.body_seconds, reserve)
+            await self._app(scope, exchange.receive, exchange.send)
+        finally:
+            self._held -= held
+
+    def _headers(self, scope: Scope) -> dict[bytes, bytes]:
+        """Return the headers, each once; those that decide anything may not be repeated."""
+        given: list[tuple[bytes, bytes]] = scope["headers"]
+        size = sum(len(name) + len(value) + 4 for name, value in given)
+        if size + len(scope["raw_path"]) + len(scope["query_string"]) > self._serving.settings.head_bytes:
+            raise head_too_long(self._serving.settings.head_bytes)
+        if len(given) > self._serving.settings.headers:
+            raise Refusal(
+                431,
+                "too_large",
+                f"the request has more than {self._serving.settings.headers} headers",
+                "Send only those that are needed",
+            )
+        headers = dict(given)
+        if len(headers) < len(given):
+            names = [name for name, _ in given]
+            for name in _ONCE:
+                if names.count(name) > 1:
+                    raise Refusal(400, "invalid_input", f"the header {name.decode()} is repeated", "Send it once")
+        if b"transfer-encoding" in headers and b"content-length" in headers:
+            raise Refusal(
+                400,
+                "invalid_input",
+                "content-length and transfer-encoding contradict each other",
+                "Send one of them",
+                (("Connection", "close"),),
+            )
+        return headers
+
+    def _names_at(self, scope: Scope) -> Names:
+        port = scope["server"][1] or 0
+        if port not in self._names:
+            self._names[port] = Names(self._serving.settings, port)
+        return self._names[port]
+
+    def _route(self, scope: Scope) -> str:
+        for route in self._routes:
+            if route.matches(scope)[0] is not Match.NONE:
+                return str(getattr(route, "path", ""))
+        raise not_found()
+
+    def _access(self, scope: Scope, given: bytes | None, *, is_open: bool) -> Access | None:
+        if given is None:
+            if is_open:
+                return None
+            raise Refusal(
+                401,
+                "refused",
+                "this needs a token",
+                "Send `Authorization: Bearer TOKEN`; `satchel token new NAME` makes one where the server runs",
+                (("WWW-Authenticate", 'Bearer realm="satchel"'),),
+            )
+        kind, _, text = given.decode("latin-1").partition(" ")
+        text = text.strip()
+        if kind.lower() == "bearer" and len(text) <= _LONGEST_TOKEN:
+            try:
+                access = self._serving.tokens.access(text)
+            except SatchelError as error:
+                logs.fault(error, problem=error.problem)
+                raise Refusal(503, "unavailable", "the server cannot read its tokens", "Its log says why") from None
+            if access is not None:
+                return access
+        self._serving.metrics.token_refused()
+        wait = self._failures.take(scope["client"][0] if scope.get("client") else "")
+        if wait:
+            raise Refusal(
+                429,
+                "refused",
+                "too many requests with a wrong token came from this address",
+                "Check SATCHEL_TOKEN; a right token is still taken",
+                (("Retry-After", str(wait)),),
+            )
+        raise Refusal(
+            401,
+            "refused",
+            "the token is not known, has expired or was revoked",
+            "Ask for a new one: `satchel token new NAME` makes it where the server runs",
+            (("WWW-Authenticate", 'Bearer realm="satchel", error="invalid_token"'),),
+        )
+
+    def _check_rate(self, access: Access) -> None:
+        wait = self._requests.take(access.token)
+        if wait:
+            raise Refusal(
+                429,
+                "busy",
+                f"this token has made more than {self._serving.settings.requests_per_minute} requests in a minute",
+                f"Nothing was written; try again in {wait} s",
+                (("Retry-After", str(wait)),),
+            )
+
+    async def _end(self, exchange: Exchange) -> None:
+        if exchange.status is not None:
+            await exchange.finish()
+            return
+        stopping = Refusal(
+            503, "busy", "the server stops", "It cannot be said whether it was done; ask again", (("Retry-After", "5"),)
+        )
+        await exchange.refuse(stopping, drain_bytes=0, drain_seconds=0)

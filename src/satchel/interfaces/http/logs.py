@@ -1,0 +1,87 @@
+"""What a server logs: one line of JSON for each request and each fault, on stderr, without anything that was said.
+
+No query, no body, no token, no message of an exception: any of them may hold what a caller keeps.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import traceback
+from contextlib import suppress
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from satchel.base.clock import iso, system_clock
+
+if TYPE_CHECKING:
+    from satchel.interfaces.http.exchange import Exchange
+
+_FRAMES = 12
+_KNOWN_METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+
+
+def method_of(exchange: Exchange) -> str:
+    """Return the method of a request, for logs and metrics; `other` for what a caller made up."""
+    return exchange.method if exchange.method in _KNOWN_METHODS else "other"
+
+
+def request(exchange: Exchange) -> None:
+    """Log a request that was answered."""
+    _write(
+        {
+            "request": exchange.id,
+            "token": exchange.token,
+            "method": method_of(exchange),
+            "route": exchange.route,
+            "status": exchange.status,
+            "ms": round(exchange.seconds * 1_000, 1),
+            "bytes_in": exchange.bytes_in,
+            "bytes_out": exchange.bytes_out,
+        }
+    )
+
+
+def fault(error: BaseException, **facts: object) -> None:
+    """Log an error that nobody expected: its kind and where it happened, not what it says.
+
+    Args:
+        error: the exception.
+        facts: what else is known, such as the request's id.
+    """
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
+    at = [f"{PurePath(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
+    _write({**facts, "fault": type(error).__name__, "at": at})
+
+
+def take_over() -> None:
+    """Have what the libraries log appear in this form, without what they say."""
+    logging.basicConfig(handlers=[_Handler(logging.WARNING)], level=logging.WARNING, force=True)
+    logging.captureWarnings(True)
+
+
+class _Handler(logging.Handler):
+    """Says who logged what kind of thing, where."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from satchel.interfaces.http.gate import CutOff
+
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, CutOff):  # the gate has logged why
+            return
+        line = f"{record.module}:{record.lineno}"
+        facts: dict[str, object] = {"logger": record.name, "level": record.levelname.lower(), "line": line}
+        if error is None:
+            _write(facts)
+        else:
+            fault(error, **facts)
+
+
+def _write(facts: dict[str, object]) -> None:
+    line = json.dumps({"time": iso(system_clock()), **facts}, separators=(",", ":"))
+    with suppress(OSError, ValueError):  # a reader of the log that is gone must not cost anyone an answer
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()

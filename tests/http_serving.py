@@ -1,0 +1,112 @@
+"""A server in a thread of the test, with tokens of its own making, asked over real sockets."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from satchel.base.records import dataclass
+from satchel.interfaces.http.access import AGENT, PERSON, Access
+from satchel.interfaces.http.app import Serving
+from satchel.interfaces.http.serving import Server, bind
+from satchel.interfaces.http.settings import Settings
+from satchel.interfaces.http.stores import Stores
+
+
+class FixedTokens:
+    """Two tokens: ``agent-token`` and ``person-token``."""
+
+    def __init__(self, store: Path, project: str = "project") -> None:
+        self._accesses = {f"{role}-token": Access(f"id-{role}", role, role, store, project) for role in (AGENT, PERSON)}
+
+    def access(self, text: str) -> Access | None:
+        """Return the rights of a token."""
+        return self._accesses.get(text)
+
+    def every(self) -> list[object]:
+        """Return all tokens."""
+        return list(self._accesses.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of the server."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """Return the body, read as JSON."""
+        return json.loads(self.body)
+
+
+class Served:
+    """A server that runs."""
+
+    def __init__(self, serving: Serving, server: Server, port: int) -> None:
+        self.serving = serving
+        self.server = server
+        self.port = port
+
+    def connect(self) -> socket.socket:
+        """Return a connection to it."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
+
+    def ask(
+        self,
+        path: str = "/health",
+        *,
+        method: str = "GET",
+        token: str | None = "person-token",
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+    ) -> Answer:
+        """Send one request on a connection of its own, and return the answer."""
+        fields = {"Host": f"127.0.0.1:{self.port}"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        fields |= {"Content-Length": str(len(body))} if body else {}
+        lines = [f"{name}: {value}" for name, value in {**fields, **(headers or {})}.items()]
+        return self.ask_raw("\r\n".join([f"{method} {path} HTTP/1.1", *lines, "Connection: close", "", ""]), body)
+
+    def ask_raw(self, head: str, body: bytes = b"") -> Answer:
+        """Send these very bytes on a connection of its own, and return the answer."""
+        with self.connect() as connection:
+            connection.sendall(head.encode("latin-1") + body)
+            return answer_from(connection)
+
+
+def answer_from(connection: socket.socket) -> Answer:
+    """Read one answer that has a length, or that ends with the connection."""
+    with connection.makefile("rb") as stream:
+        status = int(stream.readline().split()[1])
+        headers = {}
+        while line := stream.readline().strip():
+            name, _, value = line.decode("latin-1").partition(":")
+            headers[name.lower()] = value.strip()
+        length = headers.get("content-length")
+        return Answer(status, headers, stream.read() if length is None else stream.read(int(length)))
+
+
+@contextmanager
+def served(tokens: Any, settings: Settings | None = None, environ: Mapping[str, str] | None = None) -> Iterator[Served]:
+    """Serve in a thread until the block is left."""
+    listener = bind("127.0.0.1", 0)
+    serving = Serving(tokens, Stores(environ or {}), settings)
+    is_ready = threading.Event()
+    server = Server(serving, is_ready.set)
+    thread = threading.Thread(target=server.run, args=([listener],))
+    port = listener.getsockname()[1]
+    thread.start()
+    try:
+        assert is_ready.wait(30)
+        yield Served(serving, server, port)
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        serving.stores.close()
+        assert not thread.is_alive()
