@@ -19,7 +19,8 @@ from mcp_over_http import Served, served
 from satchel import open_satchel
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
-from satchel.interfaces.http import mcp_serving, serving
+from satchel.interfaces.http import mcp_serving
+from satchel.interfaces.http.app import make_app
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.offers import Prompt, PromptArgument, Resource, ResourceTemplate
 from satchel.interfaces.mcp.protocol import Server
@@ -103,13 +104,12 @@ class _WithToken:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("conformance") / "project"
     (folder / ".git").mkdir(parents=True)
-    make_app = serving.make_app
     with (
         open_satchel(cwd=folder, environ={}) as satchel,
         pytest.MonkeyPatch.context() as patch,
     ):
         satchel.entries.write("discovery", "salt", agent="ann")
-        patch.setattr(serving, "make_app", lambda one: _WithToken(make_app(one), "t0"))
+        patch.setattr("satchel.interfaces.http.serving.make_app", lambda one: _WithToken(make_app(one), "t0"))
         with served() as running:
             assert running.give(satchel) == "t0"
             yield running
