@@ -35,10 +35,11 @@ class _Book:
 
 @dataclass
 class Served:
-    """A server, and the rights that it gives to tokens, by their text."""
+    """A server, the rights that it gives to tokens, by their text, and what tells it to end."""
 
     url: str
     rights: dict[str, Access]
+    end: Callable[[], None]
 
     def give(self, satchel: Satchel, **rights: Any) -> str:
         """Make a token for the project of a store, and return its text."""
@@ -91,4 +92,8 @@ def served(environ: Mapping[str, str] | None = None) -> Iterator[Served]:
     """Serve on a free port of loopback until the block is left."""
     book = _Book()
     with serving.served(book, environ=environ) as running:
-        yield Served(f"http://127.0.0.1:{running.port}", book.rights)
+
+        def end() -> None:
+            running.server.should_exit = True
+
+        yield Served(f"http://127.0.0.1:{running.port}", book.rights, end)

@@ -17,6 +17,7 @@ from satchel import Satchel
 from satchel.base.clock import system_clock
 from satchel.base.errors import Interrupted
 from satchel.interfaces.http.access import PERSON
+from satchel.interfaces.http.app import Serving
 from satchel.interfaces.mcp.tools import ALL_TOOLS
 from satchel.store.sqlite import SqliteEngine
 
@@ -327,6 +328,33 @@ def test_a_client_of_the_handshake_era_cancels_a_call_of_its_session(server: Ser
         caller.join()
         assert interrupted.is_set()
     assert "error [interrupted]" in answers[0]
+
+
+def test_a_call_that_the_end_of_the_server_meets_is_answered(store: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.files.claim(["src/auth.py"], agent="ann")
+    arguments = {"paths": ["src/auth.py"], "wait_seconds": 45}
+    body = request("tools/call", {"name": "claim_files", "arguments": arguments})
+    answers: list[str] = []
+    ends = threading.Event()
+    end = Serving.end
+
+    def told_to_end(serving: Serving) -> None:
+        end(serving)
+        ends.set()
+
+    monkeypatch.setattr(Serving, "end", told_to_end)
+    with watched() as (waits, interrupted), served() as one:
+        token = one.give(store, agent="ben")
+        caller = threading.Thread(target=lambda: answers.append(one.post(token, body).text))
+        caller.start()
+        assert waits.wait(20)
+        one.end()
+        assert ends.wait(20)
+        store.files.release(["src/auth.py"], agent="ann")
+        caller.join(20)
+        assert not interrupted.is_set()
+    assert "src/auth.py" in answers[0]
+    assert "isError" not in answers[0]
 
 
 @pytest.mark.parametrize("mode", DIALECTS)
