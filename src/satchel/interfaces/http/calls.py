@@ -237,7 +237,7 @@ class Calls:
                 caller = Caller.of_hook(environ, client, told.get("host_id"), begins=told.get("begins") is True)
             else:
                 caller = Caller(kind, environ)
-            caller.may_be_person = ask.access.role == PERSON
+            caller.is_of_person = ask.access.role == PERSON
         if kind == SERVER:
             caller.meet(told.get("client"), told.get("version"))
             caller.hear_id(told.get("host_id"))
