@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 from satchel.interfaces.http.access import AGENT, Access
 from satchel.interfaces.http.app import Serving
 from satchel.interfaces.http.serving import Server
-from satchel.interfaces.http.settings import Settings, StreamLimits
+from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
 
 _PATIENCE_SECONDS = 60.0
@@ -60,9 +60,9 @@ class Book:
 class EventServer(Server):
     """Satchel's server, on a free port, in a thread."""
 
-    def __init__(self, tokens: Book, limits: StreamLimits) -> None:
+    def __init__(self, tokens: Book, settings: Settings) -> None:
         self.book = tokens
-        self.serving = Serving(tokens, Stores(os.environ), Settings(streams=limits))
+        self.serving = Serving(tokens, Stores(os.environ), settings)
         self.followers = self.serving.followers
         self._is_ready = threading.Event()
         super().__init__(self.serving, self._is_ready.set)
@@ -84,6 +84,11 @@ class EventServer(Server):
     def __exit__(self, *_: object) -> None:
         self.stop()
         self.serving.stores.close()
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether something waits for a listener that does not take it."""
+        return any(one.flow.write_paused for one in list(self.server_state.connections))  # type: ignore[union-attr]
 
     def stop(self) -> None:
         """Stop, and wait until all is over."""

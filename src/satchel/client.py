@@ -55,6 +55,10 @@ if TYPE_CHECKING:
 class Remote(Protocol):
     """Calls a server."""
 
+    @property
+    def where(self) -> str:
+        """The server, in words."""
+
     def call(self, name: str, *arguments: Any, asks_notice: Mapping[str, Any] | None = None, **named: Any) -> Any:
         """Call a method of a service, or an operation, and return its answer."""
 
@@ -235,6 +239,13 @@ class Satchel:
         from satchel.brief.working.service import Working
 
         return Working(self.workplace, self.config)
+
+    @cached_property
+    def dry_working(self) -> Working:
+        """What hooks would do while an agent works; nothing is recorded."""
+        from satchel.brief.working.service import Working
+
+        return Working(self.workplace, self.config, dry_run=True)
 
     @cached_property
     def moments(self) -> Moments:

@@ -12,6 +12,7 @@ from typing import Any
 from satchel import __version__
 from satchel.base import processes, wire
 from satchel.base.errors import AnswerLost, Busy, Interrupted, InvalidInput, SatchelError, Unreachable
+from satchel.base.machine import ROOT
 from satchel.base.records import dataclass
 from satchel.base.wire import packed, unpacked
 from satchel.keep.sessions.caller import VARIABLE, Caller
@@ -25,6 +26,8 @@ SERVED = frozenset(
         *("brief", "entries.load_state", "notices.line", "moments.make", "sessions.end", "files.check_commit"),
         *("working.before_edit", "working.after_edit", "working.prompt", "working.look", "working.stop"),
         *("working.command_failed", "working.command_succeeded", "working.command_ended", "working.plan_approved"),
+        *("dry_working.before_edit", "dry_working.after_edit", "dry_working.stop", "dry_working.plan_approved"),
+        *("dry_working.command_ended", "dry_working.last_error"),
     }
 )
 """What hooks, the guard and servers of clients call beside the operations."""
@@ -122,6 +125,11 @@ class Calls:
                 [question, given, answer(question, given, self._standing.here)] for question, given in said["asks"]
             ]
         raise SatchelError(f"the server asked back more than {_MOST_ROUNDS} times", "Server and program differ")
+
+    @property
+    def where(self) -> str:
+        """The server, in words."""
+        return f"that of the server {self._connection.url}"
 
     def take_side(self, name: str) -> Any:
         """Return what came beside the last answer of this thread, once: ``notice``, ``notes`` or ``receipt``.
@@ -222,8 +230,14 @@ class Calls:
 
     def _facts(self) -> list[Any]:
         """Return what nearly every first call is asked back for, so that it need not be asked."""
-        asked = ("machine", "own", "ancestors") if self._caller is not None else ("machine",)
-        return [[name, [], {"answer": packed(getattr(processes, name)())}] for name in asked]
+        caller, here = self._caller, self._standing.here
+        if caller is None:
+            return [["machine", [], answer("machine", [], here)]]
+        asked: list[tuple[str, list[Any]]] = [("machine", []), ("own", []), ("ancestors", [])]
+        asked.append(("read_head", [None if here.files_root is None else ROOT]))
+        if caller.client is not None:
+            asked.append(("find_client", packed([caller.client.prefixes])))
+        return [[name, given, answer(name, given, here)] for name, given in asked]
 
 
 def _read(reply: Reply, lost: str | None) -> dict[str, Any]:

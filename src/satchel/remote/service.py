@@ -95,6 +95,10 @@ class _Moments(_Putting):
 
 
 class _Working(_Putting):
+    def __init__(self, calls: Calls, name: str) -> None:
+        super().__init__(calls)
+        self._name = name
+
     def prompt(self, text: str, _is_over: object, **named: Any) -> Any:
         return self._make("working.prompt", text, **named)
 
@@ -102,7 +106,7 @@ class _Working(_Putting):
         return self._make("working.look", text)
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
-        return partial(self._make, f"working.{method}")
+        return partial(self._make, f"{self._name}.{method}")
 
 
 class _Engine:
@@ -150,7 +154,8 @@ class RemoteSatchel(Satchel):
         super().__init__(workplace, place, config, environ)
         self.remote = self._calls = calls
         vars(self).update({name: _Service(calls, name) for name in _SERVICES})
-        vars(self).update(notices=_Notices(calls), moments=_Moments(calls), working=_Working(calls))
+        vars(self).update(notices=_Notices(calls), moments=_Moments(calls), working=_Working(calls, "working"))
+        self.__dict__["dry_working"] = _Working(calls, "dry_working")
 
     def brief(self, *given: Any, **asked: Any) -> Briefing:
         """Ask the server for a briefing."""

@@ -158,6 +158,17 @@ def test_an_address_can_be_taken_out_alone_and_for_one_project(
     assert not (home / ".codex").exists()
 
 
+@pytest.mark.parametrize("scope", [(), ("--everywhere",)])
+def test_a_file_that_explains_every_key_comes_back_to_the_byte(cli: Cli, home: Path, scope: tuple[str, ...]) -> None:
+    config(home).mkdir(parents=True)
+    (config(home) / "config.toml").write_text(cli("config", "--template", "--user")[1])
+    before = everything(home)
+    write(cli, *scope)
+    assert everything(home) != before
+    cli("setup", "--remove")
+    assert everything(home) == before
+
+
 def test_what_somebody_wrote_by_hand_stays(cli: Cli, home: Path, tmp_path: Path) -> None:
     config(home).mkdir(parents=True)
     (tmp_path / "mine").write_text(OTHER)
@@ -238,14 +249,14 @@ def test_a_server_that_cannot_be_reached_is_written_only_on_demand(
     server.server.server_close()
     asked = ("setup", "--url", server.url, "--token", "-")
     status, out, err = cli(*asked, stdin=TOKEN.encode())
-    assert (status, out) == (18, "")
+    assert (status, out) == (19, "")
     assert "cannot be reached" in err
     assert "--offline" in err
     assert everything(home) == {}
     answers = [False, True]
     monkeypatch.setattr(setup, "_is_terminal", lambda: True)
     monkeypatch.setattr(click, "confirm", lambda _, **__: answers.pop(0))
-    assert cli(*asked, stdin=TOKEN.encode())[0] == 18
+    assert cli(*asked, stdin=TOKEN.encode())[0] == 19
     assert cli(*asked, stdin=TOKEN.encode())[0] == 0
     assert len(tokens(home)) == 1
 
@@ -343,7 +354,12 @@ def test_doctor_and_config_name_the_server_and_of_its_token_the_id(cli: Cli, hom
         assert "s3cret" not in out + err
     assert f"# the server: {line}\n" in cli("config")[1]
     assert f"ok      server: {line}; what was examined is the store on this machine\n" in cli("doctor")[1]
+    cli("setup", "cursor")
+    assert cli("setup", "--check")[0] == 0
+    assert cli("setup", "--check")[1].startswith(f"server    {line}\n")
+    assert json.loads(cli("setup", "--check", "--json")[1])["server"]["token"] == ID
     tokens(home)[0].chmod(0o644)
+    assert cli("setup", "--check")[0] == 3
     assert "warning server: others can read or change the file of the server's token" in cli("doctor")[1]
 
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
 from event_listening import Book, EventServer, Message, Writer, access, items
-from satchel.interfaces.http.settings import StreamLimits
+from satchel.interfaces.http.followers import Watcher
+from satchel.interfaces.http.settings import Settings, StreamLimits
 from satchel.keep import following
 
 pytestmark = pytest.mark.slow
@@ -39,9 +43,11 @@ def serve(store: Path, writer: Writer) -> Iterator[Serve]:
     """Start a server with tokens of two projects of the store."""
     with ExitStack() as stack:
 
-        def start(**limits: float) -> EventServer:
+        def start(grace_seconds: int = 5, **limits: float) -> EventServer:
+            streams = StreamLimits(**limits)  # type: ignore[arg-type]
+            settings = Settings(streams=streams, grace_seconds=grace_seconds, write_seconds=600)
             book = Book(one=access(store, "one"), other=access(store, "other", "t2"))
-            return stack.enter_context(EventServer(book, StreamLimits(**limits)))  # type: ignore[arg-type]
+            return stack.enter_context(EventServer(book, settings))
 
         yield start
 
@@ -271,9 +277,20 @@ def _garble(store: Path) -> None:
     copy.replace(store)
 
 
+def _garble_in_place(begin: int) -> Callable[[Path], None]:
+    def garble(store: Path) -> None:
+        with store.open("r+b") as file:
+            file.seek(begin)
+            file.write(b"no page at all  " * ((store.stat().st_size - begin) // 16))
+
+    return garble
+
+
 @pytest.mark.parametrize(
     ("change", "codes"),
     [
+        (_garble_in_place(0), {"store_foreign"}),
+        (_garble_in_place(4_096), {"store_damaged"}),
         (_remove, {"store_missing"}),
         (_empty, {"store_missing"}),
         (_replace, {"conflict"}),
@@ -286,6 +303,9 @@ def test_a_store_that_is_lost_ends_its_streams_and_the_server_lives_on(
     second = tmp_path / "second.db"
     server.book.known["second"] = access(second, "two", "t3")
     other = Writer(second, "two")
+    with closing(apsw.Connection(str(store))) as connection:
+        # all is in the file itself, so that damage to it is damage to the store
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     with server.listen() as stream, server.listen(token="second") as theirs:
         change(store)
         failed = stream.message()
@@ -298,10 +318,42 @@ def test_a_store_that_is_lost_ends_its_streams_and_the_server_lives_on(
     other.close()
 
 
+def test_a_store_that_is_replaced_before_it_is_watched_ends_the_stream_too(
+    server: EventServer, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Watcher._run
+
+    def late(self: Watcher, seen: Any) -> None:
+        _replace(store)
+        run(self, seen)
+
+    monkeypatch.setattr(Watcher, "_run", late)
+    with server.listen() as stream:
+        assert stream.message().data["code"] == "conflict"
+
+
 def test_streams_end_when_the_server_does(server: EventServer) -> None:
     with server.listen() as stream:
         server.stop()
         assert stream.message() == Message("", None, None)
+
+
+def test_a_listener_that_reads_nothing_does_not_hold_up_the_end(serve: Serve, writer: Writer) -> None:
+    server = serve(grace_seconds=600, stalled_seconds=600)
+    paths = [f"{number}.py" for number in range(100)]
+    with server.ignore():
+        while not server.has_unread:
+            writer.call("files", "claim", paths)
+        server.stop()
+
+
+def test_a_look_at_the_headers_alone_begins_no_stream(server: EventServer) -> None:
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection.request("HEAD", "/api/events", headers={"Authorization": "Bearer one"})
+    answer = connection.getresponse()
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+    connection.close()
+    assert server.followers.count == 0
 
 
 def test_a_listener_that_reconnects_again_and_again_is_told_each_change_once(

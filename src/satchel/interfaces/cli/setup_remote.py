@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from satchel.base.errors import InvalidInput, IoError, Refused
+from satchel.base.errors import InvalidInput, Refused, Unreachable
 from satchel.base.paths import StorePlace
 from satchel.base.records import dataclass
 from satchel.interfaces.setup.address import Address, plan_address
@@ -113,7 +113,7 @@ class Remote:
         Raises:
             InvalidInput: there is no token, or what answers is no server of Satchel.
             Refused: the server does not take the token.
-            IoError: it cannot be reached.
+            Unreachable: it cannot be reached.
         """
         url = self.checked_url()
         if url is None:
@@ -124,7 +124,7 @@ class Remote:
         if token is not None and not (self.offline or is_dry):
             try:
                 found = reach(url, token)
-            except IoError as error:
+            except Unreachable as error:
                 if not (asks and click.confirm(f"{error.problem}. Write it all the same?", default=False)):
                     raise
         if self.direct:

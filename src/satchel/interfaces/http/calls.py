@@ -21,7 +21,7 @@ from satchel.base.records import replace
 from satchel.base.wire import packed, unpacked
 from satchel.client import Satchel
 from satchel.interfaces.http import logs
-from satchel.interfaces.http.access import PERSON, Access
+from satchel.interfaces.http.access import AGENT, PERSON, Access
 from satchel.interfaces.http.answers import Answers, Said
 from satchel.interfaces.http.ask import Ask, are_texts, malformed
 from satchel.interfaces.http.elsewhere import CallerElsewhere, KeptBefore
@@ -102,7 +102,9 @@ class Calls:
         standing = ask.standing()
         stores, access = self._stores, ask.access
         caller = self._caller(ask)
-        satchel = stores.satchel(access, caller=caller, agent=standing.get("agent"))
+        is_nobody = access.role == AGENT and (caller is None or (caller.kind == COMMAND and not caller.may_make()))
+        agent = standing.get("agent") or access.agent or (access.name if is_nobody else None)
+        satchel = stores.satchel(access, caller=caller, agent=agent)
         elsewhere = CallerElsewhere(
             ask.member("facts", list),
             partial(stores.known_as, standing, access),
@@ -115,10 +117,13 @@ class Calls:
             satchel = self._placed(satchel, ask, standing)
             started(satchel)
             try:
+                with elsewhere.beside_the_call():
+                    be_seen(satchel.workplace)
                 said = self._done(satchel, ask, elsewhere)
-                be_seen(satchel.workplace)
             except Asks:
                 said = {}
+                if caller is not None:
+                    caller.was_not_seen()
             except KeptBefore:
                 return {"kept": True}
             except Interrupted:
@@ -210,7 +215,7 @@ class Calls:
                 caller = Caller.of_hook(environ, client, told.get("host_id"), begins=told.get("begins") is True)
             else:
                 caller = Caller(kind, environ)
-            caller.may_be_person = ask.access.role == PERSON
+            caller.is_of_person = ask.access.role == PERSON
         if kind == SERVER:
             caller.meet(told.get("client"), told.get("version"))
             caller.hear_id(told.get("host_id"))

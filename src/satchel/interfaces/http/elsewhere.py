@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from satchel.base.clock import Clock
@@ -61,6 +62,7 @@ class CallerElsewhere:
         self._clock = clock
         self._may_repeat = may_repeat
         self._asked: dict[str, list[Any]] = {}
+        self._is_beside = False
         self.is_kept = False
         self.is_done = False
 
@@ -86,6 +88,15 @@ class CallerElsewhere:
         answer = unpacked(fact.get("answer"))
         return answer._replace(worktree=self._known_as(answer.worktree)) if isinstance(answer, Place) else answer
 
+    @contextmanager
+    def beside_the_call(self) -> Iterator[None]:
+        """What is kept in the block is no part of what the call asks for, and may be kept again."""
+        self._is_beside = True
+        try:
+            yield
+        finally:
+            self._is_beside = False
+
     def before_commit(self, transaction: Transaction) -> None:
         """Keep the key of the call with what it writes.
 
@@ -95,14 +106,14 @@ class CallerElsewhere:
         """
         if self.asks:
             raise Asks
-        if self._call is None or self.is_kept or self.is_done:
+        if self._call is None or self.is_kept or self.is_done or self._is_beside:
             return
         if not kept_calls.keep(transaction, self._call, self._clock()):
             raise KeptBefore
 
     def after_commit(self) -> None:
         """Take in that something was kept."""
-        self.is_kept = self.is_kept or not self.is_done
+        self.is_kept = self.is_kept or not (self.is_done or self._is_beside)
 
 
 def _key(question: str, arguments: Any) -> str:

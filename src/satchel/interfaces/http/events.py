@@ -150,7 +150,7 @@ class _Stream(Response):
         Raises:
             Busy: it is cut; whoever answers the request closes its connection then.
         """
-        del scope
+        scope["state"]["is_stream"] = True
         try:
             async with anyio.create_task_group() as both:
 

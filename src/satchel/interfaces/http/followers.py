@@ -23,6 +23,7 @@ from satchel.store.sqlite import SqliteEngine
 _log = logging.getLogger(__name__)
 
 _Identity = tuple[int, int] | None
+_Seen = tuple[_Identity, int]
 
 
 _RETRY_SECONDS = 5
@@ -172,6 +173,8 @@ class Watcher:
             SatchelError: the store cannot be read.
         """
         with self._lock:
+            # before anything is read: what is replaced or damaged from then on is noticed
+            seen = _look(self.engine.file)
             project = self._projects.get(listener.project)
             if project is None:
                 with self.engine.read() as transaction:
@@ -180,7 +183,7 @@ class Watcher:
                 self._projects[listener.project] = project
             project.listeners.add(listener)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="satchel-events", daemon=True)
+                self._thread = threading.Thread(target=self._run, args=(seen,), name="satchel-events", daemon=True)
                 self._thread.start()
 
     def remove(self, listener: Listener) -> None:
@@ -189,27 +192,42 @@ class Watcher:
         if project is not None:
             project.listeners.discard(listener)
 
-    def _run(self) -> None:
+    def _run(self, seen: _Seen) -> None:
         try:
-            while self._watch():
-                pass
+            while self._watch(seen):
+                seen = _look(self.engine.file)
         except SatchelError as error:
             self._fail(error)
         except Exception:  # noqa: BLE001 -- a fault here must not leave listeners without a word
             _log.exception("watching a store failed")
             self._fail(SatchelError("watching the store failed", "The server's log says why; listen again"))
 
-    def _watch(self) -> bool:
-        """Hand around what is new until nobody listens; True where the file has come only now, to watch it then."""
-        identity = _identity(self.engine.file)
+    def _watch(self, seen: _Seen) -> bool:
+        """Hand around what is new until nobody listens.
+
+        Args:
+            seen: the file before the first of those who listen had read anything.
+
+        Returns:
+            Whether the file has come only now, and is to be watched from then on.
+        """
+        identity, written = seen
         with self.engine.watch() as is_changed:
+            is_first = is_changed()
             while not self._ends():
                 time.sleep(POLL_SECONDS)
-                now = _identity(self.engine.file)
-                if now == identity and not is_changed():
+                has_commit = is_changed()
+                now, written_now = _look(self.engine.file)
+                if (now, written_now) == (identity, written) and not has_commit and not is_first:
                     continue
+                is_first = False
                 if identity is None and now is not None:
                     return True
+                if now == identity and written_now != written and not has_commit:
+                    # what wrote to the file without a commit was a checkpoint, or damaged it, which a page that is
+                    # in memory does not show
+                    self.engine.check_again()
+                written = written_now
                 news = self._read()
                 self._refuse_another(identity)
                 for listeners, told in news:
@@ -217,7 +235,7 @@ class Watcher:
         return False
 
     def _refuse_another(self, identity: _Identity) -> None:
-        if _identity(self.engine.file) != identity:
+        if _look(self.engine.file)[0] != identity:
             raise Conflict(
                 f"the store {self.engine.file} was replaced or removed while it was listened to",
                 "Read anew, then listen again without a cursor",
@@ -267,10 +285,10 @@ def _hand(listeners: Sequence[Listener], told: Sequence[Told] | None) -> None:
             listeners[0].loop.call_soon_threadsafe(tell)
 
 
-def _identity(file: Path) -> _Identity:
-    """Tell one file under a name from another; None where there is none, or an empty one."""
+def _look(file: Path) -> _Seen:
+    """Tell one file under a name from another, and when it was written; None where there is none, or an empty one."""
     try:
         status = file.stat()
     except OSError:
-        return None
-    return (status.st_dev, status.st_ino) if status.st_size else None
+        return None, 0
+    return (status.st_dev, status.st_ino) if status.st_size else None, status.st_mtime_ns

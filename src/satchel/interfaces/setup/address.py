@@ -7,7 +7,7 @@ The address stands in the user's ``config.toml``; the token in a file of its own
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -71,7 +71,7 @@ def plan_address(address: Address, found: str | None = None) -> Plan:
     edits = [edit for edit in secrets if edit.after != edit.file.text or edit.file.mode != config_files.PRIVATE]
     files = [(edit.file.path, f"token {public_id(address.token)}") for edit in edits if edit.shown]
     if text != file.text:
-        edits.append(Edit(file, text, Way.PUT))
+        edits.insert(0, Edit(file, text, Way.PUT))  # first, since its record knows which folders were made
         files.insert(0, (file.path, f"server {address.url} for {address.project or 'all projects'}"))
     notes = [] if found is None else [found]
     if isinstance(now.get("url"), str) and now["url"] != address.url:
@@ -101,7 +101,7 @@ def plan_no_address(journal: Journal, url: str | None = None, project: Path | No
         there = str(at(before, (*place, "url")))
         if url is not None and there != url:
             continue
-        text = edited(text, Syntax.TOML, list(_dropped(place, text)))
+        text = _without(text, place)
         files = files or [(file.path, f"server {there}")]
         if token_path(name).exists() and not any(edit.file.path == token_path(name) for edit in edits):
             edits += _unlinked(name) if url is None or _uses(before, name) == 1 else []
@@ -110,21 +110,22 @@ def plan_no_address(journal: Journal, url: str | None = None, project: Path | No
     files += [(edit.file.path, "token") for edit in edits]
     is_last = not _named(parse(text, Syntax.TOML))
     after = None if is_last and not text.strip() and journal.made(file.path) else text
-    edits.insert(0, Edit(file, after, Way.TAKE if is_last else Way.PUT))
     if is_last:
         ignored = _read(config_folder() / _TOKENS / ".gitignore")
         edits += [Edit(ignored, None, Way.PRIVATE)] if ignored.existed else []
+    edits.append(Edit(file, after, Way.TAKE if is_last else Way.PUT))
     for edit in edits:
         config_files.check_writable(edit.file)
     return Plan(tuple(edits), (Outcome("server", tuple(files)),))
 
 
-def _dropped(place: Keys, text: str) -> Iterator[Drop | Prune]:
-    yield Drop((*place, "token_file"))
-    yield Drop((*place, "url"))
+def _without(text: str, place: Keys) -> str:
+    """Return a configuration without an address and its token."""
+    text = edited(text, Syntax.TOML, [Drop((*place, "token_file")), Drop((*place, "url"))])
     # comments below the header explain keys of its table, and would come to stand below another
-    if len(place) > 1 or not _HEADER_WITH_COMMENT.search(text):
-        yield from (Prune(place[:length]) for length in range(len(place), 0, -1))
+    if len(place) == 1 and _HEADER_WITH_COMMENT.search(text):
+        return text
+    return edited(text, Syntax.TOML, [Prune(place[:length]) for length in range(len(place), 0, -1)])
 
 
 def _place(project: Path | None) -> Keys:

@@ -231,8 +231,7 @@ def _carry_out(edit: Edit, journal: Journal) -> None:
     path = edit.file.path
     if edit.way is Way.PRIVATE:
         if edit.after is None:
-            folders = [str(folder) for folder in (path.parent.parent, path.parent)]
-            config_files.delete(edit.file, folders)
+            config_files.delete(edit.file, [str(path.parent)])
         else:
             config_files.overwrite(edit.file, edit.file.encoded(edit.after), is_private=True)
         return

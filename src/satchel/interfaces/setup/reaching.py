@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from satchel.base.errors import InvalidInput, IoError, Refused
+from satchel.base.errors import InvalidInput, Refused, Unreachable
 from satchel.base.text import shortened
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def reach(url: str, token: str) -> str:
         token: the token.
 
     Raises:
-        IoError: nothing answers.
+        Unreachable: nothing answers.
         Refused: the server does not take the token.
         InvalidInput: what answers is no server of Satchel.
     """
@@ -73,7 +73,7 @@ def _asked(url: str, token: str) -> tuple[int, dict[str, str], bytes]:
             connection.close()
     except (OSError, HTTPException) as error:
         why = _printable(str(error) or type(error).__name__)
-        raise IoError(
+        raise Unreachable(
             f"the server {url} cannot be reached ({why})",
             "Nothing was written; check address and network, or add --offline to write it without asking",
         ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
@@ -10,7 +11,7 @@ import click
 from satchel.base.clock import system_clock
 from satchel.base.errors import InvalidInput, Refused, Unavailable
 from satchel.base.folders import state_folder
-from satchel.interfaces.cli.common import json_option, show_json
+from satchel.interfaces.cli.common import json_option
 from satchel.interfaces.http.tokens import ACTIVE, Tokens
 
 DEFAULT_PORT = 7347
@@ -55,13 +56,13 @@ def command(host: str, port: int, host_names: tuple[str, ...], behind_tls: bool,
     try:
         from satchel.interfaces.http import serving as http
         from satchel.interfaces.http.app import Serving
+        from satchel.interfaces.http.preloading import preload, warm
         from satchel.interfaces.http.settings import Settings
         from satchel.interfaces.http.stores import Stores
     except ImportError as error:
         raise Unavailable(f"serving needs more packages ({error})", "Run pip install 'satchel[serve]'") from None
     tokens = Tokens(state_folder(), system_clock)
-    if not any(token.state == ACTIVE for token in tokens.every()):
-        click.echo(_NO_ENTRY, err=True)
+    active = [token for token in tokens.every() if token.state == ACTIVE]
     listener = http.bind(host, port)
     connections = http.prepare_process(Settings().connections)
     settings = Settings(host_names=host_names, behind_tls=behind_tls, connections=connections)
@@ -69,11 +70,16 @@ def command(host: str, port: int, host_names: tuple[str, ...], behind_tls: bool,
 
     def say_ready() -> None:
         if as_json:
-            show_json({"url": url, "pid": os.getpid()})
+            click.echo(json.dumps({"url": url, "pid": os.getpid()}))
             sys.stdout.flush()
         click.echo(f"satchel serves at {url}; Ctrl-C ends it", err=True)
+        if not active:
+            click.echo(_NO_ENTRY, err=True)
 
-    is_done = http.run(Serving(tokens, Stores(os.environ), settings), listener, say_ready)
+    stores = Stores(os.environ)
+    preload()
+    warm(stores, [(token.store, token.project) for token in active])
+    is_done = http.run(Serving(tokens, stores, settings), listener, say_ready)
     if not is_done:
         sys.stdout.flush()
         sys.stderr.flush()

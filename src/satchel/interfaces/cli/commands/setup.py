@@ -12,6 +12,7 @@ from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, Sa
 from satchel.base.paths import StorePlace, locate_store
 from satchel.interfaces.cli.common import json_option, show_json
 from satchel.interfaces.cli.setup_remote import Remote
+from satchel.interfaces.server_text import server_fields, server_line
 from satchel.interfaces.setup.address import plan_no_address
 from satchel.interfaces.setup.checking import ClientCheck, check, is_on_machine, launcher_note, version_note
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
@@ -249,10 +250,13 @@ def _check(clients: list[Client], place: Place, wish: Wish, note: str | None, *,
         if clients or one.is_set_up or is_on_machine(client, place)
     ]
     counted: list[ClientCheck] = shown if clients else [one for one in shown if one.is_set_up]
-    is_fine = bool(counted) and all(one.is_fine for one in counted)
+    server = server_fields(os.environ, Path.cwd())
+    is_fine = bool(counted) and all(one.is_fine for one in counted) and "fault" not in (server or {})
     if as_json:
-        show_json(check_fields(shown, is_fine=is_fine, note=note))
+        show_json({**check_fields(shown, is_fine=is_fine, note=note), "server": server})
     else:
+        if server is not None:
+            click.echo(f"server    {server_line(server)}")
         for line in check_lines(shown, place, clients_were_named=bool(clients), note=note):
             click.echo(line)
     return 0 if is_fine else ERROR_KINDS["not_found"].exit_status
