@@ -188,6 +188,8 @@ class Calls:
             )
         operation = operation_named(ask.name)
         operation.refuse_remote()
+        if operation.of_program:
+            raise Unavailable(f"{operation.name} asks the program itself", "Ask it where it runs")
         _check_names(operation, named)
         answer = _fitting(operation.bound(satchel), arguments, named)
         elsewhere.is_done = True
