@@ -146,6 +146,7 @@ TOKENS = (
     ("pypi-token", "py" + "pi-AgEIcHlwaS5vcmc" + chars(URL64, 120)),
     ("replicate-token", "r" + "8_" + chars(ALNUM, 37)),
     ("rubygems-key", "ruby" + "gems_" + chars(HEX, 48)),
+    ("satchel-token", "satch" + "el_" + chars(HEX, 10) + "_" + chars(URL64, 43)),
     ("sendgrid-key", "S" + "G." + chars(URL64, 22) + "." + chars(URL64, 43)),
     ("sentry-token", "sntr" + "ys_eyJ" + chars(ALNUM, 80) + "_" + chars(ALNUM, 43)),
     ("shopify-token", "shp" + "at_" + chars(HEX, 32)),

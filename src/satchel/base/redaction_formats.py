@@ -118,6 +118,8 @@ TOKEN_FORMATS: tuple[TokenFormat, ...] = (
     TokenFormat("pypi-token", ("pypi-AgE",), r"pypi-AgE[A-Za-z0-9_-]{50,}", anywhere=True),
     TokenFormat("replicate-token", ("r8_",), r"r8_[A-Za-z0-9]{37}"),
     TokenFormat("rubygems-key", ("rubygems_",), r"rubygems_[a-f0-9]{48}", anywhere=True),
+    # our own: satchel/interfaces/http/tokens.py
+    TokenFormat("satchel-token", ("satchel_",), r"satchel_[0-9a-f]{10}_[A-Za-z0-9_-]{20,}", anywhere=True),
     TokenFormat("sendgrid-key", ("SG.",), r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}"),
     TokenFormat(
         "sentry-token",

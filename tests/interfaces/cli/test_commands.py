@@ -90,10 +90,11 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "config": ((), "store.durability = full  (default)", {"file", "warnings", "settings"}),
 }
 ELSEWHERE = {
-    *("doctor", "export", "hook", "import", "mcp", "setup", "tour", "undo"),
+    *("doctor", "export", "hook", "import", "mcp", "serve", "setup", "tour", "undo"),
     *("guard check", "guard install", "guard remove", "guard run", "share", "shared", "sync", "unshare"),
+    *("token list", "token new", "token revoke"),
 }
-"""doctor answers with a list; mcp serves; undo needs what can be undone; the others have tests of their own."""
+"""doctor answers with a list; mcp and serve run on; undo needs what can be undone; the others have their own tests."""
 
 
 def all_commands() -> list[str]:

@@ -50,6 +50,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
     },
     "Serve a team": {
         "serve": "Serve Satchel over HTTP",
+        "token": "Make, list and revoke tokens of the server",
     },
     "Learn and ask": {
         "learn": "Report errors and what fixed them, save strategies",

@@ -14,7 +14,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from satchel.interfaces.http.failing import Refusal, body_of, headers_of
+from satchel.interfaces.http.failing import Refusal, body_of, head_too_long, headers_of
 from satchel.interfaces.http.settings import Settings
 
 _SHOWN_CHARS = 200
@@ -92,14 +92,8 @@ class Connection(H11Protocol):
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 -- uvicorn's signature
         """Refuse what is no request: as JSON, where uvicorn sends text."""
         error = sys.exception()
-        status = getattr(error, "error_status_hint", 400)
-        if status == 431:
-            refusal = Refusal(
-                431,
-                "too_large",
-                f"the request head is longer than {self.limits.head_bytes} bytes",
-                "Send only the headers that are needed",
-            )
+        if getattr(error, "error_status_hint", 400) == 431:
+            refusal = head_too_long(self.limits.head_bytes)
         else:
             problem = f"this is no request of HTTP/1.1 ({str(error)[:_SHOWN_CHARS]})"
             refusal = Refusal(400, "invalid_input", problem, "Check what sends it")

@@ -14,7 +14,6 @@ from satchel.interfaces.http.failing import Refusal, send_refusal
 NO_ROUTE = "none"
 """What stands for the route of a path that leads nowhere, in logs and metrics."""
 
-_DRAIN_SECONDS = 5.0
 _CLOSE = ("Connection", "close")
 
 
@@ -109,14 +108,15 @@ class Exchange:
             self._is_complete = not message.get("more_body", False)
         await self._send(message)
 
-    async def refuse(self, refusal: Refusal, *, drain_bytes: int) -> None:
+    async def refuse(self, refusal: Refusal, *, drain_bytes: int, drain_seconds: float) -> None:
         """Answer with a refusal.
 
         Args:
             drain_bytes: how much of an unread body is read and dropped first: a caller that is still sending it would
                 find its connection reset, and not the answer.
+            drain_seconds: how long that may take.
         """
-        if not await self._drain(drain_bytes):
+        if not await self._drain(drain_bytes, drain_seconds):
             refusal = Refusal(refusal.status, refusal.code, refusal.problem, refusal.remedy, (*refusal.headers, _CLOSE))
         await send_refusal(refusal, self.send)
 
@@ -125,14 +125,14 @@ class Exchange:
         if not self._is_complete:
             await self.send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _drain(self, most: int) -> bool:
+    async def _drain(self, most: int, seconds: float) -> bool:
         """Read and drop the rest of the body, up to so many bytes; say whether all of it has arrived."""
         if not self._has_body:
             return True
         if self._waits_to_send or not most:
             return False
         try:
-            async with asyncio.timeout(_DRAIN_SECONDS):
+            async with asyncio.timeout(seconds):
                 async for part in self._parts():
                     most -= len(part)
                     if most < 0:

@@ -63,10 +63,17 @@ def method_not_allowed(allowed: str) -> Refusal:
     Args:
         allowed: those that it takes, with commas between them.
     """
+    allowed = ", ".join(sorted(allowed.split(", ")))  # they come from a set
     headers = (("Allow", allowed),) if allowed else ()
     return Refusal(
         405, "invalid_input", "this path does not take that method", f"Use {allowed}" if allowed else None, headers
     )
+
+
+def head_too_long(limit: int) -> Refusal:
+    """Return the refusal of a request whose line and headers are longer than the limit, in bytes."""
+    problem = f"the request line and headers are longer than {limit} bytes"
+    return Refusal(431, "too_large", problem, "Send only the headers that are needed")
 
 
 def internal() -> Refusal:

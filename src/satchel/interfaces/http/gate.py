@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from satchel.base.errors import SatchelError
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.exchange import Exchange, Gone, too_large
-from satchel.interfaces.http.failing import Refusal, internal, not_found, refusal_of
+from satchel.interfaces.http.failing import Refusal, head_too_long, internal, not_found, refusal_of
 from satchel.interfaces.http.names import Names
 from satchel.interfaces.http.rates import Buckets
 
@@ -24,8 +25,9 @@ OPEN_ROUTES = frozenset({"/health"})
 
 _ONCE = (b"host", b"authorization", b"origin", b"content-length", b"content-type", b"satchel-session")
 _LONGEST_TOKEN = 512
-_DRAIN_UNKNOWN, _DRAIN_KNOWN = 64 * 1024, 64 * 1024 * 1024
-"""How many bytes of a body that is not wanted are read and dropped, without a valid token and with one."""
+_DRAINED_OF_STRANGERS, _DRAINED = (64 * 1024, 1.0), (64 * 1024 * 1024, 5.0)
+"""How many bytes of a body that is not wanted are read and dropped, and for how many seconds, without a valid token and
+with one."""
 
 
 class CutOff(Exception):
@@ -74,9 +76,11 @@ class Gate:
                 refusal = internal()
             if exchange.status is not None:
                 raise CutOff from None
-            drained = _DRAIN_KNOWN if exchange.token else _DRAIN_UNKNOWN
+            size, seconds = _DRAINED if exchange.token else _DRAINED_OF_STRANGERS
+            if refusal.status == 408:
+                size = 0
             try:
-                await exchange.refuse(refusal, drain_bytes=0 if refusal.status == 408 else drained)
+                await exchange.refuse(refusal, drain_bytes=size, drain_seconds=seconds)
             except Gone:
                 exchange.status = refusal.status
         finally:
@@ -121,6 +125,9 @@ class Gate:
     def _headers(self, scope: Scope) -> dict[bytes, bytes]:
         """Return the headers, each once; those that decide anything may not be repeated."""
         given: list[tuple[bytes, bytes]] = scope["headers"]
+        size = sum(len(name) + len(value) + 4 for name, value in given)
+        if size + len(scope["raw_path"]) + len(scope["query_string"]) > self._serving.settings.head_bytes:
+            raise head_too_long(self._serving.settings.head_bytes)
         if len(given) > self._serving.settings.headers:
             raise Refusal(
                 431,
@@ -170,7 +177,11 @@ class Gate:
         kind, _, text = given.decode("latin-1").partition(" ")
         text = text.strip()
         if kind.lower() == "bearer" and len(text) <= _LONGEST_TOKEN:
-            access = self._serving.tokens.access(text)
+            try:
+                access = self._serving.tokens.access(text)
+            except SatchelError as error:
+                logs.fault(error, problem=error.problem)
+                raise Refusal(503, "unavailable", "the server cannot read its tokens", "Its log says why") from None
             if access is not None:
                 return access
         self._serving.metrics.token_refused()
@@ -209,4 +220,4 @@ class Gate:
         stopping = Refusal(
             503, "busy", "the server stops", "It cannot be said whether it was done; ask again", (("Retry-After", "5"),)
         )
-        await exchange.refuse(stopping, drain_bytes=0)
+        await exchange.refuse(stopping, drain_bytes=0, drain_seconds=0)

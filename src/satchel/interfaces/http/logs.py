@@ -50,6 +50,8 @@ def fault(error: BaseException, **facts: object) -> None:
         error: the exception.
         facts: what else is known, such as the request's id.
     """
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
     at = [f"{PurePath(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
     _write({**facts, "fault": type(error).__name__, "at": at})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import resource
 import signal
 import socket
@@ -21,9 +22,11 @@ from satchel.interfaces.http.app import Serving, make_app
 from satchel.interfaces.http.connections import protocol_with
 
 SERVER_HEADER = "satchel"
-_BACKLOG = 2_048
-_FILES_BESIDE = 200
-"""For stores, with four files for each connection to one, and for what the interpreter opens."""
+_BACKLOG = 512
+"""So many connections are accepted in one go, before any that are too many are closed."""
+_FILES_BESIDE = _BACKLOG + 200
+"""The 200 are for stores, with four files for each connection to one, and for what the interpreter opens."""
+_UNWIND_SECONDS = 0.5
 _PROBE_SECONDS = 1.0
 
 
@@ -78,7 +81,7 @@ def run(serving: Serving, listener: socket.socket, on_ready: Callable[[], None])
     loop = asyncio.new_event_loop()
     try:
         loop.run_until_complete(server.serve([listener]))
-        is_done = not server.server_state.tasks
+        is_done = loop.run_until_complete(_unwound(server.server_state.tasks))
         if is_done:
             loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
@@ -112,6 +115,7 @@ class Server(uvicorn.Server):
                 server_header=False,
                 headers=[("server", SERVER_HEADER)],
                 h11_max_incomplete_event_size=settings.head_bytes,
+                backlog=_BACKLOG,
                 timeout_keep_alive=settings.keep_alive_seconds,
                 timeout_graceful_shutdown=settings.grace_seconds,
             )
@@ -123,6 +127,8 @@ class Server(uvicorn.Server):
         """Start, and say so."""
         await super().startup(sockets)
         if self.started:
+            gc.freeze()  # what the start has loaded stays
+            gc.enable()
             self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -168,6 +174,11 @@ def prepare_process(connections: int) -> int:
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
             soft = most
     return connections if soft == resource.RLIM_INFINITY else max(1, min(connections, soft - _FILES_BESIDE))
+
+
+async def _unwound(tasks: set[asyncio.Task[None]]) -> bool:
+    """Give tasks that were cancelled a moment; say whether all have come to an end."""
+    return not tasks or not (await asyncio.wait(tasks, timeout=_UNWIND_SECONDS))[1]
 
 
 def _cannot_bind(error: OSError, host: str, port: int) -> SatchelError:

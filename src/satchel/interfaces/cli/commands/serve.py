@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
 import click
 
+from satchel.base.clock import system_clock
 from satchel.base.errors import InvalidInput, Refused, Unavailable
 from satchel.base.folders import state_folder
-from satchel.interfaces.cli.common import json_option, show_json
+from satchel.interfaces.cli.common import json_option
+from satchel.interfaces.http.tokens import ACTIVE, Tokens
 
 DEFAULT_PORT = 7347
 _WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 -- compared with, not bound
@@ -51,17 +54,14 @@ def command(host: str, port: int, host_names: tuple[str, ...], behind_tls: bool,
         raise InvalidInput("--host-name takes a name, not a URL", "Give it as in --host-name satchel.example.org")
     _check_exposure(host, host_names, behind_tls=behind_tls, insecure=insecure)
     try:
-        import importlib
-
         from satchel.interfaces.http import serving as http
         from satchel.interfaces.http.app import Serving
         from satchel.interfaces.http.settings import Settings
         from satchel.interfaces.http.stores import Stores
-
-        # TOKENS' module is not here yet
-        tokens = importlib.import_module("satchel.interfaces.http.tokens").Tokens(state_folder())
     except ImportError as error:
         raise Unavailable(f"serving needs more packages ({error})", "Run pip install 'satchel[serve]'") from None
+    tokens = Tokens(state_folder(), system_clock)
+    is_open_to_nobody = not any(token.state == ACTIVE for token in tokens.every())
     listener = http.bind(host, port)
     connections = http.prepare_process(Settings().connections)
     settings = Settings(host_names=host_names, behind_tls=behind_tls, connections=connections)
@@ -69,10 +69,10 @@ def command(host: str, port: int, host_names: tuple[str, ...], behind_tls: bool,
 
     def say_ready() -> None:
         if as_json:
-            show_json({"url": url, "pid": os.getpid()})
+            click.echo(json.dumps({"url": url, "pid": os.getpid()}))
             sys.stdout.flush()
         click.echo(f"satchel serves at {url}; Ctrl-C ends it", err=True)
-        if not tokens.every():
+        if is_open_to_nobody:
             click.echo(_NO_ENTRY, err=True)
 
     is_done = http.run(Serving(tokens, Stores(os.environ), settings), listener, say_ready)
