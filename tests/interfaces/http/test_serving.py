@@ -94,6 +94,19 @@ def test_without_the_extra_it_says_how_to_install_it(tmp_path: Path) -> None:
     assert "pip install 'satchel[serve]'" in ended.stderr
 
 
+@pytest.mark.slow
+def test_no_other_command_loads_what_the_server_is_made_of(tmp_path: Path) -> None:
+    program = """
+import sys
+from satchel.interfaces.cli import run
+for command in ("config", "trust --list", "serve --help", "serve --host 0.0.0.0", "token list"):
+    run(command.split())
+print(sorted({"starlette", "uvicorn", "mcp", "prometheus_client", "anyio"} & set(sys.modules)))
+"""
+    ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[-1] == "[]"
+
+
 def test_a_request_head_that_does_not_arrive_ends_its_connection(serve: Callable[..., Served]) -> None:
     server = serve(head_seconds=0.05)
     for begun in (b"", b"GET /health HT", b"GET /health HTTP/1.1\r\nHost: x\r\n"):
