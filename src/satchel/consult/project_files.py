@@ -48,8 +48,10 @@ class ProjectFiles:
 
     def is_gone(self, path: str) -> bool:
         """Tell whether a path is there no more; one that cannot be looked at is not known to be gone."""
+        if self._root is None:
+            return False
         try:
-            Path(self._root or "/", path).lstat()
+            Path(self._root, path).lstat()
         except OSError as error:
             return error.errno in {errno.ENOENT, errno.ENOTDIR}
         except ValueError:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from satchel.base.config import Config
-from satchel.base.errors import Conflict, Interrupted, NotFound, SatchelError, nearest
+from satchel.base.errors import Conflict, Interrupted, NotFound, Refused, SatchelError, nearest
 from satchel.base.paging import MAX_LIMIT
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter, token_counter
@@ -34,6 +34,7 @@ from satchel.consult.records import (
 )
 from satchel.consult.sweeping import VectorStore, VectorStores
 from satchel.keep.projects import Workplace
+from satchel.keep.sessions.caller import REMOTE
 
 if TYPE_CHECKING:
     from satchel.brief.briefing import Briefing
@@ -185,6 +186,17 @@ class Consulting:
             dry_run=dry_run,
             max_bytes=self._workplace.max_content_bytes,
         )
+        caller = self._workplace.caller
+        if (
+            caller is not None
+            and caller.kind == REMOTE
+            and (question.context or question.priority or question.attachments)
+        ):
+            raise Refused(
+                "the server does not see your files",
+                "Ask with files through the local program, satchel mcp or satchel consult with SATCHEL_URL and "
+                "SATCHEL_TOKEN, or put what matters into instructions",
+            )
         model = open_assistant(assistant, self._environ, self._settings, timing=self.timing)
         question = replace(question, key=replace(question.key, assistant=model.name))
         if question.keeping is not None:

@@ -129,6 +129,8 @@ class Briefings:
             again=again,
             role_as_given=role,
         )
+        if work.caller is not None and work.caller.is_told_anew:
+            request, dry_run = replace(request, again=True), True
         if not dry_run:
             be_seen(work)
         prepared = self.prepare(request, Deadline(config.brief_deadline_ms), zone)

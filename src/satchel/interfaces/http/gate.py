@@ -59,7 +59,13 @@ class Gate:
             return
         task = asyncio.current_task()
         assert task is not None
-        exchange = Exchange(scope, receive, send, lambda: self._serving.stream_begins(task))
+
+        def begin_stream() -> None:
+            # the answer to a call of MCP may be such a stream too, but ends with its call
+            if exchange.route != "/mcp":
+                self._serving.stream_begins(task)
+
+        exchange = Exchange(scope, receive, send, begin_stream)
         try:
             await self._answer(scope, exchange)
         except asyncio.CancelledError:

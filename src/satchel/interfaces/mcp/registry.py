@@ -103,6 +103,7 @@ class Registry(Generic[ServiceT]):
         tools: every tool there is.
         toolsets: the names of the sets to serve; ``all`` serves every one.
         read_only: leave out every tool that may change something.
+        choosing: says how one that is left out is to be had; None for who started the server.
 
     Raises:
         InvalidInput: a toolset is unknown, or none is named.
@@ -115,7 +116,9 @@ class Registry(Generic[ServiceT]):
         toolsets: Iterable[str] = (ALL_TOOLSETS,),
         *,
         read_only: bool = False,
+        choosing: Callable[[Tool[ServiceT]], str] | None = None,
     ) -> None:
+        self._choosing = choosing or _at_the_start
         self._declared: dict[str, Tool[ServiceT]] = {}
         for tool in tools:
             if tool.name in self._declared:
@@ -158,11 +161,7 @@ class Registry(Generic[ServiceT]):
             return tool
         left_out = self._declared.get(name)
         if left_out is not None:
-            raise InvalidInput(
-                f"tool {name!r} is not served here",
-                f"It belongs to the toolset {left_out.toolset}; start the server with that toolset"
-                + ("" if left_out.read_only else " and not read-only"),
-            )
+            raise InvalidInput(f"tool {name!r} is not served here", self._choosing(left_out))
         raise unknown_name("tool", name[:MAX_SHOWN_CHARS], self.tools, meant=self._meant(name))
 
     def _meant(self, name: str) -> str | None:
@@ -214,6 +213,12 @@ class Registry(Generic[ServiceT]):
             return Outcome("error [interrupted]: the call was cancelled", is_error=True)
         log_fault(where)
         return Outcome(f"error [internal]: {INTERNAL_TEXT}", is_error=True)
+
+
+def _at_the_start(tool: Tool[Any]) -> str:
+    return f"It belongs to the toolset {tool.toolset}; start the server with that toolset" + (
+        "" if tool.read_only else " and not read-only"
+    )
 
 
 def _nothing_of(arguments: Mapping[str, object]) -> str:

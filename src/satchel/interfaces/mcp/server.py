@@ -15,6 +15,7 @@ from satchel.interfaces.mcp.offers import Resource, ResourceTemplate
 from satchel.interfaces.mcp.protocol import Server
 from satchel.interfaces.mcp.registry import Registry, Tool
 from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.keep.sessions.caller import Caller
 
 
 def make_late_server(
@@ -80,23 +81,39 @@ def make_server(
     Raises:
         InvalidInput: there is no such toolset.
     """
+    registry = Registry(ALL_TOOLS, toolsets, read_only=read_only)
+    return make_server_of(registry, lambda: satchel, satchel.workplace.caller, satchel)
+
+
+def make_server_of(
+    registry: Registry[Satchel],
+    opened: Callable[[], Satchel],
+    caller: Caller | None,
+    service: Satchel | None = None,
+) -> Server[Satchel]:
+    """Put together what is served of some tools, to whoever calls.
+
+    Args:
+        opened: returns the store that resources are read from.
+        caller: who calls, and is told how the client names itself.
+        service: what tools work on that are given no other.
+    """
 
     def state(given: Mapping[str, str]) -> str:
         from satchel.interfaces.state_text import state_text
 
-        return state_text(satchel.entries.load_state(given.get("run_id")))
+        return state_text(opened().entries.load_state(given.get("run_id")))
 
     def briefing(given: Mapping[str, str]) -> str:
         from satchel.interfaces.briefing.briefing_text import briefing_text
 
+        satchel = opened()
         return briefing_text(satchel.brief(given.get("role"), dry_run=True), satchel.briefings.count)
 
-    registry = Registry(ALL_TOOLS, toolsets, read_only=read_only)
-    caller = satchel.workplace.caller
     return Server(
         "satchel",
         __version__,
-        satchel,
+        cast("Satchel", service),
         registry,
         instructions=instructions(registry.tools),
         resources=(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from satchel.keep import paths, projects
 from satchel.keep.files import changes, claims
-from satchel.keep.files.places import OnDisk, Place, as_on_disk, look_at, tree_of
+from satchel.keep.files.places import OnDisk, Place, as_on_disk, is_remote, look_at, tree_of
 from satchel.keep.files.records import Claimed, FileCheck, FilesChecked, Lately
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import reading
@@ -18,6 +18,9 @@ WINDOW_SECONDS = 300
 
 MAX_RECENT = 5
 """How many recent changes of a file are named at most."""
+
+NO_DISK = "the server does not see your disk: an edit that nobody recorded is not told"
+"""What is said beside the answer to a request over HTTP."""
 
 _AHEAD_MS = 60_000
 """The disk's clock may be that of another machine; a file from further ahead says nothing about the window."""
@@ -42,6 +45,8 @@ def check(work: Workplace, wanted: Sequence[Place] | None, window: int, agent: s
             notes = () if wanted else ("you have claimed nothing",)
         else:
             wanted = as_on_disk(transaction, number, work.files_root, wanted)
+        if is_remote(work) and not all(place.is_key for place in wanted):
+            notes += (NO_DISK,)
         some = tuple(_check_one(transaction, work, number, actor, place, window, now) for place in wanted)
     return FilesChecked(actor.name or agent, now, some, notes, work.worktree)
 

@@ -14,6 +14,7 @@ from satchel.base.text import check_name, fold
 from satchel.keep import paths
 from satchel.keep.names import check_file, check_identifier
 from satchel.keep.projects import Workplace
+from satchel.keep.sessions.caller import REMOTE
 from satchel.store.transaction import Transaction
 
 MAX_COUNTED = 10_000
@@ -227,6 +228,11 @@ def look_at(tree: Tree, place: Place) -> OnDisk:
 def is_there(work: Workplace, place: Place) -> bool | None:
     """Whether a file exists; None where it is no file, or nobody knows where it would be."""
     return look_at(tree_of(work), place).exists
+
+
+def is_remote(work: Workplace) -> bool:
+    """Whether the caller's files are on another machine's disk, and it has no program of ours there."""
+    return work.caller is not None and work.caller.kind == REMOTE
 
 
 def _exists(tree: Tree, name: str) -> bool:

@@ -19,6 +19,7 @@ from satchel.keep.files.places import (
     check_place,
     check_worktree_file,
     folder_notes,
+    is_remote,
     is_there,
     look_at,
     tree_of,
@@ -311,6 +312,8 @@ class Files(Service):
         made = []
         for place, held in freed.items():
             is_now = is_there(self._workplace, place)
+            if is_now is None and is_remote(self._workplace) and not (place.is_key or place.is_folder):
+                is_now = True  # that it was edited is all that its caller said
             if is_now is None or (not is_now and held.existed is False):
                 continue
             change = "deleted" if not is_now else "created" if held.existed is False else "modified"

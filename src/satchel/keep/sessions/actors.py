@@ -10,7 +10,7 @@ from satchel.base.vocabulary import HUMAN
 from satchel.keep import projects
 from satchel.keep.names import check_agent, ensure_agent, find_agent, no_agent
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.caller import COMMAND, Caller, State
+from satchel.keep.sessions.caller import COMMAND, REMOTE, Caller, State
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 
@@ -250,8 +250,11 @@ def subagent_name(agent: str, agent_id: str) -> str:
 
 
 def is_person(caller: Caller) -> bool:
-    """Whether a caller that has no session is a person: at a terminal, not inside a client."""
-    return caller.kind == COMMAND and not caller.is_in_client and not caller.notes
+    """Whether a caller is a person: without a session at a terminal, not inside a client; or by its token."""
+    if caller.kind == REMOTE:
+        return caller.is_of_person is True
+    is_at_terminal = caller.kind == COMMAND and not caller.is_in_client and not caller.notes
+    return is_at_terminal and caller.is_of_person is not False
 
 
 def is_by_person(workplace: Workplace, agent: str | None) -> bool:

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 VARIABLE = "SATCHEL_SESSION"
 """The variable with the uid of a session, in hexadecimal."""
 
-SERVER, COMMAND, LIBRARY, HOOK = "server", "command", "library", "hook"
-"""What calls: a server of one client, a command, a program of its own, or a hook of a client."""
+SERVER, COMMAND, LIBRARY, HOOK, REMOTE = "server", "command", "library", "hook", "remote"
+"""What calls: a server of one client, a command, a program of its own, a hook of a client, or a request over HTTP."""
+
+OF_TOKENS = "@token"
+"""Stands for the client with the ids that requests give their sessions; no client can be named so."""
 
 HOOK_WAIT_MS = 50
 """How long a hook waits for a lock."""
@@ -61,11 +64,12 @@ class Caller:
     """One connection of a client, one command, or one program.
 
     Args:
-        kind: :data:`SERVER`, :data:`COMMAND`, :data:`LIBRARY` or :data:`HOOK`.
+        kind: :data:`SERVER`, :data:`COMMAND`, :data:`LIBRARY`, :data:`HOOK` or :data:`REMOTE`.
         environ: its environment.
 
     Attributes:
         begins: whether a hook says that a conversation begins, which no session can have been in before.
+        is_of_person: whether a token says that a person calls; None where none does.
     """
 
     def __init__(self, kind: str, environ: Mapping[str, str]) -> None:
@@ -74,6 +78,7 @@ class Caller:
         self.client: Client | None = None
         self.version: str | None = None
         self.begins = False
+        self.is_of_person: bool | None = None
         self.notes: list[str] = []
         self._lock = threading.Lock()
         self._told_id: str | None = None
@@ -103,6 +108,20 @@ class Caller:
         caller._told_id = check_host_id(identity)
         return caller
 
+    @classmethod
+    def of_request(cls, token: str, session: str | None, *, is_of_person: bool = False) -> Caller:
+        """Return the caller of a request over HTTP, of which this machine sees neither process nor disk.
+
+        Args:
+            token: the public id of its token: two tokens never share a session.
+            session: what the client calls its session; None for none.
+            is_of_person: whether the token is that of a person.
+        """
+        caller = cls(REMOTE, {})
+        caller.is_of_person = is_of_person
+        caller._told_id = None if session is None else check_host_id(f"{token}:{session}")
+        return caller
+
     def meet(self, name: str | None, version: str | None) -> None:
         """Take in how the client of a server names itself; what it said first stays."""
         if self.client is None:
@@ -115,8 +134,14 @@ class Caller:
         Args:
             meta: the ``_meta`` of the call.
         """
+        if self.kind == REMOTE:
+            return
         key = None if self.client is None else self.client.id_in_calls
         told = None if key is None else meta.get(key)
+        self.hear_id(told)
+
+    def hear_id(self, told: object) -> None:
+        """Take in the id that the client of a server gave its session; what is none is passed over."""
         identity = check_host_id(told) if isinstance(told, str) else None
         if identity is not None and identity != self._told_id:
             self._told_id = identity
@@ -132,6 +157,11 @@ class Caller:
         """Whether a command was started by a client that is known."""
         return bool(clients_around(self.environ))
 
+    @property
+    def is_told_anew(self) -> bool:
+        """Whether nothing is remembered of what it was told, since a request without a session has no window."""
+        return self.kind == REMOTE and self._told_id is None
+
     def is_due(self, now: int) -> bool:
         """Whether its session is to be seen again; that it was tried counts.
 
@@ -142,11 +172,17 @@ class Caller:
         self._seen_at = now if is_due else self._seen_at
         return is_due
 
+    def was_not_seen(self) -> None:
+        """Take in that seeing its session came to nothing, so that it is due again."""
+        self._seen_at = None
+
     def may_make(self) -> bool:
         """Whether a session is made for it where none is found.
 
         A plain terminal and a program have none, and neither has a command that could belong to several.
         """
+        if self.kind == REMOTE:
+            return self._told_id is not None
         return self.kind in {SERVER, HOOK} or (self.kind == COMMAND and self.is_in_client and not self.notes)
 
     def take_note(self) -> str | None:
@@ -159,7 +195,7 @@ class Caller:
         """Return the session of the caller; None where it has none, or it is not made yet."""
         known = self._known(transaction, project_id)
         # a command is short, but beside a server a hook or command may have made the session since
-        if known is None and (self.kind == SERVER or not self._looked):
+        if known is None and (self.kind in {SERVER, REMOTE} or not self._looked):
             known = self._look(transaction, project_id)
         return known
 

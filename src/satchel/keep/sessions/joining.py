@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from satchel.base import processes
 from satchel.base.processes import Process
 from satchel.base.records import NamedTuple
-from satchel.keep.sessions.caller import HOOK, LIBRARY, SERVER, STATE, VARIABLE, Caller, State
+from satchel.keep.sessions.caller import HOOK, LIBRARY, OF_TOKENS, REMOTE, SERVER, STATE, VARIABLE, Caller, State
 from satchel.keep.sessions.clients import Client, client_of_command, clients_around, host_id
 from satchel.keep.sessions.presence import here, is_left
 from satchel.store.transaction import Row, Transaction
@@ -68,6 +68,8 @@ def is_gone(session: Found, now: int) -> bool:
 
 def find(transaction: Transaction, project_id: int, caller: Caller) -> tuple[Found | None, str | None]:
     """Return the session of a caller, or None; and what the caller should know of it."""
+    if caller.kind == REMOTE:
+        return _of_request(transaction, project_id, caller), None
     variable = caller.environ.get(VARIABLE)
     given = _by_uid(transaction, project_id, variable) if variable else None
     if caller.kind == LIBRARY:
@@ -81,8 +83,8 @@ def find(transaction: Transaction, project_id: int, caller: Caller) -> tuple[Fou
 
 def is_up_to_date(session: Found, caller: Caller) -> bool:
     """Whether the processes of a session are still as it says; of a server that only just joined they never are."""
-    if caller.kind == SERVER:
-        return False
+    if caller.kind in {SERVER, REMOTE}:
+        return caller.kind == REMOTE
     return (caller.kind != HOOK and not caller.is_in_client) or (
         session.process is not None and processes.is_alive(session.process)
     )
@@ -90,13 +92,15 @@ def is_up_to_date(session: Found, caller: Caller) -> bool:
 
 def client_of(caller: Caller) -> Client | None:
     """Return the client that a caller serves, or runs in."""
-    if caller.kind in {SERVER, HOOK}:
+    if caller.kind in {SERVER, HOOK, REMOTE}:
         return caller.client
     return client_of_command(caller.environ, [name for _, name in processes.ancestors()])
 
 
 def client_process(caller: Caller) -> Process | None:
-    """Return the process of the client that a caller serves, or runs in."""
+    """Return the process of the client that a caller serves, or runs in; None for one on another machine."""
+    if caller.kind == REMOTE:
+        return None
     client = client_of(caller)
     return processes.find_client(() if client is None else client.prefixes)
 
@@ -129,6 +133,13 @@ def _by_uid(transaction: Transaction, project_id: int, uid: str) -> Found | None
         iter(load(transaction, "s.uid = :uid AND s.project_id = :project", {"uid": number, "project": project_id})),
         None,
     )
+
+
+def _of_request(transaction: Transaction, project_id: int, caller: Caller) -> Found | None:
+    """Return the session that a request names."""
+    if caller.host_id is None:
+        return None
+    return next(iter(by_host_id(transaction, project_id, OF_TOKENS, caller.host_id)), None)
 
 
 def _of_server(

@@ -14,7 +14,7 @@ from satchel.keep.names import ensure_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.actors import name_of, speaker
-from satchel.keep.sessions.caller import HOOK, SERVER, Caller, State
+from satchel.keep.sessions.caller import HOOK, OF_TOKENS, REMOTE, SERVER, Caller, State
 from satchel.keep.sessions.clients import host_id
 from satchel.keep.sessions.joining import Found
 from satchel.store.transaction import Transaction
@@ -31,13 +31,14 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
     """Make the session of a caller, and let it go on from one that is over, where there is one."""
     client = joining.client_of(caller)
     identity = caller.host_id if client is caller.client else host_id(client, caller.environ)
-    branch, commit = read_head(workplace.files_root)
-    process = joining.client_process(caller)
-    server = processes.own() if caller.kind == SERVER else None
+    is_remote = caller.kind == REMOTE
+    branch, commit = (None, None) if is_remote else read_head(workplace.files_root)
     agent = None
     if workplace.agent is not None:
         agent = ensure_agent(transaction, project_id, workplace.agent, now, acts=False)[0]
-    before = _predecessor(transaction, workplace, project_id, None if client is None else client.name, agent, now)
+    before = None
+    if not is_remote:  # a client that goes on with a session names it again
+        before = _predecessor(transaction, workplace, project_id, None if client is None else client.name, agent, now)
     uid = os.urandom(16)
     number = transaction.add(
         "sessions",
@@ -52,13 +53,14 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
             "worktree": workplace.worktree or "",
             "branch": branch,
             "commit_id": commit,
-            **_processes(process, server),
+            **({} if is_remote else _processes_of(caller)),
             "seen_at": now,
             "created_at": now,
         },
     )
-    if client is not None and identity is not None:
-        add_host_id(transaction, number, client.name, identity)
+    giver = OF_TOKENS if is_remote else None if client is None else client.name
+    if giver is not None and identity is not None:
+        add_host_id(transaction, number, giver, identity)
     state = State(
         id=number,
         uid=uid,
@@ -80,15 +82,19 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
 
 def touch(transaction: Transaction, workplace: Workplace, state: State, caller: Caller, now: int) -> State:
     """Record that a session was seen, where it stands, and in which processes it runs."""
-    branch, commit = read_head(workplace.files_root)
-    place: dict[str, object] = {"branch": branch, "commit_id": commit}
     changes: dict[str, object] = {"seen_at": now}
-    if caller.kind == SERVER:
-        changes |= {"worktree": workplace.worktree or "", "ended_at": None, **place}
-        changes |= _processes(joining.client_process(caller), processes.own())
+    if caller.kind in {SERVER, REMOTE}:
+        changes["ended_at"] = None
         if state.client is None and caller.client is not None:
             changes["client"] = caller.client.name
             state = state._replace(client=caller.client.name)
+    if caller.kind == REMOTE:
+        change(transaction, state.id, changes)
+        return state._replace(seen_at=now)
+    branch, commit = read_head(workplace.files_root)
+    place: dict[str, object] = {"branch": branch, "commit_id": commit}
+    if caller.kind == SERVER:
+        changes |= {"worktree": workplace.worktree or "", **place, **_processes_of(caller)}
     else:
         session = joining.load(transaction, "s.id = :id", {"id": state.id})[0]
         if session.worktree == (workplace.worktree or ""):
@@ -96,7 +102,7 @@ def touch(transaction: Transaction, workplace: Workplace, state: State, caller: 
         is_elsewhere = session.machine not in {None, processes.machine()}  # a sandbox does not see its client
         if not is_elsewhere and not joining.is_up_to_date(session, caller):
             # its client was started again, and only commands have been heard of since
-            changes |= _processes(joining.client_process(caller), None)
+            changes |= _processes_of(caller)
     if caller.kind in {SERVER, HOOK} and caller.client is not None and caller.host_id is not None:
         add_host_id(transaction, state.id, caller.client.name, caller.host_id)
     change(transaction, state.id, changes)
@@ -154,6 +160,12 @@ def _take_mail_of_client(transaction: Transaction, project_id: int, client: str 
         )
 
 
+def _processes_of(caller: Caller) -> dict[str, object]:
+    """Return the columns with the processes of a caller of this machine."""
+    server = processes.own() if caller.kind == SERVER else None
+    return _processes(joining.client_process(caller), server)
+
+
 def _processes(process: Process | None, server: Process | None) -> dict[str, object]:
     return {
         "machine": processes.machine(),
@@ -174,12 +186,14 @@ def _predecessor(
     where = """
         s.project_id = :project AND s.worktree = :worktree AND s.client IS NOT DISTINCT FROM :client
         AND s.seen_at > :since AND NOT EXISTS (SELECT 1 FROM sessions n WHERE n.predecessor_id = s.id)
+        AND NOT EXISTS (SELECT 1 FROM session_hosts h WHERE h.session_id = s.id AND h.client = :of_tokens)
     """
     values: dict[str, object] = {
         "project": project_id,
         "worktree": workplace.worktree or "",
         "client": client,
         "since": now - _INHERITED_DAYS * DAY_MS,
+        "of_tokens": OF_TOKENS,
     }
     for one in joining.load(transaction, where, values, _LOOKED_AT):
         # whose agent was not chosen has that of its unnamed calls, or who spoke first
