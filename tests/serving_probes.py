@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from satchel.base.errors import Busy, StoreFull
+from satchel.base.machine import Asks
 from satchel.interfaces.http.app import Serving
 
 SECRET = "what nobody may read in a log"
@@ -33,6 +34,8 @@ def probes(serving: Serving) -> list[BaseRoute]:
                 raise Busy("others write", "Wait")
             case "teapot":
                 raise HTTPException(418)
+            case "asks":
+                raise Asks(SECRET)
         raise ValueError(SECRET)
 
     async def stream(request: Request) -> Response:
