@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
@@ -10,7 +11,7 @@ import click
 from satchel.base.clock import system_clock
 from satchel.base.errors import InvalidInput, Refused, Unavailable
 from satchel.base.folders import state_folder
-from satchel.interfaces.cli.common import json_option, show_json
+from satchel.interfaces.cli.common import json_option
 from satchel.interfaces.http.tokens import ACTIVE, Tokens
 
 DEFAULT_PORT = 7347
@@ -60,8 +61,7 @@ def command(host: str, port: int, host_names: tuple[str, ...], behind_tls: bool,
     except ImportError as error:
         raise Unavailable(f"serving needs more packages ({error})", "Run pip install 'satchel[serve]'") from None
     tokens = Tokens(state_folder(), system_clock)
-    if not any(token.state == ACTIVE for token in tokens.every()):
-        click.echo(_NO_ENTRY, err=True)
+    is_open_to_nobody = not any(token.state == ACTIVE for token in tokens.every())
     listener = http.bind(host, port)
     connections = http.prepare_process(Settings().connections)
     settings = Settings(host_names=host_names, behind_tls=behind_tls, connections=connections)
@@ -69,9 +69,11 @@ def command(host: str, port: int, host_names: tuple[str, ...], behind_tls: bool,
 
     def say_ready() -> None:
         if as_json:
-            show_json({"url": url, "pid": os.getpid()})
+            click.echo(json.dumps({"url": url, "pid": os.getpid()}))
             sys.stdout.flush()
         click.echo(f"satchel serves at {url}; Ctrl-C ends it", err=True)
+        if is_open_to_nobody:
+            click.echo(_NO_ENTRY, err=True)
 
     is_done = http.run(Serving(tokens, Stores(os.environ), settings), listener, say_ready)
     if not is_done:
