@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 import click
 
+from over_server import over_server
 from satchel import Satchel, open_satchel
 from satchel.interfaces.cli import opening, run
 from satchel.interfaces.cli.group import satchel_command
@@ -83,8 +84,12 @@ def answered(satchel: Satchel, argv: Sequence[str]) -> dict[str, Any]:
         settings={"store.durability": "relaxed"},
         clock=satchel.workplace.clock,
     )
+
+    def open_it(*given: Any, **named: Any) -> Satchel:
+        return over_server(opened(*given, **named))
+
     out, err = io.StringIO(), io.StringIO()
-    with patch.object(opening, "open_satchel", opened), redirect_stdout(out), redirect_stderr(err):
+    with patch.object(opening, "open_anywhere", open_it), redirect_stdout(out), redirect_stderr(err):
         run(argv)
     answer = json.loads(out.getvalue() or err.getvalue())
     assert isinstance(answer, dict)

@@ -15,6 +15,7 @@ import httpcore2
 import hypothesis
 import pytest
 
+import over_server
 from satchel import Satchel, open_satchel
 from satchel.base.clock import Clock
 from satchel.keep.sessions.caller import VARIABLE
@@ -24,6 +25,25 @@ from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.trust import Trust
 from satchel.store.turnstile import Turnstile
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that runs tests of tools and commands over a server."""
+    parser.addoption("--over-server", action="store_true", help="call tools and commands over HTTP")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take in the option."""
+    over_server.is_asked_for = config.getoption("--over-server")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what does not work over a server, each with its reason."""
+    if config.getoption("--over-server"):
+        for item in items:
+            reason = over_server.left_out(item.nodeid)
+            if reason is not None:
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 class ManualClock:

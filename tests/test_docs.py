@@ -221,7 +221,7 @@ def test_the_variables_of_all_providers_are_documented() -> None:
 
 @pytest.mark.slow
 def test_the_examples_of_setup_run(tmp_path: Path) -> None:
-    ((language, text),) = runnable("docs/setup.md")
+    (language, text), _ = runnable("docs/setup.md")
     (tmp_path / "project" / ".git").mkdir(parents=True)
     moved = {client.variable: "" for client in CLIENTS.values() if client.variable}
     state = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
@@ -230,6 +230,60 @@ def test_the_examples_of_setup_run(tmp_path: Path) -> None:
     assert done.stdout.count(" set up already\n") == 2
     assert "claude    ok: server, hooks\n" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["project", "state"]
+
+
+@pytest.mark.slow
+def test_the_examples_of_setup_with_a_server_run(tmp_path: Path) -> None:
+    _, (language, text) = runnable("docs/setup.md")
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    moved = {client.variable: "" for client in CLIENTS.values() if client.variable}
+    folders = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    done = run_example(language, text, tmp_path, **{**moved, **folders})
+    assert done.returncode == 0, done.stderr
+    assert "(server https://satchel.example.org for " in done.stdout
+    assert "(token 0123456789)" in done.stdout
+    assert done.stdout.count(" set up already\n") == 2
+    assert "replaced the server: it starts " in done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["project", "state"]
+
+
+@pytest.mark.slow
+def test_the_examples_of_a_server_run(tmp_path: Path) -> None:
+    (_, of_operator), (_, of_user) = runnable("docs/serve.md")
+    operator, user = tmp_path / "operator", tmp_path / "user"
+    for home in (operator, user):
+        (home / "project").mkdir(parents=True)
+    (user / "project" / ".git").mkdir()
+    moved = {client.variable: "" for client in CLIENTS.values() if client.variable}
+    variables = moved | {
+        "XDG_STATE_HOME": "",
+        "XDG_CONFIG_HOME": "",
+        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+    }
+    made = run_example("sh", of_operator, operator, **variables)
+    assert made.returncode == 0, made.stderr
+    assert re.search(r"\blaptop\b", made.stdout)
+    token = (operator / "token").read_text()
+    (user / "token").write_text(token)
+    serving = subprocess.Popen(
+        [sys.executable, "-m", "satchel", "serve", "--port", "0", "--json"],
+        cwd=operator / "project",
+        env={name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
+        | {"HOME": str(operator), **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    with serving:
+        try:
+            assert serving.stdout is not None
+            url = json.loads("".join(iter(serving.stdout.readline, "}\n")) + "}")["url"]
+            used = run_example("sh", of_user.replace("https://satchel.example.org", url), user, **variables)
+        finally:
+            serving.kill()
+    assert used.returncode == 0, used.stderr
+    assert "the server takes the token, for project project" in used.stdout
+    assert f"# the server: {url} with token {token.split('_')[1]} (your config.toml, for {user}/project)" in used.stdout
 
 
 @pytest.mark.slow

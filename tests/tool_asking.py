@@ -11,6 +11,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from cli_asking import answered, argv_of, option_of
+from over_server import over_server
 from satchel import Satchel
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Outcome, Registry
@@ -37,7 +38,7 @@ class Asker:
     def __call__(self, tool: str, **arguments: object) -> Outcome:
         """Call a tool."""
         registry = Registry(ALL_TOOLS)
-        return registry.run(registry.tool(tool), arguments, Call(self.satchel))
+        return registry.run(registry.tool(tool), arguments, Call(over_server(self.satchel)))
 
     def text(self, tool: str, **arguments: object) -> str:
         """Call a tool that is to succeed; return its text."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel.base.clock import Clock, system_clock
 from satchel.base.config import FILE_NAME as CONFIG_FILE_NAME
@@ -52,6 +52,20 @@ if TYPE_CHECKING:
     from satchel.keep.strategies import Strategies
 
 
+class Remote(Protocol):
+    """Calls a server."""
+
+    @property
+    def where(self) -> str:
+        """The server, in words."""
+
+    def call(self, name: str, *arguments: Any, asks_notice: Mapping[str, Any] | None = None, **named: Any) -> Any:
+        """Call a method of a service, or an operation, and return its answer."""
+
+    def take_side(self, name: str) -> Any:
+        """Return what came beside the last answer of this thread under a name, once; None where nothing did."""
+
+
 class Satchel:
     """One opened store, working for one project, with defaults for the run and the agent.
 
@@ -60,7 +74,12 @@ class Satchel:
     ``working``, ``learning``, ``consulting``, ``notices``, ``housekeeping``, ``moving``, ``shared``, ``importing``.
     Nothing is opened or made before it is used. Safe to share between threads. Use it as a context manager, or call
     :meth:`close`.
+
+    Attributes:
+        remote: calls the server that has the store, where that is on another machine.
     """
+
+    remote: Remote | None = None
 
     def __init__(
         self, workplace: Workplace, place: StorePlace, config: Config, environ: Mapping[str, str] = os.environ
@@ -222,6 +241,13 @@ class Satchel:
         return Working(self.workplace, self.config)
 
     @cached_property
+    def dry_working(self) -> Working:
+        """What hooks would do while an agent works; nothing is recorded."""
+        from satchel.brief.working.service import Working
+
+        return Working(self.workplace, self.config, dry_run=True)
+
+    @cached_property
     def moments(self) -> Moments:
         """What hooks put into a client's session unasked."""
         from satchel.brief.moments import Moments
@@ -365,7 +391,7 @@ def open_satchel(
         folders=[Path(folder) for folder in config.trust_folders],
         everywhere=environ.get("SATCHEL_TRUST", "").lower() in {"1", "true"},
     )
-    acting = _as_caller(caller, environ)
+    acting = as_caller(caller, environ)
     engine = SqliteEngine(
         Access(place.file, config.store_durability, config.store_lock_wait_ms),
         read_only=read_only,
@@ -386,7 +412,7 @@ def open_satchel(
         suggested_name=nameable(place.suggested_name),
         root=str(place.root) if place.root else None,
         files_root=str(place.files_root) if place.files_root else None,
-        run_id=_check_default_run(named(run, "SATCHEL_RUN", "run_id")),
+        run_id=check_default_run(named(run, "SATCHEL_RUN", "run_id")),
         agent=named(agent, "SATCHEL_AGENT", "agent"),
         max_content_bytes=config.context_max_content_kib * 1024,
         max_per_loop=config.context_max_per_loop,
@@ -406,13 +432,19 @@ def open_satchel(
     return Satchel(workplace, place, config, environ)
 
 
-def _as_caller(caller: str | Caller | None, environ: Mapping[str, str]) -> Caller | None:
+def as_caller(caller: str | Caller | None, environ: Mapping[str, str]) -> Caller | None:
+    """Return who calls, as :func:`open_satchel` is told."""
     if caller is None:
         return Caller.from_environment(environ)
     return Caller(caller, environ) if isinstance(caller, str) else caller
 
 
-def _check_default_run(name: str | None) -> str | None:
+def check_default_run(name: str | None) -> str | None:
+    """Return the run where a call names none.
+
+    Raises:
+        InvalidInput: it stands for all runs.
+    """
     if name == ALL_RUNS:
         raise InvalidInput(
             f"the default run {name!r} stands for all runs",

@@ -28,6 +28,7 @@ RESERVED_VARIABLES = {
     "SATCHEL_AGENT": "who acts where a call names nobody",
     "SATCHEL_SESSION": "the session that calls belong to, by its uid: every other way of finding it comes after",
     "SATCHEL_TRUST": "1 trusts every store, whatever its origin and owner: for containers and CI",
+    "SATCHEL_TOKEN": "the token for the server at SATCHEL_URL, or at server.url",
     "SATCHEL_CONSULT_KEY": "the key for the address in consult.base_url",
     "SATCHEL_DEBUG": "show tracebacks of faults",
 }
@@ -109,6 +110,9 @@ class Config:
     consult_blob_mib: int
     tokens_encoding: str
     trust_folders: tuple[str, ...]
+    server_url: str | None
+    server_token_file: str | None
+    server_insecure: bool
     project_name: str | None
     settings: tuple[Setting, ...]
     warnings: tuple[str, ...]

@@ -12,11 +12,12 @@ from satchel.base.errors import InvalidInput, Refused
 _MAX_BYTES = 1_048_576
 
 
-def read_file(path: Path, *, links: bool) -> dict[str, object]:
+def read_file(path: Path, *, links: bool, about: bytes = b"") -> dict[str, object]:
     """Return the tables of a file, or nothing where there is no file.
 
     Args:
         links: whether the path may be a link, as dotfiles of a user often are.
+        about: a word; a file that does not hold it is not parsed, and nothing is returned.
 
     Raises:
         Refused: it is a link all the same, no regular file, or too large.
@@ -44,7 +45,7 @@ def read_file(path: Path, *, links: bool) -> dict[str, object]:
         raise InvalidInput(f"cannot be read ({error.strerror})", "None of its keys count") from error
     finally:
         os.close(descriptor)
-    if all(_sets_nothing(line) for line in map(bytes.strip, raw.splitlines())):
+    if about not in raw or all(_sets_nothing(line) for line in map(bytes.strip, raw.splitlines())):
         return {}  # as `satchel init` writes it; parsing it, with what that loads, takes 3 ms of a start
     import tomllib
 

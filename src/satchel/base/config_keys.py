@@ -34,6 +34,7 @@ class Key:
         example: what the documented file shows where there is no default.
         is_zone: whether its values are the names of time zones.
         project: what the project's own file may do with it.
+        named_variable: the environment variable that sets it, where it is not called as the key.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Key:
     example: Value = None
     is_zone: bool = False
     project: Reach = "no"
+    named_variable: str | None = None
 
     @property
     def attribute(self) -> str:
@@ -55,7 +57,7 @@ class Key:
     @property
     def variable(self) -> str:
         """The environment variable that sets it."""
-        return VARIABLE_PREFIX + self.attribute.upper()
+        return self.named_variable or VARIABLE_PREFIX + self.attribute.upper()
 
     @property
     def read_from(self) -> str:
@@ -377,6 +379,28 @@ KEYS: tuple[Key, ...] = (
         "Folders whose stores are trusted, with all below them, whatever their owners and modes: mounts without "
         "modes, containers.",
         example=("/mnt/c/work",),
+    ),
+    Key(
+        "server.url",
+        str,
+        None,
+        "Address of the server that keeps what is kept here, instead of a store on this machine. local: the store on "
+        "this machine, whatever stands elsewhere.",
+        example="https://satchel.example.org",
+        named_variable="SATCHEL_URL",
+    ),
+    Key(
+        "server.token_file",
+        str,
+        None,
+        "File that holds the token for the address beside it, and that nobody else can read. Not set: SATCHEL_TOKEN.",
+        example="/home/me/.config/satchel/tokens/satchel.example.org",
+    ),
+    Key(
+        "server.insecure",
+        bool,
+        False,
+        "Whether token and contents may go to another machine without encryption, over http.",
     ),
     Key(
         "project.name",

@@ -44,6 +44,7 @@ ERROR_KINDS: dict[str, ErrorKind] = {
         ErrorKind("timed_out", 16, 504, "a statement ran for longer than its deadline"),
         ErrorKind("store_missing", 17, 410, "the store's file is gone or empty, though there was a store"),
         ErrorKind("io_error", 18, 500, "the disk, the file system or the operating system reported an error"),
+        ErrorKind("unreachable", 19, 502, "the server cannot be reached, or its answer was lost"),
         ErrorKind("interrupted", 130, 499, "the caller cancelled the request"),
     )
 }
@@ -112,6 +113,16 @@ class TooLarge(SatchelError):
     """Content exceeds the configured limit."""
 
     code = "too_large"
+
+
+class Unreachable(SatchelError):
+    """The server cannot be reached, or its answer was lost."""
+
+    code = "unreachable"
+
+
+class AnswerLost(Unreachable):
+    """What was to be kept is kept, and the answer that says so was lost."""
 
 
 class Busy(SatchelError):

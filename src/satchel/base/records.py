@@ -54,6 +54,18 @@ class _Field:
         """Whether it is part of ``init``, ``repr`` or ``compare``."""
         return bool(self.options.get(what, True))
 
+    def usual(self) -> Any:
+        """Return its value where none is given.
+
+        Raises:
+            TypeError: there is none.
+        """
+        if self.factory is not None:
+            return self.factory()
+        if self.default is _MISSING:
+            raise TypeError("a field has no default")
+        return self.default
+
 
 def field_names(record: object) -> tuple[str, ...] | None:
     """Return the names of the fields of a record or its class, in order; None for what is no record."""

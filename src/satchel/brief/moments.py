@@ -72,6 +72,7 @@ class PutIn:
         why: why there is nothing, for people; empty where there is something.
         prepared: the briefing in it, to be recorded once the text has reached the client.
         is_complete: whether everything was looked at in time.
+        briefing: the briefing in it.
     """
 
     text: str = ""
@@ -82,11 +83,7 @@ class PutIn:
     why: str = ""
     prepared: Prepared | None = None
     is_complete: bool = True
-
-    @property
-    def briefing(self) -> Briefing | None:
-        """The briefing in it."""
-        return None if self.prepared is None else self.prepared.briefing
+    briefing: Briefing | None = None
 
 
 class _Briefings(Briefings):
@@ -162,7 +159,13 @@ class Moments:
         if not prepared.shown:
             return replace(put_in, why="; ".join(prepared.briefing.notes) or "there is nothing to say")
         text = _framed(moment, agent, budget, prepared.briefing.text)
-        return replace(put_in, text=text, tokens=self._briefings.counter.count(text), prepared=prepared)
+        return replace(
+            put_in,
+            text=text,
+            tokens=self._briefings.counter.count(text),
+            prepared=prepared,
+            briefing=prepared.briefing,
+        )
 
     def record(self, moment: Moment, put_in: PutIn) -> Briefing | None:
         """Record that a client has taken what was put in; where that cannot be done soon, the next may repeat it."""

@@ -59,18 +59,24 @@ def line_text(counts: AtWork) -> str:
 
 def _count(environ: Mapping[str, str]) -> AtWork | None:
     from satchel.brief.at_work import count
+    from satchel.remote.where import may_have_server
     from satchel.store.glance import Unsettled, glance
 
     now = time.time_ns() // 1_000_000
     agent, session = environ.get("SATCHEL_AGENT"), environ.get("SATCHEL_SESSION")
     try:
+        if may_have_server(environ):
+            raise Unsettled
         seen = glance(os.getcwd(), environ)  # noqa: PTH109 -- importing pathlib takes 3 ms
         return None if seen is None else count(seen, seen.project, agent, session, now)
     except Unsettled:
-        from satchel.client import open_satchel
+        from satchel.remote.opening import open_anywhere
 
         settings = {"store.lock_wait_ms": 0}
-        with open_satchel(read_only=True, environ=environ, settings=settings, migrates=False) as satchel:
+        with open_anywhere(read_only=True, environ=environ, settings=settings, migrates=False) as satchel:
+            if satchel.remote is not None:
+                counts: AtWork = satchel.remote.call("line_counted")
+                return counts
             return counted(satchel) if satchel.place.exists else None
 
 
@@ -84,7 +90,8 @@ def counted(satchel: Satchel) -> AtWork:
         project = projects.find(transaction, work)
         if project is None:
             return AtWork(0, 0, 0)
-        return count(transaction, project.id, work.agent, satchel.environ.get("SATCHEL_SESSION"), work.clock())
+        environ = satchel.environ if work.caller is None else work.caller.environ
+        return count(transaction, project.id, work.agent, environ.get("SATCHEL_SESSION"), work.clock())
 
 
 def show(counts: AtWork) -> None:

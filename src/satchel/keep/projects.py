@@ -94,8 +94,7 @@ def find(transaction: Transaction, workplace: Workplace) -> Project | None:
     it is the only project of the store, its recorded root is gone, and the store came along or the name is the same.
     """
     if workplace.project_name is not None:
-        row = transaction.one(_BY_NAME, {"name": workplace.project_name})
-        return Project(*row) if row else None
+        return named(transaction, workplace.project_name)
     row = transaction.one(_BY_ROOT, {"root": workplace.root})
     if row:
         return Project(*row)
@@ -103,6 +102,12 @@ def find(transaction: Transaction, workplace: Workplace) -> Project | None:
     if len(every) == 1 and (workplace.root is None or _may_have_moved(Project(*every[0]), workplace, workplace.root)):
         return Project(*every[0])
     return None
+
+
+def named(transaction: Transaction, name: str) -> Project | None:
+    """Return the project of a name, or None."""
+    row = transaction.one(_BY_NAME, {"name": name})
+    return Project(*row) if row else None
 
 
 def looked_up(workplace: Workplace, look: Callable[[Transaction, int], tuple[Looked, ...]]) -> tuple[Looked, ...]:

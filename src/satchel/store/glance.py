@@ -30,10 +30,17 @@ if TYPE_CHECKING:
         def all(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]: ...
 
 
-_TELLING = ("SATCHEL_DB", "SATCHEL_TRUST", "SATCHEL_TRUST_FOLDERS", "SATCHEL_PROJECT", "SATCHEL_PROJECT_NAME")
+_TELLING = (
+    "SATCHEL_DB",
+    "SATCHEL_TRUST",
+    "SATCHEL_TRUST_FOLDERS",
+    "SATCHEL_PROJECT",
+    "SATCHEL_PROJECT_NAME",
+    "SATCHEL_URL",
+)
 """Variables that say which store and project are meant, or what is trusted."""
 
-_TELLING_KEYS = (b"name", b"folders")
+_TELLING_KEYS = (b"name", b"folders", b"server")
 """What stands in a configuration file of the user's that says so."""
 
 _BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH

@@ -163,6 +163,17 @@ _LOOPS_BY_AUTHOR = (
     "CREATE INDEX context_loops ON context (run_id, agent_id, created_at, id) WHERE type IN (2, 5, 6)",
 )
 
+KEPT_CALLS = (
+    # call: the key that a caller elsewhere gave a call that writes, kept with the first thing that it wrote
+    """
+    CREATE TABLE kept_calls (
+        call BLOB PRIMARY KEY,
+        kept_at BIGINT NOT NULL
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX kept_calls_kept_at ON kept_calls (kept_at)",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the base: projects, runs, agents, context, search", _BASE),
     Migration(
@@ -186,6 +197,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("whether anything was done about a command that failed", ACTS, 12, 15),
     Migration("what moves between stores: states that were seen, links to what is not there", MOVING, 12, 15),
     Migration("the shared text: what is known of each item's file", SHARED, 12, 15),
+    Migration("calls from elsewhere that were kept, for those who did not hear of it", KEPT_CALLS, 12, 15),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

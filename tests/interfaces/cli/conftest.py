@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import over_server
 from satchel import open_satchel
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -30,7 +31,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def cli(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     """Run one command in the folder; return its exit status and what it printed to stdout and stderr."""
-    from satchel.interfaces.cli import run
+    from satchel.interfaces.cli import opening, run
+
+    if over_server.is_asked_for:
+        monkeypatch.setattr(opening, "open_anywhere", over_server.open_over_server)
 
     def command(*arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))

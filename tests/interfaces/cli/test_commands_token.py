@@ -14,6 +14,7 @@ from satchel.base.clock import DAY_MS, parse_time, system_clock
 from satchel.base.folders import state_folder
 from satchel.interfaces.http.access import Access
 from satchel.interfaces.http.tokens import Tokens
+from satchel.store.known_stores import KnownStores
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -82,6 +83,20 @@ def test_outside_any_project_no_token_is_made(cli: Cli, tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert cli("token", "new", "ci")[:2] == (5, "")
     assert Tokens(state_folder(), system_clock).every() == []
+
+
+def test_for_a_store_that_is_not_trusted_no_token_is_made(cli: Cli, folder: Path) -> None:
+    cli("write", "discovery", "kept")
+    KnownStores(state_folder()).remove(folder / ".satchel" / "satchel.db")
+    status, out, err = cli("token", "new", "ci")
+    assert (status, out) == (5, "")
+    assert "satchel trust" in err
+    assert Tokens(state_folder(), system_clock).every() == []
+
+
+def test_who_acts_in_this_shell_is_not_who_acts_by_the_token(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_AGENT", "planner")
+    assert made(cli, "ci")["agent"] is None
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,7 @@ def test_codex_hands_on_every_variable_that_satchel_reads_outside_its_configurat
     entry = written(targets("codex")[0])["mcp_servers"]
     assert isinstance(entry, dict)
     variables = set(RESERVED_VARIABLES) - {"SATCHEL_DEBUG"} | {"XDG_CONFIG_HOME", "XDG_STATE_HOME"}
+    variables |= {"SATCHEL_URL", "SATCHEL_SERVER_INSECURE"}
     assert set(entry["satchel"].pop("env_vars")) == variables
     assert entry == {"satchel": {"command": "/opt/satchel", "args": ["mcp"]}}
 

@@ -13,8 +13,9 @@ from config_texts import json_texts, toml_texts
 from satchel.base.errors import InvalidInput, Refused
 from satchel.interfaces.setup.clients import CLIENTS, Place, Target, Wish
 from satchel.interfaces.setup.editing import Append, Change, Put, Syntax, applied, edited, is_same, parse
+from satchel.interfaces.setup.entries import Server
 from satchel.interfaces.setup.guide import found_in
-from satchel.interfaces.setup.parts import Fixed, Hook, Hooks, Server, State, hook_command, hook_of
+from satchel.interfaces.setup.parts import Fixed, Hook, Hooks, State, hook_command, hook_of
 from satchel.interfaces.setup.planning import _put, _take
 from satchel.interfaces.setup.texts import TextPart
 

@@ -47,6 +47,11 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")(command)
 
 
+def shown_by(*, lists_messages: bool) -> str | None:
+    """Return the command that shows messages; None where the answer does."""
+    return None if lists_messages else "satchel message list"
+
+
 def tell(satchel: Satchel, files: Sequence[str] = (), *, lists_messages: bool = False) -> None:
     """Print to stderr what the acting agent should know beside the answer, if anything.
 
@@ -56,8 +61,7 @@ def tell(satchel: Satchel, files: Sequence[str] = (), *, lists_messages: bool = 
     """
     done(satchel)
     try:
-        shown_by = None if lists_messages else "satchel message list"
-        notice = satchel.notices.line(files=files, shown_by=shown_by)
+        notice = satchel.notices.line(files=files, shown_by=shown_by(lists_messages=lists_messages))
     except Exception as error:  # noqa: BLE001 - what was asked for is done, and stands without it
         notice = f"claims and messages of others could not be looked up ({error})"
     if notice is not None:

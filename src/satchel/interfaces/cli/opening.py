@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from satchel.base.errors import SatchelError
-from satchel.client import Satchel, open_satchel
+from satchel.client import Satchel
 from satchel.interfaces.cli import outcome
 from satchel.keep.sessions.caller import COMMAND
+from satchel.remote.opening import open_anywhere
 from satchel.store.daily import back_up_when_due
 
 
@@ -25,7 +26,7 @@ def opened(
     caller: str = COMMAND,
 ) -> Iterator[Satchel]:
     """Open the store of a command; warnings about the configuration go to stderr."""
-    with open_satchel(db, project, agent, run_id, here=here, read_only=read_only, caller=caller) as satchel:
+    with open_anywhere(db, project, agent, run_id, here=here, read_only=read_only, caller=caller) as satchel:
         warn(satchel.config.warnings)
         try:
             yield satchel
@@ -37,7 +38,7 @@ def opened(
         note = satchel.workplace.engine.take_note()
         if note is not None:
             warn((note,))
-        if satchel.workplace.engine.commits:
+        if satchel.workplace.engine.commits and satchel.remote is None:
             sys.stdout.flush()  # the answer comes first
             try:
                 back_up_when_due(satchel.workplace.engine)

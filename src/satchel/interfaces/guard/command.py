@@ -86,19 +86,22 @@ def _look_for_claims(staged: Staged, environ: Mapping[str, str]) -> int:
 def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
     """Return what is claimed of the files; None where nothing is, or claims are not looked at."""
     from satchel.keep.files.presence import is_anything_claimed
+    from satchel.remote.where import may_have_server
     from satchel.store.glance import Unsettled, glance
 
     try:
+        if may_have_server(environ):
+            raise Unsettled
         seen = glance(os.path.realpath(staged.top), environ)
         if seen is None or not is_anything_claimed(seen, seen.project, time.time_ns() // 1_000_000):
             return None
         seen.close()
     except Unsettled:
         pass
-    from satchel.client import open_satchel
     from satchel.keep.sessions.caller import COMMAND, HOOK_WAIT_MS
+    from satchel.remote.opening import open_anywhere
 
-    satchel = open_satchel(
+    satchel = open_anywhere(
         read_only=True,
         cwd=staged.top,
         environ=environ,
@@ -108,7 +111,8 @@ def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
     )
     mode = satchel.config.guard_claims
     root = satchel.workplace.files_root
-    if mode == "off" or root is None or not satchel.place.file.exists():
+    is_there = satchel.remote is not None or satchel.place.file.exists()
+    if mode == "off" or root is None or not is_there:
         return None
     # the store may be that of a folder around the repository, whose files are named from there
     before = "" if staged.top == root else f"{os.path.relpath(staged.top, root)}/"

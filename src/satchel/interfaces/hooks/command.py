@@ -148,16 +148,16 @@ def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satch
     Raises:
         SatchelError: the store is not to be believed, or cannot be read.
     """
-    from satchel.client import open_satchel
     from satchel.keep.sessions.caller import HOOK_WAIT_MS, Caller
+    from satchel.remote.opening import open_anywhere
 
-    satchel = open_satchel(
+    satchel = open_anywhere(
         cwd=folder,
         environ=environ,
         settings={"store.durability": "relaxed", "store.lock_wait_ms": HOOK_WAIT_MS},
         caller=Caller.of_hook(environ, event.client, event.session_id, begins=event.happening == events.START),
     )
-    if satchel.place.file.exists():
+    if satchel.remote is not None or satchel.place.file.exists():
         return satchel
     satchel.close()
     return None

@@ -71,7 +71,7 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
     if satchel is None:
         return ["puts in nothing: the project has no store; `satchel init` makes one"]
     with satchel:
-        lines = [f"store: {satchel.place.file}"]
+        lines = [f"store: {satchel.place.file if satchel.remote is None else satchel.remote.where}"]
         if state.is_paused(folder):
             lines.append("paused: `satchel pause --off` lets hooks speak again")
         if event.happening == events.PROMPT:
@@ -119,10 +119,9 @@ def _at_prompt(event: HookEvent, satchel: Satchel) -> list[str]:
 def _at_work(event: HookEvent, folder: str, satchel: Satchel) -> list[str]:
     """Return what would be done and put in at an edit, a command or a stop, in a new window; nothing is recorded."""
     from satchel.brief.working.scene import tokens_of
-    from satchel.brief.working.service import Working
     from satchel.interfaces.hooks.working import act
 
-    working = Working(satchel.workplace, satchel.config, dry_run=True)
+    working = satchel.dry_working
     late = event.happening == events.AFTER_EDIT and not event.is_heard_before
     lines = [_budget(satchel, "edit" if late else _BUDGETS.get(event.happening, "messages"))]
     if event.happening in _NOT_KEPT:

@@ -19,6 +19,7 @@ from starlette.routing import BaseRoute
 from satchel.base.errors import SatchelError
 from satchel.interfaces.http.access import Access
 from satchel.interfaces.http.failing import Refusal, body_of, headers_of, internal, refusal_of
+from satchel.interfaces.http.followers import Followers
 from satchel.interfaces.http.gate import Gate
 from satchel.interfaces.http.metrics import Metrics
 from satchel.interfaces.http.settings import Settings
@@ -46,6 +47,7 @@ class Serving:
     Attributes:
         around: what is entered when the server starts and left when it ends; a part adds its own in ``routes``.
         metrics: what it counts.
+        followers: who listens to events.
         is_ending: whether it was told to stop.
     """
 
@@ -55,6 +57,7 @@ class Serving:
         self.settings = settings or Settings()
         self.around: list[Callable[[], AbstractAsyncContextManager[object]]] = []
         self.metrics = Metrics()
+        self.followers = Followers(self.settings.streams)
         self.is_ending = False
         self._streams: set[asyncio.Task[object]] = set()
 

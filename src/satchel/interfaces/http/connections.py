@@ -83,6 +83,12 @@ class Connection(H11Protocol):
             self._write_timer.cancel()
             self._write_timer = None
 
+    def shutdown(self) -> None:
+        """Let the connection end; for a stream whose listener takes nothing, at once."""
+        if self.flow.write_paused and self.scope.get("state", {}).get("is_stream"):
+            self.transport.abort()
+        super().shutdown()
+
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 -- uvicorn's signature
         """Refuse what is no request: as JSON, where uvicorn sends text."""
         error = sys.exception()

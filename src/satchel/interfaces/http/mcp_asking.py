@@ -37,7 +37,7 @@ class Asked:
         registry: the tools that it chooses.
         caller: who calls.
         session: what the client calls its session, or None.
-        agent: who acts where neither the call nor the token names anybody.
+        agent: who acts where the call names nobody.
     """
 
     access: Access
@@ -84,8 +84,9 @@ def read(access: Access, query: Mapping[str, str], header: str | None, callers: 
     names = query.get("toolsets")
     chosen = DEFAULT_TOOLSETS if names is None else tuple(sorted({name.strip() for name in names.split(",")}))
     session = None if access.read_only else _checked_session(header)
-    agent = HUMAN if access.role == PERSON else None if session is not None else access.name
-    return Asked(access, _registry(chosen, access.read_only), callers.caller(access, session), session, agent)
+    otherwise = HUMAN if access.role == PERSON else None if session is not None else access.name
+    caller = callers.caller(access, session)
+    return Asked(access, _registry(chosen, access.read_only), caller, session, access.agent or otherwise)
 
 
 @lru_cache(maxsize=64)

@@ -38,6 +38,9 @@ class Metrics:
             registry=self._registry,
         )
         self.streams = Gauge("satchel_event_streams", "Streams of events that are open.", registry=self._registry)
+        self.streams_cut = Counter(
+            "satchel_event_streams_cut", "Streams whose listener took nothing.", registry=self._registry
+        )
         self._refused = Counter("satchel_tokens_refused", "Requests whose token was wrong.", registry=self._registry)
 
     def request(self, exchange: Exchange) -> None:

@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, field
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamLimits:
+    """What those may take who listen to streams of events.
+
+    Attributes:
+        in_all, of_token: how many may listen at once, and with one token.
+        queue: how many messages wait for one listener. What is more is not kept: it is read again from the store.
+        stalled_seconds: one that takes nothing for so long is cut; at ``write_seconds`` its connection ends.
+        heartbeat_seconds: so often one hears something, though nothing happens, and its token is looked at again.
+    """
+
+    in_all: int = 256
+    of_token: int = 32
+    queue: int = 1_000
+    stalled_seconds: float = 20.0
+    heartbeat_seconds: float = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +46,7 @@ class Settings:
         remembered: of how many tokens and of how many addresses the rate is known.
         grace_seconds: how long requests may go on once the server was told to stop.
         health_seconds: how long what was found out about a store counts.
+        streams: the limits of those who listen to events.
     """
 
     host_names: tuple[str, ...] = ()
@@ -55,3 +74,4 @@ class Settings:
     # a statement of a store may take longer, and is then interrupted
     grace_seconds: int = 5
     health_seconds: float = 10.0
+    streams: StreamLimits = field(default_factory=StreamLimits)

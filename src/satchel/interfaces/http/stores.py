@@ -5,11 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from satchel.base import processes
+from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import replace
 from satchel.client import Satchel, open_satchel
-from satchel.interfaces.http.access import Access
-from satchel.keep.sessions.caller import Caller
+from satchel.interfaces.http.access import AGENT, Access
+from satchel.keep import projects
+from satchel.keep.sessions.caller import COMMAND, Caller
 
 
 class Stores:
@@ -21,8 +25,9 @@ class Stores:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = {name: value for name, value in environ.items() if name not in _OF_CALLERS}
-        self._opened: dict[Path, Satchel] = {}
-        self._read_only: dict[Path, Satchel] = {}
+        self._opened: dict[tuple[Path, bool], Satchel] = {}
+        self._roots: dict[tuple[Path, str], str | None] = {}
+        self._machine = processes.machine()
         self._lock = threading.Lock()
 
     def satchel(self, access: Access, *, caller: Caller | None = None, agent: str | None = None) -> Satchel:
@@ -33,12 +38,14 @@ class Stores:
         Args:
             access: the rights of its token.
             caller: who calls, and in which session; None is a program without one.
-            agent: who acts where the call itself names nobody; the token's own agent comes first.
+            agent: who acts where the call itself names nobody; None is the token's agent, for a program without a
+                session also the name of the token.
 
         Raises:
             SatchelError: the store is not to be believed, or cannot be opened.
         """
-        opened = self._opened_to_read(access.store) if access.read_only else self.opened(access.store)
+        opened = self.opened(access.store, read_only=access.read_only)
+        is_nobody = access.role == AGENT and (caller is None or (caller.kind == COMMAND and not caller.may_make()))
         workplace = replace(
             opened.workplace,
             project_name=access.project,
@@ -46,24 +53,48 @@ class Stores:
             files_root=None,
             worktree=None,
             run_id=None,
-            agent=access.agent or agent,
+            agent=agent or access.agent or (access.name if is_nobody else None),
             caller=caller,
         )
         return Satchel(workplace, opened.place, opened.config, self._environ)
 
-    def opened(self, store: Path) -> Satchel:
+    def opened(self, store: Path, *, read_only: bool = False) -> Satchel:
         """Return a store, opened."""
+        key = store, read_only
         with self._lock:
-            if store not in self._opened:
-                self._opened[store] = open_satchel(store, cwd=store.parent, environ=self._environ, migrates=True)
-            return self._opened[store]
+            if key not in self._opened:
+                self._opened[key] = open_satchel(
+                    store, cwd=store.parent, environ=self._environ, read_only=read_only, migrates=not read_only
+                )
+            return self._opened[key]
 
-    def _opened_to_read(self, store: Path) -> Satchel:
-        """Return a store, opened so that nothing can be written through it."""
-        with self._lock:
-            if store not in self._read_only:
-                self._read_only[store] = open_satchel(store, cwd=store.parent, environ=self._environ, read_only=True)
-            return self._read_only[store]
+    def known_as(self, standing: Mapping[str, Any], access: Access, worktree: str | None) -> str | None:
+        """Return the name that a worktree of a caller has for others; None is the project's own main one.
+
+        Args:
+            standing: where the caller stands, as its program says.
+            access: the rights of its token.
+            worktree: a linked worktree of the caller's, an absolute path; None is its main one.
+        """
+        root, host = standing.get("root"), standing.get("host")
+        if standing.get("machine") == self._machine and root == self._root_of(access):
+            return worktree
+        return f"{host}:{worktree or root}"
+
+    def _root_of(self, access: Access) -> str | None:
+        """Return the root folder that the project of a token has on this machine, if it has one."""
+        key = access.store, access.project
+        if key not in self._roots:
+            engine = self.opened(access.store, read_only=access.read_only).workplace.engine
+            with engine.read() as transaction:
+                found = projects.named(transaction, access.project)
+            # a project that was begun over the server has none, unless the store lies in its folder
+            folder = access.store.parent
+            root = str(folder.parent) if folder.name == FOLDER_NAME else None
+            if found is None:
+                return root
+            self._roots[key] = found.root or root
+        return self._roots[key]
 
     def every(self) -> list[Satchel]:
         """Return the stores that are open."""
@@ -72,9 +103,7 @@ class Stores:
 
     def close(self) -> None:
         """Close all of them."""
-        with self._lock:
-            opened = [*self._opened.values(), *self._read_only.values()]
-        for satchel in opened:
+        for satchel in self.every():
             satchel.close()
 
 

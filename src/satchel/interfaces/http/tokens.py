@@ -295,7 +295,7 @@ def _read(content: bytes) -> dict[str, _Kept]:
     for number, fields in enumerate(book["tokens"], 1):
         one = _read_one(fields)
         if one is None or one.token.id in kept:
-            raise ValueError(f"its token {number} is {'none' if one is None else 'there twice'}")
+            raise ValueError(f"its token {number} is {'malformed' if one is None else 'there twice'}")
         kept[one.token.id] = one
     return kept
 

@@ -61,6 +61,8 @@ def run(
             satchel = stack.enter_context(
                 opened(db, project, run_id=run_id, agent=agent, read_only=read_only, caller=SERVER)
             )
+            if satchel.remote is not None:
+                return satchel
             stack.enter_context(daily_backups(satchel.workplace.engine))
             if not read_only:
                 stack.enter_context(shared_text_read(satchel))

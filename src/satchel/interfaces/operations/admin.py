@@ -130,6 +130,7 @@ OPERATIONS = (
         about="Every setting: value, source, meaning.",
         found_by="settings configuration options",
         run=_config,
+        of_program=True,
         text="admin_text:config_text",
         fields="admin_text:config_fields",
         names_files=False,

@@ -17,6 +17,7 @@ from satchel.interfaces.cli.common import (
     json_option,
     progress,
     show_json,
+    shown_by,
     store_options,
     tell,
     warn_notes,
@@ -120,9 +121,10 @@ def _run(
         arguments = operation.prepare(arguments)
     reads = not operation.writes or bool(arguments.get("dry_run"))
     with opened(db, project, agent=agent, read_only=reads) as satchel:
-        run = (
-            partial(load(operation.streams), satchel, quiet=as_json) if operation.streams else operation.bound(satchel)
-        )
+        notice = {"shown_by": shown_by(lists_messages=operation.lists_messages)}
+        run = operation.bound(satchel, notice)
+        if operation.streams:
+            run = partial(load(operation.streams), satchel, quiet=as_json)
         act = partial(run, **operation.renamed(arguments))
         answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, dry_run=dry_run) if operation.asks else act()
         answer = answer if detail is None else with_whole_texts(operation, detail, answer)

@@ -27,6 +27,8 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
 
     def handle(call: Call[Satchel], /, *, format: str = "text", **arguments: Any) -> str:  # noqa: A002 -- on the wire
         be_seen(call.service.workplace)
+        if call.service.remote is not None:
+            operation.refuse_remote()
         if operation.handler:
             return str(load(operation.handler)(call, format=format, **arguments))
         chosen = _chosen(operation, others, arguments) if others else operation
@@ -35,15 +37,17 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
         detail = arguments.pop(DETAIL.name, None)
         make_text, make_json = text_maker(chosen, detail), fields_maker(chosen, detail)
         with call.on_cancel(call.service.interrupter()):
+            agent = arguments.get("agent") if chosen.has_actor else None
+            run = chosen.bound(call.service, {"agent": agent, "shown_by": "get_messages"})
             told: dict[str, object] = {"progress": call.progress} if chosen.reports else {}
             told |= {DETAIL.name: detail} if chosen.passes_detail else {}
-            result = with_whole_texts(chosen, detail, chosen.bound(call.service)(**chosen.renamed(arguments), **told))
+            result = with_whole_texts(chosen, detail, run(**chosen.renamed(arguments), **told))
         return answer(
             call,
             format,
             lambda: fitting_text(result, make_text) if is_list else make_text(result),
             lambda: fitting_fields(result, make_json) if is_list else make_json(result),
-            agent=arguments.get("agent") if chosen.has_actor else None,
+            agent=agent,
             files=chosen.files(result),
             taken=() if chosen.takes is None else chosen.takes(result),
         )

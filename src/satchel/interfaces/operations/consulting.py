@@ -117,6 +117,10 @@ _TO_RESET = Parameter(
     passed_as="conversation",
     for_people=True,
 )
+_ONLY_HERE = (
+    "Files of a consultation are read, and a provider's key is used, on the machine of who asks: leave SATCHEL_URL "
+    "out, or name a store of your own with --db, to consult with a store here"
+)
 _RESET = Operation(
     tool="reset_conversation",
     toolset="consult",
@@ -135,6 +139,7 @@ _RESET = Operation(
     text="consulting.conversations_text:reset_text",
     fields="consulting.conversations_text:reset_fields",
     asks="consulting.conversations_text:may_reset",
+    only_here=_ONLY_HERE,
 )
 
 OPERATIONS = (
@@ -227,6 +232,7 @@ OPERATIONS = (
         shows_notes=True,
         names_files=lambda done: list(done.paths),
         status=lambda done: done.kept and done.kept.failure and done.kept.failure.kind.exit_status,
+        only_here=_ONLY_HERE,
     ),
     Operation(
         tool="list_conversations",
@@ -253,6 +259,7 @@ OPERATIONS = (
         text="consulting.conversations_text:conversations_text",
         fields="consulting.conversations_text:conversations_fields",
         shown="cli.consulting:show_conversations",
+        only_here=_ONLY_HERE,
         instead={"reset": _RESET.but(parameters=(_TO_RESET, _ASSISTANT))},
     ),
     _RESET,

@@ -9,6 +9,7 @@ from operator import attrgetter
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Self, dataclass_transform, get_args, get_origin
 
+from satchel.base.errors import Unavailable
 from satchel.client import Satchel
 
 Object = dict[str, Any]
@@ -159,6 +160,8 @@ class Operation(Declared):
         status: the exit status that its answer leaves its command with, None for success.
         reports: it takes ``progress``, which is told how far it is.
         passes_detail: for agents what runs it is told how much of each item its answer shows.
+        of_program: it asks the program that it runs in, and no store.
+        only_here: why it works only where the store is, and not over a server; empty where it works over both.
     """
 
     run: str | Callable[..., Any]
@@ -194,18 +197,51 @@ class Operation(Declared):
     status: Callable[[Any], int | None] | None = None
     reports: bool = False
     passes_detail: bool = False
+    only_here: str = ""
+    of_program: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its name in the JSON API: that of its tool, else of its command, else of what runs it."""
+        if self.tool is not None:
+            return self.tool
+        if self.command:
+            return "_".join(self.command)
+        place = (
+            self.run if isinstance(self.run, str) else f"{self.run.__module__.rpartition('.')[2]}.{self.run.__name__}"
+        )
+        return place.replace("._", "_").replace(".", "_")
 
     @property
     def has_actor(self) -> bool:
         """Whether it matters who acts."""
         return any(one.name == AGENT for one in self.parameters)
 
-    def bound(self, satchel: Satchel) -> Callable[..., Any]:
-        """Return what runs it in an opened store, given the arguments by name."""
+    def bound(self, satchel: Satchel, notice: Mapping[str, object] | None = None) -> Callable[..., Any]:
+        """Return what runs it in an opened store, given the arguments by name.
+
+        Args:
+            notice: what the notice beside its answer is made for, which a server sends with it.
+
+        Raises:
+            Unavailable: it works only where the store is, and a server has that.
+        """
+        if satchel.remote is not None and not self.of_program:
+            self.refuse_remote()
+            return partial(satchel.remote.call, self.name, asks_notice=notice)
         if isinstance(self.run, str):
             bound: Callable[..., Any] = attrgetter(self.run)(satchel)
             return bound
         return partial(self.run, satchel)
+
+    def refuse_remote(self) -> None:
+        """Refuse to run it over a server where it works only where the store is.
+
+        Raises:
+            Unavailable: it does.
+        """
+        if self.only_here:
+            raise Unavailable(f"{' '.join(self.command) or self.name} does not work over a server", self.only_here)
 
     def chosen_by_agents(self) -> dict[str, Operation]:
         """Return what agents choose instead of it, by the parameter that does."""

@@ -10,11 +10,17 @@ _DRY_RUN = Parameter("dry_run", bool, help="Only say what would be done.")
 _ITEMS = Parameter("refs", list[str], option="REF...", metavar="REF")
 _ALL = Parameter("all", bool, help="All that waits; of a list, also what is in step.")
 
+_ONLY_HERE = (
+    "It works on the repository's files beside the store: run it on a machine that has both, as that of the server "
+    "with a clone"
+)
+
 _CHECK = Operation(
     run="shared.check",
     text="sharing_text:checked_text",
     status=lambda checked: ERROR_KINDS["conflict"].exit_status if checked.problems else None,
     names_files=False,
+    only_here=_ONLY_HERE,
 )
 
 
@@ -26,6 +32,7 @@ def _decided(name: str) -> Operation:
         text="sharing_text:accepted_text",
         status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.failed else None,
         names_files=False,
+        only_here=_ONLY_HERE,
     )
 
 
@@ -58,6 +65,7 @@ satchel sync. Nothing is committed, and nothing secret is written.""",
         text="sharing_text:sharing_text",
         status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.refused else None,
         names_files=False,
+        only_here=_ONLY_HERE,
         instead={"check": _CHECK},
     ),
     Operation(
@@ -72,6 +80,7 @@ decision to deprecated, and sync.""",
         writes=True,
         text="sharing_text:unshared_text",
         names_files=False,
+        only_here=_ONLY_HERE,
     ),
     Operation(
         command=("sync",),
@@ -93,6 +102,7 @@ files.""",
         text="sharing_text:synced_text",
         status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.problems else None,
         names_files=False,
+        only_here=_ONLY_HERE,
     ),
     Operation(
         command=("shared",),
@@ -118,6 +128,7 @@ it.""",
         items="items",
         text="sharing_text:list_text",
         names_files=False,
+        only_here=_ONLY_HERE,
         instead={
             "accept": _decided("accept"),
             "reject": _decided("reject"),
@@ -126,6 +137,7 @@ it.""",
                 parameters=(_ITEMS, _ALL),
                 text="sharing_text:differences_text",
                 names_files=False,
+                only_here=_ONLY_HERE,
             ),
         },
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 
@@ -14,9 +14,11 @@ from satchel.interfaces.setup.asking import codex_hooks, is_older, program_of, v
 from satchel.interfaces.setup.clients import Client, Place, Target, Wish
 from satchel.interfaces.setup.doubles import doubles_of, plugin_of
 from satchel.interfaces.setup.editing import parse
+from satchel.interfaces.setup.entries import Direct, JsonPart, Server, address_of, asks_satchel
 from satchel.interfaces.setup.guide import found_in, left_for_user, reads_hooks_of_claude
 from satchel.interfaces.setup.launcher import on_path
-from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, Server, State, hook_of
+from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State, at, hook_of
+from satchel.interfaces.setup.texts import TextPart
 
 
 class Verdict(StrEnum):
@@ -101,7 +103,7 @@ def check(client: Client, place: Place, wish: Wish) -> ClientCheck:
         Finding(double.part, Verdict.NOTE if double.is_harmless else Verdict.DOUBLED, double.text)
         for double in doubles_of(client, place, wish)
     ]
-    if wish.hooks:
+    if wish.hooks and any(finding.part == "hooks" for finding in findings):
         findings += _about_hooks(client, place, wish)
     left = left_for_user(client, place, wish, _text_of, is_changed=False)
     return ClientCheck(client.name, tuple(findings), tuple(left))
@@ -130,6 +132,7 @@ def launcher_note(place: Place, launcher: Path, *, in_project: bool) -> str | No
 
 
 def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
+    is_direct = False
     for target in client.targets(place, wish):
         if (
             client.name == "vscode"
@@ -146,15 +149,25 @@ def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
             yield Finding("file", Verdict.BROKEN if NAME in text else Verdict.MISSING, _named(error, target.path))
             continue
         for part, (role, one) in zip(target.parts, found, strict=True):
-            if isinstance(part, Fixed) or role == "permission":
+            if isinstance(part, Fixed) or role in {"permission", "input"}:
                 continue
             where = str(target.path)
+            asked = _asked(part, text, target)
+            if asked is not None and one.state is State.STALE:
+                yield Finding(role, Verdict.OK, where)
+                yield Finding(role, Verdict.NOTE, f"it asks {asked} itself, which needs neither this program nor hooks")
+                is_direct = True
+                continue
             if one.state is State.CURRENT:
-                off = isinstance(part, Server) and target.syntax and part.is_switched_off(parse(text, target.syntax))
+                off = (
+                    isinstance(part, Server | Direct)
+                    and target.syntax
+                    and part.is_switched_off(parse(text, target.syntax))
+                )
                 yield Finding(role, Verdict.NOTE if off else Verdict.OK, f"{where}{' (switched off)' if off else ''}")
             elif one.state is State.STALE:
                 yield Finding(role, Verdict.STALE, f"{where}: {shortened(one.detail)}")
-            else:
+            elif not is_direct:
                 yield Finding(role, Verdict.MISSING, where)
 
 
@@ -176,6 +189,14 @@ def _about_hooks(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
     else:
         seen = f"Codex says {' and '.join(states)}" if states else "Codex does not see the hooks"
         yield Finding("trust", Verdict.UNTRUSTED, f"{seen}: start it, enter /hooks and trust those of Satchel")
+
+
+def _asked(part: JsonPart | TextPart, text: str, target: Target) -> object:
+    """Return the address that a client asks itself where it could start the launcher; None where it does not."""
+    if not isinstance(part, Server) or target.syntax is None:
+        return None
+    there = at(parse(text, target.syntax), (*part.place, NAME))
+    return address_of(there) if isinstance(there, Mapping) and asks_satchel(there) else None
 
 
 def _text_of(target: Target) -> str:

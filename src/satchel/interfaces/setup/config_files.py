@@ -18,6 +18,9 @@ from satchel.base.records import dataclass
 MAX_BYTES = 4 << 20
 """What a configuration file may have; Claude Code keeps histories of projects in its own."""
 
+PRIVATE = 0o600
+"""The permissions of a file that is for its user alone."""
+
 BOM = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8."""
 
@@ -106,15 +109,16 @@ def write(file: ConfigFile, text: str) -> None:
     overwrite(file, file.encoded(text))
 
 
-def overwrite(file: ConfigFile, content: bytes, *, is_program: bool = False) -> None:
+def overwrite(file: ConfigFile, content: bytes, *, is_program: bool = False, is_private: bool = False) -> None:
     """Replace a configuration file by bytes, as :func:`write` does by a text.
 
     Args:
         is_program: whether a file that is made can be executed.
+        is_private: whether it is for this user alone, whatever its permissions were.
     """
     with naming(file.path, "written"), _folder_of(file, make=True) as folder:
         if folder is not None:
-            _replace(folder, file, content, is_program=is_program)
+            _replace(folder, file, content, is_program=is_program, is_private=is_private)
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -238,12 +242,16 @@ def _content(folder: int, file: ConfigFile) -> tuple[bytes, os.stat_result] | No
     return content, status
 
 
-def _replace(folder: int, file: ConfigFile, content: bytes, *, is_program: bool) -> None:
+def _replace(folder: int, file: ConfigFile, content: bytes, *, is_program: bool, is_private: bool) -> None:
     """Put bytes in the place of a file that is as it was read."""
     name = file.path.name
     _refuse_read_only(file.path.parent, os.fstat(folder).st_mode)
     draft, is_placed = f".{name}.{secrets.token_hex(8)}", False
-    mode = (0o666 if file.root != Path.home() and not file.existed else 0o600) | (0o111 if is_program else 0)
+    mode = (
+        PRIVATE
+        if is_private
+        else (0o666 if file.root != Path.home() and not file.existed else 0o600) | (0o111 if is_program else 0)
+    )
     descriptor = os.open(draft, _NEW, mode, dir_fd=folder)
     try:
         with os.fdopen(descriptor, "wb") as stream:
@@ -254,7 +262,7 @@ def _replace(folder: int, file: ConfigFile, content: bytes, *, is_program: bool)
                 _refuse_read_only(file.path, status.st_mode)
                 with suppress(PermissionError):  # a group that this user is not in
                     os.fchown(descriptor, status.st_uid, status.st_gid)
-                os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
+                os.fchmod(descriptor, PRIVATE if is_private else stat.S_IMODE(status.st_mode))
             os.fsync(descriptor)
         if (sha256(found[0]).hexdigest() if found else None) != file.digest:
             raise Conflict(f"{file.path} changed since it was read", "Nothing was written; try again")

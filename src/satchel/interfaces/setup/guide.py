@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from satchel.base.errors import SatchelError
 from satchel.base.records import replace
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wish
+from satchel.interfaces.setup.direct import where_the_token_goes
 from satchel.interfaces.setup.editing import parse
 from satchel.interfaces.setup.parts import NAME, Found, Hooks, State
 from satchel.interfaces.setup.texts import TextPart
@@ -41,6 +42,8 @@ def left_for_user(
         else:
             without = " and leaves them out of `gemini -p`" if name == "gemini" else ""
             yield f"{title} asks before each tool of Satchel{without}; `satchel setup {name} --trust` trusts them all"
+    if wish.direct is not None:
+        yield where_the_token_goes(name, title)
     if name == "codex" and wish.hooks and is_changed:
         yield "Codex skips hooks that are not trusted: start it, enter /hooks and trust those of Satchel"
     if name == "vscode" and wish.hooks and not wish.in_project and not reads_hooks_of_claude(place, wish, text_of):

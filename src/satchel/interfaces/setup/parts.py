@@ -9,9 +9,8 @@ from enum import StrEnum
 from functools import partial
 from typing import NamedTuple
 
-from satchel.base.errors import Refused
-from satchel.base.records import dataclass, field
-from satchel.interfaces.setup.editing import Append, Change, Drop, Prune, Put, Remove, is_same
+from satchel.base.records import dataclass
+from satchel.interfaces.setup.editing import Append, Change, Prune, Put, Remove, is_same
 
 NAME = "satchel"
 """What the server is called in every client, and the command in files that are committed."""
@@ -83,108 +82,6 @@ def at(content: object, path: Keys) -> object:
     for key in path:
         content = content.get(key) if isinstance(content, Mapping) else None
     return content
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """The entry that starts ``satchel mcp``.
-
-    Keys that the user has added to it stay, and arguments behind ``mcp``.
-
-    Attributes:
-        place: the object that holds all servers.
-        command: the launcher.
-        entry: the other keys of the entry, which are put in where the user has set none.
-        in_one_list: whether the client wants command and arguments as one list.
-        united: keys whose lists are extended and never replaced.
-    """
-
-    place: Keys
-    command: str
-    entry: Mapping[str, object] = field(default_factory=dict)
-    in_one_list: bool = False
-    united: frozenset[str] = frozenset()
-
-    role = "server"
-
-    def found(self, content: Content) -> Found:
-        """Say whether the entry is there as it should be."""
-        there = at(content, (*self.place, NAME))
-        if there is None:
-            return Found(State.MISSING)
-        if not isinstance(there, Mapping) or not runs_satchel(there):
-            return Found(State.STALE, "an entry of this name that starts something else")
-        if any(not is_same(there.get(key), value) for key, value in self._wanted(there).items()):
-            return Found(State.STALE, f"it starts {shlex.join(_words(there))}")
-        return Found(State.CURRENT)
-
-    def put(self, content: Content) -> list[Change]:
-        """Return the changes that make the entry current.
-
-        Raises:
-            Refused: there is an entry of this name that does not start Satchel.
-        """
-        path = (*self.place, NAME)
-        there = at(content, path)
-        if there is None:
-            return [Put(path, self._wanted({}))]
-        if not isinstance(there, Mapping) or not runs_satchel(there):
-            raise Refused(
-                f"there is a server {NAME!r} that does not start Satchel", "Rename or remove that entry, then try again"
-            )
-        return [
-            Put((*path, key), value) for key, value in self._wanted(there).items() if not is_same(there.get(key), value)
-        ]
-
-    def take(self, content: Content) -> list[Change]:
-        """Return the changes that remove the entry."""
-        there = at(content, (*self.place, NAME))
-        if not isinstance(there, Mapping) or not runs_satchel(there):
-            return []
-        return [Drop((*self.place, NAME)), Prune(self.place)]
-
-    def others(self, content: Content) -> list[str]:
-        """Return the names of other entries that start Satchel too."""
-        servers = at(content, self.place)
-        if not isinstance(servers, Mapping):
-            return []
-        return [
-            str(name)
-            for name, entry in servers.items()
-            if name != NAME and isinstance(entry, Mapping) and runs_satchel(entry)
-        ]
-
-    def is_switched_off(self, content: Content) -> bool:
-        """Whether the user has disabled the entry."""
-        there = at(content, (*self.place, NAME))
-        return isinstance(there, Mapping) and (there.get("disabled") is True or there.get("enabled") is False)
-
-    def _wanted(self, there: Mapping[str, object]) -> dict[str, object]:
-        words = _words(there)
-        arguments = words[1:] if words[1:2] == ["mcp"] else ["mcp"]
-        wanted: dict[str, object] = {key: there.get(key, value) for key, value in self.entry.items()}
-        for key in self.united:
-            had, needed = wanted[key], self.entry[key]
-            if isinstance(had, list) and isinstance(needed, list):
-                wanted[key] = [*had, *(one for one in needed if one not in had)]
-        if self.in_one_list:
-            return wanted | {"command": [self.command, *arguments]}
-        return wanted | {"command": self.command, "args": arguments}
-
-
-def _words(entry: Mapping[str, object]) -> list[str]:
-    command, arguments = entry.get("command"), entry.get("args")
-    words = [
-        *(command if isinstance(command, list) else [command]),
-        *(arguments if isinstance(arguments, list) else []),
-    ]
-    return [word for word in words if isinstance(word, str)]
-
-
-def runs_satchel(entry: Mapping[str, object]) -> bool:
-    """Whether an entry starts ``satchel mcp``, directly or through a runner such as uvx."""
-    words = _words(entry)
-    return "mcp" in words and any(is_launcher(word) for word in words[: words.index("mcp")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,12 +202,16 @@ class Listed:
 
     role: str
     path: Keys
-    value: str
+    value: object
 
     def found(self, content: Content) -> Found:
         """Say whether the value is in the list."""
         there = at(content, self.path)
-        return Found(State.CURRENT if isinstance(there, list) and self.value in there else State.MISSING)
+        return Found(
+            State.CURRENT
+            if isinstance(there, list) and any(is_same(self.value, one) for one in there)
+            else State.MISSING
+        )
 
     def put(self, content: Content) -> list[Change]:
         """Return the change that adds the value."""
@@ -371,6 +272,3 @@ class Fixed:
     def take(self, content: Content) -> list[Change]:  # noqa: ARG002 -- what every part takes
         """Return nothing: the value goes with the file."""
         return []
-
-
-JsonPart = Server | Hooks | Listed | Chosen | Fixed

@@ -13,9 +13,10 @@ from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wis
 from satchel.interfaces.setup.config_files import ConfigFile
 from satchel.interfaces.setup.doubles import plugin_of
 from satchel.interfaces.setup.editing import Drop, Prune, edited, parse
+from satchel.interfaces.setup.entries import JsonPart
 from satchel.interfaces.setup.guide import found_in, left_for_user, reads_hooks_of_claude
 from satchel.interfaces.setup.journal import Journal
-from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, JsonPart, State
+from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State
 from satchel.interfaces.setup.texts import INSTRUCTIONS, TextPart, instructions_file, instructions_notes
 
 
@@ -25,6 +26,7 @@ class Way(Enum):
     PUT = "put"
     TAKE = "take"
     RESTORE = "restore"
+    PRIVATE = "private"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +36,15 @@ class Edit:
     Attributes:
         file: as it is now.
         after: what it is to hold; None to delete it.
-        way: whether parts are put in or taken out, or the file becomes what it was before setup, to the byte.
+        way: whether parts are put in or taken out, the file becomes what it was before setup, to the byte, or it is
+            for this user alone, so that no copy of it is kept.
+        shown: what a diff shows in place of a secret.
     """
 
     file: ConfigFile
     after: str | None
     way: Way
+    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,8 @@ class Plan:
     edits: tuple[Edit, ...]
     outcomes: tuple[Outcome, ...]
 
+
+_ANY_ADDRESS = "https://localhost"  # entries of either form are taken out, whatever their address
 
 _Step = Callable[[str, Target, JsonPart | TextPart], str]
 
@@ -169,7 +176,8 @@ def plan_removal(
     """
     drafts, outcomes = _Drafts(), []
     known = journal.paths()
-    everything = Wish(NAME, in_project=in_project, allowed=frozenset() if in_project else frozenset(CLIENTS))
+    allowed = frozenset() if in_project else frozenset(CLIENTS)
+    everything = Wish(NAME, in_project=in_project, allowed=allowed, direct=_ANY_ADDRESS)
     for client in clients:
         files: dict[Path, str] = {}
         for target in client.targets(place, everything):
@@ -193,6 +201,14 @@ def plan_removal(
     return Plan(tuple(edits), tuple(outcomes))
 
 
+def joined(*plans: Plan) -> Plan:
+    """Return several plans as one, in their order."""
+    return Plan(
+        tuple(edit for plan in plans for edit in plan.edits),
+        tuple(outcome for plan in plans for outcome in plan.outcomes),
+    )
+
+
 def carry_out(plan: Plan, journal: Journal) -> None:
     """Write every edit of a plan, each atomically.
 
@@ -213,6 +229,12 @@ def carry_out(plan: Plan, journal: Journal) -> None:
 
 def _carry_out(edit: Edit, journal: Journal) -> None:
     path = edit.file.path
+    if edit.way is Way.PRIVATE:
+        if edit.after is None:
+            config_files.delete(edit.file, [str(path.parent)])
+        else:
+            config_files.overwrite(edit.file, edit.file.encoded(edit.after), is_private=True)
+        return
     if edit.way is Way.RESTORE:
         if not journal.restore(path):
             raise Conflict(f"{path} changed since it was read", "Try again")

@@ -12,6 +12,7 @@ import click
 from satchel.base.redaction import redact
 from satchel.interfaces.setup.checking import ClientCheck, Verdict
 from satchel.interfaces.setup.clients import CLIENTS, Place, Wish
+from satchel.interfaces.setup.direct import direct_entry
 from satchel.interfaces.setup.editing import edited
 from satchel.interfaces.setup.parts import NAME
 from satchel.interfaces.setup.planning import Edit, Plan, Way
@@ -42,7 +43,7 @@ def outcome_lines(plan: Plan, place: Place, *, is_done: bool) -> Iterator[str]:
 def left_lines(plan: Plan, *, is_done: bool) -> Iterator[str]:
     """Yield what is left for the user."""
     left = [text for outcome in plan.outcomes for text in outcome.left]
-    if is_done and any(outcome.files for outcome in plan.outcomes if outcome.name in CLIENTS):
+    if is_done and any(outcome.files for outcome in plan.outcomes if outcome.name in {*CLIENTS, "server"}):
         left.append("Restart the clients that run now")
     if left:
         yield "Left for you:"
@@ -53,6 +54,8 @@ def diff_lines(edits: Iterable[Edit]) -> Iterator[str]:
     """Yield edits as a unified diff; secrets that stand beside them are not shown."""
     for edit in edits:
         before, after = _lines(edit.file.text), _lines(edit.after or "")
+        if edit.shown:
+            before, after = [edit.shown] if edit.after is None else [], [] if edit.after is None else [edit.shown]
         old = str(edit.file.path) if edit.file.existed else "/dev/null"
         new = "/dev/null" if edit.after is None else str(edit.file.path)
         diff = "\n".join(difflib.unified_diff(before, after, old, new, lineterm=""))
@@ -136,7 +139,8 @@ def by_hand_text(names: Sequence[str], place: Place, wish: Wish) -> str:
     texts = []
     for name in names:
         if name not in CLIENTS:
-            entry = {"mcpServers": {NAME: {"command": wish.launcher, "args": ["mcp"]}}}
+            local = {"command": wish.launcher, "args": ["mcp"]}
+            entry = {"mcpServers": {NAME: local if wish.direct is None else direct_entry(name, wish.direct)}}
             texts.append(f"# {name}: in its MCP settings\n{json.dumps(entry, indent=2)}\n")
             continue
         merged: dict[Path, str] = {}

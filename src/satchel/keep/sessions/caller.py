@@ -69,7 +69,7 @@ class Caller:
 
     Attributes:
         begins: whether a hook says that a conversation begins, which no session can have been in before.
-        is_of_person: whether a request is that of a person.
+        may_be_person: False where a person has vouched for programs alone, as by a token for agents.
     """
 
     def __init__(self, kind: str, environ: Mapping[str, str]) -> None:
@@ -78,7 +78,7 @@ class Caller:
         self.client: Client | None = None
         self.version: str | None = None
         self.begins = False
-        self.is_of_person = False
+        self.may_be_person = True
         self.notes: list[str] = []
         self._lock = threading.Lock()
         self._told_id: str | None = None
@@ -118,7 +118,7 @@ class Caller:
             is_of_person: whether the token is that of a person.
         """
         caller = cls(REMOTE, {})
-        caller.is_of_person = is_of_person
+        caller.may_be_person = is_of_person
         caller._told_id = None if session is None else check_host_id(f"{token}:{session}")
         return caller
 
@@ -138,6 +138,10 @@ class Caller:
             return
         key = None if self.client is None else self.client.id_in_calls
         told = None if key is None else meta.get(key)
+        self.hear_id(told)
+
+    def hear_id(self, told: object) -> None:
+        """Take in the id that the client of a server gave its session; what is none is passed over."""
         identity = check_host_id(told) if isinstance(told, str) else None
         if identity is not None and identity != self._told_id:
             self._told_id = identity
@@ -167,6 +171,10 @@ class Caller:
         is_due = self.may_make() and (self._seen_at is None or not 0 <= now - self._seen_at < SEEN_MS)
         self._seen_at = now if is_due else self._seen_at
         return is_due
+
+    def was_not_seen(self) -> None:
+        """Take in that seeing its session came to nothing, so that it is due again."""
+        self._seen_at = None
 
     def may_make(self) -> bool:
         """Whether a session is made for it where none is found.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import click
 
 from satchel.base.config import FILE_NAME, documented_toml
@@ -9,6 +12,7 @@ from satchel.base.folders import config_folder
 from satchel.client import open_satchel
 from satchel.interfaces.cli.common import json_option, setting_text, show_json, store_options
 from satchel.interfaces.cli.opening import warn
+from satchel.interfaces.server_text import server_fields, server_line
 
 
 @click.command()
@@ -32,12 +36,15 @@ def command(template: bool, of_user: bool, db: str | None, project: str | None, 
 
     with open_satchel(db, project, read_only=True) as satchel:
         config, folder = satchel.config, satchel.place.folder
+    server = server_fields(os.environ, Path.cwd())
     if as_json:
-        show_json({"file": folder / FILE_NAME, "user_file": own, **config_fields(config)})
+        show_json({"file": folder / FILE_NAME, "user_file": own, "server": server, **config_fields(config)})
         return
     warn(config.warnings)
     for file, what in ((own, "yours"), (folder / FILE_NAME, "the project's")):
         click.echo(f"# {what}: {file}{'' if file.exists() else ' (not there)'}")
+    if server is not None:
+        click.echo(f"# the server: {server_line(server)}")
     for setting in config.settings:
         click.echo(
             f"{setting.key.name} = {setting_text(told(setting.value))}  {click.style(f'({setting.source})', dim=True)}"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
 import click
 
 from satchel.base.errors import ERROR_KINDS
@@ -9,6 +13,7 @@ from satchel.base.tokens import token_counter
 from satchel.client import open_satchel
 from satchel.interfaces.cli.common import json_option, progress, show_json, store_options
 from satchel.interfaces.hooks.state import check_hooks
+from satchel.interfaces.server_text import server_fields, server_line
 from satchel.keep.housekeeping import Check
 
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
@@ -39,7 +44,14 @@ def command(db: str | None, project: str | None, as_json: bool) -> int:
         counter = token_counter(satchel.config.tokens_encoding)
         detail = f"exact, {counter.name}" if counter.exact else f"estimated: {counter.reason}"
         hooks = check_hooks()
-        for check in (Check("tokens", "ok", detail), hooks, satchel.housekeeping.whereabouts(satchel.place.found)):
+        server = server_fields(os.environ, Path.cwd())
+        of_server = [] if server is None else [_of_server(server)]
+        for check in (
+            Check("tokens", "ok", detail),
+            hooks,
+            *of_server,
+            satchel.housekeeping.whereabouts(satchel.place.found),
+        ):
             checks.append(check)
             if not as_json:
                 _show(check)
@@ -47,6 +59,11 @@ def command(db: str | None, project: str | None, as_json: bool) -> int:
         show_json(checks)
     failed = any(check.status == "failed" for check in checks)
     return ERROR_KINDS["store_damaged"].exit_status if failed else 0
+
+
+def _of_server(fields: Mapping[str, str]) -> Check:
+    said = "" if "fault" in fields else "; what was examined is the store on this machine"
+    return Check("server", "warning" if "fault" in fields else "ok", server_line(fields) + said)
 
 
 def _show(check: Check) -> None:

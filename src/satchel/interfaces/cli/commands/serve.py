@@ -56,12 +56,13 @@ def command(host: str, port: int, host_names: tuple[str, ...], behind_tls: bool,
     try:
         from satchel.interfaces.http import serving as http
         from satchel.interfaces.http.app import Serving
+        from satchel.interfaces.http.preloading import preload, warm
         from satchel.interfaces.http.settings import Settings
         from satchel.interfaces.http.stores import Stores
     except ImportError as error:
         raise Unavailable(f"serving needs more packages ({error})", "Run pip install 'satchel[serve]'") from None
     tokens = Tokens(state_folder(), system_clock)
-    is_open_to_nobody = not any(token.state == ACTIVE for token in tokens.every())
+    active = [token for token in tokens.every() if token.state == ACTIVE]
     listener = http.bind(host, port)
     connections = http.prepare_process(Settings().connections)
     settings = Settings(host_names=host_names, behind_tls=behind_tls, connections=connections)
@@ -72,10 +73,13 @@ def command(host: str, port: int, host_names: tuple[str, ...], behind_tls: bool,
             click.echo(json.dumps({"url": url, "pid": os.getpid()}))
             sys.stdout.flush()
         click.echo(f"satchel serves at {url}; Ctrl-C ends it", err=True)
-        if is_open_to_nobody:
+        if not active:
             click.echo(_NO_ENTRY, err=True)
 
-    is_done = http.run(Serving(tokens, Stores(os.environ), settings), listener, say_ready)
+    stores = Stores(os.environ)
+    preload()
+    warm(stores, [(token.store, token.project) for token in active])
+    is_done = http.run(Serving(tokens, stores, settings), listener, say_ready)
     if not is_done:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -8,15 +8,18 @@ from pathlib import Path
 
 import click
 
-from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, unknown_name
+from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, SatchelError, unknown_name
 from satchel.base.paths import StorePlace, locate_store
 from satchel.interfaces.cli.common import json_option, show_json
+from satchel.interfaces.cli.setup_remote import Remote
+from satchel.interfaces.server_text import server_fields, server_line
+from satchel.interfaces.setup.address import plan_no_address
 from satchel.interfaces.setup.checking import ClientCheck, check, is_on_machine, launcher_note, version_note
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.launcher import find_launcher
 from satchel.interfaces.setup.parts import NAME
-from satchel.interfaces.setup.planning import Plan, carry_out, plan_removal, plan_setup
+from satchel.interfaces.setup.planning import Plan, carry_out, joined, plan_removal, plan_setup
 from satchel.interfaces.setup.shown import (
     by_hand_text,
     check_fields,
@@ -26,6 +29,7 @@ from satchel.interfaces.setup.shown import (
     outcome_lines,
     plan_fields,
 )
+from satchel.remote.where import server_for
 
 
 @click.command()
@@ -36,6 +40,12 @@ from satchel.interfaces.setup.shown import (
 @click.option("--instructions", is_flag=True, help="With a block for agents in this project's AGENTS.md.")
 @click.option("--allow", is_flag=True, help="Let Claude Code run the tools without asking.")
 @click.option("--trust", is_flag=True, help="Let Gemini CLI and Qwen Code run the tools without asking.")
+@click.option("--url", metavar="URL", help="Let this project be kept by the server at URL, not on this machine.")
+@click.option("--token", metavar="-", help="-: read the token for --url from the input. Default: SATCHEL_TOKEN.")
+@click.option("--token-file", metavar="FILE", help="Read the token for --url from a file.")
+@click.option("--everywhere", is_flag=True, help="With --url: for all projects, not this one alone.")
+@click.option("--offline", is_flag=True, help="With --url: do not ask the server whether it takes the token.")
+@click.option("--direct", is_flag=True, help="With --url: clients ask the server themselves, with SATCHEL_TOKEN.")
 @click.option("--dry-run", is_flag=True, help="Show the changes as a diff and change nothing.")
 @click.option("--check", "only_check", is_flag=True, help="Say what is set up and what is missing.")
 @click.option("--remove", is_flag=True, help="Take out what setup has written.")
@@ -50,6 +60,12 @@ def command(
     instructions: bool,
     allow: bool,
     trust: bool,
+    url: str | None,
+    token: str | None,
+    token_file: str | None,
+    everywhere: bool,
+    offline: bool,
+    direct: bool,
     dry_run: bool,
     only_check: bool,
     remove: bool,
@@ -69,6 +85,7 @@ def command(
       satchel setup claude codex --dry-run
       satchel setup --check
       satchel setup claude --remove
+      satchel setup --url https://satchel.example.org --token -
     """
     if of_user and in_project:
         raise InvalidInput("--user and --project exclude each other", "Choose one")
@@ -82,26 +99,36 @@ def command(
         )
     if dry_run and (only_check or only_print):
         raise InvalidInput(f"{modes[0]} changes nothing", "Leave --dry-run out")
+    remote = Remote(url, token, token_file, everywhere, offline, direct)
+    remote.check_options(hooks=bool(hooks), is_removal=remove, mode=modes[0] if modes else None)
     place, store = _here(in_project=in_project or instructions)
     chosen = [] if only_print else _named(clients)
     if remove:
-        return _remove(chosen, place, in_project, instructions or in_project, dry_run=dry_run, as_json=as_json)
-    launcher = find_launcher(os.environ)
-    with_hooks = not in_project if hooks is None else hooks
+        journal = Journal()
+        plan = _removal(chosen, place, store, remote, journal, in_project=in_project, instructions=instructions)
+        if not dry_run:
+            carry_out(plan, journal)
+        _show(plan, place, [], is_done=not dry_run, as_json=as_json)
+        return 0
+    launcher = Path(NAME) if direct else find_launcher(os.environ)
+    with_hooks = not (in_project or direct) if hooks is None else hooks
     allowed = frozenset(client.name for client in CLIENTS.values() if (trust if client.has_trust else allow))
-    wish = Wish(NAME if in_project else str(launcher), in_project, with_hooks, allowed)
+    address = remote.checked_url() if direct else None
+    wish = Wish(NAME if in_project else str(launcher), in_project, with_hooks, allowed, address)
     if only_print:
         click.echo(by_hand_text(clients or ("your client",), place, wish))
         return 0
-    note = launcher_note(place, launcher, in_project=in_project)
+    note = None if direct else launcher_note(place, launcher, in_project=in_project)
     if only_check:
         return _check(chosen, place, wish, note, as_json=as_json)
     if as_json and not chosen and not (yes or dry_run):
         raise InvalidInput("setup with --json asks nobody", "Name the clients, or add --yes for all that are found")
     asks = _is_terminal() and not (yes or as_json or dry_run)
     was_named = bool(chosen)
-    chosen = chosen or _found(place)
-    plan = plan_setup(chosen, place, wish, instructions=instructions)
+    chosen = chosen or _found(place, may_be_none=remote.writes_address)
+    was_named = was_named or not chosen
+    of_server = remote.plan(store, asks=asks, is_dry=dry_run)
+    plan = joined(of_server, plan_setup(chosen, place, wish, instructions=instructions))
     if dry_run:
         _show(plan, place, [note], is_done=False, as_json=as_json)
         return 0
@@ -115,9 +142,9 @@ def command(
             return 0
     if asks:
         wish = _with_permissions(chosen, wish, plan)
-        plan = plan_setup(chosen, place, wish, instructions=instructions)
+        plan = joined(of_server, plan_setup(chosen, place, wish, instructions=instructions))
     carry_out(plan, Journal())
-    made = _store(store, asks=asks, yes=yes)
+    made = None if _has_server(remote) else _store(store, asks=asks, yes=yes)
     versions = [version_note(client, place) for client in chosen if wish.hooks]
     _show(plan, place, [note, *versions, made], is_done=True, as_json=as_json)
     return 0
@@ -143,9 +170,9 @@ def _here(*, in_project: bool) -> tuple[Place, StorePlace | None]:
     return Place(home, dict(os.environ), None if store is None else store.files_root), store
 
 
-def _found(place: Place) -> list[Client]:
+def _found(place: Place, *, may_be_none: bool) -> list[Client]:
     found = [client for client in CLIENTS.values() if is_on_machine(client, place)]
-    if not found:
+    if not found and not may_be_none:
         raise NotFound(
             "no client was found on this machine",
             f"Name one ({', '.join(CLIENTS)}), or see `satchel setup --print`",
@@ -183,15 +210,35 @@ def _store(store: StorePlace | None, *, asks: bool, yes: bool) -> str | None:
     return f"made the project's store {store.file}"
 
 
-def _remove(
-    clients: list[Client], place: Place, in_project: bool, instructions: bool, *, dry_run: bool, as_json: bool
-) -> int:
-    journal = Journal()
-    plan = plan_removal(clients or CLIENTS.values(), place, journal, in_project=in_project, instructions=instructions)
-    if not dry_run:
-        carry_out(plan, journal)
-    _show(plan, place, [], is_done=not dry_run, as_json=as_json)
-    return 0
+def _has_server(remote: Remote) -> bool:
+    """Whether a server keeps what is kept here, so that no store is needed."""
+    try:
+        return remote.url is not None or server_for(os.environ, Path.cwd()) is not None
+    except SatchelError:
+        return True  # one was meant
+
+
+def _removal(
+    clients: list[Client],
+    place: Place,
+    store: StorePlace | None,
+    remote: Remote,
+    journal: Journal,
+    *,
+    in_project: bool,
+    instructions: bool,
+) -> Plan:
+    """Work out what is taken out: with an address that one and the clients named, else without clients everything."""
+    url = remote.checked_url()
+    plans = []
+    if url is not None:
+        plans.append(plan_no_address(journal, url, remote.project_of(store)))
+    elif not clients and not in_project:
+        plans.append(plan_no_address(journal))
+    if url is None or clients:
+        chosen, all_of_it = clients or CLIENTS.values(), instructions or in_project
+        plans.append(plan_removal(chosen, place, journal, in_project=in_project, instructions=all_of_it))
+    return joined(*plans)
 
 
 def _check(clients: list[Client], place: Place, wish: Wish, note: str | None, *, as_json: bool) -> int:
@@ -203,10 +250,13 @@ def _check(clients: list[Client], place: Place, wish: Wish, note: str | None, *,
         if clients or one.is_set_up or is_on_machine(client, place)
     ]
     counted: list[ClientCheck] = shown if clients else [one for one in shown if one.is_set_up]
-    is_fine = bool(counted) and all(one.is_fine for one in counted)
+    server = server_fields(os.environ, Path.cwd())
+    is_fine = bool(counted) and all(one.is_fine for one in counted) and "fault" not in (server or {})
     if as_json:
-        show_json(check_fields(shown, is_fine=is_fine, note=note))
+        show_json({**check_fields(shown, is_fine=is_fine, note=note), "server": server})
     else:
+        if server is not None:
+            click.echo(f"server    {server_line(server)}")
         for line in check_lines(shown, place, clients_were_named=bool(clients), note=note):
             click.echo(line)
     return 0 if is_fine else ERROR_KINDS["not_found"].exit_status

@@ -1,0 +1,160 @@
+"""Records as JSON that keeps their types, for what programs of one version say to each other.
+
+What JSON has itself stands as it is. Everything else is an object whose first member has a name with ``$``: a record
+with its class and fields, a tuple, bytes, a set, a path, a member of an enumeration, or a mapping that is no plain
+object. Only records and enumerations of Satchel are made of what is read.
+"""
+
+from __future__ import annotations
+
+import importlib
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from enum import Enum
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from satchel.base import errors
+from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.records import field_names
+
+VERSION = 1
+"""Raised where an older program would misread what a newer one says; a test compares the shapes of all records."""
+
+_PACKAGE = "satchel."
+
+
+def packed(value: Any) -> Any:
+    """Return a value as plain JSON.
+
+    Raises:
+        TypeError: it holds what cannot travel, such as a function.
+    """
+    if value is None or (isinstance(value, (bool, int, float, str)) and not isinstance(value, Enum)):
+        return value
+    kind: Any = type(value)
+    names = _fields_of(kind)
+    if names is not None:
+        return {"$r": _name_of(kind), **{name: packed(getattr(value, name)) for name in names}}
+    if isinstance(value, list):
+        return [packed(one) for one in value]
+    if isinstance(value, tuple):
+        return {"$t": [packed(one) for one in value]}
+    if isinstance(value, Mapping):
+        if all(isinstance(key, str) and not key.startswith("$") for key in value):
+            return {key: packed(one) for key, one in value.items()}
+        return {"$m": [[packed(key), packed(one)] for key, one in value.items()]}
+    if isinstance(value, bytes):
+        return {"$b": b64encode(value).decode("ascii")}
+    if isinstance(value, (set, frozenset)):
+        return {"$s": [packed(one) for one in value]}
+    if isinstance(value, Path):
+        return {"$p": str(value)}
+    if isinstance(value, Enum):
+        return {"$e": [_name_of(kind), value.name]}
+    raise TypeError(f"a {type(value).__name__} cannot travel")
+
+
+def unpacked(value: Any) -> Any:
+    """Return what :func:`packed` made JSON of.
+
+    Raises:
+        InvalidInput: it is not of that form, or needs what this version does not have.
+    """
+    if isinstance(value, list):
+        return [unpacked(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    mark = next(iter(value), "")
+    if not mark.startswith("$"):
+        return {key: unpacked(one) for key, one in value.items()}
+    held = value[mark]
+    try:
+        if mark == "$r":
+            return _made(_class_named(held), {name: one for name, one in value.items() if name != mark})
+        if mark == "$t":
+            return tuple(unpacked(one) for one in held)
+        if mark == "$m":
+            return {unpacked(key): unpacked(one) for key, one in held}
+        if mark == "$b":
+            return b64decode(held, validate=True)
+        if mark == "$s":
+            return frozenset(unpacked(one) for one in held)
+        if mark == "$p":
+            return Path(held)
+        if mark == "$e":
+            return _class_named(held[0])[held[1]]
+    except (AttributeError, ImportError, KeyError, TypeError, ValueError, IndexError) as error:
+        raise _unreadable(f"{mark}: {error}") from None
+    raise _unreadable(mark)
+
+
+def error_fields(error: SatchelError) -> dict[str, str | None]:
+    """Return an error as JSON fields."""
+    return {"code": error.code, "problem": error.problem, "remedy": error.remedy}
+
+
+def error_of(fields: Any) -> SatchelError:
+    """Return the error that :func:`error_fields` made fields of; one with an unknown code as a plain one."""
+    code = fields.get("code") if isinstance(fields, dict) else None
+    if code is None:
+        return SatchelError("the other side answered with an error that is none of ours")
+    kind = _errors_by_code().get(code, SatchelError)
+    return kind(str(fields.get("problem")), fields.get("remedy"))
+
+
+@lru_cache(maxsize=1)
+def _errors_by_code() -> dict[str, type[SatchelError]]:
+    found: dict[str, type[SatchelError]] = {}
+    for one in vars(errors).values():
+        if isinstance(one, type) and issubclass(one, SatchelError):
+            found.setdefault(one.code, one)
+    return found
+
+
+def _made(kind: Any, fields: Mapping[str, Any]) -> Any:
+    """Return a record; what a newer program says of it beside is passed over, and what is missing has its default."""
+    names = _fields_of(kind)
+    if names is None:
+        raise TypeError(f"{kind.__name__} is no record")
+    values = {name: unpacked(one) for name, one in fields.items() if name in names}
+    if issubclass(kind, tuple):
+        return kind(**values)
+    made = object.__new__(kind)
+    for name, one in kind.__record_fields__.items():
+        if name in values:
+            object.__setattr__(made, name, values[name])
+        else:
+            object.__setattr__(made, name, one.usual())
+    return made
+
+
+@lru_cache(maxsize=512)
+def _fields_of(kind: type) -> tuple[str, ...] | None:
+    names = field_names(kind)
+    return getattr(kind, "_fields", None) if names is None and issubclass(kind, tuple) else names
+
+
+@lru_cache(maxsize=512)
+def _name_of(kind: type) -> str:
+    if not kind.__module__.startswith(_PACKAGE):
+        raise TypeError(f"a {kind.__name__} of {kind.__module__} cannot travel")
+    return f"{kind.__module__.removeprefix(_PACKAGE)}:{kind.__qualname__}"
+
+
+@lru_cache(maxsize=512)
+def _class_named(name: str) -> Any:
+    module, _, kind = name.partition(":")
+    found = getattr(importlib.import_module(f"{_PACKAGE}{module}"), kind)
+    if not isinstance(found, type) or found.__module__ != f"{_PACKAGE}{module}":
+        raise TypeError(f"{name} is no class of Satchel")
+    if _fields_of(found) is None and not issubclass(found, Enum):
+        raise TypeError(f"{name} is no record")
+    return found
+
+
+def _unreadable(what: str) -> InvalidInput:
+    return InvalidInput(
+        f"what the other side sent cannot be read ({what[:200]})", "Server and local program need the same version"
+    )

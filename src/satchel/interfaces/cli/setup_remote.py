@@ -1,0 +1,165 @@
+"""What ``satchel setup --url`` is told: the address of a server, the token, and for which projects."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from satchel.base.errors import InvalidInput, Refused, Unreachable
+from satchel.base.paths import StorePlace
+from satchel.base.records import dataclass
+from satchel.interfaces.setup.address import Address, plan_address
+from satchel.interfaces.setup.planning import Outcome, Plan
+from satchel.interfaces.setup.reaching import reach
+from satchel.remote.where import TOKEN, checked_token, checked_url, configured_for, read_token
+
+_MOST_CHARS = 4_096
+_FROM_INPUT = "-"
+_NOTHING = Plan((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """The options of ``satchel setup`` that concern a server.
+
+    Attributes:
+        url: its address, as it was given; None where none is meant.
+        token: ``-`` reads the token from the input.
+        token_file: the file that the token is read from.
+        everywhere: for all projects.
+        offline: without asking the server.
+        direct: clients ask it themselves.
+    """
+
+    url: str | None
+    token: str | None
+    token_file: str | None
+    everywhere: bool
+    offline: bool
+    direct: bool
+
+    @property
+    def writes_address(self) -> bool:
+        """Whether the address is to stand in the user's own configuration."""
+        return self.url is not None and not self.direct
+
+    def check_options(self, *, hooks: bool, is_removal: bool, mode: str | None) -> None:
+        """Refuse options that do not go together.
+
+        Args:
+            hooks: whether hooks were asked for.
+            is_removal: whether something is to be taken out.
+            mode: the option that changes what the command does, or None.
+
+        Raises:
+            InvalidInput: they do not go together.
+        """
+        of_token = [name for name, given in (("--token", self.token), ("--token-file", self.token_file)) if given]
+        others = [*of_token, *("--" + name for name in ("everywhere", "offline", "direct") if getattr(self, name))]
+        if self.url is None:
+            if others:
+                raise InvalidInput(f"{others[0]} goes with --url", "Add --url URL, the server's address")
+            return
+        if self.token not in {None, _FROM_INPUT}:
+            raise InvalidInput(
+                "a token on the command line stays in the shell's history and is seen by others",
+                f"Write --token -, which asks for it, --token-file FILE, or set {TOKEN}",
+            )
+        if len(of_token) > 1:
+            raise InvalidInput("--token and --token-file exclude each other", "Choose one")
+        if is_removal and (unfit := [name for name in others if name != "--everywhere"]):
+            raise InvalidInput(f"{unfit[0]} does not go with --remove", "Leave it out")
+        if mode == "--check" or (mode == "--print" and not self.direct):
+            raise InvalidInput(f"--url does not go with {mode}", "Leave one of the two out")
+        if self.direct and hooks:
+            raise InvalidInput(
+                "--direct does not go with --hooks, which call the local program", "Leave --direct out to have hooks"
+            )
+        if self.direct and self.everywhere:
+            raise InvalidInput("--everywhere does not go with --direct", "Say --user or --project instead")
+
+    def checked_url(self) -> str | None:
+        """Return the address, checked; None where none is meant.
+
+        Raises:
+            InvalidInput: it is no address of a server.
+            Refused: the token would go to another machine unencrypted.
+        """
+        return None if self.url is None else checked_url(self.url, insecure=configured_for(Path.cwd()).insecure)
+
+    def project_of(self, store: StorePlace | None) -> Path | None:
+        """Return the root of the project that is meant; None where all are.
+
+        Raises:
+            Refused: this folder lies in no project.
+        """
+        if self.everywhere:
+            return None
+        if store is None or store.root is None:
+            raise Refused(f"{Path.cwd()} lies in no project", "Go into one, or add --everywhere for all projects")
+        return store.root
+
+    def plan(self, store: StorePlace | None, *, asks: bool, is_dry: bool) -> Plan:
+        """Work out what is to be written of the address, after the server was asked.
+
+        Args:
+            store: where the project's store is or would be.
+            asks: whether somebody can be asked.
+            is_dry: whether nothing is to be written, so that the server is not asked either.
+
+        Raises:
+            InvalidInput: there is no token, or what answers is no server of Satchel.
+            Refused: the server does not take the token.
+            Unreachable: it cannot be reached.
+        """
+        url = self.checked_url()
+        if url is None:
+            return _NOTHING
+        project = None if self.direct else self.project_of(store)
+        token = self._token(url, asks=asks)
+        found = None
+        if token is not None and not (self.offline or is_dry):
+            try:
+                found = reach(url, token)
+            except Unreachable as error:
+                if not (asks and click.confirm(f"{error.problem}. Write it all the same?", default=False)):
+                    raise
+        if self.direct:
+            return Plan((), (Outcome("server", notes=(found,)),)) if found is not None else _NOTHING
+        assert token is not None
+        return plan_address(Address(url, token, project), found)
+
+    def _token(self, url: str, *, asks: bool) -> str | None:
+        """Return the token that was given, that of before, or what somebody answers."""
+        if self.token_file is not None:
+            try:
+                with Path(self.token_file).expanduser().open(encoding="ascii", errors="replace") as stream:
+                    return checked_token(stream.read(_MOST_CHARS), self.token_file)
+            except OSError as error:
+                raise InvalidInput(
+                    f"{self.token_file} cannot be read ({error.strerror})", "Name another file"
+                ) from error
+        if self.token == _FROM_INPUT:
+            given = _prompted() if sys.stdin.isatty() else sys.stdin.readline(_MOST_CHARS)
+            return checked_token(given, "the input")
+        if os.environ.get(TOKEN):
+            return checked_token(os.environ[TOKEN], f"environment {TOKEN}")
+        if self.direct:
+            return None
+        before = configured_for(Path.cwd())
+        if before.token_file is not None and before.url is not None and checked_url(before.url, insecure=True) == url:
+            return read_token(before.token_file)
+        if asks:
+            return checked_token(_prompted(), "the input")
+        raise InvalidInput(
+            f"there is no token for {url}",
+            f"Add --token -, which reads it from the input, --token-file FILE, or set {TOKEN}; "
+            "`satchel token new NAME` makes one where the server runs",
+        )
+
+
+def _prompted() -> str:
+    return str(click.prompt("Token", hide_input=True, err=True))

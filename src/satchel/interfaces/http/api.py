@@ -1,0 +1,110 @@
+"""The JSON API: each operation by its name, for programs of anybody and for the local program of Satchel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from satchel.base.errors import InvalidInput
+from satchel.client import Satchel
+from satchel.interfaces.http.access import Access
+from satchel.interfaces.http.calls import Calls
+from satchel.interfaces.http.openapi import description
+from satchel.interfaces.http.public import run_public
+from satchel.remote.calls import CONTENT_TYPE
+
+if TYPE_CHECKING:
+    from satchel.interfaces.http.app import Serving
+
+Work = Callable[[Callable[[Satchel], None]], Mapping[str, Any]]
+"""What is done for a request, told what to call with the Satchel that it works with."""
+
+
+def routes(serving: Serving) -> list[BaseRoute]:
+    """Return the routes of the JSON API."""
+    calls = Calls(serving.stores)
+
+    async def called(request: Request) -> Response:
+        name, access = str(request.path_params["operation"]), _access(request)
+        if request.method == "GET":
+            given: dict[str, Any] = _query(request)
+        else:
+            given = _members(await request.body())
+        is_call = request.headers.get("content-type", "").partition(";")[0].strip() == CONTENT_TYPE
+
+        def work(started: Callable[[Satchel], None]) -> Mapping[str, Any]:
+            if is_call:
+                return calls.run(access, name, given, started)
+            return run_public(serving.stores, access, name, given, started, reads_only=request.method == "GET")
+
+        return _json(await _run(request, work))
+
+    async def described(_request: Request) -> Response:
+        return _json(await anyio.to_thread.run_sync(description))
+
+    return [
+        Route("/api/openapi.json", described, methods=["GET"]),
+        Route("/api/{operation}", called, methods=["GET", "POST"]),
+    ]
+
+
+async def _run(request: Request, work: Work) -> Mapping[str, Any]:
+    """Do what a request asks for in a worker thread; where its sender leaves, what still runs is interrupted."""
+    interrupts: list[Callable[[], None]] = []
+    done: list[Mapping[str, Any]] = []
+    failed: list[BaseException] = []
+
+    def caught() -> None:
+        # what a task raises its group raises as another error
+        try:
+            done.append(work(lambda satchel: interrupts.append(satchel.interrupter())))
+        except BaseException as error:  # noqa: BLE001 -- it is raised below
+            failed.append(error)
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        for interrupt in interrupts:
+            interrupt()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(watch)
+        await anyio.to_thread.run_sync(caught)
+        group.cancel_scope.cancel()
+    if failed:
+        raise failed[0]
+    return done[0]
+
+
+def _access(request: Request) -> Access:
+    access: Access = request.scope["state"]["access"]
+    return access
+
+
+def _members(body: bytes) -> dict[str, Any]:
+    if not body:
+        return {}
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        raise InvalidInput("the body is no JSON", "Send the arguments as one JSON object") from None
+    if not isinstance(value, dict):
+        raise InvalidInput("the body is no JSON object", "Send the arguments as one JSON object")
+    return value
+
+
+def _query(request: Request) -> dict[str, Any]:
+    """Return the arguments of an address: one that stands several times is a list."""
+    given = request.query_params
+    return {name: values if len(values := given.getlist(name)) > 1 else values[0] for name in given}
+
+
+def _json(value: object) -> Response:
+    content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return Response(content, media_type="application/json")

@@ -1,0 +1,264 @@
+"""What changes and happens in a project, as server-sent events or in pages: ``GET /api/events``."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import anyio
+import apsw
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Message, Receive, Scope, Send
+
+from satchel.base.clock import iso
+from satchel.base.errors import Busy, InvalidInput, Refused, SatchelError
+from satchel.interfaces.http.access import Access
+from satchel.interfaces.http.followers import Listener
+from satchel.keep import following, projects
+from satchel.keep.change_log import Change
+from satchel.keep.following import Cursor, Page, Told
+from satchel.keep.projects import Workplace
+
+if TYPE_CHECKING:
+    from satchel.interfaces.http.app import Serving
+
+_log = logging.getLogger(__name__)
+
+PATH = "/api/events"
+PAGE = 500
+"""How much is read of the store at once, and how much an answer to ``wait=0`` holds at most."""
+
+_MEDIA_TYPE = "text/event-stream"
+_PARAMETERS = ("cursor", "kinds", "wait")
+_HEARTBEAT = b": nothing yet\n\n"
+
+_RESET = (
+    "what followed the cursor is more than a listener is told, or was swept: read anew, then go on with this cursor"
+)
+
+
+def routes(serving: Serving) -> list[BaseRoute]:
+    """Return the route of events."""
+
+    async def events(request: Request) -> Response:
+        return await _answer(serving, request)
+
+    return [Route(PATH, events, methods=["GET"])]
+
+
+async def _answer(serving: Serving, request: Request) -> Response:
+    given = request.query_params
+    for name in given:
+        if name not in _PARAMETERS:
+            raise InvalidInput(f"unknown parameter {name[:80]!r}", f"Valid: {', '.join(_PARAMETERS)}")
+    # a browser that reconnects repeats the address it began with, and says in the header how far it has come
+    text = request.headers.get("last-event-id") or given.get("cursor")
+    cursor = None if text is None else following.read_cursor(text)
+    kinds = following.read_kinds(given["kinds"]) if "kinds" in given else None
+    if given.get("wait", "0") != "0":
+        raise InvalidInput(f"wait={given['wait'][:80]!r} is no wait", "Give wait=0 for one page, or leave it out")
+    if request.method == "HEAD":
+        return Response(media_type=_MEDIA_TYPE)
+    access: Access = request.state.access
+    workplace = (await to_thread.run_sync(serving.stores.satchel, access)).workplace
+    if "wait" in given:
+        told, reached = await to_thread.run_sync(_one_page, workplace, cursor, kinds)
+        return JSONResponse({"events": told, "cursor": str(reached)}, headers={"Cache-Control": "no-store"})
+    listener = serving.followers.enter(access.token, workplace, kinds)
+    try:
+        position = await to_thread.run_sync(_begin, listener, cursor)
+    except BaseException:
+        serving.followers.leave(access.token, listener)
+        raise
+    token = request.headers.get("authorization", "").partition(" ")[2].strip()
+    return _Stream(serving, access.token, listener, position, lambda: serving.tokens.access(token) is not None)
+
+
+def _one_page(
+    workplace: Workplace, cursor: Cursor | None, kinds: frozenset[str] | None
+) -> tuple[list[dict[str, object]], Cursor]:
+    with workplace.engine.read() as transaction:
+        project = projects.find(transaction, workplace)
+        if cursor is None:
+            return [], following.now(transaction, project)
+        following.check(transaction, project, cursor)
+        if following.missed_too_much(transaction, project, cursor, kinds):
+            reached = following.now(transaction, project)
+            return [{"id": str(reached), "event": "reset", "data": {"problem": _RESET}}], reached
+        page = following.read(transaction, project, cursor, PAGE, kinds)
+    return [{"id": str(one.cursor), "event": _event(one), "data": _data(one)} for one in page.told], page.cursor
+
+
+def _begin(listener: Listener, cursor: Cursor | None) -> Cursor:
+    """Let a listener be told what comes from now on, and return where it stands, which is no later."""
+    listener.watcher.add(listener)
+    with listener.workplace.engine.read() as transaction:
+        project = projects.find(transaction, listener.workplace)
+        if cursor is None:
+            return following.now(transaction, project)
+        following.check(transaction, project, cursor)
+        return cursor
+
+
+def _missed(listener: Listener, position: Cursor, *, first: bool) -> Page | Cursor:
+    """Return what follows a listener's position; a cursor, to go on from there, where that cannot be told."""
+    with listener.workplace.engine.read() as transaction:
+        project = projects.find(transaction, listener.workplace)
+        if first and following.missed_too_much(transaction, project, position, listener.kinds):
+            return following.now(transaction, project)
+        return following.read(transaction, project, position, PAGE, listener.kinds)
+
+
+class _CutError(Exception):
+    """A listener took nothing for too long."""
+
+
+class _Stream(Response):
+    """The stream of one listener.
+
+    Args:
+        position: how far it was told.
+        is_valid: says whether the token still gives its rights.
+    """
+
+    def __init__(
+        self,
+        serving: Serving,
+        token: str,
+        listener: Listener,
+        position: Cursor,
+        is_valid: Callable[[], bool],
+    ) -> None:
+        super().__init__(media_type=_MEDIA_TYPE, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        del self.headers["content-length"]
+        self._serving = serving
+        self._followers = serving.followers
+        self._token = token
+        self._listener = listener
+        self._position = position
+        self._is_valid = is_valid
+        self._is_cut = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send what the listener is told until it leaves, is cut, or nothing more comes.
+
+        Raises:
+            Busy: it is cut; whoever answers the request closes its connection then.
+        """
+        scope["state"]["is_stream"] = True
+        try:
+            async with anyio.create_task_group() as both:
+
+                async def leave() -> None:
+                    while (await receive())["type"] != "http.disconnect":
+                        pass
+                    both.cancel_scope.cancel()
+
+                both.start_soon(leave)
+                await self._run(send)
+                both.cancel_scope.cancel()
+        finally:
+            self._followers.leave(self._token, self._listener)
+        if self._is_cut:
+            raise Busy("the listener took nothing for too long, and was cut", "Read faster, or ask with wait=0")
+
+    async def _run(self, send: Send) -> None:
+        try:
+            await self._send(send, {"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            try:
+                await self._tell(send)
+            except SatchelError as error:
+                await self._say(send, _lines("failed", _problem(error)))
+            except (apsw.Error, OSError) as error:
+                _log.exception("reading for a listener failed")
+                failed = SatchelError(f"reading the store failed: {error}", "Read anew, then listen again")
+                await self._say(send, _lines("failed", _problem(failed)))
+            await self._send(send, {"type": "http.response.body", "body": b"", "more_body": False})
+        except _CutError:
+            self._is_cut = True
+            self._followers.cut += 1
+            self._serving.metrics.streams_cut.inc()
+
+    async def _tell(self, send: Send) -> None:
+        listener, limits = self._listener, self._followers.limits
+        await self._say(send, _lines("ready", {"cursor": str(self._position)}, self._position))
+        await self._catch_up(send)
+        check_at = anyio.current_time() + limits.heartbeat_seconds
+        while not listener.failed:
+            told = await listener.news(limits.heartbeat_seconds)
+            if anyio.current_time() >= check_at:
+                check_at = anyio.current_time() + limits.heartbeat_seconds
+                if not self._is_valid():
+                    raise Refused("the token has expired or was revoked", "Ask for a new one")
+            news = b"".join(self._text(one) for one in told if _is_after(one, self._position))
+            if news:
+                await self._say(send, news)
+            if listener.is_behind:
+                await self._catch_up(send)
+            elif not told and not listener.failed:
+                await self._say(send, _HEARTBEAT)
+        raise listener.failed
+
+    async def _catch_up(self, send: Send) -> None:
+        """Send what the store holds after the position; what came in meanwhile waits in the queue."""
+        listener, is_first = self._listener, True
+        while not listener.failed:
+            listener.is_behind = False
+            page = await to_thread.run_sync(lambda first: _missed(listener, self._position, first=first), is_first)
+            is_first = False
+            if isinstance(page, Cursor):
+                self._position = page
+                await self._say(send, _lines("reset", {"problem": _RESET, "cursor": str(page)}, page))
+                continue
+            if page.told:
+                await self._say(send, b"".join(map(self._text, page.told)))
+            self._position = page.cursor
+            if page.is_last and not listener.is_behind:
+                return
+
+    def _text(self, one: Told) -> bytes:
+        """Return the message of what was told, and go on to its place; what the listener was told before stays so."""
+        ours, its = self._position, one.cursor
+        self._position = Cursor(max(ours.changes, its.changes), max(ours.events, its.events))
+        return _lines(_event(one), _data(one), self._position)
+
+    async def _say(self, send: Send, text: bytes) -> None:
+        await self._send(send, {"type": "http.response.body", "body": text, "more_body": True})
+
+    async def _send(self, send: Send, message: Message) -> None:
+        with anyio.move_on_after(self._followers.limits.stalled_seconds) as sending:
+            await send(message)
+        if sending.cancelled_caught:
+            raise _CutError
+
+
+def _is_after(one: Told, position: Cursor) -> bool:
+    return one.of.seq > (position.changes if isinstance(one.of, Change) else position.events)
+
+
+def _event(one: Told) -> str:
+    return "change" if isinstance(one.of, Change) else "happening"
+
+
+def _data(one: Told) -> dict[str, object]:
+    of = one.of
+    data: dict[str, object] = {"kind": of.kind, "item": of.item, "seq": of.seq, "agent": of.agent}
+    if isinstance(of, Change):
+        return data | {"at": iso(of.at)}
+    return data | {"session": of.session, "client": of.client, "details": of.details, "at": iso(of.created_at)}
+
+
+def _lines(event: str, data: object, cursor: Cursor | None = None) -> bytes:
+    """Return one message as it is sent."""
+    identity = "" if cursor is None else f"id: {cursor}\n"
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return f"{identity}event: {event}\ndata: {text}\n\n".encode()
+
+
+def _problem(error: SatchelError) -> dict[str, object]:
+    return {"code": error.code, "problem": error.problem, "remedy": error.remedy}

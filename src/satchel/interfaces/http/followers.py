@@ -1,0 +1,294 @@
+"""Who follows projects over HTTP: one watcher for each store, and a bounded queue for each listener."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from satchel.base.errors import Conflict, SatchelError
+from satchel.interfaces.http.failing import Refusal
+from satchel.interfaces.http.settings import StreamLimits as Limits
+from satchel.keep import following, projects
+from satchel.keep.following import Cursor, Told
+from satchel.keep.projects import Workplace
+from satchel.keep.waits import POLL_SECONDS
+from satchel.store.sqlite import SqliteEngine
+
+_log = logging.getLogger(__name__)
+
+_Identity = tuple[int, int] | None
+_Seen = tuple[_Identity, int]
+
+
+_RETRY_SECONDS = 5
+
+
+class Listener:
+    """One who follows a project; but for :meth:`__init__`, to be used on its event loop alone.
+
+    Args:
+        watcher: what tells it, once it was added there.
+        workplace: the store and the project.
+        kinds: of what it wants to be told; None is all.
+        most: how many messages wait for it.
+
+    Attributes:
+        is_behind: whether more came than could wait, so that it has to be read again from the store.
+        failed: why nothing more comes.
+    """
+
+    def __init__(
+        self, watcher: Watcher, workplace: Workplace, kinds: Collection[str] | None = None, most: int = 1_000
+    ) -> None:
+        self.workplace = workplace
+        self.kinds = kinds
+        self.is_behind = False
+        self.failed: SatchelError | None = None
+        self.loop = asyncio.get_running_loop()
+        self.watcher = watcher
+        self._most = most
+        self._queue: deque[Told] = deque()
+        self._news = asyncio.Event()
+
+    @property
+    def project(self) -> str:
+        """The project's name."""
+        return self.workplace.project_name or ""
+
+    def tell(self, told: Sequence[Told] | None) -> None:
+        """Let it know; None is that more has come than is handed around."""
+        if told is not None:
+            told = [one for one in told if self.kinds is None or one.of.kind in self.kinds]
+            if not told:
+                return
+        if told is None or self.is_behind or len(self._queue) + len(told) > self._most:
+            self._queue.clear()
+            self.is_behind = True
+        else:
+            self._queue.extend(told)
+        self._news.set()
+
+    def fail(self, why: SatchelError) -> None:
+        """Let nothing more come."""
+        self.failed = why
+        self._news.set()
+
+    async def news(self, seconds: float) -> list[Told]:
+        """Return what waits, once there is something; nothing after a while, a failure, and where it is behind."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        self._news.clear()
+        told = list(self._queue)
+        self._queue.clear()
+        return told
+
+
+class Followers:
+    """All listeners of a server.
+
+    Attributes:
+        cut: how many were cut since they took nothing.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.cut = 0
+        self._of_token: dict[str, int] = {}
+        self._watchers: dict[SqliteEngine, Watcher] = {}
+
+    @property
+    def count(self) -> int:
+        """How many listen."""
+        return sum(self._of_token.values())
+
+    def enter(self, token: str, workplace: Workplace, kinds: Collection[str] | None) -> Listener:
+        """Let one more listen; each that entered has to leave.
+
+        Raises:
+            Refusal: as many as may do so listen already.
+        """
+        if self.count >= self.limits.in_all:
+            raise _too_many(503, f"{self.count} listeners follow this server's projects", "try again later")
+        if self._of_token.get(token, 0) >= self.limits.of_token:
+            raise _too_many(429, f"{self.limits.of_token} listeners use this token", "end one of them")
+        engine, most = workplace.engine, self.limits.queue
+        watcher = self._watchers.setdefault(engine, Watcher(engine, most))
+        listener = Listener(watcher, workplace, kinds, most)
+        self._of_token[token] = self._of_token.get(token, 0) + 1
+        return listener
+
+    def leave(self, token: str, listener: Listener) -> None:
+        """Let a listener go."""
+        self._of_token[token] -= 1
+        if not self._of_token[token]:
+            del self._of_token[token]
+        listener.watcher.remove(listener)
+
+
+def _too_many(status: int, problem: str, remedy: str) -> Refusal:
+    return Refusal(
+        status,
+        "busy",
+        f"{problem}, and no more may",
+        f"Ask from time to time with wait=0 instead, or {remedy}",
+        (("Retry-After", str(_RETRY_SECONDS)),),
+    )
+
+
+class _Project:
+    """The listeners of one project, and how far they were told."""
+
+    def __init__(self, workplace: Workplace, reached: Cursor) -> None:
+        self.workplace = workplace
+        self.reached = reached
+        self.listeners: set[Listener] = set()
+
+
+class Watcher:
+    """What tells the listeners of one store: a thread while there are any.
+
+    Args:
+        engine: the store.
+        most: how much it hands around at once; where more has come, each listener reads it by itself.
+    """
+
+    def __init__(self, engine: SqliteEngine, most: int) -> None:
+        self.engine = engine
+        self._most = most
+        self._projects: dict[str, _Project] = {}
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def add(self, listener: Listener) -> None:
+        """Tell a listener all that is committed from now on. Reads the store.
+
+        Raises:
+            SatchelError: the store cannot be read.
+        """
+        with self._lock:
+            # before anything is read: what is replaced or damaged from then on is noticed
+            seen = _look(self.engine.file)
+            project = self._projects.get(listener.project)
+            if project is None:
+                with self.engine.read() as transaction:
+                    found = projects.find(transaction, listener.workplace)
+                    project = _Project(listener.workplace, following.now(transaction, found))
+                self._projects[listener.project] = project
+            project.listeners.add(listener)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, args=(seen,), name="satchel-events", daemon=True)
+                self._thread.start()
+
+    def remove(self, listener: Listener) -> None:
+        """Tell a listener nothing more."""
+        project = self._projects.get(listener.project)
+        if project is not None:
+            project.listeners.discard(listener)
+
+    def _run(self, seen: _Seen) -> None:
+        try:
+            while self._watch(seen):
+                seen = _look(self.engine.file)
+        except SatchelError as error:
+            self._fail(error)
+        except Exception:  # noqa: BLE001 -- a fault here must not leave listeners without a word
+            _log.exception("watching a store failed")
+            self._fail(SatchelError("watching the store failed", "The server's log says why; listen again"))
+
+    def _watch(self, seen: _Seen) -> bool:
+        """Hand around what is new until nobody listens.
+
+        Args:
+            seen: the file before the first of those who listen had read anything.
+
+        Returns:
+            Whether the file has come only now, and is to be watched from then on.
+        """
+        identity, written = seen
+        with self.engine.watch() as is_changed:
+            is_first = is_changed()
+            while not self._ends():
+                time.sleep(POLL_SECONDS)
+                has_commit = is_changed()
+                now, written_now = _look(self.engine.file)
+                if (now, written_now) == (identity, written) and not has_commit and not is_first:
+                    continue
+                is_first = False
+                if identity is None and now is not None:
+                    return True
+                if now == identity and written_now != written and not has_commit:
+                    # what wrote to the file without a commit was a checkpoint, or damaged it, which a page that is
+                    # in memory does not show
+                    self.engine.check_again()
+                written = written_now
+                news = self._read()
+                self._refuse_another(identity)
+                for listeners, told in news:
+                    _hand(listeners, told)
+        return False
+
+    def _refuse_another(self, identity: _Identity) -> None:
+        if _look(self.engine.file)[0] != identity:
+            raise Conflict(
+                f"the store {self.engine.file} was replaced or removed while it was listened to",
+                "Read anew, then listen again without a cursor",
+            )
+
+    def _ends(self) -> bool:
+        """Forget projects without listeners; whether no project is left, which ends the thread."""
+        with self._lock:
+            for name, project in list(self._projects.items()):
+                if not project.listeners:
+                    del self._projects[name]
+            if not self._projects:
+                self._thread = None
+            return self._thread is None
+
+    def _read(self) -> list[tuple[list[Listener], Sequence[Told] | None]]:
+        """Read what is new once for each project; None is more than is handed around."""
+        news: list[tuple[list[Listener], Sequence[Told] | None]] = []
+        with self._lock, self.engine.read() as transaction:
+            for one in self._projects.values():
+                project = projects.find(transaction, one.workplace)
+                page = following.read(transaction, project, one.reached, self._most)
+                one.reached = page.cursor if page.is_last else following.now(transaction, project)
+                if page.told:
+                    news.append((list(one.listeners), page.told if page.is_last else None))
+        return news
+
+    def _fail(self, error: SatchelError) -> None:
+        with self._lock:
+            listeners = [listener for project in self._projects.values() for listener in list(project.listeners)]
+            self._projects.clear()
+            self._thread = None
+        for listener in listeners:
+            with suppress(RuntimeError):  # its event loop is closed
+                listener.loop.call_soon_threadsafe(listener.fail, error)
+
+
+def _hand(listeners: Sequence[Listener], told: Sequence[Told] | None) -> None:
+    """Tell listeners, on their event loop."""
+
+    def tell() -> None:
+        for listener in listeners:
+            listener.tell(told)
+
+    if listeners:
+        with suppress(RuntimeError):  # their event loop is closed
+            listeners[0].loop.call_soon_threadsafe(tell)
+
+
+def _look(file: Path) -> _Seen:
+    """Tell one file under a name from another, and when it was written; None where there is none, or an empty one."""
+    try:
+        status = file.stat()
+    except OSError:
+        return None, 0
+    return (status.st_dev, status.st_ino) if status.st_size else None, status.st_mtime_ns

@@ -1,0 +1,81 @@
+"""What any program may call with a token: the operations, with plain JSON in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from satchel.base.errors import InvalidInput, Refused
+from satchel.client import Satchel
+from satchel.interfaces.http.access import Access
+from satchel.interfaces.http.served import operation_named
+from satchel.interfaces.http.stores import Stores
+from satchel.interfaces.mcp.schema import check_arguments
+from satchel.interfaces.operations.declaration import Operation, Parameter, schema_of
+from satchel.interfaces.operations.detail import fields_maker, with_whole_texts
+from satchel.interfaces.operations.parameters import DETAIL
+
+DRY_RUN = Parameter("dry_run", bool, default=True, about="false removes; otherwise the answer says what would be")
+"""Taken by what removes something for good."""
+
+
+def run_public(
+    stores: Stores,
+    access: Access,
+    name: str,
+    given: Mapping[str, Any],
+    started: Callable[[Satchel], object],
+    *,
+    reads_only: bool,
+) -> Mapping[str, Any]:
+    """Run an operation and return its answer as JSON fields, with the notice beside it.
+
+    Args:
+        stores: the stores of the server.
+        access: the rights of the token.
+        name: the operation's.
+        given: its arguments, by the names that agents have for them.
+        started: told what it works with, in the thread that runs it.
+        reads_only: refuse an operation that writes.
+
+    Raises:
+        SatchelError: the call is refused, or fails.
+    """
+    operation = operation_named(name)
+    refuse_unserved(operation)
+    if reads_only and operation.writes:
+        raise InvalidInput(f"{name} writes, so it is no GET", "Send its arguments as a JSON object with POST")
+    arguments = check_arguments(schema(operation), given, name)
+    detail = arguments.pop(DETAIL.name, None)
+    if operation.asks:
+        arguments.setdefault(DRY_RUN.name, True)
+    make = fields_maker(operation, detail)
+    satchel = stores.satchel(access)
+    started(satchel)
+    told = {DETAIL.name: detail} if operation.passes_detail else {}
+    answer = with_whole_texts(operation, detail, operation.bound(satchel)(**operation.renamed(arguments), **told))
+    fields = dict(make(answer))
+    notice = satchel.notices.line(
+        agent=arguments.get("agent") if operation.has_actor else None,
+        files=operation.files(answer),
+        shown_by=None if operation.lists_messages else "get_messages",
+    )
+    return fields if notice is None else {**fields, "notice": notice}
+
+
+def refuse_unserved(operation: Operation) -> None:
+    """Refuse an operation that needs the disk or the keys of who calls.
+
+    Raises:
+        Refused: it does.
+    """
+    if operation.only_here:
+        raise Refused(f"{operation.name} does not work over a server", operation.only_here)
+
+
+def schema(operation: Operation) -> dict[str, Any]:
+    """Return what an operation takes, as a JSON schema of an object."""
+    taken = [one.but(for_people=False, about=one.about or one.help or "") for one in operation.parameters]
+    taken += [DRY_RUN] if operation.asks and all(one.name != DRY_RUN.name for one in taken) else []
+    names = {*operation.instead}
+    return schema_of(one for one in taken if one.name not in names)

@@ -1,0 +1,175 @@
+"""The address of a server, and its token, in the user's own configuration: for one project or for all.
+
+The address stands in the user's ``config.toml``; the token in a file of its own that nobody else can read, beside a
+``.gitignore`` that keeps it out of any repository of dotfiles.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from satchel.base.config import FILE_NAME
+from satchel.base.folders import config_folder
+from satchel.base.records import dataclass, field
+from satchel.interfaces.setup import config_files
+from satchel.interfaces.setup.config_files import ConfigFile
+from satchel.interfaces.setup.editing import Drop, Prune, Put, Syntax, edited, parse
+from satchel.interfaces.setup.journal import Journal
+from satchel.interfaces.setup.parts import Content, Keys, at
+from satchel.interfaces.setup.planning import Edit, Outcome, Plan, Way
+from satchel.remote.where import public_id, token_path
+
+_TOKENS = "tokens"
+_IGNORED = "# tokens are for nobody else\n*\n"
+_HEADER_WITH_COMMENT = re.compile(r"^\[server\][ \t]*\r?\n[ \t]*#", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A server that keeps what is kept in a project, or in all.
+
+    Attributes:
+        url: its address.
+        token: the token, which nothing shows.
+        project: the project's root; None for all projects.
+    """
+
+    url: str
+    token: str = field(repr=False)
+    project: Path | None
+
+
+def plan_address(address: Address, found: str | None = None) -> Plan:
+    """Work out what is to be written so that the local program asks a server.
+
+    Args:
+        address: the server, and for which projects.
+        found: what the server said when it was asked; None where it was not.
+
+    Raises:
+        InvalidInput: the user's configuration cannot be parsed.
+        Refused: a file is not one that setup may change.
+    """
+    file = _read(config_folder() / FILE_NAME)
+    before = parse(file.text, Syntax.TOML)
+    place, name = _place(address.project), f"{_TOKENS}/{_file_name(address)}"
+    wanted = {"url": address.url, "token_file": name}
+    there = at(before, place)
+    now = there if isinstance(there, Mapping) else {}
+    text = edited(
+        file.text,
+        Syntax.TOML,
+        [Put((*place, key), value) for key, value in wanted.items() if now.get(key) != value],
+    )
+    secrets = [
+        _private(_read(config_folder() / _TOKENS / ".gitignore"), _IGNORED),
+        _private(_read(config_folder() / name), f"{address.token}\n", f"(the token {public_id(address.token)})"),
+    ]
+    edits = [edit for edit in secrets if edit.after != edit.file.text or edit.file.mode != config_files.PRIVATE]
+    files = [(edit.file.path, f"token {public_id(address.token)}") for edit in edits if edit.shown]
+    if text != file.text:
+        edits.insert(0, Edit(file, text, Way.PUT))  # first, since its record knows which folders were made
+        files.insert(0, (file.path, f"server {address.url} for {address.project or 'all projects'}"))
+    notes = [] if found is None else [found]
+    if isinstance(now.get("url"), str) and now["url"] != address.url:
+        notes.append(f"replaced the server {now['url']}")
+    old = now.get("token_file")
+    if isinstance(old, str) and old != name and _is_ours(old) and _uses(before, old) == 1:
+        edits += _unlinked(old)
+        files += [(token_path(old), "token of the address before")] if token_path(old).exists() else []
+    for edit in edits:
+        config_files.check_writable(edit.file)
+    return Plan(tuple(edits), (Outcome("server", tuple(files), tuple(notes)),))
+
+
+def plan_no_address(journal: Journal, url: str | None = None, project: Path | None = None) -> Plan:
+    """Work out what is to be written so that the local program asks no server that setup has named.
+
+    Args:
+        journal: what setup has noted of the files that it wrote.
+        url: the address that is to go; None is every one that setup has written, for whatever project.
+        project: with an address the project's root; None where all projects were meant.
+    """
+    file = _read(config_folder() / FILE_NAME)
+    before = parse(file.text, Syntax.TOML)
+    named = [(place, name) for place, name in _named(before) if url is None or place == _place(project)]
+    text, edits, files = file.text, list[Edit](), list[tuple[Path, str]]()
+    for place, name in named:
+        there = str(at(before, (*place, "url")))
+        if url is not None and there != url:
+            continue
+        text = _without(text, place)
+        files = files or [(file.path, f"server {there}")]
+        if token_path(name).exists() and not any(edit.file.path == token_path(name) for edit in edits):
+            edits += _unlinked(name) if url is None or _uses(before, name) == 1 else []
+    if text == file.text:
+        return Plan((), (Outcome("server", is_there=False),))
+    files += [(edit.file.path, "token") for edit in edits]
+    is_last = not _named(parse(text, Syntax.TOML))
+    after = None if is_last and not text.strip() and journal.made(file.path) else text
+    if is_last:
+        ignored = _read(config_folder() / _TOKENS / ".gitignore")
+        edits += [Edit(ignored, None, Way.PRIVATE)] if ignored.existed else []
+    edits.append(Edit(file, after, Way.TAKE if is_last else Way.PUT))
+    for edit in edits:
+        config_files.check_writable(edit.file)
+    return Plan(tuple(edits), (Outcome("server", tuple(files)),))
+
+
+def _without(text: str, place: Keys) -> str:
+    """Return a configuration without an address and its token."""
+    text = edited(text, Syntax.TOML, [Drop((*place, "token_file")), Drop((*place, "url"))])
+    # comments below the header explain keys of its table, and would come to stand below another
+    if len(place) == 1 and _HEADER_WITH_COMMENT.search(text):
+        return text
+    return edited(text, Syntax.TOML, [Prune(place[:length]) for length in range(len(place), 0, -1)])
+
+
+def _place(project: Path | None) -> Keys:
+    return ("server",) if project is None else ("projects", str(project), "server")
+
+
+def _file_name(address: Address) -> str:
+    """Return what the file of a token is called: one for each address and project."""
+    host = re.sub(r"[^a-z0-9.-]+", "-", address.url.partition("://")[2].lower()).strip("-.")
+    digest = sha256(f"{address.url}\0{address.project or ''}".encode()).hexdigest()[:8]
+    return f"{host[:80]}-{digest}"
+
+
+def _named(content: Content) -> list[tuple[Keys, str]]:
+    """Return the tables of servers that name a file of a token that setup makes, each with that name."""
+    projects = content.get("projects")
+    places = [_place(None)]
+    if isinstance(projects, Mapping):
+        places += [("projects", str(name), "server") for name in projects]
+    found = ((place, at(content, (*place, "token_file"))) for place in places)
+    return [(place, name) for place, name in found if isinstance(name, str) and _is_ours(name)]
+
+
+def _uses(content: Content, name: str) -> int:
+    return sum(token_path(one) == token_path(name) for _, one in _named(content))
+
+
+def _is_ours(name: str) -> bool:
+    return token_path(name).parent == config_folder() / _TOKENS
+
+
+def _unlinked(name: str) -> list[Edit]:
+    file = _read(token_path(name))
+    return [Edit(file, None, Way.PRIVATE, "(the token)")] if file.existed else []
+
+
+def _private(file: ConfigFile, text: str, shown: str = "") -> Edit:
+    return Edit(file, text, Way.PRIVATE, shown)
+
+
+def _read(path: Path) -> ConfigFile:
+    if path.is_relative_to(Path.home()):
+        return config_files.read(path)
+    below = config_folder().parent
+    while not below.exists():
+        below = below.parent
+    return config_files.read(path, below)

@@ -1,0 +1,250 @@
+"""The entry of a client for Satchel: it starts the local program, or asks a server over HTTP itself."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from satchel.base.errors import Refused
+from satchel.base.records import dataclass, field
+from satchel.interfaces.setup.editing import Change, Drop, Prune, Put, is_same
+from satchel.interfaces.setup.parts import (
+    NAME,
+    Chosen,
+    Content,
+    Fixed,
+    Found,
+    Hooks,
+    Keys,
+    Listed,
+    State,
+    at,
+    is_launcher,
+)
+from satchel.remote.where import TOKEN
+
+TOKEN_INPUT = "satchel-token"  # noqa: S105 -- the name of a question
+"""What the question for the token is called in a client that asks its user."""
+
+_OF_PROGRAM = ("command", "args", "env", "env_vars", "envFile", "environment", "cwd")
+_OF_ADDRESS = ("type", "url", "httpUrl", "headers", "bearer_token_env_var", "http_headers", "env_http_headers", "oauth")
+"""Keys that make no sense in an entry of the other form, or are refused there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The entry that starts ``satchel mcp``.
+
+    Keys that the user has added to it stay, and arguments behind ``mcp``.
+
+    Attributes:
+        place: the object that holds all servers.
+        command: the launcher.
+        entry: the other keys of the entry, which are put in where the user has set none.
+        in_one_list: whether the client wants command and arguments as one list.
+        united: keys whose lists are extended and never replaced.
+    """
+
+    place: Keys
+    command: str
+    entry: Mapping[str, object] = field(default_factory=dict)
+    in_one_list: bool = False
+    united: frozenset[str] = frozenset()
+
+    role = "server"
+
+    def found(self, content: Content) -> Found:
+        """Say whether the entry is there as it should be."""
+        there = at(content, (*self.place, NAME))
+        if there is None:
+            return Found(State.MISSING)
+        if not isinstance(there, Mapping) or not is_ours(there):
+            return Found(State.STALE, "an entry of this name that starts something else")
+        if asks_satchel(there):
+            return Found(State.STALE, f"it asks {address_of(there)} itself")
+        if any(not is_same(there.get(key), value) for key, value in self._wanted(there).items()):
+            return Found(State.STALE, f"it starts {shlex.join(_words(there))}")
+        return Found(State.CURRENT)
+
+    def put(self, content: Content) -> list[Change]:
+        """Return the changes that make the entry current.
+
+        Raises:
+            Refused: there is an entry of this name that does not start Satchel.
+        """
+        path = (*self.place, NAME)
+        there = at(content, path)
+        if there is None:
+            return [Put(path, self._wanted({}))]
+        if not isinstance(there, Mapping) or not is_ours(there):
+            raise _foreign()
+        kept = {key: value for key, value in there.items() if key not in _OF_ADDRESS} if asks_satchel(there) else there
+        return [
+            *(
+                Put((*path, key), value)
+                for key, value in self._wanted(kept).items()
+                if not is_same(kept.get(key), value)
+            ),
+            *(Drop((*path, key)) for key in there if key not in kept and key not in self._wanted(kept)),
+        ]
+
+    def take(self, content: Content) -> list[Change]:
+        """Return the changes that remove the entry."""
+        return _taken(content, self.place)
+
+    def others(self, content: Content) -> list[str]:
+        """Return the names of other entries that start Satchel too."""
+        return _others(content, self.place)
+
+    def is_switched_off(self, content: Content) -> bool:
+        """Whether the user has disabled the entry."""
+        return _is_switched_off(content, self.place)
+
+    def _wanted(self, there: Mapping[str, object]) -> dict[str, object]:
+        words = _words(there)
+        arguments = words[1:] if words[1:2] == ["mcp"] else ["mcp"]
+        wanted: dict[str, object] = {key: there.get(key, value) for key, value in self.entry.items()}
+        for key in self.united:
+            had, needed = wanted[key], self.entry[key]
+            if isinstance(had, list) and isinstance(needed, list):
+                wanted[key] = [*had, *(one for one in needed if one not in had)]
+        if self.in_one_list:
+            return wanted | {"command": [self.command, *arguments]}
+        return wanted | {"command": self.command, "args": arguments}
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """The entry by which a client asks a server over HTTP itself; the token stands in none of its keys.
+
+    Keys that the user has added to it stay, but for those of an entry that starts a program.
+
+    Attributes:
+        place: the object that holds all servers.
+        entry: its address, and how the client finds the token.
+    """
+
+    place: Keys
+    entry: Mapping[str, object]
+
+    role = "server"
+
+    def found(self, content: Content) -> Found:
+        """Say whether the entry is there as it should be."""
+        there = at(content, (*self.place, NAME))
+        if there is None:
+            return Found(State.MISSING)
+        if not isinstance(there, Mapping) or not is_ours(there):
+            return Found(State.STALE, "an entry of this name that starts something else")
+        if runs_satchel(there):
+            return Found(State.STALE, f"it starts {shlex.join(_words(there))}")
+        if self._changed(there):
+            return Found(State.STALE, f"it asks {address_of(there)}")
+        return Found(State.CURRENT)
+
+    def put(self, content: Content) -> list[Change]:
+        """Return the changes that make the entry current.
+
+        Raises:
+            Refused: there is an entry of this name that is none of Satchel.
+        """
+        path = (*self.place, NAME)
+        there = at(content, path)
+        if there is None:
+            return [Put(path, dict(self.entry))]
+        if not isinstance(there, Mapping) or not is_ours(there):
+            raise _foreign()
+        return [
+            *(Put((*path, *keys), value) for keys, value in self._changed(there)),
+            *(Drop((*path, key)) for key in _OF_PROGRAM if key in there),
+        ]
+
+    def take(self, content: Content) -> list[Change]:
+        """Return the changes that remove the entry."""
+        return _taken(content, self.place)
+
+    def others(self, content: Content) -> list[str]:
+        """Return the names of other entries that start Satchel too."""
+        return _others(content, self.place)
+
+    def is_switched_off(self, content: Content) -> bool:
+        """Whether the user has disabled the entry."""
+        return _is_switched_off(content, self.place)
+
+    def _changed(self, there: Mapping[str, object]) -> list[tuple[Keys, object]]:
+        """Return what is to be set, by its keys; of headers only our own."""
+        changed: list[tuple[Keys, object]] = []
+        for key, value in self.entry.items():
+            if isinstance(value, Mapping) and isinstance(there.get(key), Mapping):
+                changed += [((key, inner), one) for inner, one in value.items() if at(there, (key, inner)) != one]
+            elif not is_same(there.get(key), value):
+                changed.append(((key,), value))
+        return changed
+
+
+JsonPart = Server | Direct | Hooks | Listed | Chosen | Fixed
+
+
+def runs_satchel(entry: Mapping[str, object]) -> bool:
+    """Whether an entry starts ``satchel mcp``, directly or through a runner such as uvx."""
+    words = _words(entry)
+    return "mcp" in words and any(is_launcher(word) for word in words[: words.index("mcp")])
+
+
+def asks_satchel(entry: Mapping[str, object]) -> bool:
+    """Whether an entry asks a server over HTTP with the token of Satchel."""
+    if not isinstance(address_of(entry), str):
+        return False
+    headers = entry.get("headers")
+    said = headers.get("Authorization") if isinstance(headers, Mapping) else None
+    return entry.get("bearer_token_env_var") == TOKEN or (
+        isinstance(said, str) and (TOKEN in said or f"input:{TOKEN_INPUT}" in said)
+    )
+
+
+def is_ours(entry: Mapping[str, object]) -> bool:
+    """Whether an entry starts Satchel, or asks its server."""
+    return runs_satchel(entry) or asks_satchel(entry)
+
+
+def address_of(entry: Mapping[str, object]) -> object:
+    """Return the address that an entry asks; None where it has none."""
+    return entry.get("httpUrl", entry.get("url"))
+
+
+def _taken(content: Content, place: Keys) -> list[Change]:
+    there = at(content, (*place, NAME))
+    if not isinstance(there, Mapping) or not is_ours(there):
+        return []
+    return [Drop((*place, NAME)), Prune(place)]
+
+
+def _others(content: Content, place: Keys) -> list[str]:
+    servers = at(content, place)
+    if not isinstance(servers, Mapping):
+        return []
+    return [
+        str(name)
+        for name, entry in servers.items()
+        if name != NAME and isinstance(entry, Mapping) and runs_satchel(entry)
+    ]
+
+
+def _is_switched_off(content: Content, place: Keys) -> bool:
+    there = at(content, (*place, NAME))
+    return isinstance(there, Mapping) and (there.get("disabled") is True or there.get("enabled") is False)
+
+
+def _foreign() -> Refused:
+    return Refused(
+        f"there is a server {NAME!r} that does not start Satchel", "Rename or remove that entry, then try again"
+    )
+
+
+def _words(entry: Mapping[str, object]) -> list[str]:
+    command, arguments = entry.get("command"), entry.get("args")
+    words = [
+        *(command if isinstance(command, list) else [command]),
+        *(arguments if isinstance(arguments, list) else []),
+    ]
+    return [word for word in words if isinstance(word, str)]

@@ -1,0 +1,91 @@
+"""Whether a server answers, and takes the token, before its address is written."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from satchel.base.errors import InvalidInput, Refused, Unreachable
+from satchel.base.text import shortened
+
+if TYPE_CHECKING:
+    from http.client import HTTPConnection
+
+_SECONDS = 5.0
+_MOST_BYTES = 65_536
+_NO_SERVER = "Check the address; it is that of a `satchel serve`, or of the proxy in front of it"
+
+
+def reach(url: str, token: str) -> str:
+    """Ask a server for its health with a token, and return what was found, in words.
+
+    Args:
+        url: the server's address, checked.
+        token: the token.
+
+    Raises:
+        Unreachable: nothing answers.
+        Refused: the server does not take the token.
+        InvalidInput: what answers is no server of Satchel.
+    """
+    status, headers, body = _asked(url, token)
+    if status in {301, 302, 303, 307, 308}:
+        raise InvalidInput(
+            f"{url} leads elsewhere: {_printable(headers.get('location', 'it does not say where'))}",
+            "Name the address that it leads to; a token is not sent on",
+        )
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
+        raise InvalidInput(f"what answers at {url} is no server of Satchel (status {status})", _NO_SERVER)
+    error = said.get("error")
+    if isinstance(error, dict):
+        problem, remedy = (_printable(str(error.get(key, ""))) for key in ("problem", "remedy"))
+        if status == 401:
+            raise Refused(f"the server {url} does not take this token: {problem}", remedy)
+        raise InvalidInput(f"the server {url} answers {status}: {problem}", remedy or _NO_SERVER)
+    if status not in {200, 503} or "status" not in said:
+        raise InvalidInput(f"what answers at {url} is no server of Satchel (status {status})", _NO_SERVER)
+    if "project" not in said:
+        return "the server answers, and does not say whether it takes the token"
+    project = _printable(str(said["project"]))
+    if said.get("store", "ok") != "ok":
+        return f"the server takes the token for project {project}, but its store is {_printable(str(said['store']))}"
+    return f"the server takes the token, for project {project}"
+
+
+def _asked(url: str, token: str) -> tuple[int, dict[str, str], bytes]:
+    from http.client import HTTPException
+
+    parts = urlsplit(url)
+    try:
+        connection = _connection(parts.scheme, parts.hostname or "", parts.port)
+        try:
+            headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+            connection.request("GET", f"{parts.path}/health", headers=headers)
+            answer = connection.getresponse()
+            found = {name.lower(): value for name, value in answer.getheaders()}
+            return answer.status, found, answer.read(_MOST_BYTES)
+        finally:
+            connection.close()
+    except (OSError, HTTPException) as error:
+        why = _printable(str(error) or type(error).__name__)
+        raise Unreachable(
+            f"the server {url} cannot be reached ({why})",
+            "Nothing was written; check address and network, or add --offline to write it without asking",
+        ) from error
+
+
+def _connection(scheme: str, host: str, port: int | None) -> HTTPConnection:
+    from http.client import HTTPConnection, HTTPSConnection
+
+    if scheme == "http":
+        return HTTPConnection(host, port, timeout=_SECONDS)
+    return HTTPSConnection(host, port, timeout=_SECONDS)
+
+
+def _printable(text: str) -> str:
+    return shortened("".join(char if char.isprintable() else " " for char in text), 200)

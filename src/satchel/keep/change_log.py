@@ -1,0 +1,125 @@
+"""What was written or changed in a project after a number of its change counter, over all kinds, without contents."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from satchel.base.records import NamedTuple, dataclass
+from satchel.find.kind import Kind
+from satchel.store.transaction import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An item as it was changed last.
+
+    Attributes:
+        seq: the project's change counter at that change.
+        kind: a name of :data:`KINDS`.
+        item: its short id, of a run its name; None for a claim, which has none.
+        agent: by whom it is, by name.
+        at: when, in milliseconds UTC, as far as its kind records more than when it was written.
+    """
+
+    seq: int
+    kind: str
+    item: str | None
+    agent: str | None
+    at: int
+
+
+class _Source(NamedTuple):
+    """Where the changes of one kind are read: the columns of agent and time, and what an item is called."""
+
+    table: str
+    agent: str
+    at: str
+    letter: str = ""
+    name: str = "NULL"
+
+
+_OF_KINDS = {
+    Kind.ENTRY: ("x.agent_id", "x.created_at"),
+    Kind.DECISION: ("x.agent_id", "x.updated_at"),
+    Kind.CONSTRAINT: ("COALESCE(x.deactivated_by, x.created_by)", "COALESCE(x.deactivated_at, x.created_at)"),
+    Kind.MESSAGE: ("x.from_agent_id", "x.created_at"),
+    Kind.FILE_CHANGE: ("x.agent_id", "x.created_at"),
+    Kind.PACKAGE: ("x.producer_id", "x.updated_at"),
+    Kind.ERROR_PATTERN: ("NULL", "x.last_seen"),
+    Kind.STRATEGY: ("x.agent_id", "x.last_seen"),
+}
+_SOURCES = {
+    **{kind.name.lower(): _Source(kind.table, *columns, kind.letter) for kind, columns in _OF_KINDS.items()},
+    "claim": _Source("file_claims", "x.agent_id", "x.created_at"),
+    "run": _Source("runs", "NULL", "COALESCE(x.ended_at, x.created_at)", name="x.run_id"),
+}
+KINDS = tuple(_SOURCES)
+"""The kinds whose changes are listed."""
+
+
+def after(
+    transaction: Transaction, project_id: int, seq: int, limit: int, kinds: Collection[str] | None = None
+) -> list[Change]:
+    """Return the items of a project that were changed after a number, in the order of their last change.
+
+    Args:
+        limit: how many at most. Items that share a number are returned together, even where that makes more.
+        kinds: names of :data:`KINDS`, others are left out; None takes all.
+    """
+    values = {"project": project_id, "seq": seq, "limit": limit + 1}
+    rows = _read(transaction, _union(kinds), values)
+    if len(rows) > limit:
+        rows = [row for row in rows if row.seq != rows[-1].seq] or _read(
+            transaction, _union(kinds, until=True), {**values, "until": rows[-1].seq, "limit": -1}
+        )
+    return rows
+
+
+def count_after(
+    transaction: Transaction, project_id: int, seq: int, limit: int, kinds: Collection[str] | None = None
+) -> int:
+    """Count the items of a project that were changed after a number, up to a limit."""
+    union = _union(kinds)
+    if not union:
+        return 0
+    row = transaction.one(
+        f"SELECT count(*) FROM (SELECT 1 FROM ({union}) LIMIT :limit)",
+        {"project": project_id, "seq": seq, "limit": limit},
+    )
+    return 0 if row is None else int(row[0])
+
+
+def _read(transaction: Transaction, union: str, values: dict[str, int]) -> list[Change]:
+    if not union:
+        return []
+    rows = transaction.all(
+        f"""
+        SELECT c.seq, c.kind, CASE c.letter WHEN '' THEN c.name ELSE c.letter || c.id END, a.name, c.at
+        FROM ({union}) c LEFT JOIN agents a ON a.id = c.agent ORDER BY c.seq, c.kind, c.id LIMIT :limit
+        """,
+        values,
+    )
+    return [Change(*row) for row in rows]
+
+
+def _union(kinds: Collection[str] | None, *, until: bool = False) -> str:
+    """Return the statement that reads the first changes of each kind; empty where no kind is asked for."""
+    parts = []
+    for kind, source in _SOURCES.items():
+        if kinds is not None and kind not in kinds:
+            continue
+        columns = (
+            f"x.seq AS seq, '{kind}' AS kind, x.id AS id, '{source.letter}' AS letter, {source.name} AS name, "
+            f"{source.agent} AS agent, {source.at} AS at"
+        )
+        where = "x.project_id = :project AND x.seq > :seq" + (" AND x.seq <= :until" if until else "")
+        rows = f"SELECT {columns} FROM {source.table} x WHERE {where}"
+        if source.table == Kind.MESSAGE.table:
+            # their index by seq has the receiver before it, and nothing has an index by seq alone
+            rows = (
+                f"SELECT {columns} FROM agents t CROSS JOIN {source.table} x "
+                f"ON {where} AND x.to_agent_id = t.id WHERE t.project_id = :project "
+                f"UNION ALL {rows} AND x.to_agent_id IS NULL"
+            )
+        parts.append(f"SELECT * FROM ({rows} ORDER BY seq LIMIT :limit)")
+    return " UNION ALL ".join(parts)

@@ -1,0 +1,236 @@
+"""Calls to a server: what is sent with each, questions that it asks back, and answers that were lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from satchel import __version__
+from satchel.base import processes, wire
+from satchel.base.errors import AnswerLost, SatchelError, Unreachable
+from satchel.base.machine import ROOT
+from satchel.base.records import dataclass
+from satchel.base.wire import packed, unpacked
+from satchel.keep.sessions.caller import VARIABLE, Caller
+from satchel.keep.sessions.clients import CLIENTS
+from satchel.remote.connection import Connection, Lost, Reply
+from satchel.remote.questions import Surroundings, answer
+
+CONTENT_TYPE = "application/vnd.satchel.call+json"
+SERVED = frozenset(
+    {
+        *("brief", "entries.load_state", "notices.line", "moments.make", "sessions.end", "files.check_commit"),
+        *("working.before_edit", "working.after_edit", "working.prompt", "working.look", "working.stop"),
+        *("working.command_failed", "working.command_succeeded", "working.command_ended", "working.plan_approved"),
+        *("dry_working.before_edit", "dry_working.after_edit", "dry_working.stop", "dry_working.plan_approved"),
+        *("dry_working.command_ended", "dry_working.last_error"),
+    }
+)
+"""What hooks, the guard and servers of clients call beside the operations."""
+
+RECORD = "hooks.record"
+"""What a hook calls once its text has reached the client."""
+
+NOTHING: Any = object()
+"""What came beside an answer under a name that nothing came under."""
+
+SECONDS = 75.0
+"""So long a call waits for its answer: waiting for a claim may take 45 s."""
+
+_MOST_ROUNDS = 8
+"""So often a server may ask back in one call."""
+
+_PAUSES = (0.1, 0.3, 1.0, 2.0, 4.0, 8.0)
+"""Seconds before a call whose answer was lost is sent again."""
+
+_VARIABLES = (VARIABLE, *{name for one in CLIENTS for name in (one.id_variable, *one.markers) if name is not None})
+"""What a server needs of the environment, to tell which session a call belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where and as whom a program calls.
+
+    Attributes:
+        project: the project that it means, or None for the one of its token.
+        run, agent: the run and agent where a call names none.
+        read_only: refuse every write.
+        settings: what the configuration here says of what is put into a client's session, by key.
+        seconds: how long a call may take; None is :data:`SECONDS`.
+    """
+
+    here: Surroundings
+    project: str | None
+    run: str | None
+    agent: str | None
+    read_only: bool
+    settings: tuple[tuple[str, Any], ...] = ()
+    seconds: float | None = None
+
+
+class Calls:
+    """The calls of one opened Satchel to its server. Safe to share between threads.
+
+    Attributes:
+        kept: how many calls were kept.
+    """
+
+    def __init__(self, connection: Connection, standing: Standing, caller: Caller | None) -> None:
+        self._connection = connection
+        self._standing = standing
+        self._caller = caller
+        self._identity = os.urandom(16).hex()
+        self._side = threading.local()
+        self.kept = 0
+
+    def call(self, name: str, *arguments: Any, asks_notice: Mapping[str, Any] | None = None, **named: Any) -> Any:
+        """Call a method of a service, or an operation, and return its answer.
+
+        Args:
+            name: what is called.
+            asks_notice: what the notice of the answer's receiver is to be made for; None asks for none.
+
+        Raises:
+            AnswerLost: it was kept, and its answer was lost.
+            Unreachable: the server cannot be reached; the error says whether anything may have been kept.
+            SatchelError: what the server raises.
+        """
+        named.pop("progress", None)  # a server does not say how far it is
+        request: dict[str, Any] = {
+            "wire": wire.VERSION,
+            "version": __version__,
+            "arguments": packed(list(arguments)),
+            "named": packed(named),
+            "standing": self._told_standing(),
+            "caller": self._told_caller(),
+            "settings": dict(self._standing.settings),
+            "facts": self._facts(),
+            "key": os.urandom(16).hex(),
+        }
+        if asks_notice is not None:
+            request["notice"] = packed(dict(asks_notice))
+        for _ in range(_MOST_ROUNDS):
+            said = self._exchange(name, request)
+            if "asks" not in said:
+                return self._taken(said)
+            request["facts"] += [
+                [question, given, answer(question, given, self._standing.here)] for question, given in said["asks"]
+            ]
+        raise SatchelError(f"the server asked back more than {_MOST_ROUNDS} times", "Server and program differ")
+
+    @property
+    def where(self) -> str:
+        """The server, in words."""
+        return f"that of the server {self._connection.url}"
+
+    def take_side(self, name: str) -> Any:
+        """Return what came beside the last answer of this thread, once: ``notice``, ``notes`` or ``receipt``.
+
+        Returns:
+            :data:`NOTHING` where nothing came under that name.
+        """
+        return getattr(self._side, "said", {}).pop(name, NOTHING)
+
+    def close(self) -> None:
+        """Close the connections to the server."""
+        self._connection.close()
+
+    def _taken(self, said: dict[str, Any]) -> Any:
+        self.kept += bool(said.get("kept"))
+        self._side.said = {name: said[name] for name in ("notice", "notes", "receipt") if name in said}
+        if "answer" not in said:
+            raise AnswerLost(
+                "the answer was lost; what was to be kept is kept", "Read it back rather than ask for it again"
+            )
+        return unpacked(said["answer"])
+
+    def _exchange(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Send a request until it is answered: with its key, so that it is done once."""
+        deadline = time.monotonic() + (self._standing.seconds or SECONDS)
+        is_lost = False
+        pauses = iter(_PAUSES if self._standing.seconds is None else ())
+        while True:
+            body = json.dumps(request | ({"again": True} if is_lost else {}), separators=(",", ":")).encode()
+            try:
+                seconds = max(0.05, deadline - time.monotonic())
+                return _read(self._connection.post(f"/api/{name}", body, CONTENT_TYPE, seconds))
+            except Lost as lost:
+                is_lost = True
+                error: SatchelError = Unreachable(
+                    f"the answer of the server was lost ({lost}), and whether anything was kept is not known",
+                    "Read it back before you ask for it again",
+                )
+            except Unreachable as unreachable:
+                if not is_lost:
+                    raise
+                error = Unreachable(
+                    f"the connection broke, and {unreachable.problem}: whether anything was kept is not known",
+                    "Read it back before you ask for it again",
+                )
+            pause = next(pauses, None)
+            if pause is None or time.monotonic() + pause >= deadline:
+                raise error
+            time.sleep(pause)
+
+    def _told_standing(self) -> dict[str, Any]:
+        standing, here = self._standing, self._standing.here
+        return {
+            "project": standing.project,
+            "run": standing.run,
+            "agent": standing.agent,
+            "read_only": standing.read_only,
+            "root": here.root,
+            "has_files": here.files_root is not None,
+            "worktree": here.worktree,
+            "host": here.host,
+            "machine": processes.machine(),
+        }
+
+    def _told_caller(self) -> dict[str, Any] | None:
+        caller = self._caller
+        if caller is None:
+            return None
+        return {
+            "kind": caller.kind,
+            "environ": {name: value for name in _VARIABLES if (value := caller.environ.get(name))},
+            "client": None if caller.client is None else caller.client.name,
+            "version": caller.version,
+            "host_id": caller.host_id,
+            "begins": caller.begins,
+            "connection": self._identity,
+        }
+
+    def _facts(self) -> list[Any]:
+        """Return what nearly every first call is asked back for, so that it need not be asked."""
+        caller, here = self._caller, self._standing.here
+        if caller is None:
+            return [["machine", [], answer("machine", [], here)]]
+        asked: list[tuple[str, list[Any]]] = [("machine", []), ("own", []), ("ancestors", [])]
+        asked.append(("read_head", [None if here.files_root is None else ROOT]))
+        if caller.client is not None:
+            asked.append(("find_client", packed([caller.client.prefixes])))
+        return [[name, given, answer(name, given, here)] for name, given in asked]
+
+
+def _read(reply: Reply) -> dict[str, Any]:
+    """Return what a server said; raise the error that it is.
+
+    Raises:
+        SatchelError: as the server raised it.
+    """
+    try:
+        said = json.loads(reply.body)
+    except ValueError:
+        said = None
+    if not isinstance(said, dict):
+        raise Unreachable(
+            f"what answered is no Satchel server: status {reply.status}, {reply.content_type or 'no type'}",
+            "See that SATCHEL_URL or server.url names the server itself, and what stands in front of it",
+        )
+    if "error" in said:
+        raise wire.error_of(said["error"])
+    return said

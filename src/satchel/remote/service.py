@@ -1,0 +1,235 @@
+"""A Satchel whose store a server has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from satchel.base.clock import system_clock
+from satchel.base.config import FILE_NAME, load_config
+from satchel.base.errors import NoProject, Unavailable
+from satchel.base.folders import config_folder
+from satchel.base.paths import FILE_NAME as STORE_NAME
+from satchel.base.paths import FOLDER_NAME, StorePlace, locate_store
+from satchel.base.text import check_name
+from satchel.client import Satchel, as_caller, check_default_run
+from satchel.keep.projects import Workplace
+from satchel.keep.sessions.caller import HOOK, Caller
+from satchel.remote.calls import NOTHING, RECORD, SERVED, Calls, Standing
+from satchel.remote.connection import Connection
+from satchel.remote.questions import Surroundings
+
+if TYPE_CHECKING:
+    from satchel.brief.briefing import Briefing
+    from satchel.brief.moments import Moment, PutIn
+    from satchel.remote.where import Server
+    from satchel.store.sqlite import SqliteEngine
+
+_SERVICES = (
+    *("entries", "decisions", "constraints", "files", "messages", "packages", "strategies", "patterns", "learning"),
+    *("runs", "sessions", "agents", "consulting", "finding", "corrections", "items", "housekeeping"),
+    *("moving", "shared", "importing"),
+)
+
+
+_SENT = ("hooks.", "guard.")
+"""What the keys begin with that say what this user wants put into sessions here, whatever the server's own say."""
+
+
+class _Service:
+    """A service of a store that a server has: its methods are called there."""
+
+    def __init__(self, calls: Calls, name: str) -> None:
+        self._calls = calls
+        self._name = name
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        name = f"{self._name}.{method}"
+        if name not in SERVED:
+            raise Unavailable(
+                f"{name} works only where the store is",
+                "Run the command on the server's machine, or name a store by --db",
+            )
+        return partial(self._calls.call, name)
+
+
+class _Notices:
+    """Notices come with the answers that they stand beside."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    def line(self, **asked: Any) -> str | None:
+        """Return the notice that came with the last answer, else ask for one."""
+        line: str | None = self._calls.take_side("notice")
+        return self._calls.call("notices.line", **asked) if line is NOTHING else line
+
+
+class _Putting:
+    """What hooks put in: a server makes it, and is told by a receipt that it has reached the client."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._receipt: str | None = None
+
+    def _make(self, name: str, *given: Any, **named: Any) -> Any:
+        made = self._calls.call(name, *given, **named)
+        receipt = self._calls.take_side("receipt")
+        self._receipt = None if receipt is NOTHING else receipt
+        return made
+
+    def record(self, *_made: object) -> None:
+        """Say that the last text has reached the client."""
+        receipt, self._receipt = self._receipt, None
+        if receipt is not None:
+            self._calls.call(RECORD, receipt)
+
+
+class _Moments(_Putting):
+    def make(self, moment: Moment, _deadline: object, **named: Any) -> PutIn:
+        made: PutIn = self._make("moments.make", moment, **named)
+        return made
+
+
+class _Working(_Putting):
+    def __init__(self, calls: Calls, name: str) -> None:
+        super().__init__(calls)
+        self._name = name
+
+    def prompt(self, text: str, _is_over: object, **named: Any) -> Any:
+        return self._make("working.prompt", text, **named)
+
+    def look(self, text: str, _is_over: object) -> Any:
+        return self._make("working.look", text)
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        return partial(self._make, f"{self._name}.{method}")
+
+
+class _Engine:
+    """Stands for the engine of a store that a server has, where an interface asks what it did."""
+
+    read_only = True
+    """Nothing is written here: who calls is recorded where the store is."""
+
+    def __init__(self, calls: Calls, file: Path) -> None:
+        self._calls = calls
+        self.file = file
+
+    @property
+    def commits(self) -> int:
+        """How many calls were kept."""
+        return self._calls.kept
+
+    def take_note(self) -> str | None:
+        """Return what the server noted beside the last answer."""
+        notes = self._calls.take_side("notes")
+        return None if notes is NOTHING else str(notes)
+
+    def interrupter(self) -> Callable[[], None]:
+        """Return what ends the calls that run: their connections are closed."""
+        return self._calls.close
+
+    def close(self) -> None:
+        """Close the connections to the server."""
+        self._calls.close()
+
+
+def engine_of(calls: Calls, file: Path) -> SqliteEngine:
+    """Return what stands for the engine of a store that a server has.
+
+    Args:
+        file: where the store of this folder would be.
+    """
+    return cast("SqliteEngine", _Engine(calls, file))
+
+
+class RemoteSatchel(Satchel):
+    """A Satchel whose store a server has."""
+
+    def __init__(self, calls: Calls, workplace: Workplace, place: StorePlace, config: Any, environ: Any) -> None:
+        super().__init__(workplace, place, config, environ)
+        self.remote = self._calls = calls
+        vars(self).update({name: _Service(calls, name) for name in _SERVICES})
+        vars(self).update(notices=_Notices(calls), moments=_Moments(calls), working=_Working(calls, "working"))
+        self.__dict__["dry_working"] = _Working(calls, "dry_working")
+
+    def brief(self, *given: Any, **asked: Any) -> Briefing:
+        """Ask the server for a briefing."""
+        made: Briefing = self._calls.call("brief", *given, **asked)
+        return made
+
+
+def open_server(
+    server: Server,
+    folder: Path,
+    environ: Mapping[str, str],
+    project: str | None,
+    agent: str | None,
+    run: str | None,
+    read_only: bool,
+    settings: Mapping[str, object] | None,
+    caller: str | Caller | None,
+) -> RemoteSatchel:
+    """Open the store that a server has for a folder; the server is asked with the first call.
+
+    Args:
+        server: the server, and what gives access to it.
+        folder: the one that the program works in.
+        environ, project, agent, run, read_only, settings, caller: as for :func:`satchel.client.open_satchel`.
+
+    Raises:
+        InvalidInput: a name is not acceptable.
+    """
+    place = _place_of(folder, environ)
+    config = load_config(place.folder, environ, settings, user_file=config_folder() / FILE_NAME, root=place.root)
+
+    def named(value: str | None, variable: str, field: str) -> str | None:
+        value = value if value is not None else environ.get(variable) or None
+        return None if value is None else check_name(value, field)
+
+    here = Surroundings(
+        _text(place.root), _text(place.files_root), _text(place.worktree), os.uname().nodename.replace(":", "-")
+    )
+    acting = as_caller(caller, environ)
+    standing = Standing(
+        here,
+        named(project, "SATCHEL_PROJECT", "project") or config.project_name,
+        check_default_run(named(run, "SATCHEL_RUN", "run_id")),
+        named(agent, "SATCHEL_AGENT", "agent"),
+        read_only,
+        tuple((one.key.name, one.value) for one in config.settings if one.key.name.startswith(_SENT)),
+        config.hooks_deadline_ms / 1_000 if acting is not None and acting.kind == HOOK else None,
+    )
+    calls = Calls(Connection(server.url, server.token), standing, acting)
+    workplace = Workplace(
+        engine=engine_of(calls, place.file),
+        clock=system_clock,
+        project_name=standing.project,
+        suggested_name=place.suggested_name,
+        root=here.root,
+        files_root=here.files_root,
+        run_id=standing.run,
+        agent=standing.agent,
+        max_content_bytes=config.context_max_content_kib * 1024,
+        max_per_loop=None,
+        worktree=here.worktree,
+        caller=acting,
+    )
+    return RemoteSatchel(calls, workplace, place, config, environ)
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def _place_of(folder: Path, environ: Mapping[str, str]) -> StorePlace:
+    """Return where a folder belongs: the repository around it, else nowhere."""
+    try:
+        return locate_store(None, environ, folder)
+    except NoProject:
+        file = folder / FOLDER_NAME / STORE_NAME
+        return StorePlace(file, exists=False, root=None, worktree=None, suggested_name=folder.name)

@@ -1,0 +1,316 @@
+"""Which server keeps what is kept here, if any: from the environment, else from the user's own configuration.
+
+A project's file never says so, since it may have come with a clone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+
+from satchel.base.errors import InvalidInput, Refused
+from satchel.base.folders import config_path
+from satchel.base.records import dataclass, field
+
+TYPE_CHECKING = False  # importing typing takes 4 ms
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+URL, TOKEN, INSECURE = "SATCHEL_URL", "SATCHEL_TOKEN", "SATCHEL_SERVER_INSECURE"
+"""The environment variables that go before the user's file."""
+
+LOCAL = "local"
+"""What stands in place of an address where the store on this machine is meant."""
+
+_FILE = "config.toml"
+_TABLE, _PROJECTS = "server", "projects"
+_MOST_TOKEN_BYTES = 4_096
+_MOST_URL_CHARS = 200
+_TOKEN = re.compile(r"[!-~]{8,500}")
+_WITH_ID = re.compile(r"satchel_([0-9a-f]{10})_[A-Za-z0-9_-]{43}")
+_LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")
+_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server, and the token that it is asked with.
+
+    Attributes:
+        url: its address, without a slash at the end.
+        token: the token, which nothing shows.
+        source: where the address was found, in words.
+    """
+
+    url: str
+    token: str = field(repr=False)
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """What the user's file says of a server for one folder.
+
+    Attributes:
+        url: the address as it stands there; None where none does.
+        token_file: the file of its token.
+        insecure: whether it may be asked over http.
+        source: where the address stands, in words.
+    """
+
+    url: str | None = None
+    token_file: str | None = None
+    insecure: bool = False
+    source: str = ""
+
+
+def may_have_server(environ: Mapping[str, str]) -> bool:
+    """Whether :func:`server_for` may return a server; it is asked first where every millisecond counts.
+
+    Args:
+        environ: environment variables.
+    """
+    if environ.get(URL):
+        return True
+    try:
+        with open(f"{config_path()}/{_FILE}", "rb", buffering=0) as stream:  # noqa: PTH123 -- pathlib takes 3 ms
+            return _TABLE.encode() in stream.readall()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+def server_for(environ: Mapping[str, str], folder: Path) -> Server | None:
+    """Return the server that keeps what is kept in a folder; None where that is the store on this machine.
+
+    ``SATCHEL_URL`` and ``SATCHEL_TOKEN`` go before the user's file, and in that the table of the project before the
+    general one. A token counts only for the address that stands beside it. A store that ``SATCHEL_DB`` names goes
+    before the user's file.
+
+    Args:
+        environ: environment variables; an empty one counts as not set.
+        folder: the folder in which something is kept or asked.
+
+    Raises:
+        InvalidInput: the address is none, both ``SATCHEL_URL`` and ``SATCHEL_DB`` are set, or there is no token.
+        Refused: the address would send the token unencrypted, or others can read the file of the token.
+    """
+    named, db = environ.get(URL), environ.get("SATCHEL_DB")
+    if named == LOCAL or (db and not named):
+        return None
+    if named and db:
+        raise InvalidInput(
+            f"{URL} names a server and SATCHEL_DB a store on this machine", "Leave one of the two variables unset"
+        )
+    token = environ.get(TOKEN)
+    is_said = bool(named and token and (environ.get(INSECURE) or named.startswith("https:")))
+    configured = Configured() if is_said or not may_have_server(environ) else configured_for(folder)
+    insecure = _switch(environ[INSECURE]) if environ.get(INSECURE) else configured.insecure
+    if named:
+        url, source = checked_url(named, insecure=insecure), f"environment {URL}"
+        is_of_file = configured.url is not None and checked_url(configured.url, insecure=True) == url
+    elif configured.url is None or configured.url == LOCAL:
+        return None
+    else:
+        url, source, is_of_file = checked_url(configured.url, insecure=insecure), configured.source, True
+    if token:
+        return Server(url, checked_token(token, f"environment {TOKEN}"), source)
+    if is_of_file and configured.token_file is not None:
+        return Server(url, read_token(configured.token_file), source)
+    raise InvalidInput(
+        f"there is no token for the server {url} ({source})",
+        f"Set {TOKEN}, or run `satchel setup --url {url} --token -`, which asks for it",
+    )
+
+
+def configured_for(folder: Path) -> Configured:
+    """Return what the user's file says of a server for a folder; nothing there is checked but its type.
+
+    Raises:
+        InvalidInput: the file cannot be read, or a key is of another type.
+    """
+    from pathlib import Path
+
+    from satchel.base.config_files import read_file
+
+    file = Path(config_path(), _FILE)
+    try:
+        tables = read_file(file, links=True, about=_TABLE.encode())
+    except InvalidInput as error:
+        raise InvalidInput(f"{file} {error.problem}", "Correct it; it may say which server is meant") from error
+    general, projects = _table(tables.get(_TABLE), _TABLE), tables.get(_PROJECTS)
+    own, source = {}, f"your {_FILE}"
+    if isinstance(projects, dict) and any(isinstance(one, dict) and _TABLE in one for one in projects.values()):
+        by_folder = {Path(name).expanduser(): (name, one) for name, one in projects.items() if isinstance(one, dict)}
+        for root in _roots(folder):
+            name, one = by_folder.get(root, ("", {}))
+            if _TABLE in one:
+                own = _table(one[_TABLE], f'{_PROJECTS}."{name}".{_TABLE}')
+                source = f"your {_FILE}, for {name}" if "url" in own else source
+                break
+    # a token of the general table is none for the address of a project
+    if own.get("url", general.get("url")) != general.get("url"):
+        general = {key: value for key, value in general.items() if key == "insecure"}
+    values = general | own
+    url, token_file, insecure = values.get("url"), values.get("token_file"), values.get("insecure", False)
+    for key, value in (("url", url), ("token_file", token_file)):
+        if value is not None and not isinstance(value, str):
+            raise InvalidInput(f"server.{key} in {file} is no text", f'Write {key} = "..."')
+    if not isinstance(insecure, bool):
+        raise InvalidInput(
+            f"server.insecure in {file} is neither true nor false", "Write insecure = true, or remove it"
+        )
+    assert url is None or isinstance(url, str)
+    assert token_file is None or isinstance(token_file, str)
+    return Configured(url, token_file, insecure, source)
+
+
+def checked_url(text: str, *, insecure: bool = False) -> str:
+    """Return the address of a server, without a slash or ``/mcp`` at its end.
+
+    Args:
+        text: the address, as in ``https://satchel.example.org``.
+        insecure: whether http to another machine will do.
+
+    Raises:
+        InvalidInput: it is no address of a server.
+        Refused: the token would go to another machine unencrypted.
+    """
+    from urllib.parse import urlsplit
+
+    right = "Give it as in https://satchel.example.org"
+    text = text.strip()
+    shown = repr(text[:80])
+    if (
+        len(text) > _MOST_URL_CHARS
+        or not text.isascii()
+        or not re.fullmatch(r"[!-~]+", text)
+        or set(text) & set("\\<>{}")
+    ):
+        raise InvalidInput(f"the server's address {shown} is too long or holds what an address must not", right)
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise InvalidInput(f"the server's address {shown} is none ({error})", right) from error
+    if parts.username is not None or parts.password is not None:
+        # what stands before the @ is not repeated: it may be a password
+        raise InvalidInput(
+            "the server's address holds a user or password", f"Give it without; the token goes in {TOKEN}"
+        )
+    if parts.scheme not in {"https", "http"} or not host:
+        raise InvalidInput(f"the server's address {shown} does not begin with https:// and a host", right)
+    if "?" in text or "#" in text:
+        raise InvalidInput("the server's address has a query or a fragment", "Leave out what follows ? or #")
+    if port == 0:
+        raise InvalidInput(f"the server's address {shown} has no port that can be asked", right)
+    if parts.scheme == "http" and not insecure and not _LOOPBACK.fullmatch(host):
+        raise Refused(
+            f"{shown} would send the token and all contents to {host} unencrypted",
+            f"Use https://; where the network is private, set server.insecure = true in your own file, or {INSECURE}=1",
+        )
+    path = parts.path.rstrip("/").removesuffix("/mcp").rstrip("/")
+    shown_host = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown_host}{'' if port is None else f':{port}'}{path}"
+
+
+def checked_token(text: str, source: str) -> str:
+    """Return a token, trimmed.
+
+    Args:
+        text: the token.
+        source: where it comes from, for the error; the token itself is never repeated.
+
+    Raises:
+        InvalidInput: it cannot be a token.
+    """
+    token = text.strip()
+    if not _TOKEN.fullmatch(token):
+        raise InvalidInput(
+            f"what stands in {source} is no token",
+            "A token is one word of letters, digits and signs, as `satchel token new` shows it once",
+        )
+    return token
+
+
+def read_token(name: str) -> str:
+    """Return the token that a file holds, which must be readable by its owner alone.
+
+    Args:
+        name: the file; a relative name starts from the folder of the user's configuration.
+
+    Raises:
+        InvalidInput: there is no such file, it cannot be read, or holds no token.
+        Refused: it is no regular file, another user's, or others can read it.
+    """
+    path = token_path(name)
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        raise InvalidInput(
+            f"the file of the server's token, {path}, cannot be read ({error.strerror})",
+            f"Run `satchel setup --url URL --token -`, which writes it, or set {TOKEN}",
+        ) from error
+    with os.fdopen(descriptor, "rb") as stream:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Refused(f"the file of the server's token, {path}, is no regular file", "Put a file in its place")
+        if sys.platform != "win32":
+            from satchel.base.file_checks import my_users
+
+            if status.st_uid not in {0, *my_users()}:
+                raise Refused(f"the file of the server's token, {path}, is another user's", "Make one of your own")
+            if status.st_mode & _BY_OTHERS:
+                raise Refused(
+                    f"others can read or change the file of the server's token, {path}", f"Run `chmod 600 {path}`"
+                )
+        content = stream.read(_MOST_TOKEN_BYTES)
+    return checked_token(content.decode("ascii", "replace"), str(path))
+
+
+def token_path(name: str) -> Path:
+    """Return the file that ``server.token_file`` names."""
+    from pathlib import Path
+
+    return Path(config_path()) / Path(name).expanduser()
+
+
+def public_id(token: str) -> str:
+    """Return what tells a token from others and opens nothing; of one in another form nothing of it."""
+    found = _WITH_ID.fullmatch(token)
+    return found[1] if found else "of another form"
+
+
+def _table(value: object, name: str) -> dict[str, object]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{name} in your {_FILE} is no table", f"Write [{name}] with url = ... below it")
+    return value
+
+
+def _roots(folder: Path) -> Iterator[Path]:
+    """Yield the folders whose tables count for one, the nearest first, up to the top of its repository."""
+    from satchel.base.paths import worktree_of
+
+    folder = folder.resolve()
+    repository = worktree_of(str(folder))
+    top = None if repository is None else repository.worktree or repository.root
+    for one in (folder, *folder.parents):
+        yield one
+        if one == top:
+            break
+    if repository is not None:
+        yield repository.root
+
+
+def _switch(text: str) -> bool:
+    given = {"true": True, "false": False, "1": True, "0": False}.get(text.strip().lower())
+    if given is None:
+        raise InvalidInput(f"{INSECURE} is neither true nor false", f"Set {INSECURE}=1, or leave it out")
+    return given

@@ -1,0 +1,160 @@
+"""The tests of tools and commands, run again over a server: ``pytest --over-server``.
+
+Where that is asked for, what an agent or a person calls goes over HTTP to a server of the same store, in this process.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from satchel import Satchel, open_satchel
+from satchel.base.records import replace
+from satchel.interfaces.http import logs
+from satchel.interfaces.http.access import PERSON, Access
+from satchel.interfaces.http.app import Serving, make_app
+from satchel.interfaces.http.exchange import Exchange
+from satchel.interfaces.http.settings import Settings
+from satchel.interfaces.http.stores import Stores
+from satchel.remote.calls import Calls, Standing
+from satchel.remote.connection import Connection
+from satchel.remote.questions import Surroundings
+from satchel.remote.service import RemoteSatchel, engine_of
+
+is_asked_for = False
+"""Whether ``--over-server`` was given."""
+
+
+class _OpenedStores(Stores):
+    """The stores of tests, each at its time and with its settings."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.of_tests: dict[Path, Satchel] = {}
+
+    def opened(self, store: Path, *, read_only: bool = False) -> Satchel:  # noqa: ARG002 -- as the test opened it
+        return self.of_tests[store]
+
+
+def _log_nothing(exchange: Exchange) -> None:
+    """Log nothing: it would stand in what a test reads."""
+
+
+class Hub:
+    """A server of the stores of many tests: each token leads to the store that it was made for."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Access] = {}
+        self._stores = _OpenedStores()
+        listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        settings = Settings(requests_per_minute=10_000_000)
+        logs.request = _log_nothing
+        app = make_app(Serving(self, self._stores, settings))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
+        threading.Thread(target=server.run, args=([listening],), daemon=True).start()
+
+    def access(self, text: str) -> Access | None:
+        """Return the rights of a token."""
+        return self._known.get(text)
+
+    def token_for(self, satchel: Satchel, role: str = PERSON) -> str:
+        """Return a new token for the project of an opened Satchel."""
+        work = satchel.workplace
+        token = secrets.token_hex(8)
+        # a path of its own: a test may open one store several times
+        store = satchel.place.file.with_name(f"{token}.db")
+        self._stores.of_tests[store] = satchel
+        self._known[token] = Access(token, "tester", role, store, work.project_name or work.suggested_name)
+        return token
+
+
+@cache
+def hub() -> Hub:
+    """Return the server of this process."""
+    return Hub()
+
+
+_remote: dict[int, tuple[Satchel, RemoteSatchel]] = {}
+
+
+def over_server(satchel: Satchel) -> Satchel:
+    """Return what calls an opened Satchel over a server, where that is asked for; else itself."""
+    if not is_asked_for:
+        return satchel
+    known = _remote.get(id(satchel))
+    if known is None or known[0] is not satchel:
+        known = _remote[id(satchel)] = satchel, remote_of(satchel)
+    return known[1]
+
+
+def open_over_server(*given: Any, **named: Any) -> Satchel:
+    """Open a store of this machine, and call it over a server."""
+    satchel = open_satchel(*given, **named)
+    remote = remote_of(satchel)
+
+    def close() -> None:
+        RemoteSatchel.close(remote)
+        satchel.close()
+
+    vars(remote)["close"] = close
+    return remote
+
+
+def remote_of(satchel: Satchel, role: str = PERSON) -> RemoteSatchel:
+    """Return what calls an opened Satchel over a server."""
+    work = satchel.workplace
+    here = Surroundings(work.root, work.files_root, work.worktree, os.uname().nodename)
+    standing = Standing(here, None, work.run_id, work.agent, work.engine.read_only)
+    calls = Calls(Connection(hub().url, hub().token_for(satchel, role)), standing, work.caller)
+    workplace = replace(work, engine=engine_of(calls, satchel.place.file))
+    return RemoteSatchel(calls, workplace, satchel.place, satchel.config, satchel.environ)
+
+
+_CONSULTS = "a consultation reads files, and uses keys, on the machine of who asks: it is refused over a server"
+_READS_FILES = "a server sends the text of no file: who reads a package opens its file in its own working tree"
+_SHARES = "shared text lies in the repository beside the store: it is refused over a server"
+_UPKEEP = "upkeep is done on the machine of the store"
+
+LEFT_OUT: Mapping[str, str] = {
+    "test_tools_consult.py": _CONSULTS,
+    "test_the_default_agent_learns_of_unread_messages[reset_conversation": _CONSULTS,
+    "test_the_default_agent_learns_of_unread_messages[list_conversations": _CONSULTS,
+    "test_who_acts_learns_of_unread_messages[consult": _CONSULTS,
+    "test_the_default_agent_learns_of_unread_messages[consult": _CONSULTS,
+    "test_another_agent_is_told_nothing[consult": _CONSULTS,
+    "test_titles_are_a_line_each_and_as_json_no_more[conversations]": _CONSULTS,
+    "test_a_file_is_shown_as_it_is_now": _READS_FILES,
+    "test_what_cannot_be_shown_is_said_and_the_rest_is_shown": _READS_FILES,
+    "test_a_link_that_leads_out_of_the_project_is_neither_saved_nor_shown": _READS_FILES,
+    "test_a_package_that_cannot_be_read_keeps_no_other_from_being_read": _READS_FILES,
+    "test_a_file_is_read_as_it_is_now": _READS_FILES,
+    "test_commands_consulting.py": _CONSULTS,
+    "test_commands_sharing.py": _SHARES,
+    "test_commands_token.py": _UPKEEP,
+    "test_commands_trust.py": _UPKEEP,
+    "test_commands_export.py": _UPKEEP,
+    "test_commands_import.py": _UPKEEP,
+    "test_commands_destructive.py": _UPKEEP,
+    "test_commands_housekeeping.py": _UPKEEP,
+    "test_a_rebuild_": _UPKEEP,
+    "test_a_state_that_an_import_replaced": _UPKEEP,
+    "test_a_foreign_file_is_refused_and_left_as_it_is": "a server has no store there to call over",
+    "test_a_fault_of_ours": "what a fault of the server was stands in its log, and nowhere else",
+    "test_a_key_press_ends_a_command_with_its_status": "it is pressed where the store is read, which is in the server",
+    "test_commands_setup.py": "setup writes what clients start, and asks no store",
+}
+"""Why tests do not run over a server, by a part of their ids."""
+
+
+def left_out(nodeid: str) -> str | None:
+    """Return why a test does not run over a server, or None."""
+    return next((reason for part, reason in LEFT_OUT.items() if part in nodeid), None)
