@@ -25,6 +25,7 @@ from satchel.interfaces.http.access import AGENT, PERSON, Access
 from satchel.interfaces.http.answers import Answers, Said
 from satchel.interfaces.http.ask import Ask, are_texts, malformed
 from satchel.interfaces.http.elsewhere import CallerElsewhere, KeptBefore
+from satchel.interfaces.http.public import notice_beside
 from satchel.interfaces.http.served import operation_named
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.operations.declaration import Operation
@@ -195,7 +196,8 @@ class Calls:
         elsewhere.is_done = True
         said: Said = {"answer": packed(answer)}
         if isinstance(ask.fields.get("notice"), dict) and not caller_asks():
-            said["notice"] = _notice(satchel, operation, answer, ask.member("notice", dict))
+            wanted = ask.member("notice", dict)
+            said["notice"] = notice_beside(satchel, operation, answer, wanted.get("agent"), wanted.get("shown_by"))
         return said
 
     def _caller(self, ask: Ask) -> Caller | None:
@@ -294,19 +296,6 @@ def _fitting(function: Callable[..., Any], arguments: list[Any], named: Mapping[
         except TypeError as error:
             raise InvalidInput(f"the call has other arguments ({error})", "Server and program differ") from None
         raise
-
-
-def _notice(satchel: Satchel, operation: Operation, answer: Any, wanted: Mapping[str, Any]) -> str | None:
-    """Return what stands beside an answer; the answer stands without it where it cannot be looked up."""
-    try:
-        return satchel.notices.line(
-            agent=wanted.get("agent"),
-            shown_by=wanted.get("shown_by"),
-            files=operation.files(answer),
-            taken=() if operation.takes is None else operation.takes(answer),
-        )
-    except SatchelError as error:
-        return f"notice: claims and messages of others could not be looked up ({error.problem})"
 
 
 def _check_names(operation: Operation, named: Mapping[str, Any]) -> None:

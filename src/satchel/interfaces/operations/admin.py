@@ -152,6 +152,6 @@ delete.""",
         shown="cli.housekeeping_text:forgotten",
         asks="cli.housekeeping_text:may_forget",
         only_here="The whole file of the store is rewritten, in which other projects may lie, and the backups beside "
-        "it are looked through: run it where the store is. Over a server, `satchel retract` says that something is wrong",
+        "it are looked through: run it where the store is. Over a server, `satchel retract` says that it is wrong",
     ),
 )
