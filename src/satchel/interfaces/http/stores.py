@@ -44,6 +44,8 @@ class Stores:
             SatchelError: the store is not to be believed, or cannot be opened.
         """
         opened = self.opened(access.store, read_only=access.read_only)
+        # an engine looks at them when it opens the file; a server may have opened it weeks ago
+        opened.workplace.engine.check_files()
         workplace = replace(
             opened.workplace,
             project_name=access.project,
