@@ -6,13 +6,16 @@ A server may ask no more than what stands here, of no other folder than the call
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from satchel.base.contained import is_inside
 from satchel.base.errors import Refused, SatchelError, system_error
 from satchel.base.machine import ROOT
 from satchel.base.records import NamedTuple
 from satchel.base.wire import error_fields, packed, unpacked
+from satchel.keep.paths import EVERYTHING
 
 _TREES: Mapping[str, str] = {
     "place_named": "satchel.keep.files.places",
@@ -54,14 +57,22 @@ class Surroundings(NamedTuple):
         """Return a worktree of this machine by the name it has elsewhere; None is the main one.
 
         Raises:
-            Refused: it is one of another machine.
+            Refused: it is one of another machine or project.
         """
-        if known_as is None or known_as.startswith("/"):
-            return known_as
-        host, _, path = known_as.rpartition(":/")
+        if known_as is None:
+            return None
+        host, _, path = known_as.rpartition(":/") if not known_as.startswith("/") else (self.host, "", known_as[1:])
         if host != self.host:
-            raise Refused(f"the worktree {known_as!r} is not of this machine")
-        return None if f"/{path}" == self.root else f"/{path}"
+            raise Refused(f"the worktree {known_as[:200]!r} is not of this machine")
+        folder = f"/{path}"
+        if folder in {self.root, self.worktree}:
+            return None if folder == self.root else folder
+        from satchel.base.paths import worktree_of
+
+        found = worktree_of(folder)
+        if self.root is None or found is None or str(found.root) != self.root or str(found.worktree) != folder:
+            raise Refused(f"{folder[:200]!r} is no worktree of this project")
+        return folder
 
 
 def answer(question: str, arguments: Any, here: Surroundings) -> dict[str, Any]:
@@ -109,6 +120,7 @@ def _of_tree(function: Callable[..., Any], here: Surroundings) -> Callable[..., 
         if isinstance(what, Place):
             _refuse_leaving(what.path)
             what = what._replace(worktree=here.own_worktree(what.worktree))
+            _refuse_links(what.path, what.worktree or here.files_root)
         return function(tree, what, *more)
 
     return answered
@@ -133,6 +145,15 @@ def _paths_in(arguments: list[Any]) -> list[str]:
     return [place.path for _, place in some if hasattr(place, "path")]
 
 
+def _refuse_links(path: str, folder: str | None) -> None:
+    """Refuse a place that lies elsewhere behind a link."""
+    if folder is None or path == EVERYTHING:
+        return
+    base = os.path.realpath(folder)
+    if not is_inside(os.path.realpath(f"{base}/{path.removesuffix(EVERYTHING)}"), base):
+        raise Refused(f"the server asks of {path[:200]!r}, which leads out of this project")
+
+
 def _refuse_leaving(path: str) -> None:
     if path.startswith("/") or ".." in path.split("/"):
-        raise Refused(f"the server asks of {path!r}, which is no place in this project")
+        raise Refused(f"the server asks of {path[:200]!r}, which is no place in this project")

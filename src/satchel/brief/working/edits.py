@@ -107,7 +107,7 @@ def claim(scene: Scene, touched: Sequence[Touched], *, tells: bool) -> list[str]
     """
     places = [one.place for one in touched]
     transaction, now = scene.transaction, scene.now
-    claims.remove_expired(transaction, now)
+    claims.remove_expired(transaction, scene.project_id, now)
     seen = claims.look(transaction, scene.project_id, scene.actor, places, now, exclusive=True)
     due = now + AUTOMATIC_MINUTES * 60_000 - RENEWED_MS
     # a share that was asked for stays one

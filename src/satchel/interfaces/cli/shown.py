@@ -114,14 +114,15 @@ def proposals_fields(proposals: Sequence[StrategyProposal]) -> dict[str, object]
     from satchel.interfaces.to_json import fields_of
 
     shown = [{**fields_of(one), "command": _saving(one)} for one in proposals]
-    return {"run_id": click.get_current_context().params["from_run"], "proposals": shown}
+    context = click.get_current_context(silent=True)  # there is none where a server answers
+    return {"run_id": None if context is None else context.params["from_run"], "proposals": shown}
 
 
 def _saving(proposal: StrategyProposal) -> str:
     """Return the command that saves a proposal in the store that it is from."""
-    opened = click.get_current_context().params
+    context = click.get_current_context(silent=True)
     options = {"--lang": proposal.lang, "--framework": proposal.framework}
-    options |= {"--db": opened["db"], "--project": opened["project"]}
+    options |= {} if context is None else {"--db": context.params["db"], "--project": context.params["project"]}
     given = [part for name, value in options.items() if value is not None for part in (name, value)]
     texts = [proposal.topic, proposal.insight]
     if any(text.startswith("-") for text in texts):

@@ -53,7 +53,7 @@ def attempt(transaction: Transaction, work: Workplace, ask: Ask, waiter: int | N
     spelled = as_on_disk(transaction, project.id, work.files_root, list(ask.wanted))
     wanted = dict(zip(spelled, ask.wanted.values(), strict=True))
     exclusive = ask.terms.exclusive
-    claims.remove_expired(transaction, now)
+    claims.remove_expired(transaction, project.id, now)
     seen = claims.look(transaction, project.id, actor, spelled, now, exclusive=exclusive)
     claims.refuse(spelled, seen, now, exclusive=exclusive)
     if is_anyone_waiting(transaction, project.id):

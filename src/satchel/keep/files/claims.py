@@ -346,9 +346,12 @@ def _of_ended_sessions(transaction: Transaction, claims: Sequence[Held], now: in
     return [held for held in claims if held.session in over]
 
 
-def remove_expired(transaction: Transaction, now: int) -> None:
-    """Remove every claim that has ended, so that what is claimed again starts as a new claim."""
-    rows = transaction.all("SELECT id FROM file_claims WHERE expires_at <= :now", {"now": now})
+def remove_expired(transaction: Transaction, project_id: int, now: int) -> None:
+    """Remove every claim of a project that has ended, so that what is claimed again starts as a new claim."""
+    rows = transaction.all(
+        "SELECT id FROM file_claims WHERE expires_at <= :now AND project_id = :project",
+        {"now": now, "project": project_id},
+    )
     if rows:
         end_claims(transaction, [row[0] for row in rows], events.EXPIRY, now)
 
@@ -367,7 +370,7 @@ def release(
         wanted: as they were claimed, each once; None ends all of a worktree, and those of keys.
         worktree: that worktree.
     """
-    remove_expired(transaction, now)
+    remove_expired(transaction, project_id, now)
     held = held_by(transaction, project_id, holder, now)
     if wanted is None:
         ended = [one for one in held if one.claim.is_key or one.claim.worktree == worktree]
