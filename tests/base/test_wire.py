@@ -47,7 +47,7 @@ def _is_record(one: type) -> bool:
 
 
 def _fields(one: type) -> list[str]:
-    fields: tuple[str, ...] = field_names(one) or getattr(one, "_fields", ())
+    fields: Any = field_names(one) or getattr(one, "_fields", ())
     return list(fields)
 
 
