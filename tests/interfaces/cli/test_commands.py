@@ -94,7 +94,7 @@ ELSEWHERE = {
     *("guard check", "guard install", "guard remove", "guard run", "share", "shared", "sync", "unshare"),
     *("token list", "token new", "token revoke"),
 }
-"""doctor answers with a list; mcp and serve serve; undo needs what can be undone; the others have own tests."""
+"""doctor answers with a list; mcp and serve run on; undo needs what can be undone; the others have their own tests."""
 
 
 def all_commands() -> list[str]:
