@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         TimedOut,
         TooLarge,
         Unavailable,
+        Unreachable,
     )
     from satchel.brief.briefing.records import Briefed, Briefing, LeftOut
     from satchel.brief.extraction import StrategyProposal
@@ -87,6 +88,7 @@ _HOMES = {
         "TimedOut",
         "TooLarge",
         "Unavailable",
+        "Unreachable",
     ),
     "satchel.client": ("Satchel", "open_satchel"),
     "satchel.keep.constraints": ("Constraint", "ConstraintPage"),
@@ -193,6 +195,7 @@ __all__ = [
     "TimedOut",
     "TooLarge",
     "Unavailable",
+    "Unreachable",
     "Wish",
     "__version__",
     "open_satchel",

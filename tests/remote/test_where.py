@@ -177,6 +177,10 @@ def test_an_address_may_end_in_a_slash_or_in_mcp(text: str, expected: str) -> No
         "https://satchel.example.org\\@evil.example",
         "https://satchel.example.org\nX: y",
         "https://ex\u00e4mple.org",
+        "https://a..b",
+        "https://satchel.example.org:0",
+        "https://" + "a" * 64 + ".example",
+        "https://[fe80::1%25eth0]",
         "https://" + "a" * 300,
     ],
 )

@@ -31,6 +31,7 @@ _MOST_TOKEN_BYTES = 4_096
 _MOST_URL_CHARS = 200
 _TOKEN = re.compile(r"[!-~]{8,500}")
 _WITH_ID = re.compile(r"satchel_([0-9a-f]{10})_[A-Za-z0-9_-]{43}")
+_HOST = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*|[0-9a-f:.]*:[0-9a-f:.]*")
 _LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")
 _BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -206,8 +207,8 @@ def checked_url(text: str, *, insecure: bool = False) -> str:
         raise InvalidInput(f"the server's address {shown} does not begin with https:// and a host", right)
     if "?" in text or "#" in text:
         raise InvalidInput("the server's address has a query or a fragment", "Leave out what follows ? or #")
-    if port == 0:
-        raise InvalidInput(f"the server's address {shown} has no port that can be asked", right)
+    if port == 0 or not _HOST.fullmatch(host):
+        raise InvalidInput(f"the server's address {shown} names no host or port that can be asked", right)
     if parts.scheme == "http" and not insecure and not _LOOPBACK.fullmatch(host):
         raise Refused(
             f"{shown} would send the token and all contents to {host} unencrypted",

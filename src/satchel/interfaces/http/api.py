@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.interfaces.http.access import Access
+from satchel.interfaces.http.callers import SESSION_HEADER, Callers
 from satchel.interfaces.http.calls import Calls
 from satchel.interfaces.http.openapi import description
 from satchel.interfaces.http.public import run_public
@@ -28,7 +29,7 @@ Work = Callable[[Callable[[Satchel], None]], Mapping[str, Any]]
 
 def routes(serving: Serving) -> list[BaseRoute]:
     """Return the routes of the JSON API."""
-    calls = Calls(serving.stores)
+    calls, callers = Calls(serving.stores), Callers()
 
     async def called(request: Request) -> Response:
         name, access = str(request.path_params["operation"]), _access(request)
@@ -41,7 +42,16 @@ def routes(serving: Serving) -> list[BaseRoute]:
         def work(started: Callable[[Satchel], None]) -> Mapping[str, Any]:
             if is_call:
                 return calls.run(access, name, given, started)
-            return run_public(serving.stores, access, name, given, started, reads_only=request.method == "GET")
+            return run_public(
+                serving.stores,
+                access,
+                name,
+                given,
+                started,
+                reads_only=request.method == "GET",
+                callers=callers,
+                header=request.headers.get(SESSION_HEADER),
+            )
 
         return _json(await _run(request, work))
 

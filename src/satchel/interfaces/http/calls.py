@@ -20,7 +20,7 @@ from satchel.base.machine import Asks, caller_elsewhere, reset_elsewhere, set_el
 from satchel.base.records import NamedTuple, replace
 from satchel.base.wire import packed, unpacked
 from satchel.client import Satchel
-from satchel.interfaces.http.access import PERSON, Access
+from satchel.interfaces.http.access import AGENT, PERSON, Access
 from satchel.interfaces.http.elsewhere import CallerElsewhere
 from satchel.interfaces.http.served import operation_named
 from satchel.interfaces.http.stores import Stores
@@ -133,7 +133,9 @@ class Calls:
         standing = ask.member("standing", dict, {})
         stores, access = self._stores, ask.access
         caller = self._caller(ask)
-        satchel = stores.satchel(access, caller=caller, agent=standing.get("agent"))
+        is_nobody = access.role == AGENT and (caller is None or (caller.kind == COMMAND and not caller.may_make()))
+        agent = standing.get("agent") or access.agent or (access.name if is_nobody else None)
+        satchel = stores.satchel(access, caller=caller, agent=agent)
         elsewhere = CallerElsewhere(
             ask.member("facts", list, []),
             partial(stores.known_as, standing, access),
@@ -237,7 +239,7 @@ class Calls:
                 caller = Caller.of_hook(environ, client, told.get("host_id"), begins=told.get("begins") is True)
             else:
                 caller = Caller(kind, environ)
-            caller.may_be_person = ask.access.role == PERSON
+            caller.is_of_person = ask.access.role == PERSON
         if kind == SERVER:
             caller.meet(told.get("client"), told.get("version"))
             caller.hear_id(told.get("host_id"))

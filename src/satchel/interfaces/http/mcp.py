@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
 
 from satchel.interfaces.http import mcp_asking
+from satchel.interfaces.http.callers import SESSION_HEADER, Callers
 from satchel.interfaces.http.mcp_serving import ASKED, Answering
 from satchel.interfaces.mcp.stdio import MAX_LINE_BYTES
 
@@ -42,7 +43,7 @@ class Endpoint:
     def __init__(self, stores: Stores) -> None:
         self._answering = Answering(stores)
         self._server = self._answering.make_server()
-        self._callers = mcp_asking.Callers()
+        self._callers = Callers()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request.
@@ -51,7 +52,7 @@ class Endpoint:
             InvalidInput: its address names no such toolset, or its header no session.
         """
         request = Request(scope)
-        header = request.headers.get(mcp_asking.SESSION_HEADER)
+        header = request.headers.get(SESSION_HEADER)
         asked = mcp_asking.read(request.state.access, request.query_params, header, self._callers)
         scope[ASKED] = asked
         read = bytearray()

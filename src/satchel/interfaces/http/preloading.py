@@ -32,7 +32,8 @@ def preload() -> None:
 def warm(stores: Stores, projects: Iterable[tuple[Path, str]]) -> None:
     """Open the stores that tokens lead to, and brief and search once.
 
-    The vocabulary that counts tokens is left out: it takes 43 MB, and hooks do without. What cannot be opened now says so to whom it concerns, when it is asked for.
+    The vocabulary that counts tokens is left out: it takes 43 MB, and hooks do without. What cannot be opened now says
+    so to whom it concerns, when it is asked for.
 
     Args:
         projects: the file of a store with the name of a project in it.

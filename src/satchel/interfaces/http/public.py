@@ -8,6 +8,7 @@ from typing import Any
 from satchel.base.errors import InvalidInput, Refused
 from satchel.client import Satchel
 from satchel.interfaces.http.access import Access
+from satchel.interfaces.http.callers import Callers, agent_of, checked_session
 from satchel.interfaces.http.served import operation_named
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.mcp.schema import check_arguments
@@ -27,6 +28,8 @@ def run_public(
     started: Callable[[Satchel], object],
     *,
     reads_only: bool,
+    callers: Callers,
+    header: str | None = None,
 ) -> Mapping[str, Any]:
     """Run an operation and return its answer as JSON fields, with the notice beside it.
 
@@ -37,6 +40,8 @@ def run_public(
         given: its arguments, by the names that agents have for them.
         started: told what it works with, in the thread that runs it.
         reads_only: refuse an operation that writes.
+        callers: those that have been heard of.
+        header: what the request says in the header that names its session.
 
     Raises:
         SatchelError: the call is refused, or fails.
@@ -49,8 +54,9 @@ def run_public(
     detail = arguments.pop(DETAIL.name, None)
     if operation.asks:
         arguments.setdefault(DRY_RUN.name, True)
+    session = None if access.read_only else checked_session(header)
     make = fields_maker(operation, detail)
-    satchel = stores.satchel(access)
+    satchel = stores.satchel(access, caller=callers.caller(access, session), agent=agent_of(access, session))
     started(satchel)
     told = {DETAIL.name: detail} if operation.passes_detail else {}
     answer = with_whole_texts(operation, detail, operation.bound(satchel)(**operation.renamed(arguments), **told))

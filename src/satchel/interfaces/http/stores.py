@@ -11,9 +11,9 @@ from satchel.base import processes
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import replace
 from satchel.client import Satchel, open_satchel
-from satchel.interfaces.http.access import AGENT, Access
+from satchel.interfaces.http.access import Access
 from satchel.keep import projects
-from satchel.keep.sessions.caller import COMMAND, Caller
+from satchel.keep.sessions.caller import Caller
 
 
 class Stores:
@@ -38,14 +38,12 @@ class Stores:
         Args:
             access: the rights of its token.
             caller: who calls, and in which session; None is a program without one.
-            agent: who acts where the call itself names nobody; None is the token's agent, for a program without a
-                session also the name of the token.
+            agent: who acts where the call itself names nobody.
 
         Raises:
             SatchelError: the store is not to be believed, or cannot be opened.
         """
         opened = self.opened(access.store, read_only=access.read_only)
-        is_nobody = access.role == AGENT and (caller is None or (caller.kind == COMMAND and not caller.may_make()))
         workplace = replace(
             opened.workplace,
             project_name=access.project,
@@ -53,7 +51,7 @@ class Stores:
             files_root=None,
             worktree=None,
             run_id=None,
-            agent=agent or access.agent or (access.name if is_nobody else None),
+            agent=agent,
             caller=caller,
         )
         return Satchel(workplace, opened.place, opened.config, self._environ)

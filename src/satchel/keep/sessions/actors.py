@@ -252,8 +252,9 @@ def subagent_name(agent: str, agent_id: str) -> str:
 def is_person(caller: Caller) -> bool:
     """Whether a caller is a person: without a session at a terminal, not inside a client; or by its token."""
     if caller.kind == REMOTE:
-        return caller.may_be_person
-    return caller.may_be_person and caller.kind == COMMAND and not caller.is_in_client and not caller.notes
+        return caller.is_of_person is True
+    is_at_terminal = caller.kind == COMMAND and not caller.is_in_client and not caller.notes
+    return is_at_terminal and caller.is_of_person is not False
 
 
 def is_by_person(workplace: Workplace, agent: str | None) -> bool:

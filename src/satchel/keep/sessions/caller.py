@@ -69,7 +69,7 @@ class Caller:
 
     Attributes:
         begins: whether a hook says that a conversation begins, which no session can have been in before.
-        may_be_person: False where a person has vouched for programs alone, as by a token for agents.
+        is_of_person: whether a token says that a person calls; None where none does.
     """
 
     def __init__(self, kind: str, environ: Mapping[str, str]) -> None:
@@ -78,7 +78,7 @@ class Caller:
         self.client: Client | None = None
         self.version: str | None = None
         self.begins = False
-        self.may_be_person = True
+        self.is_of_person: bool | None = None
         self.notes: list[str] = []
         self._lock = threading.Lock()
         self._told_id: str | None = None
@@ -118,7 +118,7 @@ class Caller:
             is_of_person: whether the token is that of a person.
         """
         caller = cls(REMOTE, {})
-        caller.may_be_person = is_of_person
+        caller.is_of_person = is_of_person
         caller._told_id = None if session is None else check_host_id(f"{token}:{session}")
         return caller
 

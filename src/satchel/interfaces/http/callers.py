@@ -1,0 +1,70 @@
+"""Who calls over HTTP without a local program: a token, and the session that a header names."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from contextlib import suppress
+
+from satchel.base.errors import InvalidInput
+from satchel.base.vocabulary import HUMAN
+from satchel.interfaces.http.access import PERSON, Access
+from satchel.keep.sessions.caller import Caller
+
+SESSION_HEADER = "satchel-session"
+"""The header in which a client names its session; names of headers have no case."""
+
+MAX_SESSION_CHARS = 200
+
+_CALLERS = 4_096
+"""So many sessions are kept in mind; of others their client's name is forgotten until it says it again."""
+
+
+def agent_of(access: Access, session: str | None) -> str | None:
+    """Return who acts where a call names nobody; a session of a program has an agent of its own."""
+    if access.agent is not None or access.role == PERSON:
+        return access.agent or HUMAN
+    return access.name if session is None else None
+
+
+class Callers:
+    """The callers that have been heard of, by token and session: what each has said of itself stays known."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[str, str], Caller] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def caller(self, access: Access, session: str | None) -> Caller:
+        """Return the caller of a request."""
+        is_of_person = access.role == PERSON
+        if session is None or access.read_only:
+            return Caller.of_request(access.token, None, is_of_person=is_of_person)
+        key = (access.token, session)
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = Caller.of_request(access.token, session, is_of_person=is_of_person)
+                if len(self._known) > _CALLERS:
+                    self._known.popitem(last=False)
+            self._known.move_to_end(key)
+            return self._known[key]
+
+
+def checked_session(header: str | None) -> str | None:
+    """Return what a client calls its session; None where it names none.
+
+    Raises:
+        InvalidInput: it is too long, cannot be shown, or is a variable that the client did not fill in.
+    """
+    session = "" if header is None else header.strip()
+    if not session:
+        return None
+    with suppress(UnicodeError):
+        session = session.encode("latin-1").decode()
+    remedy = f"Give any text of at most {MAX_SESSION_CHARS} printable characters, one for each conversation"
+    if len(session) > MAX_SESSION_CHARS:
+        raise InvalidInput(f"Satchel-Session has {len(session)} characters", remedy)
+    if not session.isprintable():
+        raise InvalidInput("Satchel-Session holds characters that cannot be shown", remedy)
+    if "${" in session:
+        raise InvalidInput(f"Satchel-Session {session!r} is a variable without a value", remedy)
+    return session
