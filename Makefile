@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 TEST_JOBS ?= 2
-OVER_SERVER := tests/interfaces/mcp tests/interfaces/cli
+OVER_SERVER := $(wildcard tests/interfaces/mcp/test_tools*.py) tests/interfaces/cli
 
 .PHONY: help tour test test-slow check referees trial bench dist lock clean
 help:  ## show this list
