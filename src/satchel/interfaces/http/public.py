@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from satchel.base.errors import InvalidInput, Refused
@@ -79,6 +80,7 @@ def refuse_unserved(operation: Operation) -> None:
         raise Refused(f"{operation.name} does not work over a server", operation.only_here)
 
 
+@cache
 def schema(operation: Operation) -> dict[str, Any]:
     """Return what an operation takes, as a JSON schema of an object."""
     taken = [one.but(for_people=False, about=one.about or one.help or "") for one in operation.parameters]
