@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from satchel.base.errors import Busy, StoreFull
+from satchel.base.machine import Asks
 from satchel.interfaces.http.app import Serving
 
 SECRET = "what nobody may read in a log"
@@ -31,6 +34,8 @@ def probes(serving: Serving) -> list[BaseRoute]:
                 raise Busy("others write", "Wait")
             case "teapot":
                 raise HTTPException(418)
+            case "asks":
+                raise Asks(SECRET)
         raise ValueError(SECRET)
 
     async def stream(request: Request) -> Response:
@@ -56,6 +61,22 @@ def probes(serving: Serving) -> list[BaseRoute]:
         await is_let_go.wait()
         return PlainTextResponse("answered all the same")
 
+    async def forever(request: Request) -> Response:
+        is_asked.set()
+        await asyncio.Event().wait()
+        return Response()
+
+    async def stuck(request: Request) -> Response:
+        """Answer from a thread, never."""
+
+        def wait_for_nothing() -> None:
+            loop.call_soon_threadsafe(is_asked.set)
+            threading.Event().wait()
+
+        loop = asyncio.get_running_loop()
+        await run_in_threadpool(wait_for_nothing)
+        return Response()
+
     async def asked(request: Request) -> Response:
         """Answer once somebody waits, and let that go as soon as the server ends."""
         await is_asked.wait()
@@ -75,5 +96,7 @@ def probes(serving: Serving) -> list[BaseRoute]:
         Route("/broken", broken),
         Route("/large", large),
         Route("/wait", wait),
+        Route("/forever", forever),
+        Route("/stuck", stuck),
         Route("/asked", asked),
     ]

@@ -194,8 +194,8 @@ class Consulting:
         ):
             raise Refused(
                 "the server does not see your files",
-                "Ask with files through the local program, satchel mcp or satchel consult with SATCHEL_URL and "
-                "SATCHEL_TOKEN, or put what matters into instructions",
+                "Files are read on the machine of who asks: put what matters into instructions, or ask there with the "
+                "local program and a store of its own (satchel consult, satchel mcp, without SATCHEL_URL)",
             )
         model = open_assistant(assistant, self._environ, self._settings, timing=self.timing)
         question = replace(question, key=replace(question.key, assistant=model.name))

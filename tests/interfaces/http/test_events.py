@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from http.client import HTTPConnection
@@ -330,6 +331,19 @@ def test_a_store_that_is_replaced_before_it_is_watched_ends_the_stream_too(
     monkeypatch.setattr(Watcher, "_run", late)
     with server.listen() as stream:
         assert stream.message().data["code"] == "conflict"
+
+
+def test_one_thread_watches_a_store_while_anybody_listens(server: EventServer) -> None:
+    def watching() -> int:
+        return sum(thread.name == "satchel-events" for thread in threading.enumerate())
+
+    with server.listen(), server.listen(), server.listen(token="other"):
+        assert watching() == 1
+    while watching():
+        threading.Event().wait(0.01)
+    with server.listen() as stream:
+        server.serving.stores.satchel(server.book.known["one"]).entries.write("discovery", "one", agent="ben")
+        assert stream.message().data["item"] == "e2"
 
 
 def test_streams_end_when_the_server_does(server: EventServer) -> None:

@@ -8,6 +8,7 @@ from itertools import chain, repeat
 import pytest
 
 from http_serving import Answer, Served, answer_from
+from satchel.base.errors import Refused
 from serving_probes import SECRET
 
 MIB = 1024 * 1024
@@ -163,6 +164,10 @@ def test_an_error_that_nobody_expected_is_told_without_what_it_says(
     assert SECRET not in log
 
 
+def test_what_is_no_exception_is_answered_in_json_too(server: Served) -> None:
+    assert code_of(server.ask("/fail/asks")) == (500, "internal")
+
+
 def test_an_answer_that_breaks_off_ends_its_connection_alone(
     server: Served, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -238,6 +243,21 @@ def test_wrong_tokens_are_held_to_a_rate_and_right_ones_still_taken(serve: Calla
     assert [answer.status for answer in answers] == [401, 401, 429]
     assert "retry-after" in answers[2].headers
     assert server.ask("/echo/x").status == 200
+
+
+def test_a_server_that_cannot_read_its_tokens_says_so_to_its_log_alone(
+    serve: Callable[..., Served], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+
+    def access(_text: str) -> None:
+        raise Refused("the tokens cannot be believed: /home/x/tokens.json is a link", "Remove it")
+
+    monkeypatch.setattr(server.serving.tokens, "access", access)
+    answer = server.ask("/echo/x")
+    assert code_of(answer) == (503, "unavailable")
+    assert b"tokens.json" not in answer.body
+    assert "/home/x/tokens.json is a link" in capsys.readouterr().err
 
 
 def test_a_connection_takes_the_next_request_after_a_refusal(server: Served) -> None:

@@ -190,6 +190,33 @@ def test_a_local_session_does_not_go_on_with_one_of_a_request(server: Served, st
         assert transaction.one("SELECT count(*) FROM sessions WHERE predecessor_id IS NOT NULL") == (0,)
 
 
+def test_nothing_of_another_project_is_told(
+    server: Served, store: Satchel, open_in: Callable[..., Satchel], project: Path
+) -> None:
+    other = open_in(project, project="other", clock=system_clock)
+    other.entries.write("discovery", "zebra", file="src/zebra.py", agent="zoe")
+    other.files.claim(["src/zebra.py"], agent="zoe")
+    (note,) = other.entries.read()
+    token = server.give(store)
+    asked: list[tuple[str, dict[str, object]]] = [
+        ("get_items", {"ids": [note.ref]}),
+        ("retract", {"id": note.ref, "reason": "zebras"}),
+        ("search", {"query": "zebra"}),
+        ("search", {"like": note.ref}),
+        ("read_context", {"author": "zoe"}),
+        ("check_files", {"paths": ["src/"]}),
+        ("get_briefing", {"query": "zebra"}),
+        ("get_team", {"all": True}),
+        ("write_context", {**NOTE, "supersedes": note.ref}),
+    ]
+    for tool, arguments in asked:
+        said = server.call(token, tool, arguments, query="?toolsets=all")
+        assert "zebra.py" not in said, said
+        assert "zoe" not in said.replace("'zoe'", "").replace("author=zoe", ""), said
+    assert [one.content for one in other.entries.read()] == ["zebra"]
+    assert "src/zebra.py" in server.call(token, "claim_files", {"paths": ["src/zebra.py"]})
+
+
 # what is chosen
 
 

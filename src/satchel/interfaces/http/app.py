@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from importlib.util import find_spec
 from typing import Protocol
 
 from starlette.applications import Starlette
@@ -17,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from satchel.base.errors import SatchelError
+from satchel.interfaces.http import api, events, health, mcp, metrics
 from satchel.interfaces.http.access import Access
 from satchel.interfaces.http.failing import Refusal, body_of, headers_of, internal, refusal_of
 from satchel.interfaces.http.followers import Followers
@@ -24,9 +23,6 @@ from satchel.interfaces.http.gate import Gate
 from satchel.interfaces.http.metrics import Metrics
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
-
-_PARTS = ("health", "metrics", "events", "api", "mcp")
-"""The modules whose `routes(serving)` say what is served, in the order in which they are asked."""
 
 
 class TokenBook(Protocol):
@@ -81,10 +77,8 @@ class Serving:
 def make_app(serving: Serving) -> Starlette:
     """Return the application of a server."""
     routes: list[BaseRoute] = []
-    for part in _PARTS:
-        name = f"satchel.interfaces.http.{part}"
-        if find_spec(name) is not None:
-            routes += importlib.import_module(name).routes(serving)
+    for part in (health, metrics, events, api, mcp):
+        routes += part.routes(serving)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:

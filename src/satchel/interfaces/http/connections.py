@@ -8,6 +8,8 @@ is extended here: docs/decisions/0040.
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 import sys
 from typing import Any
 
@@ -18,6 +20,8 @@ from satchel.interfaces.http.failing import Refusal, body_of, head_too_long, hea
 from satchel.interfaces.http.settings import Settings
 
 _SHOWN_CHARS = 200
+_RESET = struct.pack("ii", 1, 0)
+"""Of ``SO_LINGER``: on, and for no time."""
 
 
 def protocol_with(settings: Settings) -> type[H11Protocol]:
@@ -52,7 +56,9 @@ class Connection(H11Protocol):
         self.idle[self] = None
         self._start_head_timer()
         if len(self.connections) > self.limits.connections:
-            next(iter(self.idle)).transport.abort()
+            longest = next(iter(self.idle))
+            del self.idle[longest]  # it is lost only later, and the next one must not choose it again
+            longest.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.idle.pop(self, None)
@@ -75,7 +81,7 @@ class Connection(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._write_timer = self.loop.call_later(self.limits.write_seconds, self.transport.abort)
+        self._write_timer = self.loop.call_later(self.limits.write_seconds, self._cut)
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -107,6 +113,13 @@ class Connection(H11Protocol):
             ):
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
+
+    def _cut(self) -> None:
+        """End the connection with a reset: the system would go on offering what it holds for its reader."""
+        reached = self.transport.get_extra_info("socket")
+        if reached is not None:
+            reached.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self.transport.abort()
 
     def _start_head_timer(self) -> None:
         self._head_timer = self.loop.call_later(self.limits.head_seconds, self.transport.abort)

@@ -36,7 +36,7 @@ class Refusal(Exception):
         super().__init__(problem)
 
 
-def refusal_of(error: Exception) -> Refusal | None:
+def refusal_of(error: BaseException) -> Refusal | None:
     """Return what a caller is told of an error; None for one that nobody expected."""
     if isinstance(error, Refusal):
         return error

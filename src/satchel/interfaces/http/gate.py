@@ -75,7 +75,9 @@ class Gate:
             await self._end(exchange)
         except Gone:
             exchange.status = exchange.status or 499
-        except Exception as error:  # noqa: BLE001 -- all end here as an answer in JSON
+        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 -- all end here as an answer in JSON
             refusal = refusal_of(error)
             if refusal is None:
                 logs.fault(error, request=exchange.id)

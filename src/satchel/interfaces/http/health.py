@@ -9,6 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+import anyio
 import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 OK = "ok"
 _WAIT_MS = 2_000
 _LONGEST_SECONDS = 5.0
+_THREADS = 4
+"""Beside those of the handlers: a disk that hangs keeps the threads that ask about it."""
 
 
 class Health:
@@ -41,6 +44,7 @@ class Health:
         self._seconds = seconds
         self._now = now
         self._found: dict[Path, tuple[float, str]] = {}
+        self._threads = anyio.CapacityLimiter(_THREADS)
         self._locks: dict[Path, asyncio.Lock] = {}
 
     async def every(self) -> str:
@@ -60,7 +64,7 @@ class Health:
     async def _ask(self, store: Path) -> str:
         try:
             async with asyncio.timeout(_LONGEST_SECONDS):
-                await anyio.to_thread.run_sync(partial(self._try, store), abandon_on_cancel=True)
+                await anyio.to_thread.run_sync(partial(self._try, store), abandon_on_cancel=True, limiter=self._threads)
         except SatchelError as error:
             return error.code
         except TimeoutError:

@@ -82,6 +82,7 @@ class _Handler(logging.Handler):
 
 def _write(facts: dict[str, object]) -> None:
     line = json.dumps({"time": iso(system_clock()), **facts}, separators=(",", ":"))
-    with suppress(OSError, ValueError):  # a reader of the log that is gone must not cost anyone an answer
+    # a log that is gone, or was never there, must not cost anyone an answer
+    with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(line + "\n")
         sys.stderr.flush()

@@ -63,7 +63,7 @@ class Endpoint:
                 read.extend(message.get("body", b""))
             return message
 
-        # one for each request: what a request started ends with it, so that a client that goes away cancels its call
+        # one for each request, so that what a request started ends with it; measured, that takes no time
         manager = StreamableHTTPSessionManager(self._server, stateless=True, max_request_body_size=MAX_LINE_BYTES)
         async with manager.run():
             await manager.handle_request(scope, noted, send)

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
+from time import monotonic
 from types import FrameType
 
 import uvicorn
@@ -82,14 +83,13 @@ def run(serving: Serving, listener: socket.socket, on_ready: Callable[[], None])
     try:
         loop.run_until_complete(server.serve([listener]))
         is_done = loop.run_until_complete(_unwound(server.server_state.tasks))
-        if is_done:
-            loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
         listener.close()
         serving.stores.close()
     if is_done:
         loop.close()
-    return is_done
+    return is_done and _threads_ended()
 
 
 class Server(uvicorn.Server):
@@ -179,6 +179,17 @@ def prepare_process(connections: int) -> int:
 async def _unwound(tasks: set[asyncio.Task[None]]) -> bool:
     """Give tasks that were cancelled a moment; say whether all have come to an end."""
     return not tasks or not (await asyncio.wait(tasks, timeout=_UNWIND_SECONDS))[1]
+
+
+def _threads_ended() -> bool:
+    """Give the threads of handlers a moment; say whether all have ended: the interpreter waits for them."""
+    deadline = monotonic() + _UNWIND_SECONDS
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join(max(0.0, deadline - monotonic()))
+            if thread.is_alive():
+                return False
+    return True
 
 
 def _cannot_bind(error: OSError, host: str, port: int) -> SatchelError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 
 import click
@@ -16,6 +17,7 @@ from satchel.interfaces.http.tokens import ACTIVE, Tokens
 
 DEFAULT_PORT = 7347
 _WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 -- compared with, not bound
+_HOST_NAME = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 _NO_ENTRY = "there is no token yet, and every request needs one; make one with `satchel token new NAME`"
 
 
@@ -50,8 +52,12 @@ def command(host: str, port: int, host_names: tuple[str, ...], behind_tls: bool,
       satchel serve
       satchel serve --behind-tls --host-name satchel.example.org
     """
-    if "/" in "".join(host_names) or "" in host_names:
-        raise InvalidInput("--host-name takes a name, not a URL", "Give it as in --host-name satchel.example.org")
+    for name in host_names:
+        if not _HOST_NAME.fullmatch(name):
+            raise InvalidInput(
+                f"--host-name {name!r} is no name of a host",
+                "Give a name or an address, with a port or without, and no scheme: --host-name satchel.example.org",
+            )
     _check_exposure(host, host_names, behind_tls=behind_tls, insecure=insecure)
     try:
         from satchel.interfaces.http import serving as http
