@@ -53,9 +53,9 @@ def run(bench: Bench) -> Section:
         tuple(figures),
         (
             f"Writers: {_CLIENTS} clients, each with a token of its own, write to one store through one `satchel "
-            f"serve`, beside {_PROCESSES} `satchel mcp` processes that write as much to a store of their own; each kind "
-            "in turn, each write durable. The local programs are Satchel's own client with its envelope, in threads. All "
-            "run on this machine, so clients and server share its cores.",
+            f"serve`, beside {_PROCESSES} `satchel mcp` processes that write as much to a store of their own; each "
+            "kind in turn, each write durable. The local programs are Satchel's own client with its envelope, in "
+            "threads. All run on this machine, so clients and server share its cores.",
             "Round trips: one raw client drives two `satchel mcp` in turn, over the same store. Hooks are whole "
             "processes; their processor time is without the server's.",
             "Memory: VmRSS of the server's process. Of the requests a third each is of local programs, MCP and plain "
