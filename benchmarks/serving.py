@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
+import time
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
@@ -17,6 +18,8 @@ from satchel.base.clock import system_clock
 from satchel.interfaces.http.tokens import Tokens
 
 PROJECT = "bench"
+_IDLE_SECONDS = 5
+"""A connection that was idle for longer is not used again: the server closes it after a while."""
 
 
 class ServedStore:
@@ -94,10 +97,15 @@ class JsonClient:
     """
 
     def __init__(self, port: int, token: str) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self._address = "127.0.0.1", port
+        self._used_at = 0.0
+        self._connect()
+        self._head = f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+
+    def _connect(self) -> None:
+        self._socket = socket.create_connection(self._address, timeout=60)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._stream = self._socket.makefile("rb")
-        self._head = f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
 
     def call(self, name: str, arguments: Mapping[str, object]) -> dict[str, Any]:
         """Call an operation over the JSON API and return its answer.
@@ -128,6 +136,10 @@ class JsonClient:
     def _post(self, path: str, more: str, value: Mapping[str, object]) -> dict[str, Any]:
         body = json.dumps(value).encode()
         head = f"POST {path} HTTP/1.1\r\n{self._head}{more}Content-Length: {len(body)}\r\n\r\n"
+        idle, self._used_at = time.monotonic() - self._used_at, time.monotonic()
+        if idle > _IDLE_SECONDS:
+            self.close()
+            self._connect()
         self._socket.sendall(head.encode() + body)
         status = self._stream.readline()
         size = 0
