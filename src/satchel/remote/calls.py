@@ -18,6 +18,7 @@ from satchel.base.wire import packed, unpacked
 from satchel.keep.sessions.caller import VARIABLE, Caller
 from satchel.keep.sessions.clients import CLIENTS
 from satchel.remote.connection import Connection, Lost, Reply, Untaken
+from satchel.remote.foresight import Foresight
 from satchel.remote.questions import Surroundings, answer
 
 CONTENT_TYPE = "application/vnd.satchel.call+json"
@@ -89,6 +90,7 @@ class Calls:
         self._caller = caller
         self._identity = os.urandom(16).hex()
         self._side = threading.local()
+        self._foresight = Foresight()
         self.kept = 0
 
     def call(self, name: str, *arguments: Any, asks_notice: Mapping[str, Any] | None = None, **named: Any) -> Any:
@@ -117,19 +119,22 @@ class Calls:
         }
         if asks_notice is not None:
             request["notice"] = packed(dict(asks_notice))
+        request["facts"] += self._answered(self._foresight.questions(name, request["named"]))
         for _ in range(_MOST_ROUNDS):
             said = self._exchange(name, request)
             if "asks" not in said:
                 return self._taken(said)
-            request["facts"] += [
-                [question, given, answer(question, given, self._standing.here)] for question, given in said["asks"]
-            ]
+            self._foresight.learn(name, request["named"], said["asks"])
+            request["facts"] += self._answered(said["asks"])
         raise SatchelError(f"the server asked back more than {_MOST_ROUNDS} times", "Server and program differ")
 
     @property
     def where(self) -> str:
         """The server, in words."""
         return f"that of the server {self._connection.url}"
+
+    def _answered(self, asks: list[list[Any]]) -> list[list[Any]]:
+        return [[question, given, answer(question, given, self._standing.here)] for question, given in asks]
 
     def take_side(self, name: str) -> Any:
         """Return what came beside the last answer of this thread, once: ``notice``, ``notes`` or ``receipt``.
