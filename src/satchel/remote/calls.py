@@ -256,12 +256,13 @@ def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
         Unreachable: what answered is no Satchel server, or does not know what became of the call that was lost.
         SatchelError: as the server raised it.
     """
+    said, is_cut = None, False
     try:
         said = json.loads(reply.body)
     except (ValueError, RecursionError):
-        said = None
+        is_cut = "json" in reply.content_type
     told = f"status {reply.status}, {reply.content_type[:80] or 'no type'}"
-    if not isinstance(said, dict) and (reply.status >= 500 or "json" in reply.content_type):
+    if not isinstance(said, dict) and (reply.status >= 500 or is_cut):
         raise Lost(told)
     error = said.get("error") if isinstance(said, dict) else None
     if isinstance(error, dict) and isinstance(error.get("code"), str) and isinstance(error.get("problem"), str):
