@@ -28,6 +28,24 @@ class Lost(Exception):
     """A request was sent, or a part of it, and no answer came: whether it was done is not known."""
 
 
+class _Plain(http.client.HTTPConnection):
+    """Sends the head of a request and its body together, as they follow each other: the server wakes up once."""
+
+    _head = b""
+
+    def send(self, data: bytes) -> None:  # type: ignore[override]
+        """Keep a head until its body comes."""
+        if not self._head:
+            self._head = data
+            return
+        whole, self._head = self._head + data, b""
+        super().send(whole)
+
+
+class _Secure(http.client.HTTPSConnection, _Plain):
+    """As :class:`_Plain`, over TLS."""
+
+
 class Connection:
     """Sends requests to one server. Safe to share between threads.
 
@@ -109,9 +127,9 @@ class Connection:
                 return self._idle.pop(), False
         wait = max(0.001, min(_CONNECT_SECONDS, deadline - time.monotonic()))
         connection = (
-            http.client.HTTPSConnection(self._host, self._port, timeout=wait)
+            _Secure(self._host, self._port, timeout=wait)
             if self._is_secure
-            else http.client.HTTPConnection(self._host, self._port, timeout=wait)
+            else _Plain(self._host, self._port, timeout=wait)
         )
         try:
             connection.connect()
