@@ -62,29 +62,36 @@ def unpacked(value: Any) -> Any:
     Raises:
         InvalidInput: it is not of that form, or needs what this version does not have.
     """
+    try:
+        return _unpacked(value)
+    except RecursionError:
+        raise _unreadable("it is nested too deep") from None
+
+
+def _unpacked(value: Any) -> Any:
     if isinstance(value, list):
-        return [unpacked(one) for one in value]
+        return [_unpacked(one) for one in value]
     if not isinstance(value, dict):
         return value
     mark = next(iter(value), "")
     if not mark.startswith("$"):
-        return {key: unpacked(one) for key, one in value.items()}
+        return {key: _unpacked(one) for key, one in value.items()}
     held = value[mark]
     try:
         if mark == "$r":
             return _made(_class_named(held), {name: one for name, one in value.items() if name != mark})
         if mark == "$t":
-            return tuple(unpacked(one) for one in held)
+            return tuple(_unpacked(one) for one in held)
         if mark == "$m":
-            return {unpacked(key): unpacked(one) for key, one in held}
+            return {_unpacked(key): _unpacked(one) for key, one in held}
         if mark == "$b":
             return b64decode(held, validate=True)
         if mark == "$s":
-            return frozenset(unpacked(one) for one in held)
+            return frozenset(_unpacked(one) for one in held)
         if mark == "$p":
             return Path(held)
         if mark == "$e":
-            return _class_named(held[0])[held[1]]
+            return _enumeration(held[0])[held[1]]
     except (AttributeError, ImportError, KeyError, TypeError, ValueError, IndexError) as error:
         raise _unreadable(f"{mark}: {error}") from None
     raise _unreadable(mark)
@@ -118,7 +125,7 @@ def _made(kind: Any, fields: Mapping[str, Any]) -> Any:
     names = _fields_of(kind)
     if names is None:
         raise TypeError(f"{kind.__name__} is no record")
-    values = {name: unpacked(one) for name, one in fields.items() if name in names}
+    values = {name: _unpacked(one) for name, one in fields.items() if name in names}
     if issubclass(kind, tuple):
         return kind(**values)
     made = object.__new__(kind)
@@ -151,6 +158,13 @@ def _class_named(name: str) -> Any:
         raise TypeError(f"{name} is no class of Satchel")
     if _fields_of(found) is None and not issubclass(found, Enum):
         raise TypeError(f"{name} is no record")
+    return found
+
+
+def _enumeration(name: str) -> Any:
+    found = _class_named(name)
+    if not issubclass(found, Enum):
+        raise TypeError(f"{name} is no enumeration")
     return found
 
 

@@ -46,6 +46,7 @@ class Workplace:
         open_layers: whether new layers are registered on first use.
         claim_minutes: how long a claim holds that names no time.
         retention: how long messages, file changes and conversations are kept.
+        is_confined: whether nothing is told of the store beyond this project, as to who holds a token for it alone.
     """
 
     engine: SqliteEngine
@@ -63,6 +64,7 @@ class Workplace:
     open_layers: bool = False
     claim_minutes: int = 30
     retention: Retention = field(default_factory=Retention)
+    is_confined: bool = False
 
 
 class Service:

@@ -6,18 +6,18 @@ import json
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from satchel import __version__
 from satchel.base import processes, wire
-from satchel.base.errors import AnswerLost, SatchelError, Unreachable
+from satchel.base.errors import AnswerLost, Busy, Interrupted, InvalidInput, SatchelError, Unreachable
 from satchel.base.machine import ROOT
 from satchel.base.records import dataclass
 from satchel.base.wire import packed, unpacked
 from satchel.keep.sessions.caller import VARIABLE, Caller
 from satchel.keep.sessions.clients import CLIENTS
-from satchel.remote.connection import Connection, Lost, Reply
+from satchel.remote.connection import Connection, Lost, Reply, Untaken
 from satchel.remote.foresight import Foresight
 from satchel.remote.questions import Surroundings, answer
 
@@ -44,6 +44,10 @@ SECONDS = 75.0
 
 _MOST_ROUNDS = 8
 """So often a server may ask back in one call."""
+
+_MOST_QUESTIONS = 10_000
+
+_READ_BACK = "Read it back rather than ask for it again"
 
 _FACTS_SECONDS = 5.0
 """So long which processes stand above this one is not looked up again: that takes a tenth of a call."""
@@ -152,38 +156,58 @@ class Calls:
         self.kept += bool(said.get("kept"))
         self._side.said = {name: said[name] for name in ("notice", "notes", "receipt") if name in said}
         if "answer" not in said:
-            raise AnswerLost(
-                "the answer was lost; what was to be kept is kept", "Read it back rather than ask for it again"
-            )
-        return unpacked(said["answer"])
+            raise AnswerLost("the answer was lost; what was to be kept is kept", _READ_BACK)
+        try:
+            return unpacked(said["answer"])
+        except InvalidInput as error:
+            if not said.get("kept"):
+                raise
+            raise AnswerLost(f"what was to be kept is kept; {error.problem}", _READ_BACK) from None
 
     def _exchange(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Send a request until it is answered: with its key, so that it is done once."""
+        """Send a request until it is answered: with its key, so that it is done once.
+
+        Once an answer was lost, only an answer that knows of the key says what became of the call.
+        """
         deadline = time.monotonic() + (self._standing.seconds or SECONDS)
-        is_lost = False
+        lost: str | None = None
         pauses = iter(_PAUSES if self._standing.seconds is None else ())
         while True:
-            body = json.dumps(request | ({"again": True} if is_lost else {}), separators=(",", ":")).encode()
+            body = json.dumps(request | ({} if lost is None else {"again": True}), separators=(",", ":")).encode()
             try:
                 seconds = max(0.05, deadline - time.monotonic())
-                return _read(self._connection.post(f"/api/{name}", body, CONTENT_TYPE, seconds))
-            except Lost as lost:
-                is_lost = True
-                error: SatchelError = Unreachable(
-                    f"the answer of the server was lost ({lost}), and whether anything was kept is not known",
-                    "Read it back before you ask for it again",
-                )
+                return _read(self._connection.post(f"/api/{name}", body, CONTENT_TYPE, seconds), lost)
+            except Lost as error:
+                is_first, lost = lost is None, str(error)
+                if is_first and error.is_at_once:
+                    continue
+            except Untaken:
+                raise
             except Unreachable as unreachable:
-                if not is_lost:
+                if lost is None:
                     raise
-                error = Unreachable(
-                    f"the connection broke, and {unreachable.problem}: whether anything was kept is not known",
-                    "Read it back before you ask for it again",
-                )
+                lost = unreachable.problem
             pause = next(pauses, None)
             if pause is None or time.monotonic() + pause >= deadline:
-                raise error
-            time.sleep(pause)
+                raise _unknown(lost)
+            if self._stop().wait(pause):
+                self._side.stop = None
+                raise Interrupted("the call was cancelled", "Whether anything was kept is not known: read it back")
+
+    def _stop(self) -> threading.Event:
+        """Return what is set once the call of this thread is cancelled."""
+        return getattr(self._side, "stop", None) or threading.Event()
+
+    def interrupter(self) -> Callable[[], None]:
+        """Return what ends the call that the calling thread makes next, or makes, when it is called."""
+        stop = self._side.stop = threading.Event()
+        interrupt = self._connection.interrupter()
+
+        def end() -> None:
+            stop.set()
+            interrupt()
+
+        return end
 
     def _told_standing(self) -> dict[str, Any]:
         standing, here = self._standing, self._standing.here
@@ -232,21 +256,56 @@ class Calls:
         return [*known, ["read_head", head, answer("read_head", head, here)]]
 
 
-def _read(reply: Reply) -> dict[str, Any]:
+def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
     """Return what a server said; raise the error that it is.
 
+    Args:
+        lost: why an earlier answer to the same call was lost; None where none was.
+
     Raises:
+        Lost: what stands before the server, or the server that stops, does not know what became of the call.
+        Unreachable: what answered is no Satchel server, or does not know what became of the call that was lost.
         SatchelError: as the server raised it.
     """
     try:
         said = json.loads(reply.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         said = None
-    if not isinstance(said, dict):
-        raise Unreachable(
-            f"what answered is no Satchel server: status {reply.status}, {reply.content_type or 'no type'}",
-            "See that SATCHEL_URL or server.url names the server itself, and what stands in front of it",
-        )
-    if "error" in said:
-        raise wire.error_of(said["error"])
-    return said
+    told = f"status {reply.status}, {reply.content_type[:80] or 'no type'}"
+    if not isinstance(said, dict) and (reply.status >= 500 or "json" in reply.content_type):
+        raise Lost(told)
+    error = said.get("error") if isinstance(said, dict) else None
+    if isinstance(error, dict) and isinstance(error.get("code"), str) and isinstance(error.get("problem"), str):
+        known = wire.error_of(error)
+        if isinstance(known, Unreachable) or (lost is not None and isinstance(known, Busy)):
+            raise Lost(known.problem)
+        if lost is not None and "kept" not in said:
+            raise _unknown(f"{lost}; then the server said: {known.problem}")
+        raise known
+    if isinstance(said, dict) and _is_said(said):
+        return said
+    if lost is not None:
+        raise _unknown(f"{lost}; then what answered was no Satchel server: {told}")
+    raise Unreachable(
+        f"what answered is no Satchel server: {told}",
+        "See that SATCHEL_URL or server.url names the server itself, and what stands in front of it",
+    )
+
+
+def _is_said(said: Mapping[str, Any]) -> bool:
+    """Whether it is what a Satchel server says of a call."""
+    if "asks" in said:
+        asks = said["asks"]
+        return isinstance(asks, list) and len(asks) <= _MOST_QUESTIONS and all(map(_is_question, asks))
+    return said.get("kept") is True or ("answer" in said and said.get("kept") is False)
+
+
+def _is_question(ask: object) -> bool:
+    return isinstance(ask, list) and len(ask) == 2 and isinstance(ask[0], str) and isinstance(ask[1], list)
+
+
+def _unknown(why: str) -> Untaken:
+    return Untaken(
+        f"the answer of the server was lost ({why}), and whether anything was kept is not known",
+        "Read it back before you ask for it again",
+    )

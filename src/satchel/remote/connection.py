@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import http.client
+import io
+import select
+import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
 from urllib.parse import urlsplit
 
 from satchel.base.errors import Unreachable
@@ -25,7 +31,19 @@ class Reply(NamedTuple):
 
 
 class Lost(Exception):
-    """A request was sent, or a part of it, and no answer came: whether it was done is not known."""
+    """A request was sent, or a part of it, and no whole answer came: whether it was done is not known.
+
+    Args:
+        is_at_once: whether it may be sent again at once: the connection was an old one, which servers close.
+    """
+
+    def __init__(self, problem: str, *, is_at_once: bool = False) -> None:
+        super().__init__(problem)
+        self.is_at_once = is_at_once
+
+
+class Untaken(Unreachable):
+    """An answer that is not taken, to a request of which it is not known whether it was done."""
 
 
 class _Plain(http.client.HTTPConnection):
@@ -62,32 +80,39 @@ class Connection:
         self._path = parts.path.rstrip("/")
         self._headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
         self._idle: list[http.client.HTTPConnection] = []
+        self._of_threads: dict[int, http.client.HTTPConnection] = {}
         self._lock = threading.Lock()
 
     def post(self, path: str, body: bytes, content_type: str, seconds: float) -> Reply:
-        """Send one request and return the answer.
+        """Send one request once and return the answer.
 
         Args:
             path: below the server's address.
-            seconds: how long to wait for the answer, from now on.
+            seconds: how long to wait for the whole answer, from now on.
 
         Raises:
             Unreachable: nothing was sent.
-            Lost: it was sent, and no answer came.
+            Untaken: it was sent, and the answer is too large.
+            Lost: it was sent, and no whole answer came.
         """
         deadline = time.monotonic() + seconds
-        headers = {**self._headers, "Content-Type": content_type}
-        while True:
-            connection, is_fresh = self._take(deadline)
-            try:
-                return self._exchange(connection, path, body, headers, deadline)
-            except (OSError, http.client.HTTPException) as error:
-                connection.close()
-                # a server may close a connection that nobody used for a while, just as it is used again
-                if is_fresh or time.monotonic() >= deadline:
-                    raise Lost(f"{type(error).__name__}: {error}") from None
-                if not isinstance(error, (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError)):
-                    raise Lost(f"{type(error).__name__}: {error}") from None
+        connection, is_fresh = self._take(deadline)
+        thread = threading.get_ident()
+        self._of_threads[thread] = connection
+        try:
+            return self._exchange(connection, path, body, {**self._headers, "Content-Type": content_type}, deadline)
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise Lost(_reason(error), is_at_once=not is_fresh and isinstance(error, ConnectionError)) from None
+        except BaseException:
+            connection.close()
+            raise
+        finally:
+            self._of_threads.pop(thread, None)
+
+    def interrupter(self) -> Callable[[], None]:
+        """Return what ends the request that the calling thread makes when it is called."""
+        return partial(self._interrupt, threading.get_ident())
 
     def close(self) -> None:
         """Close the connections that are idle."""
@@ -96,46 +121,132 @@ class Connection:
         for one in idle:
             one.close()
 
+    def _interrupt(self, thread: int) -> None:
+        connection = self._of_threads.get(thread)
+        if connection is not None and connection.sock is not None:
+            with suppress(OSError):
+                connection.sock.shutdown(socket.SHUT_RDWR)
+
     def _exchange(
         self,
         connection: http.client.HTTPConnection,
         path: str,
         body: bytes,
-        headers: Mapping[str, str],
+        headers: dict[str, str],
         deadline: float,
     ) -> Reply:
         assert connection.sock is not None
-        connection.sock.settimeout(max(0.001, deadline - time.monotonic()))
-        connection.request("POST", f"{self._path}{path}", body, dict(headers))
+        connection.sock.settimeout(_left(deadline))
+        connection.response_class = partial(_Response, deadline=deadline)  # type: ignore[assignment]
+        connection.request("POST", f"{self._path}{path}", body, headers)
         response = connection.getresponse()
-        content = response.read(MAX_ANSWER_BYTES + 1)
-        if len(content) > MAX_ANSWER_BYTES:
-            raise http.client.HTTPException("the answer is too large")
+        length = response.length
+        content = b"" if length is not None and length > MAX_ANSWER_BYTES else response.read(MAX_ANSWER_BYTES + 1)
+        if max(length or 0, len(content)) > MAX_ANSWER_BYTES:
+            raise Untaken(
+                f"the server answered with more than {MAX_ANSWER_BYTES:,} bytes, and whether anything was kept is not "
+                "known",
+                "Ask for less at once, and see that SATCHEL_URL or server.url names the server itself",
+            )
+        # of an answer that ends too early, http.client gives what there is
+        if length is not None and len(content) < length:
+            raise http.client.IncompleteRead(content, length - len(content))
         if response.will_close:
             connection.close()
         else:
             with self._lock:
-                if len(self._idle) < _KEPT_OPEN:
+                has_room = len(self._idle) < _KEPT_OPEN
+                if has_room:
                     self._idle.append(connection)
-                    connection = http.client.HTTPConnection("")
-            connection.close()
+            if not has_room:
+                connection.close()
         return Reply(response.status, response.headers.get("Content-Type", ""), content)
 
     def _take(self, deadline: float) -> tuple[http.client.HTTPConnection, bool]:
-        with self._lock:
-            if self._idle:
-                return self._idle.pop(), False
-        wait = max(0.001, min(_CONNECT_SECONDS, deadline - time.monotonic()))
-        connection = (
-            _Secure(self._host, self._port, timeout=wait)
-            if self._is_secure
-            else _Plain(self._host, self._port, timeout=wait)
-        )
+        while True:
+            with self._lock:
+                idle = self._idle.pop() if self._idle else None
+            if idle is None:
+                return self._connect(deadline), True
+            # what can be read of it before it was asked anything is its end
+            if idle.sock is not None and not _can_be_read(idle.sock):
+                return idle, False
+            idle.close()
+
+    def _connect(self, deadline: float) -> http.client.HTTPConnection:
+        make = _Secure if self._is_secure else _Plain
+        connection = make(self._host, self._port, timeout=min(_CONNECT_SECONDS, _left(deadline)))
         try:
             connection.connect()
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             raise Unreachable(
-                f"the server {self.url} cannot be reached ({error.strerror or error})",
+                f"the server {self.url} cannot be reached ({_reason(error)})",
                 "Nothing was sent. See that it runs, and that SATCHEL_URL or server.url names it",
             ) from None
-        return connection, True
+        return connection
+
+
+class _Response(http.client.HTTPResponse):
+    """An answer that must be there, whole, at a time."""
+
+    def __init__(self, sock: socket.socket, *given: Any, deadline: float, **named: Any) -> None:
+        super().__init__(sock, *given, **named)
+        self._until = _Until(self.fp.detach(), sock, deadline)
+        self.fp: Any = io.BufferedReader(self._until)
+
+    def begin(self) -> None:
+        """Read the head; http.client would take one that ends too early for a whole one."""
+        super().begin()
+        if self._until.is_over:
+            raise http.client.RemoteDisconnected("the head ends too early")
+
+
+class _Until(io.RawIOBase):
+    """Reads from a socket until a time: a timeout of the socket itself begins anew with each piece.
+
+    Attributes:
+        is_over: whether the other side has sent all that it sends.
+    """
+
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket, deadline: float) -> None:
+        self._raw, self._sock, self._deadline = raw, sock, deadline
+        self.is_over = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._sock.settimeout(_left(self._deadline))
+        read = self._raw.readinto(buffer)
+        self.is_over = read == 0
+        return read
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("the time is over")
+    return left
+
+
+def _can_be_read(sock: socket.socket) -> bool:
+    with suppress(OSError, ValueError):
+        poll = select.poll()
+        poll.register(sock, select.POLLIN)
+        return bool(poll.poll(0))
+    return True
+
+
+def _reason(error: Exception) -> str:
+    """Say in a few words why a connection failed."""
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, (http.client.IncompleteRead, http.client.RemoteDisconnected)):
+        return "the connection ended"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return f"{type(error).__name__}: {error}"[:200]

@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from satchel.base.errors import Refused, SatchelError
+from satchel.base.errors import Refused, SatchelError, system_error
 from satchel.base.machine import ROOT
 from satchel.base.records import NamedTuple
 from satchel.base.wire import error_fields, packed, unpacked
@@ -78,6 +78,13 @@ def answer(question: str, arguments: Any, here: Surroundings) -> dict[str, Any]:
         return {"answer": packed(_function(question, here)(*unpacked(arguments)))}
     except SatchelError as error:
         return {"error": error_fields(error)}
+    except Exception as error:  # noqa: BLE001 -- whatever a server asks, the call that it asks for ends well
+        return {"error": error_fields(_failed(question, error))}
+
+
+def _failed(question: str, error: Exception) -> SatchelError:
+    known = system_error(error) if isinstance(error, OSError) else None
+    return known or Refused(f"{question[:80]} could not be answered here ({type(error).__name__})")
 
 
 def _function(question: str, here: Surroundings) -> Callable[..., Any]:
@@ -91,7 +98,7 @@ def _function(question: str, here: Surroundings) -> Callable[..., Any]:
     if question in _ROOTS:
         module, place = _ROOTS[question]
         return _of_root(getattr(importlib.import_module(module), question), place, here)
-    raise Refused(f"the server asks {question!r}, which this program does not answer", "Server and program differ")
+    raise Refused(f"the server asks {question[:80]!r}, which this program does not answer", "Server and program differ")
 
 
 def _of_tree(function: Callable[..., Any], here: Surroundings) -> Callable[..., Any]:

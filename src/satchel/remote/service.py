@@ -130,8 +130,8 @@ class _Engine:
         return None if notes is NOTHING else str(notes)
 
     def interrupter(self) -> Callable[[], None]:
-        """Return what ends the calls that run: their connections are closed."""
-        return self._calls.close
+        """Return what ends the call that the calling thread makes when it is called."""
+        return self._calls.interrupter()
 
     def close(self) -> None:
         """Close the connections to the server."""

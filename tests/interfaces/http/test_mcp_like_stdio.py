@@ -19,6 +19,9 @@ from satchel.interfaces.mcp.tools import ALL_TOOLS
 
 pytestmark = pytest.mark.slow
 
+OF_THE_OPERATOR = frozenset({"get_stats", "get_config"})
+"""Tools that tell a token nothing of the store's file and the server's machine: http/test_isolation.py says what."""
+
 CALLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("write_context", {"type": "discovery", "content": "Sessions expire after 300 s", "file": "src/auth.py:3"}),
     ("write_context", {"type": "scratchpad", "content": {"done": False, "next_step": "mend it"}, "task_id": "auth"}),

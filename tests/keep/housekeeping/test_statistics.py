@@ -109,4 +109,5 @@ def test_the_bytes_are_shared_by_everything_that_can_be_found(satchel: Satchel) 
     satchel.constraints.add("x")
     satchel.decisions.set("key", 1)
     counted = satchel.housekeeping.statistics()
+    assert counted.size_bytes is not None
     assert counted.bytes_per_item == round(counted.size_bytes / 2)

@@ -57,7 +57,7 @@ def _failed(arguments: Sequence[str], error: BaseException) -> int:
     """Say what became of a command that ended in an error; return its exit status."""
     import click
 
-    from satchel.base.errors import ERROR_KINDS, SatchelError
+    from satchel.base.errors import ERROR_KINDS, AnswerLost, SatchelError
 
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
@@ -76,6 +76,9 @@ def _failed(arguments: Sequence[str], error: BaseException) -> int:
     if os.environ.get("SATCHEL_DEBUG") and not isinstance(error, (SatchelError, click.Abort, KeyboardInterrupt)):
         raise error
     known = _known(error)
+    if isinstance(known, AnswerLost):
+        _say(f"done, and what was to be kept is kept; the answer was lost. {known.remedy}")
+        return 0
     if outcome.has_kept:
         _say(f"done, and what was to be kept is kept; the answer could not be shown ({known.problem})")
         return 0

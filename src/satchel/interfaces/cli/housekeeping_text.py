@@ -15,7 +15,8 @@ _MAX_SHOWN = 400
 def statistics_lines(statistics: Statistics) -> str:
     """Say what a project holds and what that costs on disk."""
     if statistics.project is None:
-        return f"nothing was written yet; the store will be {statistics.file}"
+        place = "" if statistics.file is None else f"; the store will be {statistics.file}"
+        return f"nothing was written yet{place}"
     widest = max((count for _, count in statistics.entries), default=1)
     bars = [
         f"  {name:<18}{count:>9,}  {click.style('━' * max(1, round(24 * count / widest)), fg='cyan')}"
@@ -31,6 +32,7 @@ def statistics_lines(statistics: Statistics) -> str:
     texts = f"{size_text(statistics.turn_bytes)}, contents {size_text(statistics.content_bytes)}"
     each = f", {statistics.bytes_per_item:,} bytes per item" if statistics.bytes_per_item else ""
     neighbours = f"{statistics.other_projects} other projects share this store"
+    size = "" if statistics.size_bytes is None else size_text(statistics.size_bytes)
     return "\n".join(
         [
             f"project {statistics.project}, seq {statistics.seq}",
@@ -46,7 +48,7 @@ def statistics_lines(statistics: Statistics) -> str:
             f"{statistics.sent_tokens:,} tokens sent, {statistics.saved_tokens:,} saved, "
             f"{counted(statistics.vector_stores, 'vector store')} recorded",
             f"{counted(statistics.tags, 'tag')}, {counted(statistics.scopes, 'scope')}",
-            f"{statistics.file}: {size_text(statistics.size_bytes)}{each}",
+            *([] if statistics.file is None else [f"{statistics.file}: {size}{each}"]),
             *([neighbours] if statistics.other_projects else []),
         ]
     )

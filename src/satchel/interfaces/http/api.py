@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import ERROR_KINDS, InvalidInput
 from satchel.client import Satchel
 from satchel.interfaces.http.access import Access
 from satchel.interfaces.http.callers import SESSION_HEADER, Callers
@@ -59,7 +59,8 @@ def routes(serving: Serving) -> list[BaseRoute]:
             )
 
         arguments = given.get("named") if is_call else given
-        return _json(await _run(request, work, partial(turns.run, access.store, name, arguments)))
+        said = await _run(request, work, partial(turns.run, access.store, name, arguments))
+        return _json(said, _status(said) if is_call else 200)
 
     async def described(_request: Request) -> Response:
         return _json(await anyio.to_thread.run_sync(description))
@@ -111,6 +112,11 @@ def _query(request: Request) -> dict[str, Any]:
     return {name: values if len(values := given.getlist(name)) > 1 else values[0] for name in given}
 
 
-def _json(value: object) -> Response:
+def _status(said: Mapping[str, Any]) -> int:
+    """Return the status of what a local program is told."""
+    return ERROR_KINDS[said["error"]["code"]].http_status if "error" in said else 200
+
+
+def _json(value: object, status: int = 200) -> Response:
     content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-    return Response(content, media_type="application/json")
+    return Response(content, status, media_type="application/json")

@@ -6,8 +6,8 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from functools import partial
+from inspect import signature
 from operator import attrgetter
 from typing import Any
 
@@ -15,13 +15,17 @@ from satchel import __version__
 from satchel.base import machine, wire
 from satchel.base.config import Config, parse_value
 from satchel.base.config_keys import KEYS
-from satchel.base.errors import Conflict, InvalidInput, Refused, Unavailable
+from satchel.base.errors import Conflict, Interrupted, InvalidInput, Refused, SatchelError, Unavailable
 from satchel.base.machine import Asks, caller_elsewhere, reset_elsewhere, set_elsewhere
-from satchel.base.records import NamedTuple, replace
+from satchel.base.records import replace
 from satchel.base.wire import packed, unpacked
 from satchel.client import Satchel
+from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import AGENT, PERSON, Access
-from satchel.interfaces.http.elsewhere import CallerElsewhere
+from satchel.interfaces.http.answers import Answers, Said
+from satchel.interfaces.http.ask import Ask, are_texts, malformed
+from satchel.interfaces.http.elsewhere import CallerElsewhere, KeptBefore
+from satchel.interfaces.http.public import notice_beside
 from satchel.interfaces.http.served import operation_named
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.operations.declaration import Operation
@@ -31,31 +35,9 @@ from satchel.remote.calls import RECORD, SERVED
 from satchel.store import kept_calls
 
 _KINDS = frozenset({SERVER, COMMAND, LIBRARY, HOOK})
-_MOST_CALLERS, _MOST_ANSWERS, _MOST_RECEIPTS = 1_000, 1_000, 1_000
-_MAX_KEPT_ANSWER = 64 * 1024
+_MOST_CALLERS, _MOST_RECEIPTS = 1_000, 1_000
 _HOOK_MS = 400
 _SETTINGS = {key.name: key for key in KEYS if key.name.startswith(("hooks.", "guard."))}
-
-Said = dict[str, Any]
-
-
-class _Ask(NamedTuple):
-    """One request of a local program, as it was sent."""
-
-    access: Access
-    name: str
-    fields: Mapping[str, Any]
-
-    def member(self, name: str, kind: Any, default: Any = None) -> Any:
-        """Return a member of the request.
-
-        Raises:
-            InvalidInput: it is of another type.
-        """
-        value = self.fields.get(name, default)
-        if value is not None and not isinstance(value, kind):
-            raise InvalidInput(f"{name} of the call is of a wrong type", "Use the satchel program to call the server")
-        return value
 
 
 class Calls:
@@ -69,7 +51,7 @@ class Calls:
         self._stores = stores
         self._lock = threading.Lock()
         self._callers: OrderedDict[tuple[str, str], Caller] = OrderedDict()
-        self._answers: OrderedDict[tuple[str, str], Future[Said]] = OrderedDict()
+        self._answers = Answers()
         self._receipts: OrderedDict[tuple[str, str], Callable[[], object]] = OrderedDict()
 
     def run(self, access: Access, name: str, fields: Mapping[str, Any], started: Callable[[Satchel], object]) -> Said:
@@ -83,63 +65,51 @@ class Calls:
 
         Returns:
             ``answer``, as it travels, with ``kept`` and what stands beside it; or ``asks``, questions to the caller
-            before it calls again; or ``kept`` alone, where the call was kept before and its answer is gone.
+            before it calls again; or ``kept`` alone, where the call was kept before and its answer is gone; or
+            ``error``, with ``kept``: whether anything was kept all the same.
 
         Raises:
-            SatchelError: the call is refused, or fails.
+            SatchelError: the call is refused, or could not be looked for among those that were kept before.
         """
-        ask = _Ask(access, name, fields)
+        ask = Ask(access, name, fields)
         if fields.get("wire") != wire.VERSION:
             raise Conflict(
                 f"the server has version {__version__} of Satchel, the local program {fields.get('version')!s:.40}, "
                 "and what they say to each other differs",
                 "Bring both to the same version",
             )
-        key = str(ask.member("key", str, ""))[:64]
+        key = ask.key()
         if not key:
-            return self._run(ask, None, started)
-        place = access.token, key
-        with self._lock:
-            known = self._answers.get(place) if fields.get("again") else None
-            if known is None:
-                future = self._answers[place] = Future[Said]()
-                while len(self._answers) > _MOST_ANSWERS:
-                    self._answers.popitem(last=False)
-        if known is not None:
-            return known.result()
-        try:
-            said = self._was_kept(ask, key) if fields.get("again") else None
-            said = self._run(ask, bytes.fromhex(key), started) if said is None else said
-        except BaseException as error:
-            future.set_exception(error)
-            self._forget(place)
-            raise
-        future.set_result(said)
-        if "asks" in said or not said.get("kept") or len(str(said)) > _MAX_KEPT_ANSWER:
-            self._forget(place)
-        return said
+            return self._run(ask, started)
+        return self._answers.once((access.token, key), lambda: self._once(ask, started))
 
-    def _forget(self, place: tuple[str, str]) -> None:
-        with self._lock:
-            self._answers.pop(place, None)
+    def _once(self, ask: Ask, started: Callable[[Satchel], object]) -> Said:
+        """Run a call that may have been kept before, as by a server that was ended before it could answer."""
+        if not ask.fields.get("again") or not self._was_kept(ask):
+            return self._run(ask, started)
+        if ask.name not in _BRIEFINGS:
+            return {"kept": True}
+        # it was asked for to be read, and says of what it gave before that it is known
+        named = {**ask.member("named", dict), "again": True}
+        return self._run(ask._replace(fields={**ask.fields, "named": named, "key": None}), started)
 
-    def _was_kept(self, ask: _Ask, key: str) -> Said | None:
-        """Return that a call was kept before, as by a server that was ended before it could answer."""
+    def _was_kept(self, ask: Ask) -> bool:
+        key = ask.durable_key()
         satchel = self._stores.satchel(ask.access)
         with satchel.workplace.engine.read() as transaction:
-            return {"kept": True} if kept_calls.is_kept(transaction, bytes.fromhex(key)) else None
+            return key is not None and kept_calls.is_kept(transaction, key)
 
-    def _run(self, ask: _Ask, key: bytes | None, started: Callable[[Satchel], object]) -> Said:
-        standing = ask.member("standing", dict, {})
+    def _run(self, ask: Ask, started: Callable[[Satchel], object]) -> Said:
+        standing = ask.standing()
         stores, access = self._stores, ask.access
         caller = self._caller(ask)
         is_nobody = access.role == AGENT and (caller is None or (caller.kind == COMMAND and not caller.may_make()))
         agent = standing.get("agent") or access.agent or (access.name if is_nobody else None)
         satchel = stores.satchel(access, caller=caller, agent=agent)
         elsewhere = CallerElsewhere(
-            ask.member("facts", list, []),
+            ask.member("facts", list),
             partial(stores.known_as, standing, access),
-            None if ask.name in _REPEATABLE else key,
+            None if ask.name in _REPEATABLE or ask.name in _MADE_AGAIN else ask.durable_key(),
             satchel.workplace.clock,
             may_repeat=ask.name in _REPEATABLE,
         )
@@ -150,15 +120,24 @@ class Calls:
             try:
                 with elsewhere.beside_the_call():
                     be_seen(satchel.workplace)
-                said = self._done(satchel, ask)
+                said = self._done(satchel, ask, elsewhere)
             except Asks:
                 said = {}
                 if caller is not None:
                     caller.was_not_seen()
-            except Exception:
-                if not elsewhere.asks:  # else it may be for want of an answer
+            except KeptBefore:
+                return {"kept": True}
+            except Interrupted:
+                raise
+            except SatchelError as error:
+                said = {"error": wire.error_fields(error)}
+            except Exception as error:
+                # for want of an answer, or with what is kept already
+                if not elsewhere.asks and not elsewhere.is_kept:
                     raise
                 said = {}
+                if elsewhere.is_kept:
+                    logs.fault(error)
             if elsewhere.asks:
                 return {"asks": elsewhere.asks}
             notes = [satchel.workplace.engine.take_note()]
@@ -169,12 +148,12 @@ class Calls:
         finally:
             reset_elsewhere(before)
 
-    def _placed(self, satchel: Satchel, ask: _Ask, standing: Mapping[str, Any]) -> Satchel:
+    def _placed(self, satchel: Satchel, ask: Ask, standing: Mapping[str, Any]) -> Satchel:
         """Return a Satchel that works where the caller stands."""
         project = standing.get("project")
         if project is not None and project != ask.access.project:
             raise Refused(
-                f"the token leads to the project {ask.access.project!r}, not to {project!r}",
+                f"the token leads to the project {ask.access.project!r}, not to {project[:80]!r}",
                 "Leave --project and SATCHEL_PROJECT out, or use a token of that project",
             )
         root = machine.ROOT if standing.get("root") else None
@@ -189,17 +168,18 @@ class Calls:
             workplace = replace(
                 workplace, engine=self._stores.opened(ask.access.store, read_only=True).workplace.engine
             )
-        config = _with_settings(satchel.config, ask.member("settings", dict, {}))
+        config = _with_settings(satchel.config, ask.member("settings", dict))
         return Satchel(workplace, satchel.place, config, satchel.environ)
 
-    def _done(self, satchel: Satchel, ask: _Ask) -> Said:
+    def _done(self, satchel: Satchel, ask: Ask, elsewhere: CallerElsewhere) -> Said:
         """Run what is called."""
-        arguments = unpacked(ask.member("arguments", list, []))
-        named = unpacked(ask.member("named", dict, {}))
+        arguments = unpacked(ask.member("arguments", list))
+        named = unpacked(ask.member("named", dict))
         if ask.name == RECORD:
             return self._recorded(ask, arguments)
         if ask.name in SERVED:
-            answer = _service(satchel, ask)(*arguments, **named)
+            answer = _fitting(_service(satchel, ask), arguments, named)
+            elsewhere.is_done = True
             receipt = self._receipt(ask, satchel, arguments, answer)
             answer = replace(answer, prepared=None) if ask.name == "moments.make" else answer
             return {"answer": packed(answer), **({} if receipt is None else {"receipt": receipt})}
@@ -209,27 +189,27 @@ class Calls:
             )
         operation = operation_named(ask.name)
         operation.refuse_remote()
+        if operation.of_program:
+            raise Unavailable(f"{operation.name} asks the program itself", "Ask it where it runs")
         _check_names(operation, named)
-        answer = operation.bound(satchel)(*arguments, **named)
+        answer = _fitting(operation.bound(satchel), arguments, named)
+        elsewhere.is_done = True
         said: Said = {"answer": packed(answer)}
-        wanted = ask.member("notice", dict)
-        if wanted is not None and not caller_asks():
-            said["notice"] = satchel.notices.line(
-                agent=wanted.get("agent"),
-                shown_by=wanted.get("shown_by"),
-                files=operation.files(answer),
-                taken=() if operation.takes is None else operation.takes(answer),
-            )
+        if isinstance(ask.fields.get("notice"), dict) and not caller_asks():
+            wanted = ask.member("notice", dict)
+            said["notice"] = notice_beside(satchel, operation, answer, wanted.get("agent"), wanted.get("shown_by"))
         return said
 
-    def _caller(self, ask: _Ask) -> Caller | None:
+    def _caller(self, ask: Ask) -> Caller | None:
         """Return who calls: the same for all calls of one program, so that its session is looked for once."""
         told = ask.member("caller", dict)
-        if told is None:
+        if not told:
             return None
         kind, environ = told.get("kind"), told.get("environ")
-        if kind not in _KINDS or not isinstance(environ, dict):
-            raise InvalidInput("the caller of the call is of an unknown kind", "Use the satchel program")
+        if kind not in _KINDS or not isinstance(environ, dict) or not are_texts(environ.values()):
+            raise malformed("caller")
+        if not are_texts(told.get(name) for name in ("client", "version", "host_id") if told.get(name) is not None):
+            raise malformed("caller")
         place = ask.access.token, str(told.get("connection"))
         with self._lock:
             caller = self._callers.get(place)
@@ -250,7 +230,7 @@ class Calls:
                 self._callers.popitem(last=False)
         return caller
 
-    def _receipt(self, ask: _Ask, satchel: Satchel, arguments: list[Any], made: Any) -> str | None:
+    def _receipt(self, ask: Ask, satchel: Satchel, arguments: list[Any], made: Any) -> str | None:
         """Keep what is to be recorded once a text has reached the client; return the receipt for it."""
         if ask.name == "moments.make":
             act: Callable[[], object] = partial(satchel.moments.record, arguments[0], made)
@@ -269,13 +249,18 @@ class Calls:
                 self._receipts.popitem(last=False)
         return receipt
 
-    def _recorded(self, ask: _Ask, arguments: list[Any]) -> Said:
+    def _recorded(self, ask: Ask, arguments: list[Any]) -> Said:
         with self._lock:
-            act = self._receipts.pop((ask.access.token, str(arguments[0])), None)
+            act = self._receipts.pop((ask.access.token, str(arguments[:1] and arguments[0])), None)
         if act is not None:
             act()
         return {"answer": None}
 
+
+_BRIEFINGS = frozenset({"brief", "get_briefing"})
+
+_MADE_AGAIN = frozenset({"claim_files", "clear_old_data"})
+"""What keeps in several steps, and comes to the same when it is made again: its first step says nothing of the last."""
 
 _REPEATABLE = frozenset({"moments.make", "notices.line", RECORD})
 """What may be made again after something of it was kept: a window that is opened twice is as new as one."""
@@ -287,7 +272,7 @@ def caller_asks() -> bool:
     return isinstance(caller, CallerElsewhere) and bool(caller.asks)
 
 
-def _service(satchel: Satchel, ask: _Ask) -> Callable[..., Any]:
+def _service(satchel: Satchel, ask: Ask) -> Callable[..., Any]:
     method: Callable[..., Any] = attrgetter(ask.name)(satchel)
     if ask.name == "moments.make":
         from satchel.brief.briefing.collecting import Deadline
@@ -299,6 +284,18 @@ def _service(satchel: Satchel, ask: _Ask) -> Callable[..., Any]:
         deadline = Deadline(_HOOK_MS, _HOOK_MS)
         return lambda text, **named: method(text, deadline.has_passed, **named)
     return method
+
+
+def _fitting(function: Callable[..., Any], arguments: list[Any], named: Mapping[str, Any]) -> Any:
+    """Call a function, and refuse arguments that it does not take."""
+    try:
+        return function(*arguments, **named)
+    except TypeError:
+        try:
+            signature(function).bind(*arguments, **named)
+        except TypeError as error:
+            raise InvalidInput(f"the call has other arguments ({error})", "Server and program differ") from None
+        raise
 
 
 def _check_names(operation: Operation, named: Mapping[str, Any]) -> None:

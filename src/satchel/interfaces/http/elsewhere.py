@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +18,10 @@ from satchel.store.transaction import Transaction
 MAX_FACTS = 10_000
 
 
+class KeptBefore(BaseException):
+    """A call is made once more that was kept: nothing of it is kept a second time."""
+
+
 class CallerElsewhere:
     """A caller, for one run of one call: see :mod:`satchel.base.machine`.
 
@@ -30,7 +34,11 @@ class CallerElsewhere:
 
     Attributes:
         asks: what the caller is to be asked before the call is made again, as it travels.
-        is_kept: whether anything was kept.
+        is_kept: whether anything of what the call is for was kept.
+        is_done: whether what the call is for is done; what is written from then on is not what it was made for.
+
+    Raises:
+        InvalidInput: the facts are malformed, or too many.
     """
 
     def __init__(
@@ -44,7 +52,11 @@ class CallerElsewhere:
     ) -> None:
         if len(facts) > MAX_FACTS:
             raise InvalidInput(f"{len(facts):,} facts were sent", f"At most {MAX_FACTS:,} are taken")
-        self._facts = {_key(question, arguments): answer for question, arguments, answer in facts}
+        self._facts: dict[str, Mapping[str, Any]] = {}
+        for fact in facts:
+            if not (isinstance(fact, list) and len(fact) == 3 and isinstance(fact[2], dict)):
+                raise InvalidInput("a fact of the call is malformed", "Use the satchel program to call the server")
+            self._facts[_key(*fact[:2])] = fact[2]
         self._known_as = known_as
         self._call = key
         self._clock = clock
@@ -52,6 +64,7 @@ class CallerElsewhere:
         self._asked: dict[str, list[Any]] = {}
         self._is_beside = False
         self.is_kept = False
+        self.is_done = False
 
     @property
     def asks(self) -> list[list[Any]]:
@@ -89,15 +102,18 @@ class CallerElsewhere:
 
         Raises:
             Asks: the caller is to be asked first.
+            KeptBefore: the call was kept before.
         """
         if self.asks:
             raise Asks
-        if self._call is not None and not self.is_kept and not self._is_beside:
-            kept_calls.keep(transaction, self._call, self._clock())
+        if self._call is None or self.is_kept or self.is_done or self._is_beside:
+            return
+        if not kept_calls.keep(transaction, self._call, self._clock()):
+            raise KeptBefore
 
     def after_commit(self) -> None:
         """Take in that something was kept."""
-        self.is_kept = self.is_kept or not self._is_beside
+        self.is_kept = self.is_kept or not (self.is_done or self._is_beside)
 
 
 def _key(question: str, arguments: Any) -> str:

@@ -226,6 +226,10 @@ class Gate:
             await exchange.finish()
             return
         stopping = Refusal(
-            503, "busy", "the server stops", "It cannot be said whether it was done; ask again", (("Retry-After", "5"),)
+            503,
+            "unreachable",
+            "the server stops",
+            "It cannot be said whether it was done; ask again",
+            (("Retry-After", "5"),),
         )
         await exchange.refuse(stopping, drain_bytes=0, drain_seconds=0)

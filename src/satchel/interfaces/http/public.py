@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from satchel.base.errors import InvalidInput, Refused
+from satchel.base.errors import InvalidInput, Refused, SatchelError
 from satchel.client import Satchel
 from satchel.interfaces.http.access import Access
 from satchel.interfaces.http.callers import Callers, agent_of, checked_session
@@ -62,12 +62,24 @@ def run_public(
     told = {DETAIL.name: detail} if operation.passes_detail else {}
     answer = with_whole_texts(operation, detail, operation.bound(satchel)(**operation.renamed(arguments), **told))
     fields = dict(make(answer))
-    notice = satchel.notices.line(
-        agent=arguments.get("agent") if operation.has_actor else None,
-        files=operation.files(answer),
-        shown_by=None if operation.lists_messages else "get_messages",
-    )
+    agent = arguments.get("agent") if operation.has_actor else None
+    notice = notice_beside(satchel, operation, answer, agent, None if operation.lists_messages else "get_messages")
     return fields if notice is None else {**fields, "notice": notice}
+
+
+def notice_beside(
+    satchel: Satchel, operation: Operation, answer: Any, agent: str | None, shown_by: str | None
+) -> str | None:
+    """Return the notice beside an answer; where it cannot be looked up, the answer stands and the notice says so."""
+    try:
+        return satchel.notices.line(
+            agent=agent,
+            files=operation.files(answer),
+            shown_by=shown_by,
+            taken=() if operation.takes is None else operation.takes(answer),
+        )
+    except SatchelError as error:
+        return f"notice: claims and messages of others could not be looked up ({error.problem})"
 
 
 def refuse_unserved(operation: Operation) -> None:
@@ -83,7 +95,13 @@ def refuse_unserved(operation: Operation) -> None:
 @cache
 def schema(operation: Operation) -> dict[str, Any]:
     """Return what an operation takes, as a JSON schema of an object."""
-    taken = [one.but(for_people=False, about=one.about or one.help or "") for one in operation.parameters]
+    # of what agents have, people's own parameters are other words for theirs, which no service takes
+    of_agents = operation.tool is not None
+    taken = [
+        one.but(for_people=False, about=one.about or one.help or "")
+        for one in operation.parameters
+        if not (one.for_people and of_agents)
+    ]
     taken += [DRY_RUN] if operation.asks and all(one.name != DRY_RUN.name for one in taken) else []
     names = {*operation.instead}
     return schema_of(one for one in taken if one.name not in names)

@@ -44,6 +44,8 @@ class Stores:
             SatchelError: the store is not to be believed, or cannot be opened.
         """
         opened = self.opened(access.store, read_only=access.read_only)
+        # an engine looks at them when it opens the file; a server may have opened it weeks ago
+        opened.workplace.engine.check_files()
         workplace = replace(
             opened.workplace,
             project_name=access.project,
@@ -53,8 +55,11 @@ class Stores:
             run_id=None,
             agent=agent,
             caller=caller,
+            is_confined=True,
         )
-        return Satchel(workplace, opened.place, opened.config, self._environ)
+        told = tuple(one for one in opened.config.settings if one.key.name.startswith(_TOLD))
+        config = replace(opened.config, settings=told, warnings=())
+        return Satchel(workplace, opened.place, config, self._environ)
 
     def opened(self, store: Path, *, read_only: bool = False) -> Satchel:
         """Return a store, opened."""
@@ -104,6 +109,12 @@ class Stores:
         for satchel in self.every():
             satchel.close()
 
+
+_TOLD = ("context.", "layers.", "claims.", "retention.", "brief.", "tokens.")
+"""The keys that say how what a token holder writes is kept and given, beginnings of their names.
+
+The others are the operator's: they name folders, addresses and accounts of the server, or act on a caller's machine.
+"""
 
 _OF_CALLERS = frozenset({"SATCHEL_DB", "SATCHEL_PROJECT", "SATCHEL_AGENT", "SATCHEL_RUN", "SATCHEL_SESSION"})
 """Variables that say where and as whom a local program works, which a server takes from its tokens."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Concatenate, Generic, TypeGuard, TypeVar
 
-from satchel.base.errors import InvalidInput, SatchelError, system_error, unknown_name
+from satchel.base.errors import AnswerLost, InvalidInput, SatchelError, system_error, unknown_name
 from satchel.base.records import dataclass
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.faults import INTERNAL_TEXT, log_fault, reason_of
@@ -203,6 +203,8 @@ class Registry(Generic[ServiceT]):
                 f"done, and what was to be kept is kept; the answer could not be written: {reason_of(error, where)}. "
                 "Read it back rather than ask again"
             )
+        if isinstance(error, AnswerLost) and not tool.read_only:
+            return Outcome(f"done, and what was to be kept is kept; the answer was lost. {error.remedy}")
         if isinstance(error, OSError):
             error = system_error(error) or error
         if isinstance(error, SatchelError):

@@ -151,5 +151,7 @@ delete.""",
         fields="admin_text:forgotten_fields",
         shown="cli.housekeeping_text:forgotten",
         asks="cli.housekeeping_text:may_forget",
+        only_here="The whole file of the store is rewritten, in which other projects may lie, and the backups beside "
+        "it are looked through: run it where the store is. Over a server, `satchel retract` says that it is wrong",
     ),
 )

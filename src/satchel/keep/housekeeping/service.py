@@ -61,7 +61,8 @@ class Housekeeping:
         """Count what the project holds."""
         with self._engine.read() as transaction:
             project = projects.find(transaction, self._workplace)
-            return statistics.count_up(transaction, self._engine.file, project, self._workplace.clock())
+            file = None if self._workplace.is_confined else self._engine.file
+            return statistics.count_up(transaction, file, project, self._workplace.clock())
 
     def memory_use(self) -> MemoryUse:
         """Count what became of what was briefed: confirmed, corrected, followed by success, or none of these."""

@@ -18,7 +18,10 @@ from satchel.store.transaction import Transaction
 class Statistics:
     """What a project holds and what it costs.
 
+    Of the store itself, and so of other projects, nothing is told where the workplace is confined to the project.
+
     Attributes:
+        file: the store's; None is not told; so for ``other_projects``, ``size_bytes`` and ``schema_version``.
         project: its name, or None before the first write.
         seq: its change counter.
         kinds: pairs of every kind that can be found and how many that have not expired.
@@ -42,7 +45,7 @@ class Statistics:
         bytes_per_item: ``size_bytes`` over everything that can be found in the store, or None without anything.
     """
 
-    file: Path
+    file: Path | None
     project: str | None
     seq: int
     runs: int
@@ -70,10 +73,10 @@ class Statistics:
     vector_stores: int
     tags: int
     scopes: int
-    other_projects: int
-    size_bytes: int
+    other_projects: int | None
+    size_bytes: int | None
     bytes_per_item: int | None
-    schema_version: int
+    schema_version: int | None
 
     @property
     def total_entries(self) -> int:
@@ -98,11 +101,11 @@ _CONVERSATIONS = f"""
 """
 
 
-def count_up(transaction: Transaction, file: Path, project: Project | None, now: int) -> Statistics:
+def count_up(transaction: Transaction, file: Path | None, project: Project | None, now: int) -> Statistics:
     """Count what a project holds.
 
     Args:
-        file: the database file.
+        file: the database file; None tells nothing of the store itself.
         project: None for one that nothing was written for.
         now: the time in milliseconds UTC; what has expired by then does not count.
     """
@@ -121,8 +124,8 @@ def count_up(transaction: Transaction, file: Path, project: Project | None, now:
     of_type = [(number, n) for one, number, _, n in found if one == Kind.ENTRY.number]
     entries = _numbered(KINDS[Kind.ENTRY].types, of_type)
     conversations, turns, sent, saved = transaction.all(_CONVERSATIONS, values)[0]
-    everything = count("SELECT count(*) FROM documents")
-    size = upkeep.stored_bytes(file)
+    everything = 0 if file is None else count("SELECT count(*) FROM documents")
+    size = None if file is None else upkeep.stored_bytes(file)
     return Statistics(
         file=file,
         project=project.name if project else None,
@@ -160,10 +163,10 @@ def count_up(transaction: Transaction, file: Path, project: Project | None, now:
         vector_stores=count("SELECT count(*) FROM vector_stores WHERE project_id = :project"),
         tags=count("SELECT count(*) FROM tags WHERE project_id = :project"),
         scopes=count("SELECT count(*) FROM scopes WHERE project_id = :project"),
-        other_projects=count("SELECT count(*) FROM projects") - (project is not None),
+        other_projects=None if file is None else count("SELECT count(*) FROM projects") - (project is not None),
         size_bytes=size,
-        bytes_per_item=round(size / everything) if everything else None,
-        schema_version=count("SELECT max(version) FROM migrations"),
+        bytes_per_item=round(size / everything) if everything and size is not None else None,
+        schema_version=None if file is None else count("SELECT max(version) FROM migrations"),
     )
 
 

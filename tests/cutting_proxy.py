@@ -1,0 +1,181 @@
+"""A proxy before a server that cuts connections where it is told to, on real sockets."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
+
+BEFORE_REQUEST, IN_HEAD, IN_BODY, AFTER_REQUEST = "before the request", "in its head", "in its body", "after it"
+BEFORE_ANSWER, IN_ANSWER_HEAD = "before the answer", "in the answer's head"
+IN_ANSWER_BODY, BEFORE_LAST_BYTE = "in the answer's body", "before its last byte"
+UNHEARD = (BEFORE_REQUEST, IN_HEAD, IN_BODY)
+"""Cuts after which the server has no whole request."""
+DONE = (BEFORE_ANSWER, IN_ANSWER_HEAD, IN_ANSWER_BODY, BEFORE_LAST_BYTE)
+"""Cuts after which the server has answered."""
+PLACES = (*UNHEARD, AFTER_REQUEST, *DONE)
+FIN, RST = "fin", "rst"
+
+
+class Cut(NamedTuple):
+    """Where and how a connection is cut."""
+
+    where: str
+    how: str = FIN
+    first: Callable[[], object] | None = None
+    """Called just before the cut."""
+
+
+class Proxy:
+    """Passes requests on to a server, and cuts as planned: each request takes the next cut of the plan.
+
+    Attributes:
+        plan: the cuts to come; None lets a request through. What comes after the plan is let through.
+        requests: how many came.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.plan: deque[Cut | None] = deque()
+        self.requests = 0
+        self._threads = [threading.Thread(target=self._accept)]
+        self._sockets: set[socket.socket] = set()
+        self._is_over = False
+        self._threads[0].start()
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+
+    def leave(self) -> None:
+        """Take no further connections."""
+        self._is_over = True
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def close(self) -> None:
+        """End."""
+        self.leave()
+        self.drop()
+        self._threads[0].join(30)
+
+    def drop(self) -> None:
+        """End all connections."""
+        for one in [*self._sockets]:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads[1:]:
+            thread.join(30)
+            assert not thread.is_alive()
+
+    def _accept(self) -> None:
+        while not self._is_over:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            thread = threading.Thread(target=self._pass_on, args=(client,))
+            self._threads.append(thread)
+            thread.start()
+
+    def _pass_on(self, client: socket.socket) -> None:
+        server: socket.socket | None = None
+        self._sockets.add(client)
+        how = FIN
+        with suppress(OSError):
+            while client.recv(1, socket.MSG_PEEK):
+                self.requests += 1
+                cut = self.plan.popleft() if self.plan else None
+                how = FIN if cut is None else cut.how
+                if server is None:
+                    server = socket.create_connection(("127.0.0.1", self._target), timeout=60)
+                    self._sockets.add(server)
+                if not _one(client, server, cut):
+                    break
+        for one in (client, server):
+            if one is not None:
+                if how == RST:
+                    with suppress(OSError):
+                        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                one.close()
+                self._sockets.discard(one)
+
+
+def _one(client: socket.socket, server: socket.socket, cut: Cut | None) -> bool:
+    """Pass on one request and its answer; say whether the connection goes on."""
+    where = None if cut is None else cut.where
+
+    def is_here(place: str) -> bool:
+        if cut is not None and where == place and cut.first is not None:
+            cut.first()
+        return where == place
+
+    if is_here(BEFORE_REQUEST):
+        return False
+    head, body = _message(client)
+    ours, theirs = (f"127.0.0.1:{port}".encode() for port in (client.getsockname()[1], server.getpeername()[1]))
+    head = head.replace(ours, theirs, 1)  # the server checks by which name it is asked
+    if is_here(IN_HEAD):
+        server.sendall(head[: len(head) // 2])
+        return False
+    server.sendall(head)
+    if is_here(IN_BODY):
+        server.sendall(body[: len(body) // 2])
+        return False
+    server.sendall(body)
+    if is_here(AFTER_REQUEST):
+        return False
+    head, body = _message(server)
+    if is_here(BEFORE_ANSWER):
+        return False
+    if is_here(IN_ANSWER_HEAD):
+        client.sendall(head[: len(head) // 2])
+        return False
+    client.sendall(head)
+    if is_here(IN_ANSWER_BODY):
+        client.sendall(body[: len(body) // 2])
+        return False
+    if is_here(BEFORE_LAST_BYTE):
+        client.sendall(body[:-1])
+        return False
+    client.sendall(body)
+    return b"connection: close" not in head.lower()
+
+
+def _message(sender: socket.socket) -> tuple[bytes, bytes]:
+    """Read a whole message, whose length its head says."""
+    read = b""
+    while b"\r\n\r\n" not in read:
+        read += _some(sender)
+    head, _, body = read.partition(b"\r\n\r\n")
+    length = 0
+    for line in head.split(b"\r\n")[1:]:
+        name, _, value = line.partition(b":")
+        length = int(value) if name.strip().lower() == b"content-length" else length
+    while len(body) < length:
+        body += _some(sender)
+    return head + b"\r\n\r\n", body
+
+
+def _some(sender: socket.socket) -> bytes:
+    part = sender.recv(65_536)
+    if not part:
+        raise ConnectionResetError
+    return part
+
+
+@contextmanager
+def proxy_to(port: int) -> Iterator[Proxy]:
+    """Run a proxy until the block is left."""
+    proxy = Proxy(port)
+    try:
+        yield proxy
+    finally:
+        proxy.close()
