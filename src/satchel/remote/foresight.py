@@ -9,6 +9,9 @@ from typing import Any
 
 _MOST_NAMES, _MOST_QUESTIONS, _MOST_CHARS = 50, 8, 2_000
 
+_ONCE = frozenset({"machine", "own", "ancestors", "is_alive", "find_client"})
+"""Questions about who calls, which are asked when its session is made or seen, and not with each call."""
+
 _Pattern = tuple[str, tuple[tuple[str | None, Any], ...]]
 """A question, and for each of its arguments the name and type of the call's own that it is, or None and its value."""
 
@@ -54,7 +57,7 @@ class Foresight:
         patterns: list[_Pattern] = [
             (question, tuple(map(pattern, arguments)))
             for question, arguments in asks
-            if len(repr(arguments)) <= _MOST_CHARS
+            if question not in _ONCE and len(repr(arguments)) <= _MOST_CHARS
         ]
         with self._lock:
             known = [one for one in self._asked.pop(name, ()) if one not in patterns]
