@@ -280,7 +280,7 @@ def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
         known = wire.error_of(error)
         if isinstance(known, Unreachable) or (lost is not None and isinstance(known, Busy)):
             raise Lost(known.problem)
-        if lost is not None and "kept" not in said:
+        if lost is not None and isinstance(said, dict) and "kept" not in said:
             raise _unknown(f"{lost}; then the server said: {known.problem}")
         raise known
     if isinstance(said, dict) and _is_said(said):
