@@ -105,11 +105,13 @@ def test_what_is_wrong_is_said_with_its_code_and_a_remedy(
 
 
 def test_what_removes_something_only_says_so_unless_told_otherwise(api: Served) -> None:
-    kept = post(api, "write_context", type="discovery", content="to be forgotten")["entries"][0]["id"]
-    post(api, "forget", id=kept)
-    assert post(api, "get_items", ids=[kept])["items"]
-    post(api, "forget", id=kept, dry_run=False)
-    post(api, "get_items", ids=[kept], status=404)
+    run = post(api, "start_run", run_id="r9")["run_id"]
+    for n in range(3):
+        post(api, "write_context", type="discovery", content=f"note {n} of that run", run_id=run)
+    post(api, "prune", run_id=run, keep=1)
+    assert get(api, "read_context", run_id=run)["total"] == 3
+    post(api, "prune", run_id=run, keep=1, dry_run=False)
+    assert get(api, "read_context", run_id=run)["total"] == 1
 
 
 def test_the_description_names_every_operation_that_is_served(api: Served) -> None:
