@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 TEST_JOBS ?= 2
+OVER_SERVER := $(wildcard tests/interfaces/mcp/test_tools*.py) tests/interfaces/cli
 
 .PHONY: help tour test test-slow check referees trial bench dist lock clean
 help:  ## show this list
@@ -26,8 +27,9 @@ tour: $(VENV)/.base  ## set up and watch two agents share what they know
 test: $(VENV)/.dev  ## set up and run the fast tests
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow"
 
-test-slow: $(VENV)/.dev  ## run the rest: megabytes, long state machines, processes, faults
+test-slow: $(VENV)/.dev  ## run the rest: megabytes, long state machines, processes, faults, and over a server
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m slow
+	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow" --over-server $(OVER_SERVER)
 
 check: $(VENV)/.dev  ## lint, format, types, layers
 	$(BIN)/ruff check .

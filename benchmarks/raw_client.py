@@ -10,11 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-_ENVELOPE = {
+ENVELOPE = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": {"name": "satchel-benchmarks", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": {},
 }
+"""What a call of the 2026-07-28 revision says of who calls."""
 
 
 class RawClient:
@@ -59,7 +60,7 @@ class RawClient:
             "jsonrpc": "2.0",
             "id": self._last_id,
             "method": "tools/call",
-            "params": {"name": tool, "arguments": arguments, "_meta": _ENVELOPE},
+            "params": {"name": tool, "arguments": arguments, "_meta": ENVELOPE},
         }
         assert self.process.stdin is not None
         assert self.process.stdout is not None

@@ -277,7 +277,7 @@ def test_the_examples_of_a_server_run(tmp_path: Path) -> None:
     with serving:
         try:
             assert serving.stdout is not None
-            url = json.loads("".join(iter(serving.stdout.readline, "}\n")) + "}")["url"]
+            url = json.loads(serving.stdout.readline())["url"]
             used = run_example("sh", of_user.replace("https://satchel.example.org", url), user, **variables)
         finally:
             serving.kill()

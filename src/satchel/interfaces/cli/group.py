@@ -107,6 +107,9 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
 }
 """The modules of operations that declare a command; any other command has a module of its own name."""
 
+OF_THE_STORE = ("init", "doctor", "trust", "backup", "restore", "compact", "rebuild", "export", "import")
+"""Commands that look after a store where it is, and ask no server."""
+
 _MODULES = {"import": "import_cmd"}
 """The module of a command whose name cannot be one, being a word of Python."""
 

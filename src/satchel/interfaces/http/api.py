@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -18,6 +20,7 @@ from satchel.interfaces.http.callers import SESSION_HEADER, Callers
 from satchel.interfaces.http.calls import Calls
 from satchel.interfaces.http.openapi import description
 from satchel.interfaces.http.public import run_public
+from satchel.interfaces.http.turns import Turns
 from satchel.remote.calls import CONTENT_TYPE
 
 if TYPE_CHECKING:
@@ -26,10 +29,12 @@ if TYPE_CHECKING:
 Work = Callable[[Callable[[Satchel], None]], Mapping[str, Any]]
 """What is done for a request, told what to call with the Satchel that it works with."""
 
+InThread = Callable[[Callable[[], Mapping[str, Any]]], Awaitable[Mapping[str, Any]]]
+
 
 def routes(serving: Serving) -> list[BaseRoute]:
     """Return the routes of the JSON API."""
-    calls, callers = Calls(serving.stores), Callers()
+    calls, callers, turns = Calls(serving.stores), Callers(), Turns()
 
     async def called(request: Request) -> Response:
         name, access = str(request.path_params["operation"]), _access(request)
@@ -53,7 +58,8 @@ def routes(serving: Serving) -> list[BaseRoute]:
                 header=request.headers.get(SESSION_HEADER),
             )
 
-        said = await _run(request, work)
+        arguments = given.get("named") if is_call else given
+        said = await _run(request, work, partial(turns.run, access.store, name, arguments))
         return _json(said, _status(said) if is_call else 200)
 
     async def described(_request: Request) -> Response:
@@ -65,18 +71,9 @@ def routes(serving: Serving) -> list[BaseRoute]:
     ]
 
 
-async def _run(request: Request, work: Work) -> Mapping[str, Any]:
+async def _run(request: Request, work: Work, in_thread: InThread) -> Mapping[str, Any]:
     """Do what a request asks for in a worker thread; where its sender leaves, what still runs is interrupted."""
     interrupts: list[Callable[[], None]] = []
-    done: list[Mapping[str, Any]] = []
-    failed: list[BaseException] = []
-
-    def caught() -> None:
-        # what a task raises its group raises as another error
-        try:
-            done.append(work(lambda satchel: interrupts.append(satchel.interrupter())))
-        except BaseException as error:  # noqa: BLE001 -- it is raised below
-            failed.append(error)
 
     async def watch() -> None:
         while (await request.receive())["type"] != "http.disconnect":
@@ -84,13 +81,12 @@ async def _run(request: Request, work: Work) -> Mapping[str, Any]:
         for interrupt in interrupts:
             interrupt()
 
-    async with anyio.create_task_group() as group:
-        group.start_soon(watch)
-        await anyio.to_thread.run_sync(caught)
-        group.cancel_scope.cancel()
-    if failed:
-        raise failed[0]
-    return done[0]
+    # a task group of anyio takes 0.15 ms more, which is a tenth of a write
+    watching = asyncio.create_task(watch())
+    try:
+        return await in_thread(lambda: work(lambda satchel: interrupts.append(satchel.interrupter())))
+    finally:
+        watching.cancel()
 
 
 def _access(request: Request) -> Access:

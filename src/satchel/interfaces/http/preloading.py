@@ -10,6 +10,8 @@ from pathlib import Path
 
 import satchel
 from satchel.base.errors import SatchelError
+from satchel.brief.briefing.collecting import Deadline
+from satchel.brief.moments import START
 from satchel.interfaces.http.access import AGENT, Access
 from satchel.interfaces.http.stores import Stores
 
@@ -17,6 +19,7 @@ _INTERFACES = ("operations", "briefing", "ledger")
 _PACKAGES = ("base", "store", "find", "keep", "brief", *(f"interfaces.{name}" for name in _INTERFACES))
 _NOT_SERVED = ("satchel.keep.importing", "satchel.keep.moving", "satchel.keep.shared")
 _MOST_STORES = 8
+_BRIEFING_MS = 1_000
 
 
 def preload() -> None:
@@ -42,5 +45,5 @@ def warm(stores: Stores, projects: Iterable[tuple[Path, str]]) -> None:
     for store, project in list(by_store.items())[:_MOST_STORES]:
         with suppress(SatchelError, OSError):
             opened = stores.satchel(Access("", "", AGENT, store, project, read_only=True))
-            opened.brief(query="what is kept here", dry_run=True)
+            opened.moments.make(START, Deadline(_BRIEFING_MS), dry_run=True)  # as hooks do, without the vocabulary
             opened.finding.search("what is kept here")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from satchel.base.errors import InvalidInput, Refused, SatchelError
@@ -91,6 +92,7 @@ def refuse_unserved(operation: Operation) -> None:
         raise Refused(f"{operation.name} does not work over a server", operation.only_here)
 
 
+@cache
 def schema(operation: Operation) -> dict[str, Any]:
     """Return what an operation takes, as a JSON schema of an object."""
     # of what agents have, people's own parameters are other words for theirs, which no service takes

@@ -71,8 +71,10 @@ def command(host: str, port: int, host_names: tuple[str, ...], behind_tls: bool,
     active = [token for token in tokens.every() if token.state == ACTIVE]
     listener = http.bind(host, port)
     connections = http.prepare_process(Settings().connections)
-    settings = Settings(host_names=host_names, behind_tls=behind_tls, connections=connections)
     url = http.address_of(listener)
+    if host not in _WILDCARDS:
+        host_names = (*host_names, url.removeprefix("http://"))
+    settings = Settings(host_names=host_names, behind_tls=behind_tls, connections=connections)
 
     def say_ready() -> None:
         if as_json:
