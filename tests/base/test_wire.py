@@ -149,7 +149,9 @@ def test_what_is_nested_too_deep_is_refused() -> None:
         unpacked(deep)
 
 
-@pytest.mark.parametrize("value", [print, object(), 1j, open, SatchelError("x"), _Theirs.X], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "value", [print, object(), 1j, open, SatchelError("x"), _Theirs.X], ids=lambda value: type(value).__name__
+)
 def test_what_cannot_travel_is_not_sent(value: object) -> None:
     with pytest.raises(TypeError, match="cannot travel"):
         packed(value)
