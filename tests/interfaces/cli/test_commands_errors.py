@@ -14,13 +14,15 @@ import apsw
 import pytest
 
 from satchel.base import errors
-from satchel.base.errors import ERROR_KINDS, SatchelError
+from satchel.base.errors import ERROR_KINDS, AnswerLost, SatchelError
 from satchel.keep.entries import Entries
 
 Cli = Callable[..., tuple[int, str, str]]
 
 ERRORS = {
-    kind.code: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, SatchelError)
+    kind.code: kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, SatchelError) and kind is not AnswerLost
 }
 
 

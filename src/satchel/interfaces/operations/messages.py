@@ -123,7 +123,7 @@ OPERATIONS = (
             Parameter("message", required=True, option="TEXT"),
             Parameter(
                 "to",
-                about="An agent, as get_team names it, or its client; default all, for a reply its sender",
+                about="An agent of get_team, its client, or human; default all, for a reply its sender",
                 help="Who it is for. Default: everyone, for a reply its sender.",
                 metavar="AGENT",
             ),
