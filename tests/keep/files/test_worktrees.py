@@ -12,6 +12,8 @@ import pytest
 
 from satchel import Conflict, InvalidInput, Released, Satchel
 from satchel.base.clock import moment_text
+from satchel.base.records import replace
+from satchel.keep.files.service import Files
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -178,3 +180,11 @@ def test_a_change_carries_its_worktree_and_is_read_from_every_one(trees: Trees) 
     assert [change.worktree for change in made] == [None, trees.folder]
     for one in (trees.main, trees.linked):
         assert one.files.changes(file="a", order="asc").changes == tuple(made)
+
+
+def test_a_claim_in_a_clone_on_another_machine_says_whom_it_stops(satchel: Satchel) -> None:
+    files = Files(replace(satchel.workplace, worktree="laptop:/home/ann/web"))
+    assert files.claim(["src/app.py"], agent="ann").notes == (
+        "this holds in your clone: who works in another is told of it, and not stopped",
+    )
+    assert files.claim(["src/other.py"], agent="ann", automatic=True).notes == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -246,6 +247,8 @@ class Files(Service):
             )
             raise claims.ClaimRefused(refused.problem, remedy, refused.places) from None
         notes = (*notes, *_folders_named_as_files(on_disk))
+        if work.worktree is not None and not os.path.isabs(work.worktree) and not automatic:  # noqa: PTH117 -- a text
+            notes = (*notes, _OF_ONE_CLONE)
         if automatic:
             return replace(claimed, notes=(*notes, *claimed.notes))
         lately: tuple[Lately, ...] = ()
@@ -390,6 +393,9 @@ class Files(Service):
             )
         work = self._workplace
         return list(dict.fromkeys(check_place(work, path, f"{field}[{n}]") for n, path in enumerate(paths)))
+
+
+_OF_ONE_CLONE = "this holds in your clone: who works in another is told of it, and not stopped"
 
 
 def _folders_named_as_files(wanted: Mapping[Place, OnDisk]) -> tuple[str, ...]:
