@@ -16,7 +16,8 @@ from satchel.base.config import RESERVED_VARIABLES
 from satchel.base.config_keys import KEYS
 from satchel.base.errors import ERROR_KINDS
 from satchel.interfaces.cli.common import setting_text
-from satchel.interfaces.cli.group import satchel_command
+from satchel.interfaces.cli.group import OF_THE_STORE, satchel_command
+from satchel.interfaces.http.served import operations
 from satchel.interfaces.mcp.guidance import PROMPTS, instructions
 from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
@@ -33,6 +34,7 @@ def pages() -> dict[str, str]:
     return {
         "cli.md": _cli(),
         "tools.md": _tools(),
+        "api.md": _api(),
         "configuration.md": _configuration(),
         "errors.md": _errors(),
         "lines.md": _lines(),
@@ -140,6 +142,28 @@ def _tools() -> str:
         *(f"> {line}" for line in instructions(Registry(ALL_TOOLS, DEFAULT_TOOLSETS).tools).splitlines()),
         "",
     ]
+    return "\n".join(lines)
+
+
+def _api() -> str:
+    """Return the page of the operations, with the names that each interface has for them."""
+    lines = [
+        _MADE,
+        "# The JSON API, and what works over a server\n",
+        "`satchel serve` answers `POST /api/NAME` with the arguments as one JSON object, and `GET` with them in the "
+        "address where an operation only reads. `GET /api/openapi.json` describes them. Each request needs "
+        '`Authorization: Bearer TOKEN`; errors are `{"error": {"code", "problem", "remedy"}}` with the status of '
+        "[errors.md](errors.md). What removes something takes `dry_run`, which is true unless it is given.\n",
+        "| operation | tool | command | by GET | over a server |",
+        "|---|---|---|---|---|",
+    ]
+    for name, one in operations().items():
+        tool = f"`{one.tool}`" if one.tool else ""
+        command = f"`satchel {' '.join(one.command)}`" if one.command else ""
+        reads = "" if one.writes or one.only_here else "yes"
+        lines.append(f"| `{name}` | {tool} | {command} | {reads} | {one.only_here or 'yes'} |")
+    kept = ", ".join(f"`satchel {name}`" for name in OF_THE_STORE)
+    lines.append(f"\nWhere the store is, and not over a server: {kept}. They look after the file itself.\n")
     return "\n".join(lines)
 
 

@@ -51,6 +51,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
     "Serve a team": {
         "serve": "Serve Satchel over HTTP",
         "token": "Make, list and revoke tokens of the server",
+        "open": "Open the server's pages in your browser",
     },
     "Learn and ask": {
         "learn": "Report errors and what fixed them, save strategies",
@@ -106,6 +107,9 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
     "who": ("team",),
 }
 """The modules of operations that declare a command; any other command has a module of its own name."""
+
+OF_THE_STORE = ("init", "doctor", "trust", "backup", "restore", "compact", "rebuild", "export", "import")
+"""Commands that look after a store where it is, and ask no server."""
 
 _MODULES = {"import": "import_cmd"}
 """The module of a command whose name cannot be one, being a word of Python."""
