@@ -5,6 +5,7 @@ from __future__ import annotations
 from satchel.base.records import NamedTuple
 from satchel.base.text import fold
 from satchel.base.vocabulary import HUMAN
+from satchel.keep.decisions.state import value_of
 from satchel.keep.names import find_agent
 from satchel.store.transaction import Transaction
 
@@ -51,3 +52,8 @@ def begin(transaction: Transaction, project_id: int, person: str, now: int) -> L
     assert number is not None
     assert everybody is not None
     return Look(transaction, project_id, person, number, everybody, now)
+
+
+def decided(value: str | float) -> str:
+    """Return what was decided as text; the table has numbers as floats."""
+    return value if isinstance(value, str) else str(value_of(None, value))

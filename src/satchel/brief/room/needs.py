@@ -9,7 +9,7 @@ from satchel.base.vocabulary import PRIORITIES
 from satchel.brief import at_work
 from satchel.brief.decision_change_notice import is_notice
 from satchel.brief.room import needs_claims, quiet
-from satchel.brief.room.looking import LINE_CHARS, PERSONS, Look
+from satchel.brief.room.looking import LINE_CHARS, PERSONS, Look, decided
 from satchel.brief.room.records import Need, Needs
 from satchel.brief.room.seen import HOOK, HOOKS_OF, marks
 from satchel.find.kind import Kind
@@ -140,7 +140,9 @@ def _overtaken(look: Look) -> list[Need]:
     for number, key, before, value, agent, former, updated in rows:
         if is_persons(agent) and not is_persons(former):
             continue
-        text = shortened(f"{key}: {former} had {shortened(str(before), LINE_CHARS // 3)}, now {value}", LINE_CHARS)
+        text = shortened(
+            f"{key}: {former} had {shortened(decided(before), LINE_CHARS // 3)}, now {decided(value)}", LINE_CHARS
+        )
         severity = _HIGH if is_persons(former) else _MEDIUM
         actions = ("decide", "see")
         found.append(Need("overtaken", severity, text, Kind.DECISION.ref(number), None, agent, updated, actions))
@@ -161,7 +163,7 @@ def _drafts(look: Look) -> list[Need]:
         Need(
             "draft",
             _LOW,
-            shortened(f"{key}: {value}", LINE_CHARS),
+            shortened(f"{key}: {decided(value)}", LINE_CHARS),
             Kind.DECISION.ref(number),
             None,
             agent,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from satchel.base.text import shortened
-from satchel.brief.room.looking import LINE_CHARS, Look
+from satchel.brief.room.looking import LINE_CHARS, Look, decided
 from satchel.brief.room.records import CHANGES, Changed, Since
 from satchel.brief.room.seen import NOBODY, OF_CHANGES, Mark, correction_ref, files_ref, marks
 from satchel.find.kind import Kind
@@ -93,6 +93,7 @@ def _decisions(look: Look, mark: Mark) -> list[Changed]:
         number, key, *now = row[:7]
         agent, created, updated, seq, item_seq, item_at, revision, *before = row[7:]
         value, status, *_ = now
+        value = decided(value)
         seen_at = max(mark, Mark(item_seq, item_at)).seen_at
         # of its first state it is only known when that was written
         is_new = revision is None or not seen_at or (revision == 1 and created > seen_at)
@@ -107,7 +108,7 @@ def _decisions(look: Look, mark: Mark) -> list[Changed]:
                 agent,
                 updated,
                 seq,
-                before=None if is_new else _cut(before[0]),
+                before=None if is_new else _cut(decided(before[0])),
                 after=_cut(value),
                 fields=fields,
             )
@@ -227,6 +228,5 @@ _FINDERS: Mapping[str, Callable[[Look, Mark], list[Changed]]] = {
 }
 
 
-def _cut(value: object) -> str:
-    text = str(value)
+def _cut(text: str) -> str:
     return text if len(text) <= _VALUE_CHARS else f"{text[: _VALUE_CHARS - 1]}…"
