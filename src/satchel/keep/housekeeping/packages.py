@@ -22,6 +22,7 @@ def forget_deliveries(transaction: Transaction, kind: Kind, number: int) -> None
 
 def forget_seen(transaction: Transaction, kind: Kind, number: int) -> None:
     """Remove every record of who has seen an item."""
+    # the last condition is the one of the index
     transaction.execute(
         "DELETE FROM seen WHERE kind = :kind AND item_id = :item AND item_id <> 0",
         {"kind": kind.number, "item": number},
