@@ -94,7 +94,8 @@ ELSEWHERE = {
     *("guard check", "guard install", "guard remove", "guard run", "share", "shared", "sync", "unshare"),
     *("token list", "token new", "token revoke"),
 }
-"""doctor answers with a list; mcp and serve run on; open needs a server; undo needs what can be undone; the others have their own tests."""
+"""doctor answers with a list; mcp and serve run on; open needs a server, and undo what can be undone; the others have
+their own tests."""
 
 
 def all_commands() -> list[str]:

@@ -76,6 +76,23 @@ def release(asked: Asked) -> str:
     return f"/p/{project.address}/?done=released"
 
 
+def tell(asked: Asked) -> str:
+    """Send a message to an agent."""
+    project, satchel = _place(asked)
+    sent = satchel.messages.send(asked.given.get("text", ""), to=asked.given.get("to", ""))
+    return f"/p/{project.address}/?done={quote(f'told {sent.ref}')}"
+
+
+def see(asked: Asked) -> str:
+    """Mark changes as seen, up to what the page showed: what came since is shown again."""
+    project, satchel = _place(asked)
+    seq, ref = asked.given.get("seq", ""), asked.given.get("ref")
+    if not (seq.isascii() and seq.isdigit() and len(seq) <= 18):
+        raise InvalidInput("the form does not say up to which change", "Reload the page, and send it anew")
+    satchel.room.see(None if ref is None else [ref], up_to=int(seq))
+    return f"/p/{project.address}/?done=seen"
+
+
 def _place(asked: Asked) -> tuple[Project, Satchel]:
     assert asked.project is not None
     return asked.project, asked.projects.satchel(asked.project, asked.login)

@@ -15,6 +15,8 @@ from satchel.find.snippets import Snippet
 SHORT, WHOLE = 1_200, 40_000
 """How many characters of a text a section shows, and how many the page of an item at once."""
 
+_REF = re.compile(r"[a-z][0-9]{1,18}")
+
 _JOINERS = "\u200c\u200d\ufe0e\ufe0f"
 """Of the characters that show nothing, those that scripts and emoji need."""
 
@@ -40,6 +42,16 @@ def moment(milliseconds: int | None) -> Markup:
         return Markup("")
     at = datetime.fromtimestamp(milliseconds / 1_000, UTC)
     return Markup('<time datetime="{}">{} UTC</time>').format(iso(milliseconds), at.strftime("%Y-%m-%d %H:%M"))
+
+
+def clock(milliseconds: int) -> str:
+    """Return the hour and minute of a time, UTC."""
+    return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%H:%M")
+
+
+def is_ref(text: str) -> bool:
+    """Whether a text is the short id of an item, which has a page."""
+    return _REF.fullmatch(text) is not None
 
 
 def ago(milliseconds: int | None, now: int) -> Markup:

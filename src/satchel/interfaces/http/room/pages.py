@@ -116,6 +116,8 @@ def routes(serving: Serving, door: Door) -> list[BaseRoute]:
         Route(f"{begin}/messages/{{ref}}/answer", does(actions.answer), methods=["POST"]),
         Route(f"{begin}/messages/{{ref}}/read", does(actions.mark_read), methods=["POST"]),
         Route(f"{begin}/items/{{ref}}/retract", does(actions.retract), methods=["POST"]),
+        Route(f"{begin}/messages", does(actions.tell), methods=["POST"]),
+        Route(f"{begin}/seen", does(actions.see), methods=["POST"]),
         Route(f"{begin}/claims/release", does(actions.release), methods=["POST"]),
     ]
 

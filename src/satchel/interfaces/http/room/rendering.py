@@ -80,6 +80,8 @@ def _environment() -> Environment:
     environment.filters |= {
         "moment": formatting.moment,
         "ago": formatting.ago,
+        "clock": formatting.clock,
+        "is_ref": formatting.is_ref,
         "left": formatting.left,
         "cut": formatting.cut,
         "marked": formatting.marked,

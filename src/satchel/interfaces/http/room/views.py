@@ -10,7 +10,6 @@ from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.records import dataclass
 from satchel.client import Satchel
 from satchel.interfaces.http.room.formatting import WHOLE
-from satchel.interfaces.http.room.needs import needs_of
 from satchel.interfaces.http.room.projects import Project
 from satchel.interfaces.to_json import fields_of
 from satchel.keep import following, projects
@@ -18,12 +17,17 @@ from satchel.keep import following, projects
 if TYPE_CHECKING:
     from satchel.interfaces.http.room.pages import Asked
 
-SECTIONS = {"needs": ("1", "Needs me"), "where": ("3", "Who is where")}
+SECTIONS = {
+    "needs": ("1", "Needs me"),
+    "since": ("2", "Since I looked"),
+    "where": ("3", "Who is where"),
+    "collisions": ("4", "Collisions"),
+}
 """Those that are there, with the key that leads to each and its heading."""
 
 _RESULTS = 20
 _TEXTS = ("content", "message", "text", "value", "insight", "description", "rationale", "reason", "error")
-_KNOWN_ACTIONS = {"answered", "set-aside", "retracted", "released"}
+_KNOWN_ACTIONS = {"answered", "set-aside", "retracted", "released", "told", "seen"}
 _REF = re.compile(r"[a-z]{1,2}[0-9]{1,18}")
 _CORRECTABLE = frozenset({"entry", "constraint", "strategy"})
 
@@ -129,14 +133,14 @@ def _place(asked: Asked) -> tuple[Project, Satchel]:
 
 
 def _section(name: str, satchel: Satchel, person: str) -> Any:
-    if name == "needs":
-        return needs_of(satchel, person)
-    return satchel.sessions.team()
+    if name in {"needs", "since"}:
+        return getattr(satchel.room, name)(person)
+    return getattr(satchel.room, name)()
 
 
 def _count(asked: Asked) -> int:
     _, satchel = _place(asked)
-    return needs_of(satchel, asked.login.author).total
+    return satchel.room.needs(asked.login.author).total
 
 
 def _cursor(satchel: Satchel) -> str:
