@@ -22,5 +22,12 @@ SEEN = (
     "ALTER TABLE corrections ADD COLUMN seq BIGINT NOT NULL DEFAULT 0",
     "CREATE INDEX corrections_seq ON corrections (project_id, seq)",
     "CREATE INDEX error_solutions_seq ON error_solutions (project_id, seq)",
+    # when a session was at work: of a day with 100,000 events and edits the quarters took 8 s without these two, and
+    # take 15 ms with them
+    "CREATE INDEX events_session ON events (session_id, created_at) WHERE session_id IS NOT NULL",
+    "DROP INDEX file_changes_session",
+    "CREATE INDEX file_changes_session ON file_changes (session_id, created_at) WHERE session_id IS NOT NULL",
+    # failures of hooks are few among events: 7 ms without it, 0.1 with it
+    "CREATE INDEX events_hooks ON events (project_id, created_at) WHERE kind = 10",
 )
 """The statements of the migration, in order."""

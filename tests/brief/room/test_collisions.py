@@ -19,10 +19,8 @@ from satchel.keep import paths
 if TYPE_CHECKING:
     from conftest import ManualClock
 
-Pair = tuple[str, str | None, str | None]
 
-
-def pairs(satchel: Satchel) -> list[Pair]:
+def pairs(satchel: Satchel) -> list[tuple[str, ...]]:
     found = satchel.room.collisions()
     assert found.total == len(found.items)
     return sorted((one.path, *sorted((one.first.agent or "", one.second.agent or ""))) for one in found.items)
@@ -35,8 +33,9 @@ def linked(satchel: Satchel) -> Satchel:
     return Satchel(workplace, satchel.place, satchel.config, satchel.environ)
 
 
-def test_claims_in_two_worktrees_collide(satchel: Satchel, linked: Satchel) -> None:
+def test_claims_in_two_worktrees_collide(satchel: Satchel, linked: Satchel, clock: ManualClock) -> None:
     satchel.files.claim(["src/"], agent="ann")
+    clock.advance(1)
     linked.files.claim(["src/a.py", "issue:3"], agent="ben")
     (one,) = satchel.room.collisions().items
     assert (one.path, one.same_tree, one.first.path, one.second.path) == ("src/a.py", False, "src/**", "src/a.py")
@@ -49,12 +48,8 @@ def test_an_edit_of_what_another_claims_collides_for_an_hour(satchel: Satchel, c
     satchel.files.record("src/a.py", "modified", agent="ann")
     satchel.files.record("docs/a.md", "modified", agent="ann")
     assert pairs(satchel) == [("src/a.py", "ann", "ben")]
-    assert {
-        one.kind for one in (satchel.room.collisions().items[0].first, satchel.room.collisions().items[0].second)
-    } == {
-        "claim",
-        "edit",
-    }
+    (one,) = satchel.room.collisions().items
+    assert {one.first.kind, one.second.kind} == {"claim", "edit"}
     clock.advance(RECENT_MS)
     assert pairs(satchel) == []
 

@@ -26,7 +26,7 @@ class Looking(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp())
         self.count = 0
         self.unseen: dict[str, dict[str, int]] = {person: {} for person in PERSONS}
-        self.rules: list[str] = []
+        self.held: list[str] = []
         self.notes: list[str] = []
         self.read: dict[str, tuple[int, dict[str, int]]] = {}
 
@@ -52,14 +52,14 @@ class Looking(RuleBasedStateMachine):
 
     @rule(agent=AGENTS)
     def add_rule(self, agent: str) -> None:
-        self.rules.append(self.satchel.constraints.add(f"rule {self.count}", agent=agent).ref)
-        self.happened(self.rules[-1])
+        self.held.append(self.satchel.constraints.add(f"rule {self.count}", agent=agent).ref)
+        self.happened(self.held[-1])
 
     @rule(agent=AGENTS)
     def retract_rule(self, agent: str) -> None:
-        if self.rules:
-            self.satchel.corrections.retract(self.rules[-1], agent=agent)
-            self.happened(self.rules.pop())
+        if self.held:
+            self.satchel.corrections.retract(self.held[-1], agent=agent)
+            self.happened(self.held.pop())
 
     @rule(agent=AGENTS)
     def retract_note(self, agent: str) -> None:

@@ -17,7 +17,7 @@ MOST = 50
 """So many are shown."""
 
 _MOST_PAIRS = 1_000
-_LOOKED_AT = 2_000
+_LOOKED_AT = 1_000
 """So many claims and edits are looked at, the newest."""
 
 _CLAIMS = f"""
@@ -81,9 +81,9 @@ def find(transaction: Transaction, project_id: int, now: int) -> Collisions:
             found[key] = pair
         if len(found) >= _MOST_PAIRS:
             break
-    items = [_collision(path, pair, uids) for (_, path), pair in found.items()]
-    items.sort(key=lambda one: (-max(one.first.began_at, one.second.began_at), one.path))
-    return Collisions(tuple(items[:MOST]), len(items), now)
+    latest = sorted(found.items(), key=lambda one: (-max(hold.began_at for hold in one[1]), one[0][1]))
+    items = tuple(_collision(path, pair, uids) for (_, path), pair in latest[:MOST])
+    return Collisions(items, len(found), now)
 
 
 def _meeting(holds: list[_Hold]) -> Iterator[tuple[_Hold, _Hold]]:

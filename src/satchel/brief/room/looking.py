@@ -36,6 +36,11 @@ class Look(NamedTuple):
     now: int
 
     @property
+    def is_named(self) -> bool:
+        """Whether the person is one by name, and not ``human``."""
+        return self.number != self.everybody
+
+    @property
     def values(self) -> dict[str, object]:
         """The parameters that statements here take."""
         return {"project": self.project_id, "me": self.number, "everybody": self.everybody, "now": self.now}

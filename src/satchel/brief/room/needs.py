@@ -44,7 +44,7 @@ def find(look: Look) -> Needs:
     found = [
         *_agents(look),
         *_messages(look),
-        *needs_claims.find(look, LOOKED_AT),
+        *needs_claims.find(look, MOST),
         *_overtaken(look),
         *_drafts(look),
         *_verdicts(look),
@@ -93,17 +93,23 @@ def _agents(look: Look) -> list[Need]:
 
 def _messages(look: Look) -> list[Need]:
     """Return what is to the person or to all persons, and was neither read by them nor answered."""
+    # each is walked in an index: of 50,000 messages in one statement all were sorted, which took 50 ms
+    arms = [
+        f"""
+        SELECT m.* FROM agent_messages m
+        WHERE m.project_id = :project AND m.to_agent_id = {to} AND m.from_agent_id IS DISTINCT FROM :me
+            AND {ALIVE} AND {UNREAD} AND NOT EXISTS (
+                SELECT 1 FROM agent_messages r WHERE r.reply_to = m.id AND r.from_agent_id IN {answerers}
+            )
+        ORDER BY m.created_at DESC, m.id DESC LIMIT {LOOKED_AT}
+        """
+        for to, answerers in ((":everybody", PERSONS), *((":me", "(:me)") for _ in range(look.is_named)))
+    ]
     rows = look.rows(
         f"""
         SELECT m.id, m.type, m.priority, m.message, a.name, m.created_at
-        FROM agent_messages m LEFT JOIN agents a ON a.id = m.from_agent_id
-        WHERE m.project_id = :project AND m.to_agent_id IN (:me, :everybody)
-            AND m.from_agent_id IS DISTINCT FROM :me AND {ALIVE} AND {UNREAD}
-            AND NOT EXISTS (
-                SELECT 1 FROM agent_messages r WHERE r.reply_to = m.id
-                    AND (r.from_agent_id = :me OR m.to_agent_id = :everybody AND r.from_agent_id IN {PERSONS})
-            )
-        ORDER BY m.created_at DESC, m.id DESC LIMIT {LOOKED_AT}
+        FROM ({" UNION ALL ".join(f"SELECT * FROM ({arm})" for arm in arms)}) m
+        LEFT JOIN agents a ON a.id = m.from_agent_id ORDER BY m.created_at DESC, m.id DESC LIMIT {LOOKED_AT}
         """
     )
     found = []
@@ -211,7 +217,10 @@ def _verdicts(look: Look) -> list[Need]:
 
 
 def _errors(look: Look) -> list[Need]:
-    """Return the errors that two agents met lately and nobody has solved."""
+    """Return the errors that two agents met lately and nobody has solved.
+
+    Whether it were two is asked in the order of an index: of 50,000 reports of one error by one agent all were read.
+    """
     rows = look.rows(
         f"""
         SELECT x.id, x.error_type, x.message, x.occurrences, x.last_seen
@@ -223,8 +232,16 @@ def _errors(look: Look) -> list[Need]:
         WHERE x.occurrences > 1 AND x.seq > COALESCE(s.seq, 0)
             AND NOT EXISTS (SELECT 1 FROM error_solutions y WHERE y.pattern_id = x.id AND y.state <> 3)
             AND EXISTS (
-                SELECT 1 FROM error_reports r WHERE r.pattern_id = x.id AND r.agent_id IS DISTINCT FROM (
-                    SELECT f.agent_id FROM error_reports f WHERE f.pattern_id = x.id LIMIT 1
+                SELECT 1 FROM error_reports f WHERE f.id = (
+                    SELECT id FROM error_reports WHERE pattern_id = x.id ORDER BY run_id, agent_id LIMIT 1
+                ) AND (
+                    EXISTS (
+                        SELECT 1 FROM error_reports r WHERE r.pattern_id = x.id AND r.run_id = f.run_id
+                            AND r.agent_id > COALESCE(f.agent_id, 0)
+                    ) OR EXISTS (
+                        SELECT 1 FROM error_reports r WHERE r.pattern_id = x.id AND r.run_id > f.run_id
+                            AND r.agent_id IS DISTINCT FROM f.agent_id
+                    )
                 )
             )
         """,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look, decided
-from satchel.brief.room.records import CHANGES, Changed, Since
+from satchel.brief.room.records import Changed, Since
 from satchel.brief.room.seen import NOBODY, OF_CHANGES, Mark, correction_ref, files_ref, marks
 from satchel.find.kind import Kind
 from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED
 from satchel.keep.decisions.records import STATUSES
 from satchel.keep.files.records import CHANGES as OF_FILES
 from satchel.keep.patterns.records import DEMOTED, SOLUTION_LETTER
+from satchel.store.transaction import Row
 
 MOST = 50
 """So many of each kind are shown."""
@@ -33,48 +34,54 @@ def find(look: Look, seq: int) -> Since:
         seq: the project's change counter.
     """
     seen = marks(look)
-    found = {name: _FINDERS[name](look, seen[name]) for name in CHANGES}
-    items = [one for some in found.values() for one in some[:MOST]]
+    items: list[Changed] = []
+    totals: list[tuple[str, int]] = []
+    for name, (statement, make) in _FINDERS.items():
+        rows = look.rows(statement, floor=seen[name].seq)
+        made = make([row[1:] for row in rows], seen[name])
+        items += made[:MOST]
+        # of edits there is one for each agent
+        totals += [(name, len(made) if name == "files" else rows[0][0])] if rows else []
     items.sort(key=lambda one: -one.seq)
-    totals = tuple((name, len(some)) for name, some in found.items() if some)
-    looked_at = seen[""].seen_at or None
-    return Since(look.person, tuple(items), totals, seq, looked_at, look.now)
+    return Since(look.person, tuple(items), tuple(totals), seq, seen[""].seen_at or None, look.now)
 
 
-def unseen(kind: int, table: str, columns: str, item: str = "x.id", where: str = "") -> str:
+def _unseen(
+    kind: int, table: str, columns: str, joins: str, *, where: str = "", item: str = "x.id", most: int = MOST
+) -> str:
     """Return the statement that reads the newest rows of a table that a person has not seen, as ``x``.
 
-    Its parameter ``floor`` is how far the person has seen all of the kind. Columns may name ``s.seq``: how far they
-    have seen the item.
+    Its parameter ``floor`` is how far the person has seen all of the kind. Its first column is how many there are.
 
     Args:
         kind: as the table of what was seen calls it.
-        columns: to read.
-        item: what the table of what was seen calls the item.
+        columns: to read; ``s.seq`` and ``s.seen_at`` say how far the person has seen the item.
         where: a further condition.
+        item: what the table of what was seen calls the item.
+        most: how many to read.
     """
     return f"""
-        SELECT {columns} FROM (
-            SELECT * FROM {table} WHERE project_id = :project AND seq > :floor ORDER BY seq DESC LIMIT {_LOOKED_AT}
-        ) x LEFT JOIN seen s ON s.person_id = :me AND s.kind = {kind} AND s.item_id = {item}
-        {{joins}}
-        WHERE x.seq > COALESCE(s.seq, 0){where} ORDER BY x.seq DESC
+        SELECT s.total, {columns} FROM (
+            SELECT x.id, s.seq, s.created_at AS seen_at, count(*) OVER () AS total FROM (
+                SELECT * FROM {table} WHERE project_id = :project AND seq > :floor ORDER BY seq DESC LIMIT {_LOOKED_AT}
+            ) x LEFT JOIN seen s ON s.person_id = :me AND s.kind = {kind} AND s.item_id = {item}
+            WHERE x.seq > COALESCE(s.seq, 0){where} ORDER BY x.seq DESC LIMIT {most}
+        ) s JOIN {table} x ON x.id = s.id {joins} ORDER BY x.seq DESC
     """
 
 
 _NOT_OWN = " AND x.agent_id IS DISTINCT FROM :me"
 
 # what the person knew is the first of the states that were replaced after they looked
-_DECISIONS = unseen(
+_DECISIONS = _unseen(
     Kind.DECISION.number,
     "decisions",
     """
     x.id, x.key, COALESCE(x.value_text, x.value_number), x.status, x.version, l.name, x.rationale, a.name, x.created_at,
-    x.updated_at, x.seq, COALESCE(s.seq, 0), COALESCE(s.created_at, 0),
+    x.updated_at, x.seq, COALESCE(s.seq, 0), COALESCE(s.seen_at, 0),
     h.revision, COALESCE(h.value_text, h.value_number), h.status, h.version, k.name, h.rationale
     """,
     where=_NOT_OWN,
-).format(
     joins="""
         LEFT JOIN decision_history h ON h.decision_id = x.id AND h.revision = (
             SELECT min(n.revision) FROM decision_history n
@@ -82,14 +89,14 @@ _DECISIONS = unseen(
         )
         LEFT JOIN layers l ON l.id = x.layer_id LEFT JOIN layers k ON k.id = h.layer_id
         LEFT JOIN agents a ON a.id = x.agent_id
-    """
+    """,
 )
 _FIELDS = ("value", "status", "version", "layer", "rationale")
 
 
-def _decisions(look: Look, mark: Mark) -> list[Changed]:
+def _decisions(rows: Sequence[Row], mark: Mark) -> list[Changed]:
     found = []
-    for row in look.rows(_DECISIONS, floor=mark.seq):
+    for row in rows:
         number, key, *now = row[:7]
         agent, created, updated, seq, item_seq, item_at, revision, *before = row[7:]
         value, status, *_ = now
@@ -116,37 +123,39 @@ def _decisions(look: Look, mark: Mark) -> list[Changed]:
     return found
 
 
-_RULES = unseen(
+_RULES = _unseen(
     Kind.CONSTRAINT.number,
     "constraints",
     """
     x.id, x.text, x.active, a.name, x.created_at, COALESCE(x.deactivated_at, x.created_at), x.seq,
-    COALESCE(s.created_at, 0)
+    COALESCE(s.seen_at, 0)
     """,
     where=" AND COALESCE(x.deactivated_by, x.created_by) IS DISTINCT FROM :me",
-).format(joins="LEFT JOIN agents a ON a.id = COALESCE(x.deactivated_by, x.created_by)")
+    joins="LEFT JOIN agents a ON a.id = COALESCE(x.deactivated_by, x.created_by)",
+)
 
 
-def _rules(look: Look, mark: Mark) -> list[Changed]:
+def _rules(rows: Sequence[Row], mark: Mark) -> list[Changed]:
     found = []
-    for number, text, active, agent, created, changed, seq, item_at in look.rows(_RULES, floor=mark.seq):
+    for number, text, active, agent, created, changed, seq, item_at in rows:
         action = "retracted" if not active else "added" if created >= max(mark.seen_at, item_at) else "changed"
         line = shortened(text, LINE_CHARS)
         found.append(Changed("rule", Kind.CONSTRAINT.ref(number), action, line, agent, changed, seq))
     return found
 
 
-_FIXES = unseen(
+_FIXES = _unseen(
     OF_CHANGES["fix"],
     "error_solutions",
     "x.id, p.error_type, x.solution, x.state, x.confirmed, a.name, x.updated_at, x.seq, x.pattern_id",
     where=_NOT_OWN,
-).format(joins="JOIN error_patterns p ON p.id = x.pattern_id LEFT JOIN agents a ON a.id = x.agent_id")
+    joins="JOIN error_patterns p ON p.id = x.pattern_id LEFT JOIN agents a ON a.id = x.agent_id",
+)
 
 
-def _fixes(look: Look, mark: Mark) -> list[Changed]:
+def _fixes(rows: Sequence[Row], _: Mark) -> list[Changed]:
     found = []
-    for number, error, text, state, confirmed, agent, changed, seq, pattern in look.rows(_FIXES, floor=mark.seq):
+    for number, error, text, state, confirmed, agent, changed, seq, pattern in rows:
         action = "refuted" if state == DEMOTED else "confirmed" if confirmed else "solved"
         line = shortened(f"{error}: {text}", LINE_CHARS)
         item = Kind.ERROR_PATTERN.ref(pattern)
@@ -154,25 +163,27 @@ def _fixes(look: Look, mark: Mark) -> list[Changed]:
     return found
 
 
-_FILES = unseen(
+_FILES = _unseen(
     OF_CHANGES["files"],
     "file_changes",
     "a.name, f.path, x.change, x.created_at, x.seq",
     item=f"COALESCE(x.agent_id, {NOBODY})",
+    most=_LOOKED_AT,
     where=f"{_NOT_OWN} AND x.expires_at > :now",
-).format(joins="JOIN files f ON f.id = x.file_id LEFT JOIN agents a ON a.id = x.agent_id")
+    joins="JOIN files f ON f.id = x.file_id LEFT JOIN agents a ON a.id = x.agent_id",
+)
 
 
-def _files(look: Look, mark: Mark) -> list[Changed]:
+def _files(rows: Sequence[Row], _: Mark) -> list[Changed]:
     of_agents: dict[str | None, list[tuple[str, int, int, int]]] = {}
-    for agent, *edit in look.rows(_FILES, floor=mark.seq):
+    for agent, *edit in rows:
         of_agents.setdefault(agent, []).append((edit[0], edit[1], edit[2], edit[3]))
     found = []
     for agent, edits in of_agents.items():
         files = list(dict.fromkeys(path for path, *_ in edits))
         sorts = Counter(OF_FILES[change - 1] for _, change, *_ in edits)
         more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
-        _, _, changed, seq = edits[0]
+        _path, _change, changed, seq = edits[0]
         found.append(
             Changed(
                 "files",
@@ -194,7 +205,7 @@ _SAYING = " ".join(
     for kind, text in ((Kind.ENTRY, "content"), (Kind.STRATEGY, "insight"))
 )
 # rules say themselves that they were retracted
-_CORRECTIONS = unseen(
+_CORRECTIONS = _unseen(
     OF_CHANGES["correction"],
     "corrections",
     f"""
@@ -202,13 +213,14 @@ _CORRECTIONS = unseen(
     x.seq, a.name, CASE x.item_kind {_SAYING} END
     """,
     where=f"{_NOT_OWN} AND x.action <> {CONFIRMED} AND x.item_kind <> {Kind.CONSTRAINT.number}",
-).format(joins="LEFT JOIN agents a ON a.id = x.agent_id")
+    joins="LEFT JOIN agents a ON a.id = x.agent_id",
+)
 _KINDS = {kind.number: kind for kind in Kind}
 
 
-def _corrections(look: Look, mark: Mark) -> list[Changed]:
+def _corrections(rows: Sequence[Row], _: Mark) -> list[Changed]:
     found = []
-    for row in look.rows(_CORRECTIONS, floor=mark.seq):
+    for row in rows:
         number, action, kind, item, heir, reason, changed, undone, seq, agent, text = row
         done = "replaced" if action == SUPERSEDED else "retracted"
         ref = _KINDS[kind].ref(item)
@@ -219,13 +231,14 @@ def _corrections(look: Look, mark: Mark) -> list[Changed]:
     return found
 
 
-_FINDERS: Mapping[str, Callable[[Look, Mark], list[Changed]]] = {
-    "decision": _decisions,
-    "rule": _rules,
-    "fix": _fixes,
-    "files": _files,
-    "correction": _corrections,
+_FINDERS: Mapping[str, tuple[str, Callable[[Sequence[Row], Mark], list[Changed]]]] = {
+    "decision": (_DECISIONS, _decisions),
+    "rule": (_RULES, _rules),
+    "fix": (_FIXES, _fixes),
+    "files": (_FILES, _files),
+    "correction": (_CORRECTIONS, _corrections),
 }
+"""How each of :data:`satchel.brief.room.records.CHANGES` is read, and what makes changes of the rows."""
 
 
 def _cut(text: str) -> str:

@@ -11,12 +11,12 @@ from satchel.store.transaction import Transaction
 QUARTER_MS = 15 * 60_000
 """So fine is the timeline: a day has 96 of them."""
 
-# each finds the next time after a quarter in an index, so that what one quarter holds is read once however much it is
 _SOURCES = {
     "events": "",
     "file_changes": "",
     "context": f" AND t.{OF_LOOPS}",
 }
+"""The tables that say when a session was at work, with the condition of the index by which that is found."""
 
 
 def find(transaction: Transaction, project_id: int, own_session: int | None, now: int, notes: tuple[str, ...]) -> Where:
@@ -47,24 +47,33 @@ def _timeline(transaction: Transaction, project_id: int, began: int, now: int) -
         for number, *_, created, seen in sessions
     }
     if sessions:
-        for table, where in _SOURCES.items():
-            for number, at in transaction.all(_hops(table, where, list(active)), {"began": began, "now": now}):
-                active[number].add(at // QUARTER_MS)
+        for number, at in transaction.all(_hops(list(active)), {"began": began, "now": now}):
+            active[number].add(at // QUARTER_MS)
     return tuple(
         SessionDay(uid.hex(), agent, client, _spans(active[number])) for number, uid, agent, client, *_ in sessions
     )
 
 
-def _hops(table: str, where: str, sessions: list[int]) -> str:
-    """Return the statement that reads of each session the first time in every quarter that has one."""
-    following = f"SELECT min(t.created_at) FROM {table} t WHERE t.session_id = {{}}{where} AND t.created_at >= {{}}"
-    first = following.format("s.id", ":began")
-    later = following.format("h.session", f"(h.at / {QUARTER_MS} + 1) * {QUARTER_MS}")
+def _hops(sessions: list[int]) -> str:
+    """Return the statement that reads of each session the first time in every quarter that has one.
+
+    It goes from one quarter to the next that holds anything, so that what a quarter holds is read once, however much.
+    """
+
+    def following(session: str, at: str) -> str:
+        times = (
+            f"COALESCE((SELECT min(t.created_at) FROM {table} t "
+            f"WHERE t.session_id = {session}{where} AND t.created_at >= {at}), :now + 1)"
+            for table, where in _SOURCES.items()
+        )
+        return f"min({', '.join(times)})"
+
     return f"""
         WITH RECURSIVE hops (session, at) AS (
-            SELECT s.id, ({first}) FROM sessions s WHERE s.id IN ({", ".join(map(str, sessions))})
+            SELECT s.id, {following("s.id", ":began")} FROM sessions s WHERE s.id IN ({", ".join(map(str, sessions))})
             UNION ALL
-            SELECT h.session, ({later}) FROM hops h WHERE h.at <= :now
+            SELECT h.session, {following("h.session", f"(h.at / {QUARTER_MS} + 1) * {QUARTER_MS}")}
+            FROM hops h WHERE h.at <= :now
         )
         SELECT session, at FROM hops WHERE at <= :now
     """
