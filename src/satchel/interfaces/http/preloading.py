@@ -11,6 +11,7 @@ from pathlib import Path
 import satchel
 from satchel.base.errors import SatchelError
 from satchel.interfaces.http.access import AGENT, Access
+from satchel.interfaces.http.room import rendering
 from satchel.interfaces.http.stores import Stores
 
 _INTERFACES = ("operations", "briefing", "ledger")
@@ -27,6 +28,7 @@ def preload() -> None:
         for found in pkgutil.walk_packages(paths, f"{name}."):
             if not found.name.startswith(_NOT_SERVED):
                 importlib.import_module(found.name)
+    rendering.prepare()
 
 
 def warm(stores: Stores, projects: Iterable[tuple[Path, str]]) -> None:

@@ -96,11 +96,13 @@ def command(
     url = http.address_of(listener)
     if host not in _WILDCARDS:
         host_names = (*host_names, url.removeprefix("http://"))
+    port = listener.getsockname()[1]
+    url_here = {"::": f"http://[::1]:{port}"}.get(host, f"http://127.0.0.1:{port}") if host in _WILDCARDS else url
     settings = Settings(host_names=host_names, behind_tls=behind_tls, connections=connections)
 
     def say_ready() -> None:
         with suppress(SatchelError):  # without it, only `satchel open` finds no server
-            servers.enter(url, listener.getsockname()[1])
+            servers.enter(url_here, port)
         if as_json:
             click.echo(json.dumps({"url": url, "pid": os.getpid()}))
             sys.stdout.flush()
@@ -108,7 +110,7 @@ def command(
         if not active:
             click.echo(_NO_ENTRY, err=True)
         if opens:
-            Thread(target=_open, args=(logins, url, listener.getsockname()[1]), daemon=True).start()
+            Thread(target=_open, args=(logins, url_here, port), daemon=True).start()
 
     stores = Stores(os.environ)
     preload()

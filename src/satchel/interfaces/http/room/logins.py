@@ -259,7 +259,7 @@ def author_of(person: str) -> str:
 
 def form_key(cookie: str) -> str:
     """Return what forms of a login carry, which a page of another site cannot know: made of the cookie, one-way."""
-    return hmac.new(cookie.encode(), b"satchel form", sha256).hexdigest()
+    return hmac.new(cookie.encode(), b"satchel form", sha256).hexdigest()[:32]
 
 
 def _begun(book: _Book, person: str, token: str | None, now: int) -> tuple[_Kept, str]:
