@@ -31,6 +31,14 @@ class _OneToken:
         """Return its rights."""
         return self._access if text == TOKEN else None
 
+    def access_of(self, token_id: str) -> Access | None:
+        """Return its rights."""
+        return self.access(token_id)
+
+    def stores(self) -> list[Path]:
+        """Return no store: it serves no pages."""
+        return []
+
 
 def _main() -> None:
     store, project = sys.argv[1:]

@@ -56,6 +56,14 @@ class Book:
         """Return the rights of a token."""
         return self.known.get(text)
 
+    def access_of(self, token_id: str) -> Access | None:
+        """Return the rights of the token of a public id."""
+        return next((one for one in self.known.values() if one.token == token_id), None)
+
+    def stores(self) -> list[Path]:
+        """Return the files of the stores that tokens lead to."""
+        return list({one.store for one in self.known.values()})
+
 
 class EventServer(Server):
     """Satchel's server, on a free port, in a thread."""

@@ -13,6 +13,7 @@ from typing import Any
 from satchel.base.records import dataclass
 from satchel.interfaces.http.access import AGENT, PERSON, Access
 from satchel.interfaces.http.app import Serving
+from satchel.interfaces.http.room.logins import Logins
 from satchel.interfaces.http.serving import Server, bind
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
@@ -27,6 +28,14 @@ class FixedTokens:
     def access(self, text: str) -> Access | None:
         """Return the rights of a token."""
         return self._accesses.get(text)
+
+    def access_of(self, token_id: str) -> Access | None:
+        """Return the rights of the token of a public id."""
+        return next((access for access in self._accesses.values() if access.token == token_id), None)
+
+    def stores(self) -> list[Path]:
+        """Return the files of the stores that tokens lead to."""
+        return list({access.store for access in self._accesses.values()})
 
     def every(self) -> list[object]:
         """Return all tokens."""
@@ -93,10 +102,15 @@ def answer_from(connection: socket.socket) -> Answer:
 
 
 @contextmanager
-def served(tokens: Any, settings: Settings | None = None, environ: Mapping[str, str] | None = None) -> Iterator[Served]:
-    """Serve in a thread until the block is left."""
+def served(
+    tokens: Any,
+    settings: Settings | None = None,
+    environ: Mapping[str, str] | None = None,
+    logins: Logins | None = None,
+) -> Iterator[Served]:
+    """Serve in a thread until the block is left; pages only with logins."""
     listener = bind("127.0.0.1", 0)
-    serving = Serving(tokens, Stores(environ or {}), settings)
+    serving = Serving(tokens, Stores(environ or {}), settings, logins)
     is_ready = threading.Event()
     server = Server(serving, is_ready.set)
     thread = threading.Thread(target=server.run, args=([listener],))

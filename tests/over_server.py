@@ -66,6 +66,14 @@ class Hub:
         """Return the rights of a token."""
         return self._known.get(text)
 
+    def access_of(self, token_id: str) -> Access | None:
+        """Return the rights of the token of a public id, which is its text here."""
+        return self._known.get(token_id)
+
+    def stores(self) -> list[Path]:
+        """Return no store: it serves no pages."""
+        return []
+
     def token_for(self, satchel: Satchel, role: str = PERSON) -> str:
         """Return a new token for the project of an opened Satchel."""
         work = satchel.workplace

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from satchel.brief.learning import Learning
     from satchel.brief.moments import Moments
     from satchel.brief.notices import Notices
+    from satchel.brief.room.service import Room
     from satchel.brief.working.service import Working
     from satchel.consult.service import Consulting
     from satchel.keep.constraints import Constraints
@@ -71,7 +72,8 @@ class Satchel:
 
     Its services: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
     ``patterns``, ``corrections``, ``runs``, ``sessions``, ``agents``, ``finding``, ``briefings``, ``moments``,
-    ``working``, ``learning``, ``consulting``, ``notices``, ``housekeeping``, ``moving``, ``shared``, ``importing``.
+    ``working``, ``room``, ``learning``, ``consulting``, ``notices``, ``housekeeping``, ``moving``, ``shared``,
+    ``importing``.
     Nothing is opened or made before it is used. Safe to share between threads. Use it as a context manager, or call
     :meth:`close`.
 
@@ -253,6 +255,13 @@ class Satchel:
         from satchel.brief.moments import Moments
 
         return Moments(self.workplace, self.config)
+
+    @cached_property
+    def room(self) -> Room:
+        """What a person looks at every few minutes."""
+        from satchel.brief.room.service import Room
+
+        return Room(self.workplace)
 
     @cached_property
     def finding(self) -> Finding:

@@ -42,7 +42,7 @@ def count(rows: Rows, project_id: int, agent: str | None, session: str | None, n
     if messages.is_any_alive(rows, project_id, now):
         _, own, to_all = messages.counts(rows, project_id, _reader(rows, project_id, agent, session), now)
         unread = own + to_all
-    return AtWork(len(live), _stuck(rows, project_id, live, now) if live else 0, unread)
+    return AtWork(len(live), len(stuck(rows, project_id, live, now)) if live else 0, unread)
 
 
 def _reader(rows: Rows, project_id: int, agent: str | None, session: str | None) -> int:
@@ -69,8 +69,13 @@ def _reader(rows: Rows, project_id: int, agent: str | None, session: str | None)
     return -1 if found is None else int(found[0])
 
 
-def _stuck(rows: Rows, project_id: int, sessions: Sequence[int], now: int) -> int:
-    """Return in how many sessions the loop of the last scratchpad is stuck."""
+def stuck(rows: Rows, project_id: int, sessions: Sequence[int], now: int) -> list[int]:
+    """Return the sessions in which the loop of the last scratchpad is stuck.
+
+    Args:
+        sessions: the numbers of those that are looked at.
+        now: milliseconds UTC.
+    """
     from satchel.keep.loop_scope import OF_ATTEMPTS
 
     found = rows.all(
@@ -83,7 +88,7 @@ def _stuck(rows: Rows, project_id: int, sessions: Sequence[int], now: int) -> in
         WHERE s.id IN ({", ".join(map(str, sessions))})
         """
     )
-    return sum(_is_stuck(rows, project_id, row, now) for row in found)
+    return [row[4] for row in found if _is_stuck(rows, project_id, row, now)]
 
 
 def _is_stuck(rows: Rows, project_id: int, place: Row, now: int) -> bool:

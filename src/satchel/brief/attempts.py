@@ -74,11 +74,15 @@ def standing(pads: Sequence[Scratchpad], earlier: Sequence[Scratchpad] = ()) -> 
             break
         unsuccessful.append(pad)
     unsuccessful.reverse()
-    approaches: list[str] = []
-    for place, pad in enumerate(unsuccessful, len(pads) - len(unsuccessful)):
+    last: list[str] = []
+    # only the last ones count: each is compared with all that was listed before it
+    for place in range(len(pads) - 1, len(pads) - len(unsuccessful) - 1, -1):
+        pad = pads[place]
         # an iteration that lists nothing new, but lists something, tried again what it lists last
-        approaches.append("; ".join(new_attempts(pad, [*earlier, *pads[:place]]) or new_attempts(pad, ())[-1:]))
-    last = [approach for approach in approaches if approach][-ATTEMPTS:]
+        approach = "; ".join(new_attempts(pad, [*earlier, *pads[:place]]) or new_attempts(pad, ())[-1:])
+        last = [approach, *last] if approach else last
+        if len(last) == ATTEMPTS:
+            break
     if len(last) < 2:
         return Standing(is_stuck=False, is_repeating=False, iterations=len(unsuccessful))
     is_repeating = any(_is_same(last[-1], other) for other in last[:-1])

@@ -36,11 +36,19 @@ def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], 
     return announce
 
 
+_BEGIN, _MIDDLE = "Decision ", ", which you had set, was changed ("
+
+
+def is_notice(text: str) -> bool:
+    """Whether a message says that a decision was changed."""
+    return text.startswith(_BEGIN) and _MIDDLE in text
+
+
 def _told(overtaken: ChangedDecision) -> str:
     """Say what was changed, without a word of what was decided: forgetting a decision must leave nothing of it here."""
     before, now = overtaken.before, overtaken.decision
     changed = ", ".join(name for name in _FIELDS if getattr(before, name) != getattr(now, name))
     return (
-        f"Decision {now.key}, which you had set, was changed ({changed}): revision {before.revision} is now "
+        f"{_BEGIN}{now.key}{_MIDDLE}{changed}): revision {before.revision} is now "
         f"{now.revision}, get_decision shows both"
     )

@@ -99,11 +99,12 @@ def load(
             history.errors += [] if history.success else [Noted(place, content, created)]
             continue
         try:
-            is_success = says_success(kind, content)
+            # read once: of ten loops with 84 attempts each that halves the time
+            pad = structured.scratchpad(content) if kind == SCRATCHPAD else None
+            is_success = says_success(kind, content) if pad is None else succeeded(pad)
         except InvalidInput:
             continue
-        if kind == SCRATCHPAD and not structured.is_plan(content):
-            pad = structured.scratchpad(content)
+        if pad is not None and not structured.is_plan(content):
             history.attempts.append(Attempt(number, place, pad, structured.telling_text(content), created))
             history.recent += not (is_success or history.success)
         if is_success and not history.success:

@@ -79,13 +79,14 @@ def sweep(transaction: Transaction, now: int, *, most: int = MOST) -> int:
     return len(expired) + len(claims) + old + past_conversations.sweep(transaction, now)
 
 
-def end_claims(transaction: Transaction, numbers: Sequence[int], kind: int, now: int) -> None:
+def end_claims(transaction: Transaction, numbers: Sequence[int], kind: int, now: int, *, by: str | None = None) -> None:
     """Remove claims, and record why.
 
     Args:
         numbers: those of the claims.
         kind: an event: :data:`satchel.keep.events.EXPIRY` or :data:`~satchel.keep.events.RELEASE`.
         now: milliseconds UTC.
+        by: the person who ends them; None is their holder, or the time.
     """
     if not numbers:
         return
@@ -94,6 +95,6 @@ def end_claims(transaction: Transaction, numbers: Sequence[int], kind: int, now:
         f"WHERE id IN ({', '.join(map(str, numbers))}) ORDER BY id"
     )
     for project, session, agent, path, worktree in rows:
-        details = {"path": path} | ({"worktree": worktree} if worktree else {})
+        details = {"path": path} | ({"worktree": worktree} if worktree else {}) | ({"by": by} if by else {})
         events.record(transaction, project, kind, now, session=session, agent=agent, details=details)
     transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": number} for number in numbers])

@@ -10,7 +10,7 @@ from satchel.base.errors import InvalidInput, nearest, unknown_name
 from satchel.base.records import dataclass
 from satchel.base.redaction import finds_secret
 from satchel.base.text import check_name, fold
-from satchel.base.vocabulary import LAYERS
+from satchel.base.vocabulary import HUMAN, LAYERS
 from satchel.keep import projects
 from satchel.keep.projects import Service, Workplace
 from satchel.store.transaction import Row, Transaction
@@ -127,6 +127,24 @@ def find_agent(transaction: Transaction, project_id: int, name: str | None) -> i
         return None
     number = find_name(transaction, "agents", project_id, name)
     return -1 if number is None else number
+
+
+def is_persons(name: str | None) -> bool:
+    """Whether a name is that of a person: ``human``, who is any person, or ``human:NAME``."""
+    folded = "" if name is None else fold(name)
+    return folded == HUMAN or folded.startswith(f"{HUMAN}:")
+
+
+def check_person(name: object) -> str:
+    """Return the name of a person.
+
+    Raises:
+        InvalidInput: it is no name, or not that of a person.
+    """
+    checked = check_identifier(name, "person")
+    if not is_persons(checked) or not fold(checked).removeprefix(f"{HUMAN}:").strip():
+        raise InvalidInput(f"{checked!r} is no person", f"Give {HUMAN}:NAME, or {HUMAN}")
+    return checked
 
 
 def check_agent(workplace: Workplace, agent: str | None) -> str | None:

@@ -26,7 +26,7 @@ _OWN_TABLES: Final = frozenset(
 _CREATES: Final = "CREATE TABLE "
 _ADDS: Final = "ALTER TABLE "
 
-_CONSTRAINTS: Final = (",\n        UNIQUE (", ",\n        PRIMARY KEY (")
+_CONSTRAINTS: Final = (",\n        UNIQUE (", ",\n        PRIMARY KEY (", ",\n        CHECK (")
 """What follows the columns in the tables of ours that a later migration adds columns to."""
 
 # the text alone says what an object is: SQLite takes its name and kind from there, and asks the other columns only for

@@ -14,6 +14,7 @@ from satchel.store.schema_learning import LEARNING
 from satchel.store.schema_ledger import LEDGER
 from satchel.store.schema_loops import LOOPS
 from satchel.store.schema_moving import MOVING
+from satchel.store.schema_seen import SEEN
 from satchel.store.schema_sessions import SESSIONS
 from satchel.store.schema_shared import SHARED
 from satchel.store.schema_sightings import SIGHTINGS
@@ -198,6 +199,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("what moves between stores: states that were seen, links to what is not there", MOVING, 12, 15),
     Migration("the shared text: what is known of each item's file", SHARED, 12, 15),
     Migration("calls from elsewhere that were kept, for those who did not hear of it", KEPT_CALLS, 12, 15),
+    # a program of before would give corrections no number, and no person would be shown them
+    Migration("what persons have seen", SEEN, 12, 22),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -90,11 +90,12 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "config": ((), "store.durability = full  (default)", {"file", "warnings", "settings"}),
 }
 ELSEWHERE = {
-    *("doctor", "export", "hook", "import", "mcp", "serve", "setup", "tour", "undo"),
+    *("doctor", "export", "hook", "import", "mcp", "open", "serve", "setup", "tour", "undo"),
     *("guard check", "guard install", "guard remove", "guard run", "share", "shared", "sync", "unshare"),
     *("token list", "token new", "token revoke"),
 }
-"""doctor answers with a list; mcp and serve run on; undo needs what can be undone; the others have their own tests."""
+"""doctor answers with a list; mcp and serve run on; open needs a server, and undo what can be undone; the others have
+their own tests."""
 
 
 def all_commands() -> list[str]:

@@ -51,6 +51,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
     "Serve a team": {
         "serve": "Serve Satchel over HTTP",
         "token": "Make, list and revoke tokens of the server",
+        "open": "Open the server's pages in your browser",
     },
     "Learn and ask": {
         "learn": "Report errors and what fixed them, save strategies",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Protocol
 
 from starlette.applications import Starlette
@@ -21,6 +22,8 @@ from satchel.interfaces.http.failing import Refusal, body_of, headers_of, intern
 from satchel.interfaces.http.followers import Followers
 from satchel.interfaces.http.gate import Gate
 from satchel.interfaces.http.metrics import Metrics
+from satchel.interfaces.http.room.door import Door
+from satchel.interfaces.http.room.logins import Logins
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
 
@@ -31,6 +34,12 @@ class TokenBook(Protocol):
     def access(self, text: str) -> Access | None:
         """Return the rights of a token; None for one that is unknown, has expired or was revoked."""
 
+    def access_of(self, token_id: str) -> Access | None:
+        """Return the rights of the token of a public id; None as for :meth:`access`."""
+
+    def stores(self) -> list[Path]:
+        """Return the files of the stores that active tokens lead to."""
+
 
 class Serving:
     """What one server works with.
@@ -39,6 +48,8 @@ class Serving:
         tokens: knows its tokens.
         stores: the stores that it has open.
         settings: its limits and names.
+        logins: the logins of browsers; None serves no pages.
+        own_stores: stores beside those of tokens that a person at this machine sees in pages.
 
     Attributes:
         around: what is entered when the server starts and left when it ends; a part adds its own in ``routes``.
@@ -47,10 +58,19 @@ class Serving:
         is_ending: whether it was told to stop.
     """
 
-    def __init__(self, tokens: TokenBook, stores: Stores, settings: Settings | None = None) -> None:
+    def __init__(
+        self,
+        tokens: TokenBook,
+        stores: Stores,
+        settings: Settings | None = None,
+        logins: Logins | None = None,
+        own_stores: Sequence[Path] = (),
+    ) -> None:
         self.tokens = tokens
         self.stores = stores
         self.settings = settings or Settings()
+        self.logins = logins
+        self.own_stores = tuple(own_stores)
         self.around: list[Callable[[], AbstractAsyncContextManager[object]]] = []
         self.metrics = Metrics()
         self.followers = Followers(self.settings.streams)
@@ -79,6 +99,13 @@ def make_app(serving: Serving) -> Starlette:
     routes: list[BaseRoute] = []
     for part in (health, metrics, events, api, mcp):
         routes += part.routes(serving)
+    door = Door(serving)
+    if serving.logins is not None:
+        from satchel.interfaces.http.room import pages
+
+        of_pages = pages.routes(serving, door)
+        routes += of_pages
+        door.guard(of_pages)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -89,7 +116,7 @@ def make_app(serving: Serving) -> Starlette:
 
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(Gate, serving=serving, routes=routes)],
+        middleware=[Middleware(Gate, serving=serving, routes=routes, door=door)],
         exception_handlers=dict.fromkeys((SatchelError, Refusal, HTTPException), _refused),
         lifespan=lifespan,
     )

@@ -46,12 +46,22 @@ def routes(serving: Serving) -> list[BaseRoute]:
     """Return the route of events."""
 
     async def events(request: Request) -> Response:
-        return await _answer(serving, request)
+        token = request.headers.get("authorization", "").partition(" ")[2].strip()
+        access: Access = request.state.access
+        return await answer(serving, request, access, lambda: serving.tokens.access(token) is not None)
 
     return [Route(PATH, events, methods=["GET"])]
 
 
-async def _answer(serving: Serving, request: Request) -> Response:
+async def answer(serving: Serving, request: Request, access: Access, is_valid: Callable[[], bool]) -> Response:
+    """Answer a request for events.
+
+    Args:
+        serving: what the server works with.
+        request: the request.
+        access: the rights of who asks.
+        is_valid: says whether those rights still hold.
+    """
     given = request.query_params
     for name in given:
         if name not in _PARAMETERS:
@@ -64,7 +74,6 @@ async def _answer(serving: Serving, request: Request) -> Response:
         raise InvalidInput(f"wait={given['wait'][:80]!r} is no wait", "Give wait=0 for one page, or leave it out")
     if request.method == "HEAD":
         return Response(media_type=_MEDIA_TYPE)
-    access: Access = request.state.access
     workplace = (await to_thread.run_sync(serving.stores.satchel, access)).workplace
     if "wait" in given:
         told, reached = await to_thread.run_sync(_one_page, workplace, cursor, kinds)
@@ -75,8 +84,7 @@ async def _answer(serving: Serving, request: Request) -> Response:
     except BaseException:
         serving.followers.leave(access.token, listener)
         raise
-    token = request.headers.get("authorization", "").partition(" ")[2].strip()
-    return _Stream(serving, access.token, listener, position, lambda: serving.tokens.access(token) is not None)
+    return _Stream(serving, access.token, listener, position, is_valid)
 
 
 def _one_page(

@@ -15,15 +15,17 @@ from satchel.interfaces.http.exchange import Exchange, Gone, too_large
 from satchel.interfaces.http.failing import Refusal, head_too_long, internal, not_found, refusal_of
 from satchel.interfaces.http.names import Names
 from satchel.interfaces.http.rates import Buckets
+from satchel.interfaces.http.room.door import LOGIN_BYTES, LOGIN_PATH
 
 if TYPE_CHECKING:
     from satchel.interfaces.http.access import Access
     from satchel.interfaces.http.app import Serving
+    from satchel.interfaces.http.room.door import Door
 
 OPEN_ROUTES = frozenset({"/health"})
 """Routes that need no token; one that is given must be right all the same."""
 
-_ONCE = (b"host", b"authorization", b"origin", b"content-length", b"content-type", b"satchel-session")
+_ONCE = (b"host", b"authorization", b"origin", b"content-length", b"content-type", b"satchel-session", b"cookie")
 _LONGEST_TOKEN = 512
 _DRAINED_OF_STRANGERS, _DRAINED = (64 * 1024, 1.0), (64 * 1024 * 1024, 5.0)
 """How many bytes of a body that is not wanted are read and dropped, and for how many seconds, without a valid token and
@@ -41,10 +43,12 @@ class Gate:
         app: what stands behind it.
         serving: what the server works with.
         routes: all that lead anywhere.
+        door: admits to pages.
     """
 
-    def __init__(self, app: ASGIApp, *, serving: Serving, routes: Sequence[BaseRoute]) -> None:
+    def __init__(self, app: ASGIApp, *, serving: Serving, routes: Sequence[BaseRoute], door: Door) -> None:
         self._app = app
+        self._door = door
         self._serving = serving
         self._routes = routes
         settings = serving.settings
@@ -100,11 +104,16 @@ class Gate:
         headers = self._headers(scope)
         self._names_at(scope).check(headers.get(b"host"), headers.get(b"origin"))
         exchange.route = self._route(scope)
-        access = self._access(scope, headers.get(b"authorization"), is_open=exchange.route in OPEN_ROUTES)
-        if access is not None:
-            exchange.token = access.token
-            self._check_rate(access)
-        scope.setdefault("state", {})["access"] = access
+        state = scope.setdefault("state", {})
+        if self._door.guards(exchange.route):
+            limit = self._admit_guest(scope, headers, exchange)
+        else:
+            access = self._access(scope, headers.get(b"authorization"), is_open=exchange.route in OPEN_ROUTES)
+            if access is not None:
+                exchange.token = access.token
+                self._check_rate(access.token)
+            state["access"] = access
+            limit = self._serving.settings.body_bytes if access is not None else 0
         held = 0
 
         def reserve(size: int) -> None:
@@ -122,13 +131,21 @@ class Gate:
 
         settings = self._serving.settings
         try:
-            limit = settings.body_bytes if access is not None else 0
             if int(headers.get(b"content-length", b"0")) > limit:
                 raise too_large(limit)
             await exchange.read_body(limit, settings.body_seconds, reserve)
             await self._app(scope, exchange.receive, exchange.send)
         finally:
             self._held -= held
+
+    def _admit_guest(self, scope: Scope, headers: dict[bytes, bytes], exchange: Exchange) -> int:
+        """Let a browser come to a page, and return the largest body that it may send."""
+        guest = scope["state"]["guest"] = self._door.admit(scope, headers, exchange.route)
+        if guest.login is None:
+            return LOGIN_BYTES if exchange.route == LOGIN_PATH else 0
+        exchange.token = f"login-{guest.login.id}"
+        self._check_rate(exchange.token)
+        return self._serving.settings.body_bytes
 
     def _headers(self, scope: Scope) -> dict[bytes, bytes]:
         """Return the headers, each once; those that decide anything may not be repeated."""
@@ -210,8 +227,8 @@ class Gate:
             (("WWW-Authenticate", 'Bearer realm="satchel", error="invalid_token"'),),
         )
 
-    def _check_rate(self, access: Access) -> None:
-        wait = self._requests.take(access.token)
+    def _check_rate(self, token: str) -> None:
+        wait = self._requests.take(token)
         if wait:
             raise Refusal(
                 429,

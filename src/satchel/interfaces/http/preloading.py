@@ -13,6 +13,7 @@ from satchel.base.errors import SatchelError
 from satchel.brief.briefing.collecting import Deadline
 from satchel.brief.moments import START
 from satchel.interfaces.http.access import AGENT, Access
+from satchel.interfaces.http.room import rendering
 from satchel.interfaces.http.stores import Stores
 
 _INTERFACES = ("operations", "briefing", "ledger")
@@ -30,6 +31,7 @@ def preload() -> None:
         for found in pkgutil.walk_packages(paths, f"{name}."):
             if not found.name.startswith(_NOT_SERVED):
                 importlib.import_module(found.name)
+    rendering.prepare()
 
 
 def warm(stores: Stores, projects: Iterable[tuple[Path, str]]) -> None:

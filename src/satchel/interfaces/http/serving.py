@@ -21,8 +21,8 @@ from satchel.base.errors import InvalidInput, Refused, SatchelError, system_erro
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.app import Serving, make_app
 from satchel.interfaces.http.connections import protocol_with
+from satchel.interfaces.http.running import SERVER_HEADER
 
-SERVER_HEADER = "satchel"
 _BACKLOG = 512
 """So many connections are accepted in one go, before any that are too many are closed."""
 _FILES_BESIDE = _BACKLOG + 200

@@ -181,8 +181,26 @@ class Tokens:
         is_right = hmac.compare_digest(_digest(found[2]), _NOBODYS if kept is None else kept.digest)
         if kept is None or not is_right or _state(kept.token, self._clock()) != ACTIVE:
             return None
-        token = kept.token
-        return Access(token.id, token.name, token.role, token.store, token.project, token.agent, token.read_only)
+        return _access(kept.token)
+
+    def access_of(self, token_id: str) -> Access | None:
+        """Return what the token of a public id gives access to; None as :meth:`access` does.
+
+        Raises:
+            Refused: the file of tokens is not to be believed.
+        """
+        kept = self._current().get(token_id)
+        return None if kept is None or _state(kept.token, self._clock()) != ACTIVE else _access(kept.token)
+
+    def stores(self) -> list[Path]:
+        """Return the files of the stores that active tokens lead to.
+
+        Raises:
+            Refused: the file of tokens is not to be believed.
+        """
+        now = self._clock()
+        active = (kept.token for kept in self._current().values() if _state(kept.token, now) == ACTIVE)
+        return list(dict.fromkeys(token.store for token in active))
 
     def _current(self) -> Mapping[str, _Kept]:
         """Return the tokens by their ids, read again only where the file changed."""
@@ -210,6 +228,10 @@ class Tokens:
     def _save(self, kept: Iterable[_Kept], now: int) -> None:
         fields = [_fields(one) for one in kept if not _is_long_over(one.token, now)]
         self._file.replace(json.dumps({"schema": _SCHEMA, "tokens": fields}, indent=1).encode())
+
+
+def _access(token: Token) -> Access:
+    return Access(token.id, token.name, token.role, token.store, token.project, token.agent, token.read_only)
 
 
 def _digest(secret: str) -> bytes:

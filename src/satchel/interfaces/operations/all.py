@@ -15,6 +15,7 @@ from satchel.interfaces.operations import (
     items,
     messages,
     packages,
+    room,
     runs,
     search,
     sharing,
@@ -40,5 +41,6 @@ OPERATIONS: tuple[Operation, ...] = (
     *sharing.OPERATIONS,
     *consulting.OPERATIONS,
     *runs.OPERATIONS,
+    *room.OPERATIONS,
     *admin.OPERATIONS,
 )

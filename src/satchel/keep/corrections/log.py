@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 from satchel.base.errors import Conflict, Refused
 from satchel.base.records import NamedTuple
-from satchel.base.text import fold, shortened
+from satchel.base.text import shortened
 from satchel.base.vocabulary import HUMAN
 from satchel.find.kind import Kind
+from satchel.keep.names import is_persons
+from satchel.keep.projects import next_seq
 from satchel.store.transaction import Transaction
 
 SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
@@ -68,6 +70,7 @@ def record(
         "corrections",
         {
             "uid": os.urandom(16),
+            "seq": next_seq(transaction, project_id),
             "project_id": project_id,
             "action": action,
             "item_kind": item[0].number,
@@ -105,9 +108,12 @@ def last_of(transaction: Transaction, project_id: int, by: Corrector) -> Correct
     return None if row is None else _correction(*row)
 
 
-def take_back(transaction: Transaction, number: int, now: int) -> None:
+def take_back(transaction: Transaction, project_id: int, number: int, now: int) -> None:
     """Record that a correction stands no more since now, in milliseconds UTC."""
-    transaction.execute("UPDATE corrections SET undone_at = :now WHERE id = :id", {"now": now, "id": number})
+    transaction.execute(
+        "UPDATE corrections SET undone_at = :now, seq = :seq WHERE id = :id",
+        {"now": now, "id": number, "seq": next_seq(transaction, project_id)},
+    )
 
 
 def forget(transaction: Transaction, kind: Kind, numbers: Sequence[int]) -> None:
@@ -146,11 +152,6 @@ def told(one: Correction) -> str:
     if one.heir is not None:
         return f"replaced{who}, see {one.kind.ref(one.heir)}"
     return f"retracted{who}" + ("" if one.reason is None else f": {one.reason}")
-
-
-def is_persons(author: str | None) -> bool:
-    """Whether a person wrote what has this author."""
-    return author is not None and (fold(author) == HUMAN or fold(author).startswith(f"{HUMAN}:"))
 
 
 def replaced_note(kind: Kind, old: int | None) -> tuple[str, ...]:

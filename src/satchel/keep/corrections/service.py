@@ -20,7 +20,7 @@ from satchel.keep.entries import updates as entries
 from satchel.keep.entries.records import ENTRY_TYPES
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.messages import updates as messages
-from satchel.keep.names import check_agent, ensure_agent
+from satchel.keep.names import check_agent, ensure_agent, is_persons
 from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, acting_named, is_by_person
@@ -115,7 +115,7 @@ class Corrections(Service):
             if not _CORRECTABLE[kind].is_live(record):
                 before = log.ended(transaction, kind, number)
                 return Retracted(record.ref, kind_name(kind), record, short, already=before)
-            if not by.is_person and (_is_critical(record) or log.is_persons(record.agent)):
+            if not by.is_person and (_is_critical(record) or is_persons(record.agent)):
                 asked = _ask_person(transaction, work, project_id, by, name, record, short, text)
                 return Retracted(record.ref, kind_name(kind), record, short, done=False, asked=asked, notes=notes)
             _CORRECTABLE[kind].end(transaction, project_id, number, text, by.agent, by.now)
@@ -187,7 +187,7 @@ class Corrections(Service):
             record = _load(transaction, project_id, last.kind, last.item)
             if last.action != CONFIRMED:
                 self._revive(transaction, project_id, last, by, name)
-            log.take_back(transaction, last.id, by.now)
+            log.take_back(transaction, project_id, last.id, by.now)
             short = shortened(_CORRECTABLE[last.kind].text(record))
             heir = None if last.heir is None else last.kind.ref(last.heir)
             return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], heir, short)

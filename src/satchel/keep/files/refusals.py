@@ -57,6 +57,20 @@ def add(
     )
 
 
+def newest(transaction: Transaction, project_id: int, now: int, most: int) -> list[tuple[Refusal, int | None]]:
+    """Return what anybody was refused and was not told is free, the newest first, with the number of the session.
+
+    Args:
+        most: how many at most.
+    """
+    rows = transaction.all(
+        f"SELECT {_COLUMNS}, session_id FROM claim_refusals WHERE project_id = :project AND created_at > :after "
+        "ORDER BY created_at DESC, id DESC LIMIT :most",
+        {"project": project_id, "after": now - REFUSAL_MS, "most": most},
+    )
+    return [(_refusal(*row), session) for *row, session in rows]
+
+
 def now_free(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[Refusal]:
     """Return what an agent, or its session, was refused and could claim now, the oldest first."""
     return [
@@ -130,11 +144,15 @@ def _bounds(actor: Actor) -> dict[str, object]:
 
 def _load(transaction: Transaction, project_id: int, where: str, values: dict[str, object], now: int) -> list[Refusal]:
     rows = transaction.all(
-        "SELECT id, agent, path, worktree, is_key, exclusive, created_at FROM claim_refusals "
+        f"SELECT {_COLUMNS} FROM claim_refusals "
         f"WHERE project_id = :project AND created_at > :after AND ({where}) ORDER BY created_at, id",
         {**values, "project": project_id, "after": now - REFUSAL_MS},
     )
-    return [
-        Refusal(number, agent, Place(path, worktree or None, bool(is_key)), bool(exclusive), created)
-        for number, agent, path, worktree, is_key, exclusive, created in rows
-    ]
+    return [_refusal(*row) for row in rows]
+
+
+_COLUMNS = "id, agent, path, worktree, is_key, exclusive, created_at"
+
+
+def _refusal(number: int, agent: str, path: str, worktree: str, is_key: int, exclusive: int, created: int) -> Refusal:
+    return Refusal(number, agent, Place(path, worktree or None, bool(is_key)), bool(exclusive), created)

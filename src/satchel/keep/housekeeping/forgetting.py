@@ -13,7 +13,7 @@ from satchel.find import documents
 from satchel.find import index_sqlite as index
 from satchel.keep import projects
 from satchel.keep.housekeeping import counts
-from satchel.keep.housekeeping.packages import forget_deliveries
+from satchel.keep.housekeeping.packages import forget_deliveries, forget_seen
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.moving import states
 from satchel.keep.patterns import updates as pattern_writing
@@ -126,6 +126,7 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
             documents.remove(transaction, kind, [number])
             counts.recount(transaction)
         forget_deliveries(transaction, kind, number)
+        forget_seen(transaction, kind, number)
         states.forget(transaction, project.id, row[0])
 
     text = thing.texts(transaction, [number]).get(number, "")

@@ -20,6 +20,15 @@ def forget_deliveries(transaction: Transaction, kind: Kind, number: int) -> None
     )
 
 
+def forget_seen(transaction: Transaction, kind: Kind, number: int) -> None:
+    """Remove every record of who has seen an item."""
+    # the last condition is the one of the index
+    transaction.execute(
+        "DELETE FROM seen WHERE kind = :kind AND item_id = :item AND item_id <> 0",
+        {"kind": kind.number, "item": number},
+    )
+
+
 def remove_leftovers(transaction: Transaction) -> int:
     """Remove the deliveries of items that are gone, of every project of the store, and return how many those were.
 

@@ -7,6 +7,13 @@ if TYPE_CHECKING:
     from satchel.store.glance import Rows
 
 
+PERSONS = """(
+    SELECT h.id FROM agents p JOIN agents h ON h.project_id = p.project_id AND h.folded = 'human'
+    WHERE p.id = :me AND p.folded LIKE 'human:%'
+)"""
+"""The number of ``human``, who stands for all persons, where the reader is one of these by name; null for others."""
+
+
 def is_any_alive(rows: Rows, project_id: int, now: int) -> bool:
     """Whether the project has a message that has not expired.
 
@@ -18,7 +25,7 @@ def is_any_alive(rows: Rows, project_id: int, now: int) -> bool:
 
 
 def counts(rows: Rows, project_id: int, agent_id: int, now: int) -> tuple[int, int, int]:
-    """Return how many messages an agent can see, how many to it alone are unread, and how many to all.
+    """Return how many messages an agent can see, how many to it alone are unread, and how many to all, or all persons.
 
     What it has read is counted in the reads alone, so that no message is looked up: neither for a reader of everything
     nor for one of nothing.
@@ -28,7 +35,7 @@ def counts(rows: Rows, project_id: int, agent_id: int, now: int) -> tuple[int, i
         now: milliseconds UTC.
     """
     row = rows.one(
-        """
+        f"""
         SELECT
             (SELECT count(*) FROM agent_messages
              WHERE project_id = :project AND to_agent_id = :me AND expires_at > :now),
@@ -36,12 +43,15 @@ def counts(rows: Rows, project_id: int, agent_id: int, now: int) -> tuple[int, i
              WHERE project_id = :project AND to_agent_id IS NULL AND expires_at > :now),
             (SELECT count(*) FROM agent_messages
              WHERE project_id = :project AND from_agent_id = :me AND to_agent_id IS NULL AND expires_at > :now),
+            (SELECT count(*) FROM agent_messages
+             WHERE project_id = :project AND to_agent_id = {PERSONS} AND expires_at > :now
+                AND from_agent_id IS DISTINCT FROM :me),
             count(*), count(gone_at), count(*) FILTER (WHERE gone_at <= :now)
         FROM message_reads WHERE agent_id = :me AND expires_at > :now
         """,
         {"project": project_id, "me": agent_id, "now": now},
     )
     assert row is not None
-    own, to_all, sent_to_all, read, read_of_all, gone_of_all = row
-    to_all -= sent_to_all
+    own, to_all, sent_to_all, to_persons, read, read_of_all, gone_of_all = row
+    to_all += to_persons - sent_to_all
     return own + to_all - gone_of_all, own - (read - read_of_all), to_all - read_of_all

@@ -130,7 +130,7 @@ def _in_thread(view: View, number: int) -> None:
 
 
 def _arms(view: View) -> tuple[Sequence[int], int] | None:
-    """Return a page of an inbox: its two parts are walked in order, each in an index of its own, and merged."""
+    """Return a page of an inbox: its parts are walked in order, each in an index of its own, and merged."""
     asked, counts = view.asked, view.begun
     assert isinstance(counts, Counts)
     if view.base == ALIVE:
@@ -138,7 +138,7 @@ def _arms(view: View) -> tuple[Sequence[int], int] | None:
     unread = asked.chosen.get("unread", False)
     arms = [" AND ".join((arm, *view.conditions, ALIVE)) for arm in ARMS]
     if not unread:
-        arms[1] = f"{arms[1]} AND {NOT_GONE}"
+        arms[1:] = [f"{arm} AND {NOT_GONE}" for arm in arms[1:]]
     tops = [asked.offset + asked.limit] * len(arms)
     if asked.chosen.keys() - {"unread"} or asked.common or asked.after_seq is not None:
         sums = " + ".join(f"(SELECT count(*) FROM agent_messages m WHERE {arm})" for arm in arms)
@@ -147,7 +147,8 @@ def _arms(view: View) -> tuple[Sequence[int], int] | None:
         total = int(row[0])
     elif unread:
         # once the last unread one is found, nobody walks on through all that was read
-        total, tops = counts.unread, [min(tops[0], counts.unread_own), min(tops[0], counts.unread_all)]
+        own, others = (min(tops[0], unread) for unread in (counts.unread_own, counts.unread_all))
+        total, tops = counts.unread, [own, others, others]
     else:
         total = counts.total
     if not asked.limit or asked.offset >= total:

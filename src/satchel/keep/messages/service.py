@@ -173,6 +173,9 @@ class Messages(Service):
             now = work.clock()
             if name is None:
                 _, _, name = acting_named(transaction, work, project.id, None, now, "marking messages as read")
+            if names.is_persons(name):
+                # one of a new name reads what all persons do, but marks it for itself
+                names.ensure_agent(transaction, project.id, name, now)
             reader, name = visibility.find_reader(transaction, project.id, name, now)
             seen = visibility.find_unread(transaction, reader, numbers)
             unread = [message for message in seen.values() if message is not None]

@@ -54,12 +54,23 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """What it takes to mark a message as read."""
+    """What it takes to mark a message as read.
+
+    Attributes:
+        is_to_all: whether it is to all, or of a reader that is a person by name to all persons.
+        is_to_persons: whether it is to ``human``, who stands for all persons.
+    """
 
     id: int
     is_to_all: bool
     expires_at: int
     read_expires_at: int
+    is_to_persons: bool = False
+
+    @property
+    def stays(self) -> bool:
+        """Whether it stays for others when it was read."""
+        return self.is_to_all or self.is_to_persons
 
 
 def storable_payload(payload: object, limit: int) -> tuple[str | None, tuple[str, ...]]:
@@ -188,8 +199,8 @@ def post(
 def mark(transaction: Transaction, agent_id: int, unread: Sequence[Unread], now: int) -> None:
     """Record that an agent has read messages which it had not.
 
-    A message to the agent alone then expires as read ones do. One to all stays for the others; when it is gone for this
-    reader stands beside the time it was read.
+    A message to the agent alone then expires as read ones do. One to all, or to all persons, stays for the others; when
+    it is gone for this reader stands beside the time it was read.
     """
     gone = {message.id: min(message.expires_at, max(message.read_expires_at, now)) for message in unread}
     transaction.many(
@@ -202,7 +213,7 @@ def mark(transaction: Transaction, agent_id: int, unread: Sequence[Unread], now:
                 "agent": agent_id,
                 "message": message.id,
                 "now": now,
-                "expires": message.expires_at if message.is_to_all else gone[message.id],
+                "expires": message.expires_at if message.stays else gone[message.id],
                 "gone": gone[message.id] if message.is_to_all else None,
             }
             for message in unread
@@ -211,7 +222,7 @@ def mark(transaction: Transaction, agent_id: int, unread: Sequence[Unread], now:
     sooner = [
         (message.id, gone[message.id])
         for message in unread
-        if not message.is_to_all and gone[message.id] < message.expires_at
+        if not message.stays and gone[message.id] < message.expires_at
     ]
     transaction.many(
         "UPDATE agent_messages SET expires_at = :expires WHERE id = :id",

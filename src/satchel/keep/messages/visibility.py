@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass
 from satchel.base.text import fold
-from satchel.base.vocabulary import PRIORITIES
+from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.keep.messages import presence
+from satchel.keep.messages.presence import PERSONS
+from satchel.keep.names import is_persons
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -22,8 +24,10 @@ _CRITICAL = PRIORITIES.index("critical") + 1
 ARMS = (
     "m.project_id = :project AND m.to_agent_id = :me",
     "m.project_id = :project AND m.to_agent_id IS NULL AND m.from_agent_id IS DISTINCT FROM :me",
+    f"m.project_id = :project AND m.to_agent_id = {PERSONS} AND m.from_agent_id IS DISTINCT FROM :me",
 )
-"""An inbox: what is to the reader alone, and what is to all. Each is walked in order in an index of its own."""
+"""An inbox: what is to the reader alone, to all, and of a person by name to all persons. Each is walked in order in an
+index of its own."""
 
 _READ = "SELECT 1 FROM message_reads r WHERE r.agent_id = :me AND r.message_id = m.id"
 UNREAD = f"NOT EXISTS ({_READ})"
@@ -31,7 +35,10 @@ NOT_GONE = f"NOT EXISTS ({_READ} AND r.gone_at <= :now)"
 # a plus keeps the planner from an index: from the one by expiry, which has another order, and from walking the inbox
 # where the messages are named
 ALIVE = "+m.expires_at > :now"
-_TO_ME = "+m.to_agent_id = :me OR +m.to_agent_id IS NULL AND +m.from_agent_id IS DISTINCT FROM :me"
+_TO_ME = (
+    f"+m.to_agent_id = :me OR (+m.to_agent_id IS NULL OR +m.to_agent_id = {PERSONS}) "
+    "AND +m.from_agent_id IS DISTINCT FROM :me"
+)
 IS_MINE = f"+m.project_id = :project AND ({_TO_ME})"
 IS_MINE_OR_SENT = f"+m.project_id = :project AND ({_TO_ME} OR +m.from_agent_id = :me)"
 
@@ -52,7 +59,7 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many messages a reader has: to it alone, and to all.
+    """How many messages a reader has: to it alone, and to all, or to all persons.
 
     Attributes:
         total: those that it can see.
@@ -71,11 +78,15 @@ class Counts:
 
 
 def find_reader(transaction: Transaction, project_id: int, name: str, now: int) -> tuple[Reader, str]:
-    """Return a reader and its name as it was first written; an agent that never acted has an inbox too."""
-    row = transaction.one(
-        "SELECT id, name FROM agents WHERE project_id = :project AND folded = :folded",
-        {"project": project_id, "folded": fold(name)},
-    )
+    """Return a reader and its name as it was first written; an agent that never acted has an inbox too.
+
+    A person of a new name reads what all persons do.
+    """
+    by_name = "SELECT id, name FROM agents WHERE project_id = :project AND folded = :folded"
+    row = transaction.one(by_name, {"project": project_id, "folded": fold(name)})
+    if row is None and is_persons(name):
+        row = transaction.one(by_name, {"project": project_id, "folded": HUMAN})
+        row = None if row is None else (row[0], name)
     number, spelled = row or (NOBODY, name)
     return Reader(project_id, int(number), now), str(spelled)
 
@@ -146,7 +157,10 @@ def find_unread(transaction: Transaction, reader: Reader, numbers: Sequence[int]
     # a caller that only counts leaves updates alone
     from satchel.keep.messages.updates import Unread
 
-    columns = f"m.id, m.to_agent_id IS NULL, m.expires_at, m.read_expires_at, EXISTS ({_READ})"
+    to_persons = "m.to_agent_id = (SELECT h.id FROM agents h WHERE h.project_id = :project AND h.folded = 'human')"
+    columns = (
+        f"m.id, m.to_agent_id IS DISTINCT FROM :me, m.expires_at, m.read_expires_at, {to_persons}, EXISTS ({_READ})"
+    )
     if numbers is None:
         rows = transaction.all(
             " UNION ALL ".join(
@@ -161,8 +175,8 @@ def find_unread(transaction: Transaction, reader: Reader, numbers: Sequence[int]
             reader.values,
         )
     return {
-        number: None if is_read else Unread(number, bool(to_all), expires, read_expires)
-        for number, to_all, expires, read_expires, is_read in rows
+        number: None if is_read else Unread(number, bool(to_all), expires, read_expires, bool(to_persons))
+        for number, to_all, expires, read_expires, to_persons, is_read in rows
     }
 
 
@@ -172,7 +186,7 @@ def foreign(transaction: Transaction, reader: Reader, numbers: Sequence[int]) ->
         f"""
         SELECT m.id FROM agent_messages m
         WHERE m.id IN ({", ".join(map(str, numbers))}) AND m.project_id = :project AND m.expires_at > :now
-            AND m.to_agent_id IS DISTINCT FROM :me AND (m.to_agent_id IS NOT NULL OR m.from_agent_id = :me)
+            AND NOT COALESCE({_TO_ME}, 0)
         """,
         reader.values,
     )

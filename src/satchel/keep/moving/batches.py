@@ -507,6 +507,6 @@ class Batch:
         )
 
 
-_WITHOUT_SEQ = frozenset({"sessions", "corrections"})
+_WITHOUT_SEQ = frozenset({"sessions"})
 _REMEMBERED = frozenset({"agent", "layer", "run"})
 """Kinds that write transactions remember."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from satchel.base.errors import InvalidInput
-from satchel.base.vocabulary import PRIORITIES
+from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep.constraints.records import STATUSES as RULE_STATUSES
 from satchel.keep.decisions import tables as decision_tables
@@ -42,6 +42,7 @@ from satchel.keep.moving.fields import (
 )
 from satchel.keep.moving.kind import AUTHOR, BEGAN, CREATED, SESSION, LineKind
 from satchel.keep.moving.reading import Reading
+from satchel.keep.names import find_agent
 
 
 def _linked_names(table: str, column: str) -> Callable[[Reading, int, dict[str, Any], Rows], None]:
@@ -159,9 +160,12 @@ def _message_derived(reading: Reading, row: dict[str, Any]) -> None:
 
 
 def _read(reading: Reading, number: int, row: dict[str, Any], given: Rows) -> None:
-    is_to_all = row["to_agent_id"] is None
+    if not given:
+        return
+    to, persons = row["to_agent_id"], find_agent(reading.transaction, reading.project, HUMAN)
     for one in given:
-        unread = message_writing.Unread(number, is_to_all, row["expires_at"], row["read_expires_at"])
+        is_to_all = to is None or (to == persons and to != one["agent_id"])
+        unread = message_writing.Unread(number, is_to_all, row["expires_at"], row["read_expires_at"], to == persons)
         message_writing.mark(reading.transaction, one["agent_id"], [unread], one["read_at"])
 
 

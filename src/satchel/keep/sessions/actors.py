@@ -8,7 +8,7 @@ from satchel.base.errors import SatchelError
 from satchel.base.text import fold
 from satchel.base.vocabulary import HUMAN
 from satchel.keep import projects
-from satchel.keep.names import check_agent, ensure_agent, find_agent, no_agent
+from satchel.keep.names import check_agent, ensure_agent, find_agent, is_persons, no_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.caller import COMMAND, REMOTE, Caller, State
 from satchel.keep.sessions.records import Actor
@@ -258,13 +258,13 @@ def is_person(caller: Caller) -> bool:
 
 
 def is_by_person(workplace: Workplace, agent: str | None) -> bool:
-    """Whether a call comes from a person: at a terminal, and in the name of no agent.
+    """Whether a call comes from a person: at a terminal or by its token, and in the name of no agent.
 
     Args:
         agent: the name that was chosen, by the call or for all calls; None for none.
     """
     caller = workplace.caller
-    return caller is not None and is_person(caller) and (agent is None or fold(agent) == HUMAN)
+    return caller is not None and is_person(caller) and (agent is None or is_persons(agent))
 
 
 def _actor(number: int | None, name: str | None, state: State | None, *, is_named: bool) -> Actor:

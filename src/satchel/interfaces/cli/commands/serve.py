@@ -6,14 +6,22 @@ import json
 import os
 import re
 import sys
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
 
 import click
 
 from satchel.base.clock import system_clock
-from satchel.base.errors import InvalidInput, Refused, Unavailable
+from satchel.base.errors import InvalidInput, Refused, SatchelError, Unavailable
 from satchel.base.folders import state_folder
+from satchel.client import open_satchel
 from satchel.interfaces.cli.common import json_option
 from satchel.interfaces.http.tokens import ACTIVE, Tokens
+
+if TYPE_CHECKING:
+    from satchel.interfaces.http.room.logins import Logins
 
 DEFAULT_PORT = 7347
 _WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 -- compared with, not bound
@@ -40,16 +48,27 @@ _NO_ENTRY = "there is no token yet, and every request needs one; make one with `
 )
 @click.option("--behind-tls", is_flag=True, help="A program in front of it ends TLS.")
 @click.option("--insecure", is_flag=True, help="Let tokens and contents pass the network unencrypted.")
+@click.option("--open", "opens", is_flag=True, help="Open the pages in your browser, as `satchel open` does.")
 @json_option
-def command(host: str, port: int, host_names: tuple[str, ...], behind_tls: bool, insecure: bool, as_json: bool) -> int:
+def command(
+    host: str,
+    port: int,
+    host_names: tuple[str, ...],
+    behind_tls: bool,
+    insecure: bool,
+    opens: bool,
+    as_json: bool,
+) -> int:
     """Serve Satchel over HTTP, to clients, hooks and people on other machines.
 
-    MCP is under /mcp, the JSON API under /api; every request needs a token. It serves this machine alone unless told
+    MCP is under /mcp, the JSON API under /api; every request there needs a token. The pages for people are under /, and
+    `satchel open` leads a browser to them. It serves this machine alone unless told
     otherwise. SIGTERM or Ctrl-C ends it.
 
     \b
     Examples:
       satchel serve
+      satchel serve --open
       satchel serve --behind-tls --host-name satchel.example.org
     """
     for name in host_names:
@@ -63,36 +82,70 @@ def command(host: str, port: int, host_names: tuple[str, ...], behind_tls: bool,
         from satchel.interfaces.http import serving as http
         from satchel.interfaces.http.app import Serving
         from satchel.interfaces.http.preloading import preload, warm
+        from satchel.interfaces.http.room.logins import Logins
+        from satchel.interfaces.http.running import Servers
         from satchel.interfaces.http.settings import Settings
         from satchel.interfaces.http.stores import Stores
     except ImportError as error:
         raise Unavailable(f"serving needs more packages ({error})", "Run pip install 'satchel[serve]'") from None
-    tokens = Tokens(state_folder(), system_clock)
+    folder = state_folder()
+    tokens, logins, servers = Tokens(folder, system_clock), Logins(folder, system_clock), Servers(folder)
     active = [token for token in tokens.every() if token.state == ACTIVE]
     listener = http.bind(host, port)
     connections = http.prepare_process(Settings().connections)
     url = http.address_of(listener)
     if host not in _WILDCARDS:
         host_names = (*host_names, url.removeprefix("http://"))
+    port = listener.getsockname()[1]
+    url_here = {"::": f"http://[::1]:{port}"}.get(host, f"http://127.0.0.1:{port}") if host in _WILDCARDS else url
     settings = Settings(host_names=host_names, behind_tls=behind_tls, connections=connections)
 
     def say_ready() -> None:
+        with suppress(SatchelError):  # without it, only `satchel open` finds no server
+            servers.enter(url_here, port)
         if as_json:
             click.echo(json.dumps({"url": url, "pid": os.getpid()}))
             sys.stdout.flush()
         click.echo(f"satchel serves at {url}; Ctrl-C ends it", err=True)
         if not active:
             click.echo(_NO_ENTRY, err=True)
+        if opens:
+            Thread(target=_open, args=(logins, url_here, port), daemon=True).start()
 
     stores = Stores(os.environ)
     preload()
     warm(stores, [(token.store, token.project) for token in active])
-    is_done = http.run(Serving(tokens, stores, settings), listener, say_ready)
+    is_done = http.run(Serving(tokens, stores, settings, logins, _own_stores()), listener, say_ready)
+    with suppress(SatchelError):
+        servers.leave()
     if not is_done:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)  # a thread is still at work, and leaving would wait for it
     return 0
+
+
+def _open(logins: Logins, url: str, port: int) -> None:
+    """Print a link, and open the browser at it."""
+    from satchel.interfaces.cli.commands.open import login_name, show
+    from satchel.interfaces.http.room.opening import link_of
+
+    try:
+        secret = logins.new_link(login_name(), port)
+        link = link_of(url, secret)
+        click.echo(link, err=True)
+        show(logins, link, secret)
+    except SatchelError as error:
+        click.echo(f"no browser was opened: {error.problem}; {error.remedy}", err=True)
+
+
+def _own_stores() -> list[Path]:
+    """Return the store of this folder, if there is one."""
+    try:
+        with open_satchel() as satchel:
+            return [satchel.place.file] if satchel.place.file.exists() else []
+    except SatchelError:
+        return []
 
 
 def _check_exposure(host: str, host_names: tuple[str, ...], *, behind_tls: bool, insecure: bool) -> None:

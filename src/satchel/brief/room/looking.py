@@ -1,0 +1,64 @@
+"""For whom something is looked up, and when."""
+
+from __future__ import annotations
+
+from satchel.base.records import NamedTuple
+from satchel.base.text import fold
+from satchel.base.vocabulary import HUMAN
+from satchel.keep.decisions.state import value_of
+from satchel.keep.names import find_agent
+from satchel.store.transaction import Transaction
+
+LINE_CHARS = 160
+"""So long is the line of text of an item."""
+
+PERSONS = """(
+    SELECT id FROM agents WHERE project_id = :project AND (folded = 'human' OR folded >= 'human:' AND folded < 'human;')
+)"""
+"""The numbers of all persons; a semicolon follows the colon."""
+
+
+class Look(NamedTuple):
+    """One look at a project.
+
+    Attributes:
+        person: the name of the one who looks.
+        number: theirs; -1 for one that nothing is recorded of.
+        everybody: the number of ``human``; -1 where nothing was ever addressed to it.
+        now: milliseconds UTC.
+    """
+
+    transaction: Transaction
+    project_id: int
+    person: str
+    number: int
+    everybody: int
+    now: int
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the person is one by name, and not ``human``."""
+        return self.number != self.everybody
+
+    @property
+    def values(self) -> dict[str, object]:
+        """The parameters that statements here take."""
+        return {"project": self.project_id, "me": self.number, "everybody": self.everybody, "now": self.now}
+
+    def rows(self, statement: str, **values: object) -> list[tuple]:  # type: ignore[type-arg] # as rows are
+        """Return the rows of a statement."""
+        return self.transaction.all(statement, {**self.values, **values})
+
+
+def begin(transaction: Transaction, project_id: int, person: str, now: int) -> Look:
+    """Return a person's look at a project."""
+    number = find_agent(transaction, project_id, person)
+    everybody = number if fold(person) == HUMAN else find_agent(transaction, project_id, HUMAN)
+    assert number is not None
+    assert everybody is not None
+    return Look(transaction, project_id, person, number, everybody, now)
+
+
+def decided(value: str | float) -> str:
+    """Return what was decided as text; the table has numbers as floats."""
+    return value if isinstance(value, str) else str(value_of(None, value))

@@ -1,0 +1,300 @@
+"""What needs a person: each kind of need has a function that finds it as it stands now."""
+
+from __future__ import annotations
+
+from satchel.base.clock import DAY_MS
+from satchel.base.errors import InvalidInput
+from satchel.base.text import shortened
+from satchel.base.vocabulary import PRIORITIES
+from satchel.brief import at_work
+from satchel.brief.decision_change_notice import is_notice
+from satchel.brief.room import needs_claims, quiet
+from satchel.brief.room.looking import LINE_CHARS, PERSONS, Look, decided
+from satchel.brief.room.records import Need, Needs
+from satchel.brief.room.seen import HOOK, HOOKS_OF, marks
+from satchel.find.kind import Kind
+from satchel.keep import events
+from satchel.keep.decisions.records import STATUSES
+from satchel.keep.entries import structured
+from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
+from satchel.keep.loop_scope import OF_LOOPS
+from satchel.keep.messages.records import MESSAGE_TYPES
+from satchel.keep.messages.visibility import ALIVE, UNREAD
+from satchel.keep.moving.kinds import LINE_KINDS
+from satchel.keep.names import is_persons
+from satchel.keep.sessions.presence import live_sessions
+from satchel.keep.shared.known import BOTH, WHYS
+
+MOST = 50
+"""So many are shown."""
+
+LOOKED_AT = 200
+"""So many of each kind are looked at, the newest."""
+
+RECENT_DAYS = 7
+"""What is older needs nobody any more: a decision that was overtaken, a verdict, an error that was met."""
+
+_LOW, _MEDIUM, _HIGH, _CRITICAL = PRIORITIES
+_REQUEST = MESSAGE_TYPES.index("request") + 1
+_DRAFT = STATUSES.index("draft") + 1
+
+
+def find(look: Look) -> Needs:
+    """Return what needs a person."""
+    found = [
+        *_agents(look),
+        *_messages(look),
+        *needs_claims.find(look, MOST),
+        *_overtaken(look),
+        *_drafts(look),
+        *_verdicts(look),
+        *_errors(look),
+        *_shared(look),
+        *_hooks(look),
+    ]
+    found.sort(key=lambda one: (-PRIORITIES.index(one.severity), one.began_at or look.now, one.kind, one.ref or ""))
+    quiet_since = None if found else quiet.since(look)
+    return Needs(look.person, tuple(found[:MOST]), len(found), quiet_since, look.now)
+
+
+def _agents(look: Look) -> list[Need]:
+    """Return the agents of live sessions that are stuck, or whose last scratchpad names what blocks them."""
+    live = live_sessions(look.transaction, look.project_id, look.now)
+    if not live:
+        return []
+    stuck = set(at_work.stuck(look.transaction, look.project_id, live, look.now))
+    rows = look.rows(
+        f"""
+        SELECT s.id, s.uid, a.name, c.id, c.task_id, c.content, c.created_at
+        FROM sessions s JOIN context c ON c.id = (
+            SELECT n.id FROM context n
+            WHERE n.session_id = s.id AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL
+            ORDER BY n.created_at DESC, n.id DESC LIMIT 1
+        )
+        LEFT JOIN agents a ON a.id = c.agent_id
+        WHERE s.id IN ({", ".join(map(str, live))})
+        """
+    )
+    found = []
+    for session, uid, agent, number, task, content, created in rows:
+        try:
+            pad = structured.scratchpad(content)
+        except InvalidInput:  # a row written by other means
+            continue
+        blockers, tried = "; ".join(pad.blockers), "; ".join(pad.attempted[-1:])
+        if session not in stuck and (pad.done or not pad.blockers):
+            continue
+        kind, told = ("stuck", blockers or tried) if session in stuck else ("blocked", blockers)
+        text = shortened(": ".join(filter(None, (task, told))), LINE_CHARS)
+        ref, actions = Kind.ENTRY.ref(number), ("answer", "end_run")
+        found.append(Need(kind, _HIGH, text, ref, uid.hex(), agent, created, actions))
+    return found
+
+
+def _messages(look: Look) -> list[Need]:
+    """Return what is to the person or to all persons, and was neither read by them nor answered."""
+    # each is walked in an index: of 50,000 messages in one statement all were sorted, which took 50 ms
+    arms = [
+        f"""
+        SELECT m.* FROM agent_messages m
+        WHERE m.project_id = :project AND m.to_agent_id = {to} AND m.from_agent_id IS DISTINCT FROM :me
+            AND {ALIVE} AND {UNREAD} AND NOT EXISTS (
+                SELECT 1 FROM agent_messages r WHERE r.reply_to = m.id AND r.from_agent_id IN {answerers}
+            )
+        ORDER BY m.created_at DESC, m.id DESC LIMIT {LOOKED_AT}
+        """
+        for to, answerers in ((":everybody", PERSONS), *((":me", "(:me)") for _ in range(look.is_named)))
+    ]
+    rows = look.rows(
+        f"""
+        SELECT m.id, m.type, m.priority, m.message, a.name, m.created_at
+        FROM ({" UNION ALL ".join(f"SELECT * FROM ({arm})" for arm in arms)}) m
+        LEFT JOIN agents a ON a.id = m.from_agent_id ORDER BY m.created_at DESC, m.id DESC LIMIT {LOOKED_AT}
+        """
+    )
+    found = []
+    for number, kind, priority, text, sender, created in rows:
+        if is_notice(text):  # the decision itself is shown
+            continue
+        severity = PRIORITIES[max(priority - 1, PRIORITIES.index(_HIGH) if kind == _REQUEST else 0)]
+        ref, actions = Kind.MESSAGE.ref(number), ("answer", "read")
+        found.append(Need("message", severity, shortened(text, LINE_CHARS), ref, None, sender, created, actions))
+    return found
+
+
+def _overtaken(look: Look) -> list[Need]:
+    """Return the decisions that another than who had set them has changed, until a person has seen or set them."""
+    floor = marks(look)["decision"].seq
+    rows = look.rows(
+        f"""
+        SELECT x.id, x.key, COALESCE(h.value_text, h.value_number), COALESCE(x.value_text, x.value_number),
+            a.name, b.name, x.updated_at
+        FROM (
+            SELECT * FROM decisions WHERE project_id = :project AND updated_at > :after
+            ORDER BY updated_at DESC LIMIT {LOOKED_AT}
+        ) x JOIN decision_history h ON h.decision_id = x.id AND h.revision = x.revision - 1
+        JOIN agents b ON b.id = h.agent_id
+        LEFT JOIN agents a ON a.id = x.agent_id
+        LEFT JOIN seen s ON s.person_id = :me AND s.kind = {Kind.DECISION.number} AND s.item_id = x.id
+        WHERE x.seq > max(:floor, COALESCE(s.seq, 0)) AND x.agent_id IS DISTINCT FROM h.agent_id
+            AND x.agent_id IS DISTINCT FROM :me AND x.status <> {_DRAFT}
+        """,
+        floor=floor,
+        after=look.now - RECENT_DAYS * DAY_MS,
+    )
+    found = []
+    for number, key, before, value, agent, former, updated in rows:
+        if is_persons(agent) and not is_persons(former):
+            continue
+        text = shortened(
+            f"{key}: {former} had {shortened(decided(before), LINE_CHARS // 3)}, now {decided(value)}", LINE_CHARS
+        )
+        severity = _HIGH if is_persons(former) else _MEDIUM
+        actions = ("decide", "see")
+        found.append(Need("overtaken", severity, text, Kind.DECISION.ref(number), None, agent, updated, actions))
+    return found
+
+
+def _drafts(look: Look) -> list[Need]:
+    """Return the decisions that are drafts of others."""
+    rows = look.rows(
+        f"""
+        SELECT x.id, x.key, COALESCE(x.value_text, x.value_number), a.name, x.updated_at
+        FROM decisions x LEFT JOIN agents a ON a.id = x.agent_id
+        WHERE x.project_id = :project AND x.status = {_DRAFT} AND x.agent_id IS DISTINCT FROM :me
+        ORDER BY x.created_at DESC, x.id DESC LIMIT {LOOKED_AT}
+        """
+    )
+    return [
+        Need(
+            "draft",
+            _LOW,
+            shortened(f"{key}: {decided(value)}", LINE_CHARS),
+            Kind.DECISION.ref(number),
+            None,
+            agent,
+            updated,
+            ("accept", "reject"),
+        )
+        for number, key, value, agent, updated in rows
+    ]
+
+
+def _verdicts(look: Look) -> list[Need]:
+    """Return the reviews that failed and were not followed by another of the same task or loop in an active run."""
+    rows = look.rows(
+        f"""
+        SELECT x.id, x.content, x.run_id, x.task_id, x.loop_id, a.name, x.created_at, r.status, u.uid,
+            COALESCE(s.seq, 0) >= x.seq
+        FROM (
+            SELECT * FROM context WHERE project_id = :project AND type = {REVIEW_VERDICT}
+                AND created_at > :after AND superseded_by IS NULL
+            ORDER BY created_at DESC, id DESC LIMIT {LOOKED_AT}
+        ) x JOIN runs r ON r.id = x.run_id LEFT JOIN agents a ON a.id = x.agent_id
+        LEFT JOIN sessions u ON u.id = x.session_id
+        LEFT JOIN seen s ON s.person_id = :me AND s.kind = {Kind.ENTRY.number} AND s.item_id = x.id
+        ORDER BY x.created_at DESC, x.id DESC
+        """,
+        after=look.now - RECENT_DAYS * DAY_MS,
+    )
+    found = []
+    later: set[tuple[object, ...]] = set()
+    for number, content, run, task, loop, agent, created, status, uid, is_seen in rows:
+        place = (run, task, None if task else loop, None if task or loop else agent)
+        try:
+            verdict = structured.review_verdict(content)
+        except InvalidInput:
+            continue
+        is_followed = place in later
+        later.add(place)
+        if is_followed or verdict.passed or is_seen or status != 1:
+            continue
+        text = shortened(": ".join(filter(None, (task or loop, verdict.summary or "the review failed"))), LINE_CHARS)
+        session = None if uid is None else uid.hex()
+        actions = ("answer", "end_run", "see")
+        found.append(Need("verdict", _MEDIUM, text, Kind.ENTRY.ref(number), session, agent, created, actions))
+    return found
+
+
+def _errors(look: Look) -> list[Need]:
+    """Return the errors that two agents met lately and nobody has solved.
+
+    Whether it were two is asked in the order of an index: of 50,000 reports of one error by one agent all were read.
+    """
+    rows = look.rows(
+        f"""
+        SELECT x.id, x.error_type, x.message, x.occurrences, x.last_seen
+        FROM (
+            SELECT * FROM error_patterns
+            WHERE project_id = :project AND last_seen > :after AND expires_at > :now
+            ORDER BY last_seen DESC LIMIT {LOOKED_AT}
+        ) x LEFT JOIN seen s ON s.person_id = :me AND s.kind = {Kind.ERROR_PATTERN.number} AND s.item_id = x.id
+        WHERE x.occurrences > 1 AND x.seq > COALESCE(s.seq, 0)
+            AND NOT EXISTS (SELECT 1 FROM error_solutions y WHERE y.pattern_id = x.id AND y.state <> 3)
+            AND EXISTS (
+                SELECT 1 FROM error_reports f WHERE f.id = (
+                    SELECT id FROM error_reports WHERE pattern_id = x.id ORDER BY run_id, agent_id LIMIT 1
+                ) AND (
+                    EXISTS (
+                        SELECT 1 FROM error_reports r WHERE r.pattern_id = x.id AND r.run_id = f.run_id
+                            AND r.agent_id > COALESCE(f.agent_id, 0)
+                    ) OR EXISTS (
+                        SELECT 1 FROM error_reports r WHERE r.pattern_id = x.id AND r.run_id > f.run_id
+                            AND r.agent_id IS DISTINCT FROM f.agent_id
+                    )
+                )
+            )
+        """,
+        after=look.now - RECENT_DAYS * DAY_MS,
+    )
+    found = []
+    for number, error, message, times, last in rows:
+        text = shortened(f"{error}: {message} (met {times} times)", LINE_CHARS)
+        ref = Kind.ERROR_PATTERN.ref(number)
+        found.append(Need("error", _MEDIUM, text, ref, None, None, last, ("solve", "see")))
+    return found
+
+
+def _shared(look: Look) -> list[Need]:
+    """Return the shared text that waits until a person accepts it; it conflicts where both sides have changed."""
+    rows = look.rows(
+        f"SELECT uid, kind, file, why FROM shared_texts WHERE project_id = :project AND waiting IS NOT NULL "
+        f"ORDER BY why DESC LIMIT {LOOKED_AT}"
+    )
+    found = []
+    for uid, kind, file, why in rows:
+        known = LINE_KINDS.get(kind)
+        here = [] if known is None else look.rows(f"SELECT id FROM {known.table} WHERE uid = :uid", uid=uid)
+        ref = f"{known.letter}{here[0][0]}" if known is not None and here else uid.hex()[:8]
+        said = _WHY[WHYS.index(why)]
+        text = shortened(f"{kind.replace('_', ' ')} in the shared text: {said}", LINE_CHARS)
+        severity = _HIGH if why >= BOTH else _MEDIUM
+        found.append(Need("shared", severity, text, ref, None, None, None, ("accept", "reject"), place=file))
+    return found
+
+
+_WHY = ("new", "changed", "changed on both sides", "another item here has its key")
+
+
+def _hooks(look: Look) -> list[Need]:
+    """Return the sessions whose hooks failed in the last day and have put nothing in since."""
+    rows = look.rows(
+        f"""
+        SELECT f.*, u.uid, u.client, a.name FROM (
+            SELECT session_id, max(seq) AS seq, count(*), min(created_at), max(created_at) AS last FROM events
+            WHERE project_id = :project AND kind = {events.HOOK_FAILED} AND created_at > :after
+            GROUP BY session_id ORDER BY max(seq) DESC LIMIT {LOOKED_AT}
+        ) f JOIN sessions u ON u.id = f.session_id LEFT JOIN agents a ON a.id = COALESCE(u.agent_id, u.unnamed_id)
+        LEFT JOIN seen s ON s.person_id = :me AND s.kind = {HOOK} AND s.item_id = f.session_id
+        WHERE f.seq > COALESCE(s.seq, 0) AND NOT EXISTS (
+            SELECT 1 FROM events e WHERE e.session_id = f.session_id AND e.created_at >= f.last
+                AND e.kind = {events.DELIVERY} AND e.seq > f.seq
+        )
+        """,
+        after=look.now - DAY_MS,
+    )
+    found = []
+    for _, _, times, first, _, uid, client, agent in rows:
+        text = f"hooks of {client or 'a client'} failed {times} time{'s' * (times > 1)}"
+        found.append(Need("hook", _HIGH, text, f"{HOOKS_OF}{uid.hex()}", uid.hex(), agent, first, ("see",)))
+    return found

@@ -1,0 +1,90 @@
+"""Claims that others wait for: what was refused and is still held, and calls that wait."""
+
+from __future__ import annotations
+
+from satchel.base.records import NamedTuple
+from satchel.base.text import shortened
+from satchel.brief.room.looking import LINE_CHARS, Look
+from satchel.brief.room.records import Need
+from satchel.keep.files import claims, refusals, waiters
+from satchel.keep.files.claims import Held
+from satchel.keep.files.places import Place
+from satchel.keep.sessions import joining
+from satchel.keep.sessions.records import Actor
+
+
+class _Wish(NamedTuple):
+    """What somebody would claim."""
+
+    kind: str
+    actor: Actor
+    places: tuple[Place, ...]
+    exclusive: bool
+    began_at: int
+
+
+def find(look: Look, most: int) -> list[Need]:
+    """Return what is waited for, and what was refused to sessions that are still at work, as long as it is held.
+
+    Args:
+        most: how many at most.
+    """
+    wishes = _wishes(look, most)
+    if not wishes:
+        return []
+    places = list(dict.fromkeys(place for wish in wishes for place in wish.places))
+    held = claims.overlapping(look.transaction, look.project_id, places, look.now)
+    sessions = [one.actor.session for one in wishes] + [one.session for one in held]
+    over, uids = _sessions(look, {number for number in sessions if number is not None})
+    found: dict[tuple[str | None, str], Need] = {}
+    for wish in wishes:
+        if wish.actor.session in over:
+            continue
+        for place in wish.places:
+            holder = next((one for one in held if one.session not in over and _stands(one, wish, place)), None)
+            if holder is None:
+                continue
+            text = shortened(f"{place.path} is held by {holder.claim.agent}", LINE_CHARS)
+            severity = "high" if wish.kind == "waiting" else "medium"
+            need = Need(
+                wish.kind,
+                severity,
+                text,
+                None,
+                uids.get(wish.actor.session or 0),
+                wish.actor.name,
+                wish.began_at,
+                ("release", "answer"),
+                place=place.path,
+                holder=holder.claim.agent,
+                holder_session=uids.get(holder.session or 0),
+            )
+            found.setdefault((wish.actor.name, place.path), need)
+    return list(found.values())
+
+
+def _wishes(look: Look, most: int) -> list[_Wish]:
+    waiting = waiters.load(look.transaction, look.project_id, look.now)[:most]
+    wishes = [_Wish("waiting", one.actor, one.places, one.exclusive, one.created_at) for one in waiting]
+    for one, session in refusals.newest(look.transaction, look.project_id, look.now, most):
+        actor = Actor(None, one.agent or None, session)
+        wishes.append(_Wish("refusal", actor, (one.place,), one.exclusive, one.refused_at))
+    return wishes
+
+
+def _stands(held: Held, wish: _Wish, place: Place) -> bool:
+    """Whether a claim stands against what somebody would claim."""
+    if not place.clashes(held.place) or not (wish.exclusive or held.claim.exclusive):
+        return False
+    if wish.actor.session is not None and held.session is not None:
+        return held.session != wish.actor.session
+    return held.claim.agent != wish.actor.name
+
+
+def _sessions(look: Look, numbers: set[int]) -> tuple[set[int], dict[int, str]]:
+    """Return which of some sessions are over, and the uids of all."""
+    if not numbers:
+        return set(), {}
+    found = joining.load(look.transaction, f"s.id IN ({', '.join(map(str, numbers))})", {})
+    over = {one.state.id for one in found if joining.is_gone(one, look.now)}
+    return over, {one.state.id: one.state.uid.hex() for one in found}

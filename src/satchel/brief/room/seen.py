@@ -1,0 +1,175 @@
+"""What a person has seen: everything or all of a kind up to a change of the project, and single items beyond that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from satchel.base.errors import InvalidInput, NotFound, unknown_name
+from satchel.base.records import NamedTuple
+from satchel.brief.room.looking import Look
+from satchel.brief.room.records import CHANGES
+from satchel.find.kind import Kind, read_number
+from satchel.keep.kinds import read_ref
+from satchel.keep.names import ensure_agent, find_name
+from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
+
+EVERYTHING = 0
+SOLUTION, FILES, CORRECTION, HOOK = 20, 21, 22, 23
+"""What the table calls what is no :class:`Kind`: a solution, the edits of an agent, a correction, a session's hooks."""
+
+NOBODY = -1
+"""Stands for the agent of edits whose author is unknown; 0 is all of a kind."""
+
+OF_CHANGES = {
+    "decision": Kind.DECISION.number,
+    "rule": Kind.CONSTRAINT.number,
+    "fix": SOLUTION,
+    "files": FILES,
+    "correction": CORRECTION,
+}
+"""What the table calls each of :data:`CHANGES`."""
+
+MOST = 500
+"""So many things are marked at once."""
+
+_FILES_OF, _CORRECTION, HOOKS_OF = "files:", "correction:", "hooks:"
+_UNKNOWN_AUTHOR = "?"
+
+_SEE = """
+    INSERT INTO seen (project_id, person_id, kind, item_id, seq, created_at)
+    VALUES (:project, :person, :kind, :item, :seq, :now)
+    ON CONFLICT (person_id, kind, item_id) DO UPDATE SET
+        created_at = iif(excluded.seq > seq, excluded.created_at, created_at), seq = max(seq, excluded.seq)
+"""
+
+
+class Mark(NamedTuple):
+    """How far something was seen: its last change, and when, in milliseconds UTC; 0 for never."""
+
+    seq: int
+    seen_at: int
+
+
+class _Thing(NamedTuple):
+    """What is marked as seen, as the table has it."""
+
+    kind: int
+    item: int
+
+
+def files_ref(agent: str | None) -> str:
+    """Return what marks the edits of an agent as seen."""
+    return f"{_FILES_OF}{_UNKNOWN_AUTHOR if agent is None else agent}"
+
+
+def correction_ref(number: int) -> str:
+    """Return what marks a correction as seen."""
+    return f"{_CORRECTION}{number}"
+
+
+def marks(look: Look) -> dict[str, Mark]:
+    """Return how far a person has seen all of each of :data:`CHANGES`."""
+    rows = look.rows("SELECT kind, seq, created_at FROM seen WHERE person_id = :me AND item_id = 0")
+    found = {kind: Mark(seq, at) for kind, seq, at in rows}
+    never = Mark(0, 0)
+    everything = found.get(EVERYTHING, never)
+    return {"": everything} | {name: max(everything, found.get(OF_CHANGES[name], never)) for name in CHANGES}
+
+
+def mark(look: Look, refs: Sequence[str], up_to: int) -> None:
+    """Mark things as seen by a person who has a number.
+
+    Args:
+        refs: short ids, what else an answer calls ``ref``, or names of :data:`CHANGES`; none is everything.
+        up_to: the change of the project up to which.
+
+    Raises:
+        InvalidInput: one is none of these.
+        NotFound: the project has no such thing.
+    """
+    things = [_thing(look, ref) for ref in refs] or [_Thing(EVERYTHING, 0)]
+    look.transaction.many(
+        _SEE,
+        [
+            {
+                "project": look.project_id,
+                "person": look.number,
+                "kind": thing.kind,
+                "item": thing.item,
+                "seq": _last_event(look, thing.item) if thing.kind == HOOK else up_to,
+                "now": look.now,
+            }
+            for thing in things
+        ],
+    )
+    for thing in things:
+        if thing.item == 0:
+            kinds = [thing.kind] if thing.kind else [*OF_CHANGES.values()]
+            look.transaction.execute(
+                f"DELETE FROM seen WHERE person_id = :me AND seq <= :seq AND kind IN ({_listed(kinds)})"
+                + (" AND item_id <> 0" if thing.kind else ""),
+                {"me": look.number, "seq": up_to},
+            )
+
+
+def begin_person(look: Look) -> Look:
+    """Return the look with the person's number, recorded on first use."""
+    number, _ = ensure_agent(look.transaction, look.project_id, look.person, look.now)
+    return look._replace(number=number)
+
+
+def check_refs(refs: object) -> tuple[str, ...]:
+    """Return what is to be marked, each once.
+
+    Raises:
+        InvalidInput: it is no list of texts, or too long.
+    """
+    if isinstance(refs, str) or not isinstance(refs, Sequence) or not all(isinstance(one, str) for one in refs):
+        raise InvalidInput("refs is no list of ids", 'Give it as in ["d12", "rule"], or leave it out for everything')
+    if not 1 <= len(refs) <= MOST:
+        raise InvalidInput(f"{len(refs)} ids were given", f"Mark 1 to {MOST} at once, or leave refs out for everything")
+    return tuple(dict.fromkeys(one.strip() for one in refs))
+
+
+def _thing(look: Look, ref: str) -> _Thing:
+    if ref in OF_CHANGES:
+        return _Thing(OF_CHANGES[ref], 0)
+    if ref.startswith(_FILES_OF):
+        name = ref.removeprefix(_FILES_OF)
+        number = find_name(look.transaction, "agents", look.project_id, name)
+        return _Thing(FILES, NOBODY if number is None and name == _UNKNOWN_AUTHOR else _found(ref, number))
+    if ref.startswith(HOOKS_OF):
+        try:
+            uid = bytes.fromhex(ref.removeprefix(HOOKS_OF))
+        except ValueError:
+            raise InvalidInput(f"{ref[:80]!r} names no session", "Give what the answer calls ref") from None
+        return _Thing(HOOK, _found(ref, _number(look, "sessions", "uid", uid)))
+    if ref.startswith(_CORRECTION):
+        number = read_number(ref.removeprefix(_CORRECTION), "", "a correction")
+        return _Thing(CORRECTION, _found(ref, _number(look, "corrections", "id", number)))
+    if ref.startswith(SOLUTION_LETTER):
+        return _Thing(SOLUTION, _found(ref, _number(look, "error_solutions", "id", solution_number(ref))))
+    if not any(character.isdigit() for character in ref):
+        raise unknown_name("change", ref, CHANGES)
+    kind, number = read_ref(ref)
+    return _Thing(kind.number, _found(ref, _number(look, kind.table, "id", number)))
+
+
+def _number(look: Look, table: str, column: str, value: object) -> int | None:
+    rows = look.rows(f"SELECT id FROM {table} WHERE {column} = :value AND project_id = :project", value=value)
+    return rows[0][0] if rows else None
+
+
+def _found(ref: str, number: int | None) -> int:
+    if number is None:
+        raise NotFound(f"there is no {ref[:80]} in this project", "Give what the answer calls ref")
+    return number
+
+
+def _last_event(look: Look, session: int) -> int:
+    rows = look.rows("SELECT seq FROM events WHERE session_id = :session ORDER BY seq DESC LIMIT 1", session=session)
+    return int(rows[0][0]) if rows else 0
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers))

@@ -1,0 +1,115 @@
+"""What a person looks at every few minutes: what needs them, what has changed, who is where, what collides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from satchel.base.clock import DAY_MS
+from satchel.base.errors import InvalidInput, Refused
+from satchel.base.paging import check_whole
+from satchel.base.vocabulary import HUMAN
+from satchel.brief.room import collisions, looking, needs, seen, since, where
+from satchel.brief.room.records import Collisions, Needs, Seen, Since, Where
+from satchel.keep import projects
+from satchel.keep.names import check_person, is_persons
+from satchel.keep.projects import Service
+from satchel.keep.sessions.actors import is_person
+from satchel.keep.sessions.team import Team
+
+_MAX_SEQ = 2**62
+
+
+class Room(Service):
+    """What persons look at. Nothing but :meth:`see` records anything."""
+
+    def needs(self, person: str | None = None) -> Needs:
+        """Return what needs a person.
+
+        Args:
+            person: ``human:NAME``, or ``human``; None is the default agent where that is a person, else ``human``.
+
+        Raises:
+            InvalidInput: it is no person.
+        """
+        name, work = self._person(person), self._workplace
+        with work.engine.read() as transaction:
+            now = work.clock()
+            project = projects.find(transaction, work)
+            if project is None:
+                return Needs(name, (), 0, None, now)
+            return needs.find(looking.begin(transaction, project.id, name, now))
+
+    def since(self, person: str | None = None) -> Since:
+        """Return what has changed that a person has not seen, but for what they did themselves.
+
+        Args:
+            person: as for :meth:`needs`.
+
+        Raises:
+            InvalidInput: it is no person.
+        """
+        name, work = self._person(person), self._workplace
+        with work.engine.read() as transaction:
+            now = work.clock()
+            project = projects.find(transaction, work)
+            if project is None:
+                return Since(name, (), (), 0, None, now)
+            return since.find(looking.begin(transaction, project.id, name, now), project.seq)
+
+    def see(self, refs: Sequence[str] | None = None, *, up_to: int | None = None, person: str | None = None) -> Seen:
+        """Mark changes as seen by a person: some, or all.
+
+        Args:
+            refs: what answers call ``ref``, or a kind of change for all of that: decision, rule, fix, files,
+                correction. None is every change.
+            up_to: the ``seq`` of the answer that they were seen in, so that what has changed since is shown again; None
+                is now.
+            person: as for :meth:`needs`.
+
+        Raises:
+            InvalidInput: something is not acceptable.
+            NotFound: the project has no such thing.
+            Refused: it is not a person who calls.
+        """
+        name, work = self._person(person), self._workplace
+        wanted = () if refs is None else seen.check_refs(refs)
+        if up_to is not None:
+            check_whole("up_to", up_to, _MAX_SEQ)
+        if work.caller is not None and not is_person(work.caller):
+            raise Refused("only a person says what a person has seen", "Leave it to the person")
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.find(transaction, work) or projects.ensure(transaction, work, now)
+            if up_to is not None and up_to > project.seq:
+                raise InvalidInput(
+                    f"the project has not reached the change {up_to}; it stands at {project.seq}",
+                    "Give the seq of the answer that was seen",
+                )
+            reached = project.seq if up_to is None else up_to
+            look = seen.begin_person(looking.begin(transaction, project.id, name, now))
+            seen.mark(look, wanted, reached)
+        return Seen(name, wanted, reached)
+
+    def where(self) -> Where:
+        """Return who is where, and when they were at work in the last 24 hours."""
+        work, caller = self._workplace, self._workplace.caller
+        with work.engine.read() as transaction:
+            now = work.clock()
+            project = projects.find(transaction, work)
+            if project is None:
+                ended = (now // where.QUARTER_MS + 1) * where.QUARTER_MS
+                return Where(Team((), 0, 0, now), (), ended - DAY_MS, ended)
+            own = None if caller is None else caller.find(transaction, project.id)
+            return where.find(transaction, project.id, None if own is None else own.id, now, ())
+
+    def collisions(self) -> Collisions:
+        """Return where two sessions claim, or have edited in the last hour, the same."""
+        work = self._workplace
+        with work.engine.read() as transaction:
+            now = work.clock()
+            project = projects.find(transaction, work)
+            return Collisions((), 0, now) if project is None else collisions.find(transaction, project.id, now)
+
+    def _person(self, person: str | None) -> str:
+        default = self._workplace.agent
+        return check_person(person or (default if is_persons(default) else HUMAN))

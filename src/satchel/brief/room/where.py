@@ -1,0 +1,89 @@
+"""Who is where: the sessions, and a timeline of the last 24 hours."""
+
+from __future__ import annotations
+
+from satchel.base.clock import DAY_MS
+from satchel.brief.room.records import SessionDay, Span, Where
+from satchel.keep.loop_scope import OF_LOOPS
+from satchel.keep.sessions.team import MOST, find_team
+from satchel.store.transaction import Transaction
+
+QUARTER_MS = 15 * 60_000
+"""So fine is the timeline: a day has 96 of them."""
+
+_SOURCES = {
+    "events": "",
+    "file_changes": "",
+    "context": f" AND t.{OF_LOOPS}",
+}
+"""The tables that say when a session was at work, with the condition of the index by which that is found."""
+
+
+def find(transaction: Transaction, project_id: int, own_session: int | None, now: int, notes: tuple[str, ...]) -> Where:
+    """Return who is where.
+
+    Args:
+        own_session: the number of the caller's session; None without one.
+        now: milliseconds UTC.
+        notes: what the reader should know.
+    """
+    ended = (now // QUARTER_MS + 1) * QUARTER_MS
+    began = ended - DAY_MS
+    team = find_team(transaction, project_id, own_session, now, is_all=False, notes=notes)
+    return Where(team, _timeline(transaction, project_id, began, now), began, ended)
+
+
+def _timeline(transaction: Transaction, project_id: int, began: int, now: int) -> tuple[SessionDay, ...]:
+    sessions = transaction.all(
+        f"""
+        SELECT s.id, s.uid, a.name, s.client, s.created_at, s.seen_at
+        FROM sessions s LEFT JOIN agents a ON a.id = COALESCE(s.agent_id, s.unnamed_id)
+        WHERE s.project_id = :project AND s.seen_at >= :began ORDER BY s.seen_at DESC, s.id DESC LIMIT {MOST}
+        """,
+        {"project": project_id, "began": began},
+    )
+    active: dict[int, set[int]] = {
+        number: {at // QUARTER_MS for at in (created, seen) if began <= at <= now}
+        for number, *_, created, seen in sessions
+    }
+    if sessions:
+        for number, at in transaction.all(_hops(list(active)), {"began": began, "now": now}):
+            active[number].add(at // QUARTER_MS)
+    return tuple(
+        SessionDay(uid.hex(), agent, client, _spans(active[number])) for number, uid, agent, client, *_ in sessions
+    )
+
+
+def _hops(sessions: list[int]) -> str:
+    """Return the statement that reads of each session the first time in every quarter that has one.
+
+    It goes from one quarter to the next that holds anything, so that what a quarter holds is read once, however much.
+    """
+
+    def following(session: str, at: str) -> str:
+        times = (
+            f"COALESCE((SELECT min(t.created_at) FROM {table} t "
+            f"WHERE t.session_id = {session}{where} AND t.created_at >= {at}), :now + 1)"
+            for table, where in _SOURCES.items()
+        )
+        return f"min({', '.join(times)})"
+
+    return f"""
+        WITH RECURSIVE hops (session, at) AS (
+            SELECT s.id, {following("s.id", ":began")} FROM sessions s WHERE s.id IN ({", ".join(map(str, sessions))})
+            UNION ALL
+            SELECT h.session, {following("h.session", f"(h.at / {QUARTER_MS} + 1) * {QUARTER_MS}")}
+            FROM hops h WHERE h.at <= :now
+        )
+        SELECT session, at FROM hops WHERE at <= :now
+    """
+
+
+def _spans(quarters: set[int]) -> tuple[Span, ...]:
+    spans: list[Span] = []
+    for quarter in sorted(quarters):
+        began = quarter * QUARTER_MS
+        if spans and spans[-1].ended_at == began:
+            began = spans.pop().began_at
+        spans.append(Span(began, (quarter + 1) * QUARTER_MS))
+    return tuple(spans)

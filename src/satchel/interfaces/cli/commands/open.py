@@ -1,0 +1,106 @@
+"""``satchel open``."""
+
+from __future__ import annotations
+
+import getpass
+import os
+
+import click
+
+from satchel.base.clock import system_clock
+from satchel.base.errors import InvalidInput
+from satchel.base.folders import state_folder
+from satchel.interfaces.cli.common import json_option, show_json
+from satchel.interfaces.cli.tables import local_time, show_table
+from satchel.interfaces.http.room import opening
+from satchel.interfaces.http.room.logins import LINK_MS, Logins
+from satchel.interfaces.http.running import Servers
+from satchel.interfaces.to_json import fields_of
+
+
+@click.command()
+@click.option("--as", "person", metavar="NAME", help="Who you are there. Default: your login name.")
+@click.option("--port", type=click.IntRange(1, 65_535), metavar="NUMBER", help="Of several servers the one there.")
+@click.option("--print", "only_prints", is_flag=True, help="Print the link, and open no browser.")
+@click.option("--list", "lists", is_flag=True, help="List the browsers that are logged in.")
+@click.option("--revoke", metavar="ID", help="Log a browser out; `all` logs out every one.")
+@json_option
+def command(
+    person: str | None, port: int | None, only_prints: bool, lists: bool, revoke: str | None, as_json: bool
+) -> None:
+    """Open the control room of the server that runs here, in your browser.
+
+    The link is good for 60 seconds and for one login. It is printed; without a display no browser is opened. What you
+    write there has the author human:NAME. A login ends 30 days after it was used last.
+
+    \b
+    Examples:
+      satchel open
+      satchel open --print --as ann
+      satchel open --list
+      satchel open --revoke all
+    """
+    folder = state_folder()
+    logins = Logins(folder, system_clock)
+    if lists + (revoke is not None) > 1:
+        raise InvalidInput("--list and --revoke are two things", "Give one of them")
+    if lists:
+        _list(logins, as_json=as_json)
+        return
+    if revoke is not None:
+        ended = logins.revoke(None if revoke == "all" else revoke)
+        if as_json:
+            show_json({"revoked": fields_of(ended)})
+        else:
+            click.echo(f"{len(ended)} logged out" if len(ended) != 1 else f"login {ended[0].id} is logged out")
+        return
+    server = Servers(folder).find(port)
+    secret = logins.new_link(person or login_name(), server.port)
+    link = opening.link_of(server.url, secret)
+    if as_json:
+        show_json({"link": link, "seconds": LINK_MS // 1_000})
+    else:
+        click.echo(link)
+        click.echo(f"the link is good for {LINK_MS // 1_000} s and one login", err=True)
+    if only_prints:
+        return
+    show(logins, link, secret)
+
+
+def login_name() -> str:
+    """Return the name of the user of this machine.
+
+    Raises:
+        InvalidInput: it has none.
+    """
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        raise InvalidInput("your user has no name here", "Give one: --as NAME") from None
+
+
+def show(logins: Logins, link: str, secret: str) -> None:
+    """Open the browser at a link, and wait until it was used."""
+    if not opening.has_display(os.environ):
+        click.echo("there is no display here: open the link yourself", err=True)
+        return
+    file = opening.open_browser(state_folder(), link)
+    if file is None:
+        click.echo("no browser could be started: open the link yourself", err=True)
+    elif not opening.await_use(logins, secret, file):
+        click.echo("the link was not used in time: `satchel open` makes a new one", err=True)
+
+
+def _list(logins: Logins, *, as_json: bool) -> None:
+    found = logins.every()
+    if as_json:
+        show_json({"logins": fields_of(found)})
+        return
+    if not found:
+        click.echo("no browser is logged in: `satchel open` logs one in", err=True)
+        return
+    rows = [
+        (one.id, one.author, one.token or "a link", local_time(one.created_at), local_time(one.used_at))
+        for one in found
+    ]
+    show_table(("id", "person", "by", "since", "used"), rows)

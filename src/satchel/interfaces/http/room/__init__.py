@@ -1,0 +1,1 @@
+"""The control room: pages for people, on the port of the server."""

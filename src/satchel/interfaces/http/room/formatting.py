@@ -1,0 +1,88 @@
+"""Texts and times as pages show them: stored text never becomes markup, and hides nothing."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from satchel.base.clock import iso, span_in_words
+from satchel.base.invisible import INVISIBLE
+from satchel.find.snippets import Snippet
+
+SHORT, WHOLE = 1_200, 40_000
+"""How many characters of a text a section shows, and how many the page of an item at once."""
+
+_REF = re.compile(r"[a-z][0-9]{1,18}")
+
+_JOINERS = "\u200c\u200d\ufe0e\ufe0f"
+"""Of the characters that show nothing, those that scripts and emoji need."""
+
+_HIDDEN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|(?![{_JOINERS}])[{INVISIBLE}]")
+"""Controls but for the tab and the end of a line, what is half a character, and what shows nothing or turns text."""
+
+
+def shown(value: Any) -> Any:
+    """Return what a template prints: of a text each character that would not be seen as its code, as in ``\\u{202e}``.
+
+    Markup is left alone; None is an empty text.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str) and not hasattr(value, "__html__"):
+        return _HIDDEN.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", value)
+    return value
+
+
+def moment(milliseconds: int | None) -> Markup:
+    """Return a time, which the script turns into the reader's own."""
+    if milliseconds is None:
+        return Markup("")
+    at = datetime.fromtimestamp(milliseconds / 1_000, UTC)
+    return Markup('<time datetime="{}">{} UTC</time>').format(iso(milliseconds), at.strftime("%Y-%m-%d %H:%M"))
+
+
+def clock(milliseconds: int) -> str:
+    """Return the hour and minute of a time, UTC."""
+    return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%H:%M")
+
+
+def is_ref(text: str) -> bool:
+    """Whether a text is the short id of an item, which has a page."""
+    return _REF.fullmatch(text) is not None
+
+
+def ago(milliseconds: int | None, now: int) -> Markup:
+    """Return how long ago something was, which the script keeps right."""
+    if milliseconds is None:
+        return Markup("")
+    words = f"{span_in_words(max(0, now - milliseconds))} ago"
+    return Markup('<time datetime="{}" data-ago>{}</time>').format(iso(milliseconds), words)
+
+
+def left(milliseconds: int, now: int) -> Markup:
+    """Return how long something still holds, which the script keeps right."""
+    words = f"{span_in_words(max(0, milliseconds - now))} left"
+    return Markup('<time datetime="{}" data-left>{}</time>').format(iso(milliseconds), words)
+
+
+def cut(text: str, most: int = SHORT) -> str:
+    """Return the beginning of a text, with an ellipsis where that is not all."""
+    return text if len(text) <= most else f"{text[:most].rstrip()} …"
+
+
+def marked(snippet: Snippet) -> Markup:
+    """Return a snippet with what matched marked."""
+    parts: list[Markup] = []
+    end = 0
+    for first, last in sorted(snippet.marks):
+        if first < end:
+            continue
+        parts += [
+            escape(shown(snippet.text[end:first])),
+            Markup("<mark>{}</mark>").format(shown(snippet.text[first:last])),
+        ]
+        end = last
+    return Markup("").join([*parts, escape(shown(snippet.text[end:]))])

@@ -1,0 +1,118 @@
+"""The projects that a login leads to, each under an address of its own."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from satchel.base.errors import NotFound, SatchelError
+from satchel.base.records import dataclass
+from satchel.client import Satchel
+from satchel.interfaces.http import logs
+from satchel.interfaces.http.access import PERSON, Access
+from satchel.interfaces.http.room.logins import Login
+from satchel.keep.sessions.caller import Caller
+
+if TYPE_CHECKING:
+    from satchel.interfaces.http.app import Serving
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
+_DIGITS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One project, as a login sees it.
+
+    Attributes:
+        address: what stands for it in addresses: its name where that is plain and no other project has it.
+        name: its name.
+        store: the store's file.
+        read_only: whether every write is refused.
+    """
+
+    address: str
+    name: str
+    store: Path
+    read_only: bool = False
+
+
+class Projects:
+    """The projects of a server.
+
+    Args:
+        serving: what the server works with.
+    """
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+
+    def of(self, login: Login) -> list[Project]:
+        """Return the projects that a login leads to.
+
+        A login that a link began leads to all projects of the stores that active tokens and the server's own folder
+        lead to; one for a token to the token's.
+        """
+        if login.token is not None:
+            access = self._serving.tokens.access_of(login.token)
+            return [] if access is None else _addressed([(access.project, access.store)], read_only=access.read_only)
+        stores = {*self._serving.tokens.stores(), *self._serving.own_stores}
+        return _addressed([(name, store) for store in sorted(stores) for name in self._names(store)])
+
+    def find(self, login: Login, address: str) -> Project:
+        """Return the project of an address.
+
+        Raises:
+            NotFound: the login leads to no such project.
+        """
+        for project in self.of(login):
+            if project.address == address:
+                return project
+        raise NotFound(f"this login leads to no project {address[:80]!r}", "The first page lists those that there are")
+
+    def access(self, project: Project, login: Login) -> Access:
+        """Return the rights of a login in one of its projects: those of a person."""
+        name = f"login-{login.id}"
+        return Access(name, name, PERSON, project.store, project.name, login.author, project.read_only)
+
+    def satchel(self, project: Project, login: Login, *, is_looking: bool = False) -> Satchel:
+        """Return what a request of a login works with.
+
+        Args:
+            project: one of its projects.
+            login: whose request it is.
+            is_looking: as nobody, for whom nothing counts as read.
+        """
+        access = self.access(project, login)
+        if is_looking:
+            return self._serving.stores.satchel(access)
+        caller = Caller.of_request(access.token, None, is_of_person=True)
+        return self._serving.stores.satchel(access, caller=caller, agent=login.author)
+
+    def _names(self, store: Path) -> list[str]:
+        try:
+            engine = self._serving.stores.opened(store).workplace.engine
+            with engine.read() as transaction:
+                return [name for (name,) in transaction.all("SELECT name FROM projects ORDER BY name")]
+        except (SatchelError, OSError) as error:
+            # the others are there all the same
+            logs.fault(error, store=str(store))
+            return []
+
+
+def _addressed(found: list[tuple[str, Path]], *, read_only: bool = False) -> list[Project]:
+    names = [name for name, _ in found]
+    return [
+        Project(
+            name if _PLAIN.fullmatch(name) and names.count(name) == 1 else _made(name, store), name, store, read_only
+        )
+        for name, store in found
+    ]
+
+
+def _made(name: str, store: Path) -> str:
+    """Return an address for a project whose name is none: what is plain of it, and a digest."""
+    plain = re.sub("[^A-Za-z0-9]+", "-", name).strip("-")[:40] or "project"
+    return f"{plain}~{sha256(f'{store}:{name}'.encode()).hexdigest()[:_DIGITS]}"

@@ -1,0 +1,250 @@
+"""What needs a person: each kind appears, and goes away when it is dealt with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clients_at_work import Clients
+from satchel import Conflict, InvalidInput, Satchel
+from satchel.base.clock import DAY_MS
+from satchel.brief.room.records import ACTIONS, NEEDS, Need
+from satchel.keep import events, projects
+from satchel.keep.sessions.caller import COMMAND
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
+
+MINUTE = 60_000
+TRIED = ("rewrite the parser by hand", "raise the timeout to a minute", "mock the whole network")
+
+
+@pytest.fixture
+def clients(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch) -> Clients:
+    return Clients(partial(open_in, project), monkeypatch)
+
+
+def needs(satchel: Satchel, person: str | None = None) -> list[tuple[str, str | None]]:
+    """What needs a person: of each the kind and the id."""
+    found = satchel.room.needs(person)
+    assert all(one.kind in NEEDS and set(one.actions) <= set(ACTIONS) for one in found.items)
+    return [(one.kind, one.ref) for one in found.items]
+
+
+def only(satchel: Satchel, person: str | None = None) -> Need:
+    (need,) = satchel.room.needs(person).items
+    return need
+
+
+def write_pad(satchel: Satchel, **fields: object) -> str:
+    return satchel.entries.write("scratchpad", {"done": False, **fields}, task_id="T1").ref
+
+
+def test_nothing_needs_anybody_where_nothing_was_written(satchel: Satchel) -> None:
+    found = satchel.room.needs()
+    assert (found.person, found.items, found.total, found.quiet_since_at) == ("human", (), 0, None)
+
+
+def test_an_agent_that_is_stuck_needs_a_person_until_it_goes_on(clients: Clients) -> None:
+    ann = clients.turn_to(clients.start())
+    for number, attempt in enumerate(TRIED, 1):
+        ref = write_pad(ann, iteration=number, test_status="failing", attempted=[attempt])
+    (team,) = ann.sessions.team().sessions
+    assert only(ann) == Need(
+        "stuck", "high", f"T1: {TRIED[-1]}", ref, team.uid, team.agents[0], ann.workplace.clock(), ("answer", "end_run")
+    )
+    write_pad(ann, iteration=4, done=True, test_status="passing")
+    assert needs(ann) == []
+
+
+def test_an_agent_that_names_a_blocker_needs_a_person_until_it_names_none(clients: Clients) -> None:
+    ann = clients.turn_to(clients.start())
+    ref = write_pad(ann, blockers=["no password for the registry"])
+    assert (needs(ann), only(ann).text) == ([("blocked", ref)], "T1: no password for the registry")
+    write_pad(ann, next_step="push")
+    assert needs(ann) == []
+
+
+def test_of_a_session_that_is_over_nobody_is_blocked(clients: Clients) -> None:
+    ann = clients.turn_to(clients.start())
+    write_pad(ann, blockers=["no password"])
+    clients.end(ann)
+    assert needs(ann) == []
+
+
+def test_a_message_needs_the_one_it_is_to_until_it_was_read(satchel: Satchel) -> None:
+    ref = satchel.messages.send("which port?", to="human:ann", type="request", agent="dev").ref
+    satchel.messages.send("hello, all", agent="dev")
+    assert (needs(satchel, "human:ann"), needs(satchel, "human:bob"), needs(satchel)) == ([("message", ref)], [], [])
+    assert (only(satchel, "human:ann").severity, only(satchel, "human:ann").agent) == ("high", "dev")
+    satchel.messages.mark_read([ref], agent="human:ann")
+    assert needs(satchel, "human:ann") == []
+
+
+def test_a_message_to_all_persons_needs_each_until_it_was_read_or_any_of_them_answers(satchel: Satchel) -> None:
+    ref = satchel.messages.send("which port?", to="human", agent="dev").ref
+    assert needs(satchel, "human:ann") == needs(satchel, "human:bob") == needs(satchel) == [("message", ref)]
+    satchel.messages.mark_read([ref], agent="human:ann")
+    assert (needs(satchel, "human:ann"), needs(satchel, "human:bob")) == ([], [("message", ref)])
+    satchel.messages.send("8080", reply_to=ref, agent="human:ann")
+    assert (needs(satchel, "human:bob"), needs(satchel)) == ([], [])
+
+
+def test_a_refused_claim_needs_a_person_as_long_as_it_is_held(satchel: Satchel) -> None:
+    satchel.files.claim(["src/"], agent="ann")
+    with pytest.raises(Conflict):
+        satchel.files.claim(["src/a.py"], agent="ben")
+    need = only(satchel)
+    assert (need.kind, need.agent, need.place, need.holder) == ("refusal", "ben", "src/a.py", "ann")
+    assert "release" in need.actions
+    satchel.files.release(["src/"], agent="ann")
+    assert needs(satchel) == []
+
+
+def test_a_decision_that_another_changed_needs_a_person_until_they_saw_or_set_it(satchel: Satchel) -> None:
+    satchel.decisions.set("port", 80, agent="ann")
+    assert needs(satchel) == []
+    ref = satchel.decisions.set("port", 8080, agent="ben").ref
+    assert (needs(satchel), only(satchel).text) == ([("overtaken", ref)], "port: ann had 80, now 8080")
+    satchel.room.see([ref], person="human:ann")
+    assert (needs(satchel, "human:ann"), needs(satchel, "human:bob")) == ([], [("overtaken", ref)])
+    satchel.decisions.set("port", 443, agent="human:bob")
+    assert needs(satchel) == []
+
+
+def test_what_a_person_decided_and_an_agent_changed_is_urgent_and_shown_once(satchel: Satchel) -> None:
+    satchel.decisions.set("port", 80, agent="human:ann")
+    ref = satchel.decisions.set("port", 8080, agent="ben").ref
+    assert (needs(satchel, "human:ann"), only(satchel, "human:ann").severity) == ([("overtaken", ref)], "high")
+
+
+def test_a_draft_waits_for_a_person_until_it_is_active(satchel: Satchel) -> None:
+    ref = satchel.decisions.set("port", 80, status="draft", agent="ann").ref
+    assert needs(satchel) == [("draft", ref)]
+    satchel.decisions.set("port", status="active", agent="human:bob")
+    assert needs(satchel) == []
+
+
+def verdict(satchel: Satchel, task: str, *, passed: bool) -> str:
+    return satchel.entries.write(
+        "review_verdict", {"passed": passed, "summary": "no tests"}, task_id=task, agent="qa"
+    ).ref
+
+
+def test_a_review_that_failed_needs_a_person_until_another_follows_or_they_saw_it(satchel: Satchel) -> None:
+    first, second = (verdict(satchel, task, passed=False) for task in ("T1", "T2"))
+    assert needs(satchel) == [("verdict", first), ("verdict", second)]
+    verdict(satchel, "T1", passed=True)
+    assert needs(satchel) == [("verdict", second)]
+    satchel.room.see([second])
+    assert (needs(satchel), needs(satchel, "human:ann")) == ([], [("verdict", second)])
+
+
+def test_a_review_of_a_run_that_ended_needs_nobody(satchel: Satchel) -> None:
+    satchel.runs.start("r1")
+    satchel.entries.write("review_verdict", {"passed": False}, task_id="T1", run_id="r1", agent="qa")
+    assert len(needs(satchel)) == 1
+    satchel.runs.end("r1")
+    assert needs(satchel) == []
+
+
+def test_an_error_that_two_agents_met_needs_a_person_until_it_is_solved(satchel: Satchel) -> None:
+    satchel.patterns.report("KeyError", "no key", agent="ann")
+    satchel.patterns.report("KeyError", "no key", agent="ann")
+    assert needs(satchel) == []
+    ref = satchel.patterns.report("KeyError", "no key", agent="ben").pattern.ref
+    assert needs(satchel) == [("error", ref)]
+    satchel.patterns.report("KeyError", "no key", solution="use get", agent="ben")
+    assert needs(satchel) == []
+
+
+def test_shared_text_waits_for_a_person_and_conflicts_are_urgent(satchel: Satchel) -> None:
+    entry = satchel.entries.write("discovery", "the gateway signs requests", agent="ann")
+    with satchel.workplace.engine.write() as transaction:
+        for uid, why in ((bytes.fromhex(entry.uid), 3), (bytes(16), 1)):
+            transaction.execute(
+                "INSERT INTO shared_texts (project_id, uid, kind, file, waiting, why) "
+                "VALUES (1, :uid, 'entry', 'notes/a.md', x'00', :why)",
+                {"uid": uid, "why": why},
+            )
+    assert needs(satchel) == [("shared", entry.ref), ("shared", "00000000")]
+    assert [one.severity for one in satchel.room.needs().items] == ["high", "medium"]
+    with satchel.workplace.engine.write() as transaction:
+        transaction.execute("UPDATE shared_texts SET waiting = NULL, why = NULL")
+    assert needs(satchel) == []
+
+
+def record(satchel: Satchel, kind: int) -> None:
+    with satchel.workplace.engine.write() as transaction:
+        project = projects.find(transaction, satchel.workplace)
+        assert project is not None
+        events.record(transaction, project.id, kind, satchel.workplace.clock(), session=1, agent=1)
+
+
+def test_hooks_that_fail_need_a_person_until_they_work_again_or_they_saw_it(
+    clients: Clients, open_in: Callable[..., Satchel], project: Path
+) -> None:
+    ann, person = clients.start(), open_in(project, caller=COMMAND)
+    uid = ann.sessions.team().sessions[0].uid
+    for _ in range(2):
+        record(ann, events.HOOK_FAILED)
+    assert (needs(ann), only(ann).text) == ([("hook", f"hooks:{uid}")], "hooks of claude failed 2 times")
+    person.room.see([f"hooks:{uid}"], person="human:ann")
+    assert (needs(ann, "human:ann"), needs(ann)) == ([], [("hook", f"hooks:{uid}")])
+    record(ann, events.DELIVERY)
+    assert needs(ann) == []
+
+
+def test_the_most_urgent_come_first_and_of_many_all_are_counted(satchel: Satchel, clock: ManualClock) -> None:
+    for number in range(60):
+        clock.advance(1)
+        satchel.messages.send(f"m {number}", to="human", priority="low", agent="dev")
+    critical = satchel.messages.send("stop", to="human", priority="critical", agent="dev").ref
+    found = satchel.room.needs()
+    assert (found.total, len(found.items), found.items[0].ref, found.items[1].text) == (61, 50, critical, "m 0")
+
+
+def test_where_nothing_is_left_it_is_said_since_when(satchel: Satchel, clock: ManualClock) -> None:
+    ref = satchel.messages.send("which port?", to="human", agent="dev").ref
+    assert satchel.room.needs().quiet_since_at is None
+    read_at = clock.advance(5 * MINUTE)
+    satchel.messages.mark_read([ref], agent="human")
+    clock.advance(MINUTE)
+    assert satchel.room.needs().quiet_since_at == read_at
+
+
+def test_of_another_project_nothing_needs_anybody(open_in: Callable[..., Satchel], project: Path) -> None:
+    one, other = (open_in(project, project=name) for name in ("one", "other"))
+    for satchel in (one, other):
+        satchel.agents.register("human:ann")
+    one.messages.send("which port?", to="human", agent="dev")
+    one.decisions.set("port", 80, status="draft", agent="dev")
+    verdict(one, "T1", passed=False)
+    for agent in ("ann", "ben"):
+        one.patterns.report("KeyError", "no key", agent=agent)
+    one.files.claim(["a.py"], agent="ann")
+    with suppress(Conflict):
+        one.files.claim(["a.py"], agent="ben")
+    assert len(needs(one, "human:ann")) == 5
+    assert needs(other, "human:ann") == []
+    assert (other.room.collisions().items, other.room.where().team.sessions) == ((), ())
+
+
+@pytest.mark.parametrize("person", ["ann", "human:", "human: ", ""])
+def test_who_looks_is_a_person(satchel: Satchel, person: str) -> None:
+    if person == "":
+        assert satchel.room.needs(person).person == "human"
+        return
+    with pytest.raises(InvalidInput):
+        satchel.room.needs(person)
+
+
+def test_what_is_old_needs_nobody(satchel: Satchel, clock: ManualClock) -> None:
+    verdict(satchel, "T1", passed=False)
+    clock.advance(8 * DAY_MS)
+    assert needs(satchel) == []

@@ -1,0 +1,60 @@
+"""Who is where, and when they were at work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clients_at_work import Clients
+from satchel import Satchel
+from satchel.brief.room.where import QUARTER_MS
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
+
+
+@pytest.fixture
+def clients(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch) -> Clients:
+    return Clients(partial(open_in, project), monkeypatch)
+
+
+def test_before_anything_is_written_nobody_is_anywhere(satchel: Satchel) -> None:
+    found = satchel.room.where()
+    assert (found.team.sessions, found.timeline) == ((), ())
+    assert found.ended_at - found.began_at == 96 * QUARTER_MS
+
+
+def test_sessions_are_shown_as_the_team_is(clients: Clients) -> None:
+    ann = clients.start()
+    assert ann.room.where().team.sessions == ann.sessions.team().sessions
+
+
+def test_a_timeline_has_the_quarters_in_which_something_was_done(clients: Clients, clock: ManualClock) -> None:
+    clock.now -= clock.now % QUARTER_MS
+    start = clock.now
+    ann = clients.turn_to(clients.start())
+    for quarters in (1, 3, 1):
+        clock.advance(quarters * QUARTER_MS)
+        ann.entries.write("scratchpad", {"done": False, "next_step": "go on"})
+    (day,) = ann.room.where().timeline
+    assert [((one.began_at - start) // QUARTER_MS, (one.ended_at - start) // QUARTER_MS) for one in day.spans] == [
+        (0, 2),
+        (4, 6),
+    ]
+
+
+def test_it_goes_back_a_day(clients: Clients, clock: ManualClock) -> None:
+    ann = clients.turn_to(clients.start())
+    for _ in range(120):
+        clock.advance(QUARTER_MS)
+        ann.files.claim(["a.py"], minutes=5)
+        ann.files.release(["a.py"])
+    found = ann.room.where()
+    (day,) = found.timeline
+    assert [(one.began_at, one.ended_at) for one in day.spans] == [(found.began_at, found.ended_at)]
+    clock.advance(97 * QUARTER_MS)
+    assert ann.room.where().timeline == ()

@@ -1,0 +1,60 @@
+"""What a person looks at, as JSON: each operation by its name in the JSON API."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from satchel import Satchel
+from satchel.base.wire import packed, unpacked
+from satchel.interfaces.operations.room import OPERATIONS
+
+BY_NAME = {one.name: one for one in OPERATIONS}
+
+
+def ask(satchel: Satchel, name: str, **arguments: Any) -> dict[str, Any]:
+    answer = BY_NAME[name].bound(satchel)(**arguments)
+    assert unpacked(json.loads(json.dumps(packed(answer)))) == answer
+    return json.loads(json.dumps(BY_NAME[name].as_json(answer)))  # type: ignore[no-any-return]
+
+
+def test_they_have_the_names_of_the_api() -> None:
+    assert list(BY_NAME) == ["room_needs", "room_since", "room_where", "room_collisions", "room_see"]
+    assert [name for name, one in BY_NAME.items() if one.writes] == ["room_see"]
+
+
+@pytest.mark.parametrize("name", ["room_needs", "room_since", "room_where", "room_collisions"])
+def test_each_answers_where_nothing_was_written(satchel: Satchel, name: str) -> None:
+    assert ask(satchel, name)
+
+
+def test_items_have_ids_and_times_that_programs_read(satchel: Satchel) -> None:
+    ref = satchel.messages.send("which port?", to="human", type="request", agent="dev").ref
+    (need,) = ask(satchel, "room_needs", person="human:ann")["items"]
+    assert (need["id"], need["kind"], need["agent"], need["began_at"]) == (
+        ref,
+        "message",
+        "dev",
+        "2026-11-18T11:06:40.000Z",
+    )
+
+
+def test_what_is_seen_is_named_by_its_id(satchel: Satchel) -> None:
+    satchel.decisions.set("port", 80, agent="dev")
+    satchel.files.record("a.py", "created", agent="dev")
+    since = ask(satchel, "room_since", person="human:ann")
+    assert since["totals"] == {"decision": 1, "files": 1}
+    (edits,) = (one for one in since["items"] if one["kind"] == "files")
+    assert edits["counts"] == {"files": 1, "created": 1}
+    seen = ask(satchel, "room_see", refs=[one["id"] for one in since["items"]], up_to=since["seq"], person="human:ann")
+    assert seen["refs"] == [one["id"] for one in since["items"]]
+    assert ask(satchel, "room_since", person="human:ann")["items"] == []
+
+
+def test_collisions_name_both(satchel: Satchel) -> None:
+    satchel.files.claim(["src/"], agent="ann")
+    satchel.files.record("src/a.py", "modified", agent="ben")
+    (one,) = ask(satchel, "room_collisions")["items"]
+    assert ({one["first"]["agent"], one["second"]["agent"]}, one["path"]) == ({"ann", "ben"}, "src/a.py")
