@@ -39,6 +39,7 @@ FAMILIES = {
     "guard": "the guard of commits and the line of a prompt, beside a bare interpreter",
     "stdio": "the MCP server over stdio beside the official SDK",
     "events": "from a commit to those who listen over HTTP, and what idle listeners cost",
+    "room": "what a person looks at, of a hundred thousand items of each kind",
     "sizes": "installed, on disk, and in tokens",
 }
 """Every family with what it measures; each is the module of its name."""
