@@ -62,8 +62,8 @@ _FILLS: Mapping[str, str] = {
     "notes": f"""
         INSERT INTO context ({_COMMON}, run_id, type, content, task_id, agent_id, session_id, created_at)
         {_ROW} SELECT {_VALUES}, :run, CASE {_KIND} WHEN 0 THEN 6 WHEN 1 THEN 5 ELSE 1 END,
-            CASE {_KIND} WHEN 0 THEN {_PAD} WHEN 1 THEN {_VERDICT} ELSE 'a note' END, 'T' || (i % 1200), agent, session,
-            at FROM r
+            CASE {_KIND} WHEN 0 THEN {_PAD} WHEN 1 THEN {_VERDICT} ELSE 'a note' END, 'T' || (i * 25 / :size),
+            agent, session, at FROM r
     """,
     "corrections": f"""
         INSERT INTO corrections ({_COMMON}, action, item_kind, item_id, agent_id, reason, created_at)
@@ -123,7 +123,8 @@ def run(bench: Bench) -> Section:
         (
             f"The project has as many decisions, rules, messages, edits, notes, corrections, errors and events of one "
             f"day, 2,000 claims and {_AGENTS} sessions with edits in every quarter of an hour, {_AT_WORK} of them at "
-            "work; the person has seen nothing. A tenth of the notes are scratchpads of attempts that failed.",
+            "work; the person has seen nothing. A tenth of the notes are scratchpads of attempts that failed, ten of "
+            "each agent at each task.",
         ),
     )
 
