@@ -40,6 +40,7 @@ FAMILIES = {
     "stdio": "the MCP server over stdio beside the official SDK",
     "events": "from a commit to those who listen over HTTP, and what idle listeners cost",
     "serve": "clients of a server beside processes over the store, its memory, and hooks over it",
+    "room": "what a person looks at, of a hundred thousand items of each kind",
     "sizes": "installed, on disk, and in tokens",
 }
 """Every family with what it measures; each is the module of its name."""

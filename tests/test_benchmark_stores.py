@@ -6,7 +6,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from benchmarks import big_stores, briefing, ledger, search_quality, search_speed
+from benchmarks import big_stores, briefing, ledger, room, search_quality, search_speed
+from benchmarks.content import open_store
 from benchmarks.harness import Bench
 
 TALK = {"sample_id": "talk", "conversation": {"session_1": [{"text": "Hello.", "speaker": "Ann", "dia_id": "D1:1"}]}}
@@ -37,3 +38,13 @@ def test_a_store_is_filled(kind: str, tmp_path: Path, monkeypatch: pytest.Monkey
         satchel.workplace.engine.read() as transaction,
     ):
         assert transaction.one("SELECT count(DISTINCT run_id), count(*) > 0 FROM documents") == (runs, 1)
+
+
+@pytest.mark.usefixtures("from_template")
+def test_a_store_for_a_persons_looks_is_filled(tmp_path: Path) -> None:
+    with open_store(tmp_path / "store.db", clock=lambda: room._NOW) as satchel:
+        room.fill(satchel, 800)
+        needs, since = satchel.room.needs(room._PERSON), satchel.room.since(room._PERSON)
+        assert needs.total > len(needs.items) == 50
+        assert {one.kind for one in since.items} == {"decision", "rule", "fix", "files", "correction"}
+        assert (len(satchel.room.where().timeline), satchel.room.collisions().total > 0) == (40, True)

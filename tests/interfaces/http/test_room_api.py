@@ -1,0 +1,39 @@
+"""What a person looks at over HTTP: asked and marked as seen with a person's token, and never marked by an agent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from http_serving import FixedTokens, served
+from satchel import open_satchel
+
+
+def test_a_person_looks_and_marks_what_they_saw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    store = tmp_path / "satchel.db"
+    with open_satchel(store, "project", environ={}) as satchel:
+        asked = satchel.messages.send("which port?", to="human:ann", agent="dev").ref
+        decided = satchel.decisions.set("port", 80, agent="dev").ref
+    with served(FixedTokens(store)) as server:
+
+        def ask(name: str, token: str = "person-token", **arguments: Any) -> tuple[int, Any]:
+            body = json.dumps({"person": "human:ann", **arguments}).encode()
+            headers = {"Content-Type": "application/json"}
+            answer = server.ask(f"/api/{name}", method="POST", token=token, headers=headers, body=body)
+            return answer.status, answer.json()
+
+        def ids(name: str) -> list[str]:
+            status, found = ask(name)
+            assert status == 200
+            return [one["id"] for one in found["items"]]
+
+        assert (ids("room_needs"), ids("room_since")) == ([asked], [decided])
+        assert ask("room_see", "agent-token")[0] == 403
+        assert ids("room_since") == [decided]
+        assert ask("room_see", refs=[decided])[0] == 200
+        assert ids("room_since") == []
+        assert server.ask("/api/room_where").status == server.ask("/api/room_collisions").status == 200
