@@ -129,4 +129,6 @@ def test_every_tool_answers_the_same(server: Served, open_in: Callable[..., Satc
     here = server.converse(call_all, token, query="?toolsets=all", headers={"Satchel-Session": "one"})
     there = over_stdio(folders[1], call_all, "2026-07-28")
     for (tool, arguments), got, expected in zip(CALLS, here, there, strict=True):
+        if tool in OF_THE_OPERATOR:
+            continue
         assert got.replace(str(tmp_path / "one"), "") == expected.replace(str(tmp_path / "two"), ""), (tool, arguments)

@@ -160,7 +160,7 @@ def owed(scene: Scene, budget: int) -> tuple[list[str], list[Shown]]:
         values,
     )
     pattern = None if row is None else updates.load(scene.transaction, scene.project_id, row[1], scene.now)
-    if row is None or pattern is None or not _advised(pattern):
+    if row is None or pattern is None or not (advised := _advised(pattern)) or _was_told(scene, advised[0].id):
         return [], []
     lines, shown = _told(scene, pattern, budget)
     if lines:
@@ -169,6 +169,18 @@ def owed(scene: Scene, budget: int) -> tuple[list[str], list[Shown]]:
             values | {"solution": _shown_of(pattern, shown), "command": row[0]},
         )
     return lines, shown
+
+
+def _was_told(scene: Scene, solution: int) -> bool:
+    """Whether an agent of the session was told a fix: what a subagent has is not owed to who started it."""
+    row = scene.transaction.one(
+        """
+        SELECT 1 FROM windows w JOIN deliveries d ON d.window_id = w.id
+        WHERE w.session_id = :session AND d.kind = :kind AND d.item_id = :solution LIMIT 1
+        """,
+        {"session": scene.actor.session, "kind": SOLUTION, "solution": solution},
+    )
+    return row is not None
 
 
 def last(scene: Scene, budget: int) -> tuple[list[str], list[Shown]]:
