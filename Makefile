@@ -65,10 +65,10 @@ dist: $(VENV)/.dist  ## build the sdist and, from it, the wheel into dist/, and 
 	$(BIN)/python -m twine check --strict dist/*
 
 lock: $(VENV)/.dev  ## renew the hashed requirement files (needs uv)
-	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 pyproject.toml --output-file requirements.txt
-	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --group build --output-file requirements-build.txt
-	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 pyproject.toml --all-extras --group dev --output-file requirements-dev.txt
-	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --group dist --output-file requirements-dist.txt
+	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-strip-extras --python-version 3.11 pyproject.toml --output-file requirements.txt
+	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-strip-extras --python-version 3.11 --group build --output-file requirements-build.txt
+	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-strip-extras --python-version 3.11 pyproject.toml --all-extras --group dev --output-file requirements-dev.txt
+	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-strip-extras --python-version 3.11 --group dist --output-file requirements-dist.txt
 
 clean:  ## remove everything that was built
 	rm -rf $(VENV) .referees dist
