@@ -156,6 +156,8 @@ LEFT_OUT: Mapping[str, str] = {
     "test_a_rebuild_": _UPKEEP,
     "test_a_state_that_an_import_replaced": _UPKEEP,
     "test_a_foreign_file_is_refused_and_left_as_it_is": "a server has no store there to call over",
+    "[unreachable]": "what the server itself cannot reach is a lost answer to its caller, and asked for again",
+    "is no item's id": "forget rewrites the whole file of a store: it is refused over a server",
     "test_a_fault_of_ours": "what a fault of the server was stands in its log, and nowhere else",
     "test_a_key_press_ends_a_command_with_its_status": "it is pressed where the store is read, which is in the server",
     "test_commands_setup.py": "setup writes what clients start, and asks no store",
