@@ -35,8 +35,7 @@ def serving(workplace: Workplace) -> Iterator[tuple[str, dict[str, str]]]:
     with server:
         try:
             assert server.stdout is not None
-            started = "".join(iter(server.stdout.readline, "}\n"))
-            yield json.loads(started + "}")["url"], {"SATCHEL_TOKEN": token}
+            yield json.loads(server.stdout.readline())["url"], {"SATCHEL_TOKEN": token}
         finally:
             server.kill()
 
