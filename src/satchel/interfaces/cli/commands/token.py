@@ -61,7 +61,7 @@ def new(
     """Make a token for this folder's project.
 
     --project names another project of the store. The token's text is printed once, alone on standard output; only a
-    digest of it is kept. Whoever has it can do in the project what the token allows, so give each machine and each
+    digest of it is kept. Its holder can do in the project what the token allows, so give each machine and each
     person one of their own.
 
     \b
