@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from anyio import to_thread
 from starlette.requests import Request
@@ -14,14 +15,15 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from satchel.base.errors import InvalidInput, Refused, SatchelError
-from satchel.base.records import dataclass
 from satchel.interfaces.http import events, logs
 from satchel.interfaces.http.failing import Refusal, internal, refusal_of
 from satchel.interfaces.http.room import actions, entrance, views
+from satchel.interfaces.http.room.asking import Action, Asked, ChangedMeanwhile, Done, Page, View
 from satchel.interfaces.http.room.door import LOGIN_PATH, STATIC_PATH, Door, Guest
 from satchel.interfaces.http.room.logins import Login, form_key
-from satchel.interfaces.http.room.projects import Project, Projects
+from satchel.interfaces.http.room.projects import Projects
 from satchel.interfaces.http.room.rendering import PAGE_HEADERS, html, static
+from satchel.interfaces.http.room.views import overview
 from satchel.interfaces.to_json import fields_of
 
 if TYPE_CHECKING:
@@ -30,29 +32,7 @@ if TYPE_CHECKING:
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20
 KEY_FIELD, KEY_HEADER = "form_key", "x-satchel-form"
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One request for a page.
-
-    Attributes:
-        projects: those of the server.
-        login: whose it is.
-        project: the project that it is about; None where it is about none.
-        given: what its address or form says.
-        path: what of its path varies.
-    """
-
-    projects: Projects
-    login: Login
-    project: Project | None
-    given: Mapping[str, str]
-    path: Mapping[str, str]
-
-
-View = Callable[[Asked], "views.Page"]
-Action = Callable[[Asked], str]
+_REF = re.compile(r"[a-z]{1,2}[0-9]{1,18}")
 
 
 def routes(serving: Serving, door: Door) -> list[BaseRoute]:
@@ -90,36 +70,39 @@ def routes(serving: Serving, door: Door) -> list[BaseRoute]:
         project = await to_thread.run_sync(projects.find, login, request.path_params["project"])
         return await events.answer(serving, request, projects.access(project, login), lambda: door.holds(guest.cookie))
 
-    def leave(asked: Asked) -> str:
+    async def leave(request: Request) -> Response:
+        guest = _guest(request)
+        try:
+            check_key(request, form_of(request, await request.body()), guest)
+        except SatchelError as error:
+            return _failed(request, guest, error)
         assert serving.logins is not None
-        serving.logins.revoke(asked.login.id)
-        return LOGIN_PATH
+        await to_thread.run_sync(serving.logins.revoke, _login(guest).id)
+        return RedirectResponse(LOGIN_PATH, 303, headers=PAGE_HEADERS)
 
     begin = "/p/{project}"
     enter = entrance.Entrance(serving, door)
-    return [
+    found = [
         Route(LOGIN_PATH, enter.page, methods=["GET"]),
         Route(LOGIN_PATH, enter.trade, methods=["POST"]),
-        Route("/logout", does(leave), methods=["POST"]),
+        Route("/logout", leave, methods=["POST"]),
         Route(STATIC_PATH, _static, methods=["GET"]),
-        Route("/", shows(views.start), methods=["GET"]),
-        Route("/projects.json", shows(views.start, as_json=True), methods=["GET"]),
-        Route(f"{begin}.json", shows(views.room, as_json=True), methods=["GET"]),
-        Route(f"{begin}/", shows(views.room), methods=["GET"]),
-        Route(begin, _with_slash, methods=["GET"]),
-        Route(f"{begin}/sections/{{section}}", shows(views.section), methods=["GET"]),
-        Route(f"{begin}/search", shows(views.search), methods=["GET"]),
-        Route(f"{begin}/search.json", shows(views.search, as_json=True), methods=["GET"]),
-        Route(f"{begin}/items/{{ref}}.json", shows(views.item, as_json=True), methods=["GET"]),
-        Route(f"{begin}/items/{{ref}}", shows(views.item), methods=["GET"]),
+        Route("/", shows(overview.start), methods=["GET"]),
+        Route(twin_of("/"), shows(overview.start, as_json=True), methods=["GET"]),
         Route(f"{begin}/events", stream, methods=["GET"]),
-        Route(f"{begin}/messages/{{ref}}/answer", does(actions.answer), methods=["POST"]),
-        Route(f"{begin}/messages/{{ref}}/read", does(actions.mark_read), methods=["POST"]),
-        Route(f"{begin}/items/{{ref}}/retract", does(actions.retract), methods=["POST"]),
-        Route(f"{begin}/messages", does(actions.tell), methods=["POST"]),
-        Route(f"{begin}/seen", does(actions.see), methods=["POST"]),
-        Route(f"{begin}/claims/release", does(actions.release), methods=["POST"]),
     ]
+    for path, view in views.PAGES.items():
+        # the twin comes first, since what varies in a path may hold a dot
+        found.append(Route(twin_of(begin + path), shows(view, as_json=True), methods=["GET"]))
+        found.append(Route(begin + path, shows(view), methods=["GET"]))
+    found += [Route(begin + path, does(action), methods=["POST"]) for path, action in actions.ACTIONS.items()]
+    # last, since a project's address with .json matches it too
+    return [*found, Route(begin, _with_slash, methods=["GET"])]
+
+
+def twin_of(path: str) -> str:
+    """Return the path of a page's twin in JSON."""
+    return f"{path.rstrip('/') or '/projects'}.json"
 
 
 def form_of(request: Request, body: bytes) -> dict[str, str]:
@@ -169,24 +152,61 @@ def _shown(
     as_json: bool,
 ) -> Response:
     try:
-        page = view(_asked(projects, request, guest, given))
+        asked = _asked(projects, request, guest, given)
+        page = view(asked)
+        if as_json:
+            return JSONResponse(fields_of(page.data), headers=PAGE_HEADERS)
+        return _as_html(asked, page, request, guest)
     except Exception as error:  # noqa: BLE001 -- all end as a page that says so
         return _failed(request, guest, error, as_json=as_json)
-    if as_json:
-        return JSONResponse(fields_of(page.data), headers=PAGE_HEADERS)
-    return html(page.template, page.context | {"page": page}, key=form_key(guest.cookie), person=_login(guest).author)
 
 
 def _done(projects: Projects, action: Action, request: Request, guest: Guest, given: Mapping[str, str]) -> Response:
     try:
         asked = _asked(projects, request, guest, given)
-        return RedirectResponse(action(asked), 303, headers=PAGE_HEADERS)
-    except actions.ChangedMeanwhile as changed:
-        page = changed.page
-        context = page.context | {"page": page}
-        return html(page.template, context, key=form_key(guest.cookie), person=_login(guest).author, status=409)
+        try:
+            done = action(asked)
+        except ChangedMeanwhile as changed:
+            return _as_html(asked, changed.page, request, guest, status=409)
+        return RedirectResponse(_address(asked, done, request), 303, headers=PAGE_HEADERS)
     except Exception as error:  # noqa: BLE001 -- all end as a page that says so
         return _failed(request, guest, error)
+
+
+def _as_html(asked: Asked, page: Page, request: Request, guest: Guest, *, status: int = 200) -> Response:
+    query = {name: value for name, value in request.query_params.items() if name != "done"}
+    twin = twin_of(request.url.path) + (f"?{urlencode(query)}" if query else "")
+    count = page.count
+    if count is None:
+        count = asked.satchel.room.needs(asked.login.author).total if asked.project else 0
+    context = {"page": page, "count": count, "twin": twin if request.method == "GET" else None, "told": _told(asked)}
+    return html(
+        page.template,
+        page.context | context | {"places": views.PLACES},
+        key=form_key(guest.cookie),
+        person=asked.login.author,
+        status=status,
+    )
+
+
+def _told(asked: Asked) -> dict[str, Any] | None:
+    """Return what was just done, and to what, as the address says it."""
+    word, _, ref = asked.given.get("done", "").partition(" ")
+    said = actions.SAID.get(word)
+    return None if said is None else {"said": said, "ref": ref if _REF.fullmatch(ref) else ""}
+
+
+def _address(asked: Asked, done: Done, request: Request) -> str:
+    """Return where to go on: where the action says, else the page that the form stood on."""
+    to = done.to
+    if to is None:
+        came = urlsplit(request.headers.get("referer", ""))
+        # only a page of the same project: what a browser sends is not what it was given
+        to = came.path if came.path.startswith(f"{asked.here}/") else f"{asked.here}/"
+        kept = {name: value for name, value in parse_qsl(came.query) if name != "done"} if to == came.path else {}
+    else:
+        kept = {}
+    return f"{to}?{urlencode(kept | {'done': f'{done.word} {done.ref}'.rstrip()})}"
 
 
 def _failed(request: Request, guest: Guest, error: Exception, *, as_json: bool = False) -> Response:

@@ -125,13 +125,18 @@
     const next = items[at < 0 ? (by > 0 ? 0 : items.length - 1) : Math.min(items.length - 1, Math.max(0, at + by))];
     if (next) { next.tabIndex = -1; next.focus(); next.scrollIntoView({ block: "nearest" }); }
   };
+  let going = false;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const at = event.target;
     if (at instanceof Element && at.matches("input, textarea, select")) { if (event.key === "Escape") at.blur(); return; }
     const help = document.getElementById("help");
     const search = document.getElementById("q");
-    if (event.key === "?") { if (help.open) help.close(); else help.showModal(); }
+    const go = going && document.querySelector(`nav a[data-go="${CSS.escape(event.key)}"]`);
+    going = false;
+    if (go) location.href = go.href;
+    else if (event.key === "g") going = true;
+    else if (event.key === "?") { if (help.open) help.close(); else help.showModal(); }
     else if (help.open) return;
     else if (event.key === "/" && search) { search.focus(); search.select(); }
     else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);

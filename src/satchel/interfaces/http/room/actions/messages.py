@@ -1,0 +1,61 @@
+"""Answering, telling and setting aside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from satchel.base.errors import Conflict, NotFound
+from satchel.find.kind import Kind
+from satchel.interfaces.http.room.asking import Action, Asked, ChangedMeanwhile, Done, Page, Said
+from satchel.keep.messages.records import Message
+
+
+def answer(asked: Asked) -> Done:
+    """Answer a message; where another has answered since the form was made, ask first."""
+    ref, text = asked.path["ref"], asked.given.get("text", "")
+    message = _message(asked, ref)
+    seen = asked.given.get("answered_by", "")
+    now = "" if message.answered_by is None else Kind.MESSAGE.ref(message.answered_by)
+    if now != seen:
+        other = _message(asked, now) if now else None
+        context = {"message": message, "other": other, "text": text}
+        raise ChangedMeanwhile(Page(f"{ref} was answered meanwhile", "answered.html", context, None, asked.place))
+    return Done("answered", asked.satchel.messages.send(text, reply_to=ref).ref, f"{asked.here}/")
+
+
+def mark_read(asked: Asked) -> Done:
+    """Set a message aside, as read by the person."""
+    marked = asked.satchel.messages.mark_read([asked.path["ref"]])
+    if marked.unknown or marked.foreign:
+        raise Conflict(f"{asked.path['ref']} is gone, or is no message to you", "Nothing was changed")
+    return Done("set-aside", asked.path["ref"])
+
+
+def tell(asked: Asked) -> Done:
+    """Send a message to an agent."""
+    return Done("told", asked.satchel.messages.send(asked.given.get("text", ""), to=asked.given.get("to", "")).ref)
+
+
+ACTIONS: Mapping[str, Action] = {
+    "/messages": tell,
+    "/messages/{ref}/answer": answer,
+    "/messages/{ref}/read": mark_read,
+}
+SAID: Mapping[str, Said] = {
+    "answered": Said("Your answer was sent"),
+    "set-aside": Said("Set aside"),
+    "told": Said("Your message was sent"),
+}
+
+
+def _message(asked: Asked, ref: str) -> Message:
+    """Return a message as nobody, for whom nothing counts as read.
+
+    Raises:
+        NotFound: the project has no such message.
+    """
+    opened = asked.looking.items.read([ref])
+    record = opened.items[0].record
+    if not isinstance(record, Message):
+        raise NotFound(f"{opened.items[0].ref} is no message", "Answer one, such as m12")
+    return record

@@ -1,0 +1,14 @@
+"""The pages of the control room. A module of them has its paths below the project in ``PAGES``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from satchel.interfaces.http.room.asking import View
+from satchel.interfaces.http.room.views import items, overview
+
+PAGES: Mapping[str, View] = {**overview.PAGES, **items.PAGES}
+"""What shows the page of each path below ``/p/PROJECT``. Each has a twin in JSON, at its path with ``.json``."""
+
+PLACES = (("/", "Room", "r"), ("/search", "Search", "f"))
+"""What every page of a project leads to: the path, its name, and the key that goes there after ``g``."""
