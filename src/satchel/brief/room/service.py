@@ -13,7 +13,6 @@ from satchel.brief.room.records import Collisions, Needs, Seen, Since, Where
 from satchel.keep import projects
 from satchel.keep.names import check_person, is_persons
 from satchel.keep.projects import Service
-from satchel.keep.sessions.actors import is_person
 from satchel.keep.sessions.team import Team
 
 _MAX_SEQ = 2**62
@@ -75,7 +74,7 @@ class Room(Service):
         wanted = () if refs is None else seen.check_refs(refs)
         if up_to is not None:
             check_whole("up_to", up_to, _MAX_SEQ)
-        if work.caller is not None and not is_person(work.caller):
+        if work.caller is not None and not work.caller.is_person:
             raise Refused("only a person says what a person has seen", "Leave it to the person")
         with work.engine.write() as transaction:
             now = work.clock()
