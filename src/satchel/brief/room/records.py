@@ -150,6 +150,21 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class Released:
+    """A claim that a person ended.
+
+    Attributes:
+        path: what was claimed.
+        agent: who held it.
+        told: the short id of the message that tells them.
+    """
+
+    path: str
+    agent: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
 class Span:
     """A time in which a session was at work, in whole quarters of an hour, in milliseconds UTC."""
 
