@@ -47,6 +47,7 @@ class Need:
         run: the run that ends with ``end_run``.
         remedy: what may be done beside the actions, in one sentence, or None.
         key: what names it as long as it waits, whatever else of it changes.
+        held_path: what they claim, which may be a folder around it, and ``held_until`` until when, in milliseconds UTC.
     """
 
     kind: str
@@ -63,6 +64,8 @@ class Need:
     run: str | None = None
     remedy: str | None = None
     key: str = ""
+    held_path: str | None = None
+    held_until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,13 @@ class Seen:
     person: str
     refs: tuple[str, ...]
     seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far a project has come: after every change, and all that happens, the cursor is another."""
+
+    cursor: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from satchel.base.errors import InvalidInput, Refused
 from satchel.base.paging import check_whole
 from satchel.base.vocabulary import HUMAN
 from satchel.brief.room import collisions, looking, needs, seen, since, where
-from satchel.brief.room.records import Collisions, Needs, Released, Seen, Since, Where
+from satchel.brief.room.records import Collisions, Needs, Reached, Released, Seen, Since, Where
 from satchel.find.kind import Kind
-from satchel.keep import projects
+from satchel.keep import following, projects
 from satchel.keep.files import releasing
 from satchel.keep.messages import updates
 from satchel.keep.messages.records import Message
@@ -25,6 +25,12 @@ _MAX_SEQ = 2**62
 
 class Room(Service):
     """What persons look at, and what they do about it."""
+
+    def reached(self) -> Reached:
+        """Return how far the project has come, for who asks again and again whether there is anything new."""
+        work = self._workplace
+        with work.engine.read() as transaction:
+            return Reached(str(following.now(transaction, projects.find(transaction, work))))
 
     def needs(self, person: str | None = None) -> Needs:
         """Return what needs a person.
