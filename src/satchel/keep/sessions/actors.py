@@ -265,14 +265,19 @@ def _actor(number: int | None, name: str | None, state: State | None, *, is_name
     return Actor(number, name, state.id, is_named, state.window)
 
 
-def be_seen(workplace: Workplace) -> None:
+def be_seen(workplace: Workplace) -> bool:
     """Record that the caller's session is at work, at most once a minute; a store that is not there is not made.
 
     What keeps it from being recorded keeps nothing else.
+
+    Returns:
+        Whether it was recorded.
     """
     caller, engine = workplace.caller, workplace.engine
     if caller is None or engine.read_only or not engine.file.exists() or not caller.is_due(workplace.clock()):
-        return
+        return False
     with suppress(SatchelError), engine.write(_WAIT_MS) as transaction:
         now = workplace.clock()
         caller.ensure(transaction, workplace, projects.ensure(transaction, workplace, now).id, now)
+        return True
+    return False
