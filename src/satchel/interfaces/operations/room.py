@@ -49,4 +49,16 @@ OPERATIONS = (
         writes=True,
         names_files=False,
     ),
+    Operation(
+        run="room.accept_proposal",
+        parameters=(Parameter("ref", required=True, about="The ref of the need"), _PERSON),
+        writes=True,
+        names_files=False,
+    ),
+    Operation(
+        run="room.reject_proposal",
+        parameters=(Parameter("ref", required=True, about="The ref of the need"), _PERSON),
+        writes=True,
+        names_files=False,
+    ),
 )
