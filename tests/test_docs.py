@@ -147,6 +147,21 @@ def test_no_document_names_a_command_or_option_that_does_not_exist(path: Path) -
     assert [(words, unknown_word(words)) for words in shown_commands(path) if unknown_word(words)] == []
 
 
+def quoted_errors() -> list[tuple[str, str]]:
+    text = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    return re.findall(r"`\[(\w+)\] ?([^`]*)`", text)
+
+
+def test_the_errors_that_are_quoted_are_those_of_the_program() -> None:
+    source = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "src").rglob("*.py")))
+    texts = re.sub(r"\"\s*\n\s*f?\"", "", source)  # strings that are written on several lines
+    quoted = quoted_errors()
+    parts = {part.strip(" '") for _, said in quoted for part in re.split(r"\.\.\.|, |[A-Z]{4,}", said)}
+    assert {code for code, _ in quoted} - ERROR_KINDS.keys() == set()
+    assert [part for part in sorted(parts) if part not in texts] == []
+    assert len(quoted) > 20
+
+
 _OF_LINES = {field.name for kind in LINE_KINDS.values() for part in kind.parts for field in part.fields}
 
 
