@@ -73,6 +73,21 @@ def cut(text: str, most: int = SHORT) -> str:
     return text if len(text) <= most else f"{text[:most].rstrip()} …"
 
 
+def brief(text: str, most: int) -> str:
+    """Return the beginning of a text, shorter where its characters take more room on a page, so that pages stay small.
+
+    Args:
+        most: how many characters of the page it takes at most.
+    """
+    head = text[:most]
+    taken = len(escape(shown(head)))
+    if taken > most:
+        head = head[: most * most // taken]
+        while len(escape(shown(head))) > most:
+            head = head[: len(head) * 3 // 4]
+    return head if len(head) == len(text) else f"{head.rstrip()} …"
+
+
 def marked(snippet: Snippet) -> Markup:
     """Return a snippet with what matched marked."""
     parts: list[Markup] = []
