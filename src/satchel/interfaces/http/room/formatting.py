@@ -12,8 +12,8 @@ from satchel.base.clock import iso, span_in_words
 from satchel.base.invisible import INVISIBLE
 from satchel.find.snippets import Snippet
 
-SHORT, WHOLE = 1_200, 40_000
-"""How many characters of a text a section shows, and how many the page of an item at once."""
+SHORT, WHOLE, ROOM = 1_200, 40_000, 80_000
+"""How many characters of a text a section shows, how many the page of an item at once, and how many these may become."""
 
 _REF = re.compile(r"[a-z][0-9]{1,18}")
 
@@ -73,18 +73,20 @@ def cut(text: str, most: int = SHORT) -> str:
     return text if len(text) <= most else f"{text[:most].rstrip()} …"
 
 
-def brief(text: str, most: int) -> str:
-    """Return the beginning of a text, shorter where its characters take more room on a page, so that pages stay small.
-
-    Args:
-        most: how many characters of the page it takes at most.
-    """
+def fitting(text: str, most: int) -> str:
+    """Return as much of the beginning of a text as takes so many characters of a page, where some become several."""
     head = text[:most]
     taken = len(escape(shown(head)))
     if taken > most:
         head = head[: most * most // taken]
         while len(escape(shown(head))) > most:
             head = head[: len(head) * 3 // 4]
+    return head
+
+
+def brief(text: str, most: int) -> str:
+    """Return the beginning of a text that takes so many characters of a page, with an ellipsis where it is not all."""
+    head = fitting(text, most)
     return head if len(head) == len(text) else f"{head.rstrip()} …"
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from satchel.base.records import NamedTuple
 from satchel.base.vocabulary import LIVENESS
 from satchel.interfaces.http.room.asking import Asked, Page, View, as_text
-from satchel.interfaces.http.room.formatting import WHOLE
+from satchel.interfaces.http.room.formatting import ROOM, WHOLE, fitting
 from satchel.interfaces.http.room.views import listing
 from satchel.interfaces.http.room.views.listing import Field
 from satchel.interfaces.to_json import fields_of
@@ -124,15 +124,16 @@ def item(asked: Asked) -> Page:
     opened = asked.looking.items.read([asked.path["ref"]])
     one = opened.items[0]
     name, text, facts = _said(asked, one)
+    part = fitting(text[offset : offset + WHOLE], ROOM)
     here = f"{asked.here}/items/{one.ref}"
     history = None if one.kind == _SOLUTION else asked.looking.room.history(one.ref)
     fields = fields_of(one.record)
     context = {
         "item": one,
         "name": name,
-        "text": text[offset : offset + WHOLE],
+        "text": part,
         "before": f"{here}?offset={max(0, offset - WHOLE)}" if offset else None,
-        "after": f"{here}?offset={offset + WHOLE}" if len(text) > offset + WHOLE else None,
+        "after": f"{here}?offset={offset + len(part)}" if len(text) > offset + len(part) else None,
         "characters": len(text),
         "facts": facts,
         "history": history,
