@@ -62,7 +62,7 @@ class Comparing:
 
     def compare(self, before: str, after: str) -> Difference:
         """Return how two texts differ."""
-        old, new = before.split("\n"), after.split("\n")
+        old, new = (text.split("\n") if text else [] for text in (before, after))
         first = max(0, _alike(old, new) - _CONTEXT)
         # of long texts only what differs is looked at
         last = max(0, _alike(old[first:][::-1], new[first:][::-1]) - _CONTEXT)

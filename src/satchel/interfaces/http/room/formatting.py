@@ -13,7 +13,7 @@ from satchel.base.invisible import INVISIBLE
 from satchel.find.snippets import Snippet
 
 SHORT, WHOLE, ROOM = 1_200, 40_000, 80_000
-"""How many characters of a text a section shows, how many the page of an item at once, and how many these may become."""
+"""How many characters of a text a section shows, how many the page of an item at once, and what these may become."""
 
 _REF = re.compile(r"[a-z][0-9]{1,18}")
 

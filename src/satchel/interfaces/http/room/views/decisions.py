@@ -33,6 +33,7 @@ class Revision(NamedTuple):
     """One revision beside the one before it.
 
     Attributes:
+        rationale: why; None where no reason was given for it.
         set_at: when, in milliseconds UTC.
         before: the number of the revision before; None of the first one that is known.
         fields: what else changed: its name, what it was and what it is.
@@ -90,7 +91,9 @@ def _revision(comparing: Comparing, state: State, before: State | None) -> Revis
     )
     was, now = str(before.value), str(state.value)
     difference = None if was == now else comparing.compare(was, now)
-    return Revision(state.revision, state.agent, state.rationale, set_at, before.revision, fields, difference)
+    # without a new reason the one before stays
+    why = None if state.rationale == before.rationale else state.rationale
+    return Revision(state.revision, state.agent, why, set_at, before.revision, fields, difference)
 
 
 def _told(value: object) -> str:

@@ -22,17 +22,17 @@ _TEXTS = ("content", "message", "text", "value", "insight", "description", "rati
 _CORRECTABLE = frozenset({"entry", "constraint", "strategy"})
 _SOLUTION = "solution"
 
-KIND_NAMES = {
-    "entry": "notes",
-    "decision": "decisions",
-    "constraint": "rules",
-    "message": "messages",
-    "error_pattern": "errors",
-    "package": "packages",
-    "strategy": "strategies",
-    "file_change": "edits",
+NAMES = {
+    "entry": ("note", "notes"),
+    "decision": ("decision", "decisions"),
+    "constraint": ("rule", "rules"),
+    "message": ("message", "messages"),
+    "error_pattern": ("error", "errors"),
+    "package": ("package", "packages"),
+    "strategy": ("strategy", "strategies"),
+    "file_change": ("edit", "edits"),
 }
-"""What people call the kinds that a search chooses from."""
+"""What people call one and several of each kind that a search chooses from."""
 
 _FIELDS = (
     Field("kind", "Kind", listing.choices(())),
@@ -108,7 +108,8 @@ def search(asked: Asked) -> Page:
         "found": found,
         "chosen": chosen,
         "fields": [field for field in _FIELDS if field.name != "kind"],
-        "kinds": [("", "everything", at(kind="")), *((kind, name, at(kind=kind)) for kind, name in KIND_NAMES.items())],
+        "kinds": [("", "everything", at(kind="")), *((kind, name, at(kind=kind)) for kind, (_, name) in NAMES.items())],
+        "names": {kind: name for kind, (name, _) in NAMES.items()},
         "rest": None if found.next_offset is None else at(offset=found.next_offset),
         "back": at(offset=max(0, offset - _RESULTS)) if offset else None,
         "anywhere": at(kind="", author="", status="all") if chosen else at(status="all"),
@@ -130,6 +131,7 @@ def item(asked: Asked) -> Page:
     fields = fields_of(one.record)
     context = {
         "item": one,
+        "kind": NAMES.get(one.kind, (one.kind,))[0],
         "name": name,
         "text": part,
         "before": f"{here}?offset={max(0, offset - WHOLE)}" if offset else None,
