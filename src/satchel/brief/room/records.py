@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from satchel.base.records import dataclass
+from satchel.keep.decisions.records import Decision
 from satchel.keep.sessions.team import Team
 
 NEEDS = (
@@ -147,6 +148,29 @@ class Seen:
     person: str
     refs: tuple[str, ...]
     seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted:
+    """A decision that was made of a note.
+
+    Attributes:
+        decision: as it stands.
+        note: the short id of the note, which holds no more.
+        correction: the number of its retraction, for what takes it back.
+    """
+
+    decision: Decision
+    note: str
+    correction: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionUndone:
+    """A promotion that was taken back: the decision as it was before, or deprecated, and the note that holds again."""
+
+    decision: Decision
+    note: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,14 @@ def mark_read(asked: Asked) -> Done:
 
 
 def tell(asked: Asked) -> Done:
-    """Send a message to an agent."""
-    return Done("told", asked.satchel.messages.send(asked.given.get("text", ""), to=asked.given.get("to", "")).ref)
+    """Send a message to an agent, to the one of a client, or to all."""
+    sent = asked.satchel.messages.send(
+        asked.given.get("text", ""),
+        to=asked.given.get("to", ""),
+        type=asked.given.get("message_type") or "info",
+        priority=asked.given.get("priority") or "medium",
+    )
+    return Done("told", sent.ref)
 
 
 ACTIONS: Mapping[str, Action] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import urlencode
 
 from satchel.base.errors import InvalidInput
 from satchel.interfaces.http.room.asking import Action, Asked, Done, Said
@@ -20,6 +21,13 @@ def release(asked: Asked) -> Done:
     return Done("released")
 
 
+def end_run(asked: Asked) -> Done:
+    """End a run, and show what it suggests; it does not begin again."""
+    run = asked.text("run_id", "the form names no run", "Reload the page, and send it anew")
+    asked.satchel.runs.end(run, asked.given.get("status") or "completed")
+    return Done("ended", "", f"{asked.here}/proposals?{urlencode({'run': run})}")
+
+
 def see(asked: Asked) -> Done:
     """Mark changes as seen, up to what the page showed: what came since is shown again."""
     ref = asked.given.get("ref")
@@ -27,8 +35,9 @@ def see(asked: Asked) -> Done:
     return Done("seen")
 
 
-ACTIONS: Mapping[str, Action] = {"/claims/release": release, "/seen": see}
+ACTIONS: Mapping[str, Action] = {"/claims/release": release, "/runs/end": end_run, "/seen": see}
 SAID: Mapping[str, Said] = {
     "released": Said("The claim was released, and its holder was told"),
+    "ended": Said("The run has ended"),
     "seen": Said("Marked as seen"),
 }

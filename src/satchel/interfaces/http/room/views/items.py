@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
+from satchel.interfaces.http.room.actions import offers
 from satchel.interfaces.http.room.asking import Asked, Page, View, as_text
 from satchel.interfaces.http.room.formatting import WHOLE
 from satchel.interfaces.to_json import fields_of
 
 _RESULTS = 20
 _TEXTS = ("content", "message", "text", "value", "insight", "description", "rationale", "reason", "error")
-_CORRECTABLE = frozenset({"entry", "constraint", "strategy"})
 
 
 def search(asked: Asked) -> Page:
@@ -46,8 +46,8 @@ def item(asked: Asked) -> Page:
         "after": f"{here}?offset={offset + WHOLE}" if len(text) > offset + WHOLE else None,
         "characters": len(text),
         "facts": {key: as_text(value) for key, value in fields.items() if value not in (None, [], {})},
+        "can": offers.of_item(asked, one),
         "message": one.record if one.kind == "message" else None,
-        "is_live": one.kind in _CORRECTABLE and fields.get("superseded_by") is None and fields.get("active", True),
     }
     return Page(f"{one.ref} in {asked.place.name}", "item.html", context, opened, asked.place)
 
