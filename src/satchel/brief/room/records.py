@@ -45,6 +45,7 @@ class Need:
         actions: those of :data:`ACTIONS` that deal with it.
         place: the path, key or file that it is about, or None.
         holder: who holds that, and ``holder_session`` in which session.
+        held_path: what they claim, which may be a folder around it, and ``held_until`` until when, in milliseconds UTC.
     """
 
     kind: str
@@ -58,6 +59,8 @@ class Need:
     place: str | None = None
     holder: str | None = None
     holder_session: str | None = None
+    held_path: str | None = None
+    held_until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,28 @@ class PromotionUndone:
 
     decision: Decision
     note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far a project has come: after every change, and all that happens, the cursor is another."""
+
+    cursor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A claim that a person ended.
+
+    Attributes:
+        path: what was claimed.
+        agent: who held it.
+        told: the short id of the message that tells them.
+    """
+
+    path: str
+    agent: str
+    told: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,19 +9,13 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from satchel.base.clock import iso, span_in_words
-from satchel.base.invisible import INVISIBLE
+from satchel.base.invisible import revealed
 from satchel.find.snippets import Snippet
 
 SHORT, WHOLE = 1_200, 40_000
 """How many characters of a text a section shows, and how many the page of an item at once."""
 
 _REF = re.compile(r"[a-z][0-9]{1,18}")
-
-_JOINERS = "\u200c\u200d\ufe0e\ufe0f"
-"""Of the characters that show nothing, those that scripts and emoji need."""
-
-_HIDDEN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|(?![{_JOINERS}])[{INVISIBLE}]")
-"""Controls but for the tab and the end of a line, what is half a character, and what shows nothing or turns text."""
 
 
 def shown(value: Any) -> Any:
@@ -32,7 +26,7 @@ def shown(value: Any) -> Any:
     if value is None:
         return ""
     if isinstance(value, str) and not hasattr(value, "__html__"):
-        return _HIDDEN.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", value)
+        return revealed(value)
     return value
 
 

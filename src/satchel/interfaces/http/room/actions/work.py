@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 
 from satchel.base.errors import InvalidInput
 from satchel.interfaces.http.room.asking import Action, Asked, Done, Said
-from satchel.keep.files.releasing import release_of_session
 
 
 def release(asked: Asked) -> Done:
@@ -15,9 +14,7 @@ def release(asked: Asked) -> Done:
     session, path = asked.given.get("session", ""), asked.given.get("path", "")
     if not (session and path):
         raise InvalidInput("the form names no claim", "Reload the page, and send it anew")
-    satchel = asked.satchel
-    released = release_of_session(satchel.workplace, session, path, asked.number("expires_at"))
-    satchel.messages.send(f"I released your claim on {released.path}", to=released.agent, type="warning")
+    asked.satchel.room.release(session, path, asked.number("expires_at"))
     return Done("released")
 
 
