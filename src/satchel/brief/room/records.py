@@ -44,8 +44,11 @@ class Need:
         began_at: since when it waits, in milliseconds UTC; None where that is not recorded.
         actions: those of :data:`ACTIONS` that deal with it.
         place: the path, key or file that it is about, or None.
-        holder: who holds that, and ``holder_session`` in which session.
+        holder: who holds that, and ``holder_session`` in which session; None where it is held by name alone.
         held_path: what they claim, which may be a folder around it, and ``held_until`` until when, in milliseconds UTC.
+        run: the run that ends with ``end_run``.
+        remedy: what may be done beside the actions, in one sentence, or None.
+        key: what names it as long as it waits, whatever else of it changes.
     """
 
     kind: str
@@ -61,6 +64,9 @@ class Need:
     holder_session: str | None = None
     held_path: str | None = None
     held_until: int | None = None
+    run: str | None = None
+    remedy: str | None = None
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)

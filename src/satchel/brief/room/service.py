@@ -28,7 +28,6 @@ from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
 from satchel.keep.names import check_person, ensure_agent, is_persons
 from satchel.keep.projects import Service
-from satchel.keep.sessions.actors import is_person
 from satchel.keep.sessions.team import Team
 
 _MAX_SEQ = 2**62
@@ -96,7 +95,7 @@ class Room(Service):
         wanted = () if refs is None else seen.check_refs(refs)
         if up_to is not None:
             check_whole("up_to", up_to, _MAX_SEQ)
-        if work.caller is not None and not is_person(work.caller):
+        if work.caller is not None and not work.caller.is_person:
             raise Refused("only a person says what a person has seen", "Leave it to the person")
         with work.engine.write() as transaction:
             now = work.clock()
@@ -231,7 +230,7 @@ class Room(Service):
     def _refuse_others(self, problem: str, remedy: str) -> None:
         """Refuse what a person alone may do to who calls, where that is none."""
         caller = self._workplace.caller
-        if caller is None or not is_person(caller):
+        if caller is None or not caller.is_person:
             raise Refused(problem, remedy)
 
     def _person(self, person: str | None) -> str:
