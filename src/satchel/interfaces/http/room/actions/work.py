@@ -28,7 +28,9 @@ def end_run(asked: Asked) -> Done:
 def see(asked: Asked) -> Done:
     """Mark changes as seen, up to what the page showed: what came since is shown again."""
     ref = asked.given.get("ref")
-    asked.satchel.room.see(None if ref is None else [ref], up_to=asked.number("seq"))
+    # what needs a person is one thing as it stands, and so has no number
+    seq = asked.number("seq") if ref is None or "seq" in asked.given else None
+    asked.satchel.room.see(None if ref is None else [ref], up_to=seq)
     return Done("seen")
 
 
