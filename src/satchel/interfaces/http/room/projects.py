@@ -13,6 +13,7 @@ from satchel.client import Satchel
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import PERSON, Access
 from satchel.interfaces.http.room.logins import Login
+from satchel.keep import projects
 from satchel.keep.sessions.caller import Caller
 
 if TYPE_CHECKING:
@@ -101,7 +102,11 @@ class Projects:
             return None
         opened = self._serving.stores.opened(project.store)
         here = opened.workplace
-        if here.files_root is None or here.project_name != project.name:
+        if here.files_root is None:
+            return None
+        with here.engine.read() as transaction:
+            found = projects.find(transaction, here)
+        if found is None or found.name != project.name:
             return None
         made = self.satchel(project, login)
         work = replace(made.workplace, root=here.root, files_root=here.files_root)
