@@ -9,7 +9,7 @@ from satchel.base.text import shortened
 from satchel.base.vocabulary import MAIN_RUN, PRIORITIES
 from satchel.brief import at_work
 from satchel.brief.decision_change_notice import is_notice
-from satchel.brief.room import needs_claims, needs_hooks, quiet
+from satchel.brief.room import needs_claims, needs_hooks, needs_proposals, quiet
 from satchel.brief.room.looking import LINE_CHARS, PERSONS, Look, decided
 from satchel.brief.room.records import Need, Needs
 from satchel.brief.room.seen import marks
@@ -53,6 +53,7 @@ def find(look: Look) -> Needs:
         *_errors(look),
         *_shared(look),
         *needs_hooks.find(look),
+        *needs_proposals.find(look),
     ]
     found.sort(key=lambda one: (-PRIORITIES.index(one.severity), one.began_at or look.now, one.kind, one.ref or ""))
     quiet_since = None if found else quiet.since(look)

@@ -18,10 +18,11 @@ NEEDS = (
     "error",
     "shared",
     "hook",
+    "proposal",
 )
 """What may need a person: an agent that is stuck or blocked, a message, a claim that is waited for or was refused, a
 decision that was overtaken or is a draft, a review that failed, an error that two agents met without a fix, shared
-text that waits, and a hook that fails."""
+text that waits, a hook that fails, and a strategy that a run proposes which is over."""
 
 ACTIONS = ("answer", "read", "release", "end_run", "decide", "accept", "reject", "solve", "see")
 """What may be done about it."""
@@ -38,7 +39,8 @@ class Need:
         kind: one of :data:`NEEDS`.
         severity: one of :data:`satchel.base.vocabulary.PRIORITIES`.
         text: what it is, in one line.
-        ref: the short id of the item; of a hook that fails, what marks it as seen; None of a claim.
+        ref: the short id of the item; of a hook that fails, what marks it as seen; of a proposal, what
+            accepts it; None of a claim.
         session: the uid of the session whose agent it is about, in hexadecimal; None without one.
         agent: who it is about, or None.
         began_at: since when it waits, in milliseconds UTC; None where that is not recorded.
@@ -46,7 +48,7 @@ class Need:
         place: the path, key or file that it is about, or None.
         holder: who holds that, and ``holder_session`` in which session; None where it is held by name alone.
         held_path: what they claim, which may be a folder around it, and ``held_until`` until when, in milliseconds UTC.
-        run: the run that ends with ``end_run``.
+        run: the run that ends with ``end_run``, or that proposes something.
         remedy: what may be done beside the actions, in one sentence, or None.
         key: what names it as long as it waits, whatever else of it changes.
     """

@@ -29,6 +29,8 @@ from satchel.keep.messages.service import Messages
 from satchel.keep.names import check_person, ensure_agent, is_persons
 from satchel.keep.projects import Service
 from satchel.keep.sessions.team import Team
+from satchel.keep.strategies import updates as strategies
+from satchel.keep.strategies.records import Strategy
 
 _MAX_SEQ = 2**62
 
@@ -152,6 +154,43 @@ class Room(Service):
             Conflict: the decision was changed since, or the note is not what was corrected last.
         """
         return promoting.take_back(self._workplace, ref, revision, correction, agent)
+
+    def accept_proposal(self, ref: str, *, person: str | None = None) -> Strategy:
+        """Save the strategy that a run proposes.
+
+        Args:
+            ref: what the need calls ``ref``.
+            person: who accepts, as for :meth:`needs`.
+
+        Raises:
+            Conflict: it was accepted or rejected before.
+            InvalidInput: it is no proposal.
+            NotFound: nothing is proposed there.
+            Refused: it is not a person who calls.
+        """
+        saved = self._settle(ref, person, accepts=True)
+        assert saved is not None
+        return saved
+
+    def reject_proposal(self, ref: str, *, person: str | None = None) -> None:
+        """Pass a strategy over that a run proposes, for all persons. The arguments and errors are those of accepting.
+
+        Raises:
+            Conflict, InvalidInput, NotFound, Refused: as for :meth:`accept_proposal`.
+        """
+        self._settle(ref, person, accepts=False)
+
+    def _settle(self, ref: str, person: str | None, *, accepts: bool) -> Strategy | None:
+        from satchel.brief.room import needs_proposals
+
+        self._refuse_others("only a person accepts or rejects a proposal", "Save a strategy of your own")
+        name, work = self._person(person), self._workplace
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            look = seen.begin_person(looking.begin(transaction, project.id, name, now))
+            saved = needs_proposals.settle(look, work, ref, accepts=accepts)
+            return None if saved is None else strategies.load(transaction, project.id, saved)
 
     def where(self) -> Where:
         """Return who is where, and when they were at work in the last 24 hours."""

@@ -12,7 +12,6 @@ OPERATIONS = (
     Operation(run="room.since", parameters=(_PERSON,), names_files=False),
     Operation(run="room.where", names_files=False),
     Operation(run="room.collisions", names_files=False),
-    Operation(run="room.reached", names_files=False),
     Operation(
         run="room.see",
         parameters=(
@@ -47,6 +46,18 @@ OPERATIONS = (
             Parameter("expires_at", int, required=True, about="Until when it held as it was seen, milliseconds UTC"),
             _PERSON,
         ),
+        writes=True,
+        names_files=False,
+    ),
+    Operation(
+        run="room.accept_proposal",
+        parameters=(Parameter("ref", required=True, about="The ref of the need"), _PERSON),
+        writes=True,
+        names_files=False,
+    ),
+    Operation(
+        run="room.reject_proposal",
+        parameters=(Parameter("ref", required=True, about="The ref of the need"), _PERSON),
         writes=True,
         names_files=False,
     ),

@@ -1,4 +1,4 @@
-"""What a person does on the pages: each action, what takes it back, what another did meanwhile, and the line it leaves."""
+"""What a person does on the pages: what takes it back, what another did meanwhile, and the event that it leaves."""
 
 from __future__ import annotations
 
@@ -254,17 +254,19 @@ def test_a_run_is_ended_once_and_what_it_suggests_is_saved(ann: Browser, bob: Br
         }
         satchel.entries.write("scratchpad", pad, task_id="retry", run_id="lessons", agent="builder")
         satchel.entries.write("review_verdict", verdict, task_id="retry", run_id="lessons", agent="reviewer")
-    done = ann.post(f"{HERE}/runs/end", {"run_id": "lessons", "status": "completed"})
+    path, fields = _form(ann.get(f"{HERE}/runs/end?run=lessons"), "End it")
+    done = ann.post(path, fields | {"status": "completed"})
     page = ann.get(done.headers["location"])
     assert "The run has ended" in page.body.decode()
     late = bob.post(f"{HERE}/runs/end", {"run_id": "lessons", "status": "failed"})
     assert late.status == 409
     assert "is completed already" in unescape(late.body.decode())
     assert ("run_ended", None, "human:ann") in _events(satchel)
-    if "Save it as a strategy" in page.body.decode():
-        path, fields = _form(page, "Save it as a strategy")
-        assert ann.post(path, fields | {"text": "Retry with a jitter"}).status == 303
-        assert [one.insight for one in satchel.strategies.find(query="jitter").items] == ["Retry with a jitter"]
+    path, fields = _form(page, "Save it as a strategy")
+    saved = ann.post(path, fields | {"text": "Retry with a jitter"})
+    assert [one.insight for one in satchel.strategies.find(query="jitter").items] == ["Retry with a jitter"]
+    assert _undo(ann, saved).status == 303
+    assert satchel.strategies.find(query="jitter").total == 0
 
 
 def test_an_item_is_forgotten_only_after_its_id_was_typed(ann: Browser, satchel: Satchel) -> None:

@@ -93,7 +93,7 @@ def _environment() -> Environment:
         "cut": formatting.cut,
         "marked": formatting.marked,
     }
-    environment.globals |= {"asset": _asset, "SHORT": formatting.SHORT}
+    environment.globals |= {"asset": _asset, "SHORT": formatting.SHORT, **formatting.MOST_OF_SECTIONS}
     return environment
 
 

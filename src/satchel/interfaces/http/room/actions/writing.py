@@ -40,7 +40,7 @@ def strategy(asked: Asked) -> Done:
         lang=asked.given.get("lang") or None,
         framework=asked.given.get("framework") or None,
     )
-    return Done("saved", made.ref)
+    return Done("saved", made.ref, None, _WITHDRAWN)
 
 
 ACTIONS: Mapping[str, Action] = {"/notes": note, "/rules": rule, "/strategies": strategy}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from satchel.base.errors import NotFound
 from satchel.base.vocabulary import PRIORITIES
 from satchel.interfaces.http.room.actions import forgetting, offers
 from satchel.interfaces.http.room.asking import Asked, Page, View
@@ -44,4 +45,12 @@ def proposals(asked: Asked) -> Page:
     )
 
 
-PAGES: Mapping[str, View] = {"/new": new, "/proposals": proposals, **forgetting.PAGES, **offers.PAGES}
+def end(asked: Asked) -> Page:
+    """Return the form that ends a run."""
+    run = asked.looking.runs.get(asked.text("run", "the address names no run", "Go to it from the room"))
+    if run is None:
+        raise NotFound("the run main was not used yet", "It never ends")
+    return Page(f"End the run {run.run_id}", "end.html", {"run": run}, run, asked.place)
+
+
+PAGES: Mapping[str, View] = {"/new": new, "/proposals": proposals, "/runs/end": end, **forgetting.PAGES, **offers.PAGES}
