@@ -9,9 +9,19 @@ from satchel.base.errors import InvalidInput, NotFound, Refused, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
 from satchel.base.text import check_name
 from satchel.base.vocabulary import HUMAN
-from satchel.brief.room import collisions, histories, looking, needs, seen, since, threads, where
+from satchel.brief.room import collisions, histories, looking, needs, promoting, seen, since, threads, where
 from satchel.brief.room.histories import ErrorHistory, ItemHistory, RunSummary
-from satchel.brief.room.records import Collisions, Needs, Reached, Released, Seen, Since, Where
+from satchel.brief.room.records import (
+    Collisions,
+    Needs,
+    Promoted,
+    PromotionUndone,
+    Reached,
+    Released,
+    Seen,
+    Since,
+    Where,
+)
 from satchel.brief.room.threads import Thread, Threads
 from satchel.find.kind import Kind
 from satchel.keep import following, projects
@@ -108,6 +118,49 @@ class Room(Service):
             look = seen.begin_person(looking.begin(transaction, project.id, name, now))
             seen.mark(look, wanted, reached)
         return Seen(name, wanted, reached)
+
+    def promote(
+        self,
+        ref: str,
+        key: str,
+        value: str | None = None,
+        *,
+        rationale: str | None = None,
+        expected_revision: int | None = None,
+        agent: str | None = None,
+    ) -> Promoted:
+        """Make a decision of a note, which holds no more from then on: both, or neither.
+
+        Args:
+            ref: the short id of the note.
+            key: of the decision, new or known.
+            value: what is decided; None is what the note says.
+            rationale: why.
+            expected_revision: as :meth:`satchel.keep.decisions.service.Decisions.set` takes it.
+            agent: who decides; None takes the default.
+
+        Raises:
+            InvalidInput, TooLarge: something is not acceptable.
+            NotFound, Conflict, Refused: the note is not there, holds no more, or is a person's; or the revision is
+                another.
+        """
+        return promoting.promote(self._workplace, ref, key, value, rationale, expected_revision, agent)
+
+    def take_back_promotion(
+        self, ref: str, *, revision: int, correction: int, agent: str | None = None
+    ) -> PromotionUndone:
+        """Let the note of a promotion hold again, and set the decision to what it was before.
+
+        Args:
+            ref: the short id of the decision.
+            revision, correction: as the promotion gave them.
+            agent: who takes it back; None takes the default.
+
+        Raises:
+            NotFound: there is no such decision or correction.
+            Conflict: the decision was changed since, or the note is not what was corrected last.
+        """
+        return promoting.take_back(self._workplace, ref, revision, correction, agent)
 
     def accept_proposal(self, ref: str, *, person: str | None = None) -> Strategy:
         """Save the strategy that a run proposes.

@@ -14,6 +14,8 @@ from satchel.interfaces.http.room.views import (
     messages,
     notes,
     overview,
+    sharing,
+    writing,
 )
 
 PAGES: Mapping[str, View] = {
@@ -25,6 +27,8 @@ PAGES: Mapping[str, View] = {
     **errors.PAGES,
     **messages.PAGES,
     **conversations.PAGES,
+    **writing.PAGES,
+    **sharing.PAGES,
 }
 """What shows the page of each path below ``/p/PROJECT``. Each has a twin in JSON, at its path with ``.json``."""
 
@@ -40,5 +44,7 @@ PLACES = (
     ("/packages", "Packages", "p"),
     ("/strategies", "Strategies", "s"),
     ("/conversations", "Conversations", "c"),
+    ("/shared", "Shared", "h"),
+    ("/new", "Write", "w"),
 )
 """What every page of a project leads to: the path, its name, and the key that goes there after ``g``."""
