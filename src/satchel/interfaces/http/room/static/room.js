@@ -47,13 +47,23 @@
     if (!part) throw new Error("no section");
     if (part.dataset.count !== undefined) showCount(Number(part.dataset.count));
     if (isWritten(section)) { merge(section, part); return; }
-    const focused = section.contains(document.activeElement) ? document.activeElement : null;
-    const focus = focused && (focused.id || (focused.closest(".item") || {}).id);
+    const focusAgain = focusIn(section);
     section.replaceChildren(...part.childNodes);
     if (part.dataset.count !== undefined) section.dataset.count = part.dataset.count;
-    const again = focus && document.getElementById(focus);
-    if (again) again.focus({ preventScroll: true });
+    focusAgain();
     tellTimes();
+  };
+  // what has the focus and no id is found again by its place in its item; where that is gone, the section has it
+  const focusIn = (section) => {
+    const at = document.activeElement;
+    if (!section.contains(at)) return () => {};
+    const holder = at.id ? at : at.closest(".item") || section;
+    const parts = () => [...document.getElementById(holder.id).querySelectorAll("a, button, input, textarea, select, summary")];
+    const number = at === holder ? -1 : parts().indexOf(at);
+    return () => {
+      const found = document.getElementById(holder.id) && (number < 0 ? document.getElementById(holder.id) : parts()[number]);
+      (found || section.querySelector("h2")).focus({ preventScroll: true });
+    };
   };
   // what is being written stays: only items that are new come, on top
   const merge = (section, part) => {
