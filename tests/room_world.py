@@ -16,11 +16,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
+from starlette.routing import compile_path
 
 from repositories import commit_all, git, make_repository
+from satchel.interfaces.http.room.views import PAGES
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SOON_MS = 10_000
@@ -97,6 +100,10 @@ class Client:
         assert found is not None
         return found[0]
 
+    def try_call(self, tool: str, **arguments: Any) -> bool:
+        """Call a tool that may refuse, and return whether it did not."""
+        return not self._ask("tools/call", {"name": tool, "arguments": arguments}).get("isError")
+
     def call_in_vain(self, tool: str, **arguments: Any) -> str:
         """Call a tool that refuses, and return why."""
         result = self._ask("tools/call", {"name": tool, "arguments": arguments})
@@ -159,8 +166,8 @@ class World:
         return client
 
     def worktree(self, branch: str) -> Path:
-        """Make a worktree of the project with a branch of its own."""
-        folder = self.folder.parent / branch
+        """Make a worktree of the project with a branch of its own, and the same name."""
+        folder = self.folder.parent / branch.replace("/", "∕")
         git(self.folder, "worktree", "add", "--quiet", "-b", branch, str(folder))
         return folder
 
@@ -297,6 +304,36 @@ def fill(world: World) -> None:
     tests.call("save_strategy", topic="dates", insight="Compare with the calendar of the standard library")
     wrong = tests.keep("write_context", type="discovery", content="The calendar has 52 weeks in every year")
     tests.call("retract", id=wrong, reason="2026 has 53")
+
+
+def every_page(page: Page, room: str) -> Iterator[str]:
+    """Follow the links of a project from page to page; of each kind of page, and of item, yield the name of one.
+
+    Args:
+        page: stands on what is yielded, and has to be left there.
+        room: the address of the project's first page.
+
+    Raises:
+        AssertionError: no link leads to one of the paths of ``PAGES``.
+    """
+    project = urlsplit(room).path.rstrip("/")
+    routes = {path: compile_path(path)[0] for path in PAGES}
+    waiting, met = {"/": room}, set[str]()
+    while waiting:
+        what, address = waiting.popitem()
+        met.add(what)
+        page.goto(address)
+        yield what
+        for link in page.eval_on_selector_all("a[href]", "all => all.map(one => one.href)"):
+            path = urlsplit(link).path
+            for route, pattern in routes.items() if path.startswith(f"{project}/") else ():
+                found = pattern.fullmatch(path.removeprefix(project))
+                if found is not None:
+                    kind = found["ref"][0] if "ref" in found.groupdict() else ""
+                    waiting |= {one: link for one in [f"{route} {kind}".strip()] if one not in met}
+                    break
+    missed = set(PAGES) - {what.split()[0] for what in met} - {"/sections/{section}"}  # a part of a page
+    assert missed == set()
 
 
 def fits(page: Page) -> bool:

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page
-from starlette.routing import compile_path
 
-from room_world import World, fits, looked_at, of_chromium
-from satchel.interfaces.http.room.views import PAGES
+from room_world import World, every_page, fits, looked_at, of_chromium
 
 pytestmark = of_chromium
 AXE = Path(__file__).parents[4] / ".referees" / "node_modules" / "axe-core" / "axe.min.js"
@@ -26,45 +23,6 @@ SCHEMES: tuple[tuple[Literal["light", "dark"], list[str]], ...] = (
 
 RUN = """async only => (await axe.run({ runOnly: only })).violations.flatMap(
     one => one.nodes.map(node => `${one.id}: ${node.failureSummary} ${node.html}`))"""
-
-PARTS = "/sections/{section}"
-"""Not a page: a part of one."""
-
-
-class Crawl:
-    """Follows the links of a project from page to page: one for each path of PAGES, and one for each kind of item."""
-
-    def __init__(self, room: str) -> None:
-        self._project = room.rstrip("/")
-        self._routes = {path: compile_path(path)[0] for path in PAGES}
-        self.waiting = {"/": room}
-        self.met: dict[str, str] = {}
-
-    def next(self) -> tuple[str, str] | None:
-        """Return what was not visited, and its address; None where everything was."""
-        if not self.waiting:
-            return None
-        what, address = self.waiting.popitem()
-        self.met[what] = address
-        return what, address
-
-    def follow(self, page: Page) -> None:
-        """Take in the links of a page."""
-        for address in page.eval_on_selector_all("a[href]", "all => all.map(one => one.href)"):
-            path = urlsplit(address).path.removeprefix(urlsplit(self._project).path)
-            for route, pattern in self._routes.items():
-                found = pattern.fullmatch(path) if address.startswith(self._project) else None
-                if found is not None:
-                    kind = found["ref"][0] if "ref" in found.groupdict() else ""
-                    what = f"{route} {kind}".strip()
-                    if what not in self.met:
-                        self.waiting.setdefault(what, address)
-                    break
-
-    @property
-    def missed(self) -> set[str]:
-        """The paths that no link led to."""
-        return set(PAGES) - {what.split()[0] for what in self.met} - {PARTS}
 
 
 @pytest.fixture(scope="module")
@@ -88,13 +46,9 @@ def judged(page: Page, axe: str) -> list[str]:
 
 def test_axe_finds_nothing_on_any_page(chromium: Browser, busy: World, axe: str) -> None:
     found: dict[str, list[str]] = {}
-    crawl = Crawl(busy.room)
     with looked_at(chromium, busy, "Failed to load resource") as page:
-        while (visit := crawl.next()) is not None:
-            page.goto(visit[1])
-            found[visit[0]] = judged(page, axe)
-            crawl.follow(page)
-        assert crawl.missed == set()
+        for what in every_page(page, busy.room):
+            found[what] = judged(page, axe)
         for path in ("search?q=parser", "items/e999"):
             page.goto(f"{busy.room}{path}")
             found[path] = judged(page, axe)

@@ -40,8 +40,17 @@
 
   // sections are loaded anew when something has changed
   const isWritten = (section) => [...section.querySelectorAll("textarea, input[type=text]")].some((one) => one.value !== one.defaultValue);
+  const ask = (name) => fetch(`${here}sections/${name}`, { headers: { Accept: "text/html" }, redirect: "manual" });
+  // an answer that sends to the login is no page of this project any more
+  const isOut = (answer) => {
+    if (answer.type !== "opaqueredirect" && answer.status !== 401) return false;
+    stop();
+    tell("logged out: reload the page");
+    return true;
+  };
   const reload = async (section) => {
-    const answer = await fetch(`${here}sections/${section.id}`, { headers: { Accept: "text/html" }, redirect: "error" });
+    const answer = await ask(section.id);
+    if (isOut(answer)) return;
     if (!answer.ok) throw new Error(String(answer.status));
     const part = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("section");
     if (!part) throw new Error("no section");
@@ -113,9 +122,8 @@
     tell("not live: the server does not answer");
     retry = setTimeout(async () => {
       try {
-        // an answer that sends to the login is no page of this project any more
-        const answer = await fetch(`${here}sections/needs`, { redirect: "manual" });
-        if (answer.type === "opaqueredirect" || answer.status === 401) { tell("logged out: reload the page"); return; }
+        const answer = await ask("needs");
+        if (isOut(answer)) return;
         if (answer.ok) { reloadAll(); listen(); return; }
       } catch { /* it is asked again */ }
       rest();
