@@ -91,7 +91,7 @@ class Client:
     def call(self, tool: str, **arguments: Any) -> str:
         """Call a tool, and return its text."""
         result = self._ask("tools/call", {"name": tool, "arguments": arguments})
-        assert not result.get("isError"), result
+        assert not result.get("isError"), result["content"][0]["text"][:500]
         return str(result["content"][0]["text"])
 
     def keep(self, tool: str, **arguments: Any) -> str:
@@ -99,10 +99,6 @@ class Client:
         found = re.search(r"\b[a-z]\d+\b", self.call(tool, **arguments))
         assert found is not None
         return found[0]
-
-    def try_call(self, tool: str, **arguments: Any) -> bool:
-        """Call a tool that may refuse, and return whether it did not."""
-        return not self._ask("tools/call", {"name": tool, "arguments": arguments}).get("isError")
 
     def call_in_vain(self, tool: str, **arguments: Any) -> str:
         """Call a tool that refuses, and return why."""
