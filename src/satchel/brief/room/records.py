@@ -43,7 +43,10 @@ class Need:
         began_at: since when it waits, in milliseconds UTC; None where that is not recorded.
         actions: those of :data:`ACTIONS` that deal with it.
         place: the path, key or file that it is about, or None.
-        holder: who holds that, and ``holder_session`` in which session.
+        holder: who holds that, and ``holder_session`` in which session; None where it is held by name alone.
+        run: the run that ends with ``end_run``.
+        remedy: what may be done beside the actions, in one sentence, or None.
+        key: what names it as long as it waits, whatever else of it changes.
     """
 
     kind: str
@@ -57,6 +60,9 @@ class Need:
     place: str | None = None
     holder: str | None = None
     holder_session: str | None = None
+    run: str | None = None
+    remedy: str | None = None
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +153,21 @@ class Seen:
     person: str
     refs: tuple[str, ...]
     seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A claim that a person ended.
+
+    Attributes:
+        path: what was claimed.
+        agent: who held it.
+        told: the short id of the message that tells them.
+    """
+
+    path: str
+    agent: str
+    told: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,22 @@ from satchel.base.errors import InvalidInput, Refused
 from satchel.base.paging import check_whole
 from satchel.base.vocabulary import HUMAN
 from satchel.brief.room import collisions, looking, needs, seen, since, where
-from satchel.brief.room.records import Collisions, Needs, Seen, Since, Where
+from satchel.brief.room.records import Collisions, Needs, Released, Seen, Since, Where
+from satchel.find.kind import Kind
 from satchel.keep import projects
-from satchel.keep.names import check_person, is_persons
+from satchel.keep.files import releasing
+from satchel.keep.messages import updates
+from satchel.keep.messages.records import Message
+from satchel.keep.messages.service import Messages
+from satchel.keep.names import check_person, ensure_agent, is_persons
 from satchel.keep.projects import Service
-from satchel.keep.sessions.actors import is_person
 from satchel.keep.sessions.team import Team
 
 _MAX_SEQ = 2**62
 
 
 class Room(Service):
-    """What persons look at. Nothing but :meth:`see` records anything."""
+    """What persons look at, and what they do about it."""
 
     def needs(self, person: str | None = None) -> Needs:
         """Return what needs a person.
@@ -75,7 +79,7 @@ class Room(Service):
         wanted = () if refs is None else seen.check_refs(refs)
         if up_to is not None:
             check_whole("up_to", up_to, _MAX_SEQ)
-        if work.caller is not None and not is_person(work.caller):
+        if work.caller is not None and not work.caller.is_person:
             raise Refused("only a person says what a person has seen", "Leave it to the person")
         with work.engine.write() as transaction:
             now = work.clock()
@@ -109,6 +113,66 @@ class Room(Service):
             now = work.clock()
             project = projects.find(transaction, work)
             return Collisions((), 0, now) if project is None else collisions.find(transaction, project.id, now)
+
+    def answer(self, ref: str, message: str, *, answered_by: str | None = None, person: str | None = None) -> Message:
+        """Answer a message, unless somebody has answered it since it was looked at.
+
+        Args:
+            ref: its short id.
+            message: as for :meth:`satchel.keep.messages.service.Messages.send`.
+            answered_by: the short id of the last answer to it, as it was looked at; None for none.
+            person: who answers, as for :meth:`needs`.
+
+        Raises:
+            Conflict: it was answered since; nothing was sent.
+            InvalidInput, TooLarge: something is not acceptable.
+            NotFound: the project has no such message.
+            Refused: it is not a person who calls.
+        """
+        self._refuse_others("only a person answers for one", "Answer with send_message")
+        return Messages(self._workplace).send(
+            message, reply_to=ref, answered_by=answered_by or "", agent=self._person(person)
+        )
+
+    def release(self, session: str, path: str, expires_at: int, *, person: str | None = None) -> Released:
+        """End a claim of a session, unless somebody has changed it since it was looked at, and tell its holder.
+
+        Args:
+            session: the uid of the session, in hexadecimal.
+            path: what is claimed, as the session's claims are listed.
+            expires_at: until when the claim held when it was looked at, in milliseconds UTC.
+            person: who ends it, as for :meth:`needs`.
+
+        Raises:
+            Conflict: the claim has ended since, or was renewed.
+            Refused: it is not a person who calls.
+        """
+        work, by = self._workplace, self._person(person)
+        check_whole("expires_at", expires_at, _MAX_SEQ)
+        self._refuse_others("only a person ends the claim of another", "Ask for the file with send_message")
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            number, name = ensure_agent(transaction, project.id, by, now)
+            ended = releasing.release(transaction, project.id, session, path, expires_at, now, name)
+            told = updates.post(
+                transaction,
+                project.id,
+                sender_id=number,
+                to_id=ended.number,
+                type="warning",
+                priority="medium",
+                text=f"I released your claim on {ended.path}",
+                now=now,
+                retention=work.retention,
+            )
+        return Released(ended.path, ended.agent, Kind.MESSAGE.ref(told))
+
+    def _refuse_others(self, problem: str, remedy: str) -> None:
+        """Refuse what a person alone may do to who calls, where that is none."""
+        caller = self._workplace.caller
+        if caller is None or not caller.is_person:
+            raise Refused(problem, remedy)
 
     def _person(self, person: str | None) -> str:
         default = self._workplace.agent

@@ -26,4 +26,26 @@ OPERATIONS = (
         writes=True,
         names_files=False,
     ),
+    Operation(
+        run="room.answer",
+        parameters=(
+            Parameter("ref", required=True, about="The message"),
+            Parameter("message", required=True),
+            Parameter("answered_by", about="The last answer to it, as seen; default none was there"),
+            _PERSON,
+        ),
+        writes=True,
+        names_files=False,
+    ),
+    Operation(
+        run="room.release",
+        parameters=(
+            Parameter("session", required=True, about="uid of the session that holds the claim"),
+            Parameter("path", required=True),
+            Parameter("expires_at", int, required=True, about="Until when it held as it was seen, milliseconds UTC"),
+            _PERSON,
+        ),
+        writes=True,
+        names_files=False,
+    ),
 )
