@@ -19,7 +19,7 @@ from satchel.brief.briefing.page import Shown
 from satchel.brief.briefing.records import Briefed, Briefing
 from satchel.brief.briefing.shares import max_packages, shares_of
 from satchel.brief.briefing.zones import NORMAL, Zone, zone_of
-from satchel.keep import deliveries, events
+from satchel.keep import deliveries
 from satchel.keep.names import check_agent, check_identifier
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import make_main
@@ -183,12 +183,13 @@ class Briefings:
         )
 
 
-def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int) -> Briefing:
+def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int, tokens: int | None = None) -> Briefing:
     """Record what a briefing shows as delivered; where that cannot be done soon, say so instead of waiting.
 
     Args:
-        moment: when it was shown, kept with the event.
+        moment: when it was shown, one of :data:`satchel.keep.deliveries.MOMENTS`.
         wait_ms: how long to wait for a lock.
+        tokens: of the text that it is a part of; None is its own.
     """
     briefing, request, collected = prepared.briefing, prepared.request, prepared.collected
     project, run = collected.project_id, collected.run
@@ -206,16 +207,9 @@ def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int) -> Br
             number = run.id if run.is_made else make_main(transaction, project, now).id
             window = deliveries.window_of(project, actor, number, request.task_id, request.role, request.iteration)
             said = [item for one in prepared.shown for item in (one.candidate, *one.candidate.stands_for)]
-            deliveries.record(transaction, window, [(*item.key, item.seq) for item in said], now)
-            events.record(
-                transaction,
-                project,
-                events.DELIVERY,
-                now,
-                session=actor.session,
-                agent=actor.number,
-                details={"moment": moment, "items": len(said), "tokens": briefing.tokens},
-            )
+            items = [(*item.key, item.seq) for item in said]
+            put_in = briefing.tokens if tokens is None else tokens
+            deliveries.deliver(transaction, window, items, now, moment=moment, tokens=put_in)
     except (Busy, ReadOnly, StoreFull) as error:
         note = f"the delivery was not recorded: {error.problem}. The next briefing may repeat it"
         return replace(briefing, notes=(*briefing.notes, note))
