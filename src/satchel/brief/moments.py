@@ -139,10 +139,35 @@ class Moments:
         if agent is not None and agent_id is not None:
             agent = subagent_name(agent, agent_id)
         put_in = PutIn(budget=budget, entered=entered, agent=agent)
-        if not budget:
-            return replace(put_in, why=f"{moment.setting} is 0")
         since = entered.seen_at if entered is not None and moment is RESUME else None
         role = None if agent_type is None or fold(agent_type) not in ROLES else agent_type
+        return self._made(moment, put_in, deadline, role, since=since, again=dry_run)
+
+    def preview(self, moment: Moment, deadline: Deadline, agent: str | None, since: int | None = None) -> PutIn:
+        """Make what would be put into the caller's session; nothing is recorded.
+
+        Args:
+            deadline: when to make do with what is there.
+            agent: who would get it.
+            since: of a session that is resumed when it was seen last, in milliseconds UTC.
+        """
+        put_in = PutIn(budget=getattr(self._config, moment.setting.replace(".", "_")), agent=agent)
+        return self._made(moment, put_in, deadline, None, since=since, again=moment.opens_window, explains=True)
+
+    def _made(
+        self,
+        moment: Moment,
+        put_in: PutIn,
+        deadline: Deadline,
+        role: str | None,
+        *,
+        since: int | None,
+        again: bool,
+        explains: bool = False,
+    ) -> PutIn:
+        budget, agent = put_in.budget, put_in.agent
+        if not budget:
+            return replace(put_in, why=f"{moment.setting} is 0")
         prepared = self._briefings.prepare(
             Request(
                 role=None if role is None else fold(role),
@@ -154,14 +179,15 @@ class Moments:
                 run_id=None,
                 agent=agent,
                 budget=max(0, budget - self._briefings.count(_framed(moment, agent, budget, ""))),
-                again=dry_run,
+                again=again,
                 since=since,
                 reminds=False,
                 counts=False,
             ),
             deadline,
+            explains=explains,
         )
-        put_in = replace(put_in, is_complete=prepared.collected.is_complete)
+        put_in = replace(put_in, is_complete=prepared.collected.is_complete, prepared=prepared if explains else None)
         if not prepared.shown:
             return replace(put_in, why="; ".join(prepared.briefing.notes) or "there is nothing to say")
         text = _framed(moment, agent, budget, prepared.briefing.text)

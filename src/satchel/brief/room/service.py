@@ -1,18 +1,20 @@
-"""What a person looks at every few minutes: what needs them, what has changed, who is where, what collides."""
+"""What a person looks at: what needs them, what has changed, who is where, what collides, what memory is worth."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from satchel.base.clock import DAY_MS
+from satchel.base.config import Config
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.paging import check_whole
 from satchel.base.vocabulary import HUMAN
 from satchel.brief.room import collisions, looking, needs, seen, since, where
+from satchel.brief.room.memory_records import SPENT_BY, Memory, Preview
 from satchel.brief.room.records import Collisions, Needs, Seen, Since, Where
 from satchel.keep import projects
-from satchel.keep.names import check_person, is_persons
-from satchel.keep.projects import Service
+from satchel.keep.names import check_identifier, check_person, is_persons
+from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import is_person
 from satchel.keep.sessions.team import Team
 
@@ -21,6 +23,10 @@ _MAX_SEQ = 2**62
 
 class Room(Service):
     """What persons look at. Nothing but :meth:`see` records anything."""
+
+    def __init__(self, workplace: Workplace, config: Config) -> None:
+        super().__init__(workplace)
+        self._config = config
 
     def needs(self, person: str | None = None) -> Needs:
         """Return what needs a person.
@@ -109,6 +115,65 @@ class Room(Service):
             now = work.clock()
             project = projects.find(transaction, work)
             return Collisions((), 0, now) if project is None else collisions.find(transaction, project.id, now)
+
+    def memory(self, days: int = 14, by: str = "moment") -> Memory:
+        """Return what memory is worth: the tokens put into windows, and what came of it.
+
+        Args:
+            days: of how many days, 1 to 90.
+            by: moment or agent.
+
+        Raises:
+            InvalidInput: an argument is not acceptable.
+        """
+        from satchel.brief.room import memory, worth
+
+        check_whole("days", days, memory.MOST_DAYS)
+        if not days or by not in SPENT_BY:
+            raise InvalidInput(f"days={days} by={by[:80]!r} is no question", "Give days from 1, and by moment or agent")
+        work = self._workplace
+        with work.engine.read() as transaction:
+            now = work.clock()
+            project = projects.find(transaction, work)
+            number = -1 if project is None else project.id
+            looked = worth.uses(transaction, number)
+            return Memory(
+                spending=memory.spending(transaction, number, now, days, by),
+                helped=worth.helped(transaction, number, looked),
+                unused=worth.unused(transaction, looked, now),
+                stale=worth.stale(transaction, number, now),
+                delivered=worth.delivered(transaction, looked, now),
+                sighted=worth.sighted(transaction, number),
+                asked_at=now,
+            )
+
+    def preview(
+        self,
+        agent: str | None = None,
+        moment: str = "briefing",
+        *,
+        role: str | None = None,
+        task_id: str | None = None,
+        query: str | None = None,
+        budget: int | None = None,
+    ) -> Preview:
+        """Return the briefing that an agent would get now, with why each item is in it; nothing counts as delivered.
+
+        Args:
+            agent: whose, in the session at work in which it was seen last; None is one without a name.
+            moment: briefing; or what a hook puts in at a clear, resume, compaction, subagent or prompt.
+            role, task_id, query, budget: as for a briefing; of what hooks put in, a prompt takes the query alone, the
+                others nothing.
+
+        Raises:
+            InvalidInput: an argument is not acceptable.
+        """
+        from satchel.brief.room import preview
+
+        name = check_identifier(agent, "agent") if agent is not None else None
+        return preview.make(
+            self._workplace, self._config, name, moment, role=role, task_id=task_id, query=query, budget=budget
+        )
 
     def _person(self, person: str | None) -> str:
         default = self._workplace.agent

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from satchel.interfaces.http.room.asking import View
-from satchel.interfaces.http.room.views import items, overview
+from satchel.interfaces.http.room.views import items, memory, overview
 
-PAGES: Mapping[str, View] = {**overview.PAGES, **items.PAGES}
+PAGES: Mapping[str, View] = {**overview.PAGES, **items.PAGES, **memory.PAGES}
 """What shows the page of each path below ``/p/PROJECT``. Each has a twin in JSON, at its path with ``.json``."""
 
-PLACES = (("/", "Room", "r"), ("/search", "Search", "f"))
+PLACES = (("/", "Room", "r"), ("/search", "Search", "f"), ("/memory", "Memory", "m"))
 """What every page of a project leads to: the path, its name, and the key that goes there after ``g``."""
