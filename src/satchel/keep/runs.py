@@ -13,9 +13,10 @@ from satchel.base.errors import Conflict, InvalidInput, NotFound, nearest, unkno
 from satchel.base.paging import Page, check_page
 from satchel.base.records import dataclass, replace
 from satchel.base.vocabulary import ALL_RUNS, MAIN_RUN
-from satchel.keep import projects
+from satchel.keep import events, projects
 from satchel.keep.names import check_identifier
 from satchel.keep.projects import Service, Workplace
+from satchel.keep.sessions.actors import acting
 from satchel.keep.texts import storable
 from satchel.store.transaction import Row, Transaction
 
@@ -145,6 +146,17 @@ class Runs(Service):
                 )
             if choice.status != "active":
                 raise Conflict(f"run {choice.run_id!r} is {choice.status} already", "Nothing was changed")
+            now = work.clock()
+            actor = acting(transaction, work, project.id, work.agent, now)
+            events.record(
+                transaction,
+                project.id,
+                events.RUN_ENDED,
+                now,
+                session=actor.session,
+                agent=actor.number,
+                details={"run": choice.run_id, "status": status},
+            )
             row = transaction.one(
                 f"""
                 UPDATE runs SET status = :status, ended_at = :now, seq = :seq WHERE id = :id
@@ -152,7 +164,7 @@ class Runs(Service):
                 """,
                 {
                     "status": STATUSES.index(status) + 1,
-                    "now": work.clock(),
+                    "now": now,
                     "seq": projects.next_seq(transaction, project.id),
                     "id": choice.id,
                 },

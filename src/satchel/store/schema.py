@@ -14,6 +14,7 @@ from satchel.store.schema_learning import LEARNING
 from satchel.store.schema_ledger import LEDGER
 from satchel.store.schema_loops import LOOPS
 from satchel.store.schema_moving import MOVING
+from satchel.store.schema_pins import PINS
 from satchel.store.schema_seen import SEEN
 from satchel.store.schema_sessions import SESSIONS
 from satchel.store.schema_shared import SHARED
@@ -201,6 +202,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("calls from elsewhere that were kept, for those who did not hear of it", KEPT_CALLS, 12, 15),
     # a program of before would give corrections no number, and no person would be shown them
     Migration("what persons have seen", SEEN, 12, 22),
+    Migration("what persons have pinned", PINS, 12, 22),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)
