@@ -102,13 +102,15 @@
     part.timer = setTimeout(load, Math.max(TOGETHER_MS, part.gap - passed), part);
   };
   const load = async (part) => {
-    Object.assign(part, { timer: 0, isDue: false, isBusy: true, at: performance.now(), gap: Math.min(MOST_GAP_MS, 2 * part.gap) });
+    Object.assign(part, { timer: 0, isDue: false, isBusy: true, at: performance.now() });
     try {
       renew(part.section, await ask(part.section.id));
     } catch (failure) {
       part.isDue = true;
       rest(failure);
     }
+    // a server that is slow is asked less often
+    part.gap = Math.max(Math.min(MOST_GAP_MS, 2 * part.gap), 5 * (performance.now() - part.at));
     part.isBusy = false;
     plan(part);
   };
