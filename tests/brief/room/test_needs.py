@@ -209,6 +209,17 @@ def test_the_most_urgent_come_first_and_of_many_all_are_counted(satchel: Satchel
     assert (found.total, len(found.items), found.items[0].ref, found.items[1].text) == (61, 50, critical, "m 0")
 
 
+def test_it_is_said_of_what_there_may_be_more(satchel: Satchel, clock: ManualClock) -> None:
+    for number in range(201):
+        satchel.decisions.set(f"key {number}", 1, agent="ann")
+    assert (satchel.room.needs().total, satchel.room.needs().more) == (0, ("overtaken",))
+    for number in range(200):
+        satchel.messages.send(f"m {number}", to="human", agent="dev")
+    found = satchel.room.needs()
+    assert (found.total, found.more) == (200, ("message", "overtaken"))
+    assert len({one.key for one in found.items}) == 50
+
+
 def test_where_nothing_is_left_it_is_said_since_when(satchel: Satchel, clock: ManualClock) -> None:
     ref = satchel.messages.send("which port?", to="human", agent="dev").ref
     assert satchel.room.needs().quiet_since_at is None

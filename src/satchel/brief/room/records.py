@@ -51,6 +51,7 @@ class Need:
         run: the run that ends with ``end_run``, or that proposes something.
         remedy: what may be done beside the actions, in one sentence, or None.
         key: what names it as long as it waits, whatever else of it changes.
+        held_path: what they claim, which may be a folder around it, and ``held_until`` until when, in milliseconds UTC.
     """
 
     kind: str
@@ -64,11 +65,11 @@ class Need:
     place: str | None = None
     holder: str | None = None
     holder_session: str | None = None
-    held_path: str | None = None
-    held_until: int | None = None
     run: str | None = None
     remedy: str | None = None
     key: str = ""
+    held_path: str | None = None
+    held_until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +78,12 @@ class Needs:
 
     Attributes:
         person: whom.
-        items: at most 50 of ``total``; of each kind at most 200 are looked at, the newest.
+        items: at most 50 of ``total``.
+        total: how many there are; of the kinds that ``more`` names at least.
         quiet_since_at: where nothing needs them, since when at the latest; None where something does, or nothing is
             recorded that says so.
         asked_at: in milliseconds UTC.
+        more: the kinds of which there may be more, since the newest alone are looked at: mostly 200.
     """
 
     person: str
@@ -88,6 +91,7 @@ class Needs:
     total: int
     quiet_since_at: int | None
     asked_at: int
+    more: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +136,12 @@ class Since:
     Attributes:
         person: who.
         items: at most 50 of each kind.
-        totals: how many there are of each kind; of more than 1,000 changes the newest are looked at.
+        totals: how many there are of each kind among its 1,000 newest changes.
         seq: up to which change it was looked; what marks it all as seen names it, so that nothing is passed over.
         looked_at: when the person marked everything as seen last, in milliseconds UTC; None for never.
         asked_at: in milliseconds UTC.
+        older: of each kind how many changes are older than those, at most 10,000: they are neither listed nor counted
+            in ``totals``, may be the person's own or seen, and are marked as seen with all of the kind.
     """
 
     person: str
@@ -144,6 +150,7 @@ class Since:
     seq: int
     looked_at: int | None
     asked_at: int
+    older: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

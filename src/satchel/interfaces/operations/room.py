@@ -6,12 +6,35 @@ from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT
 
 _PERSON = Parameter("person", about="human:NAME, or human; default who calls, else human")
+_REF = Parameter("ref", about="The item's short id", required=True)
 
 OPERATIONS = (
     Operation(run="room.needs", parameters=(_PERSON,), names_files=False),
     Operation(run="room.since", parameters=(_PERSON,), names_files=False),
     Operation(run="room.where", names_files=False),
     Operation(run="room.collisions", names_files=False),
+    Operation(run="room.reached", names_files=False),
+    Operation(
+        run="room.threads",
+        parameters=(
+            Parameter("agent", about="Only threads in which it sent or got a message"),
+            Parameter("before", about="What the answer before calls before, for the threads that follow"),
+            Parameter("limit", int, about="1 to 50"),
+        ),
+        names_files=False,
+    ),
+    Operation(run="room.thread", parameters=(_REF,), names_files=False),
+    Operation(run="room.history", parameters=(_REF,), names_files=False),
+    Operation(run="room.error", parameters=(_REF,), names_files=False),
+    Operation(
+        run="room.runs",
+        parameters=(
+            Parameter("status", choices=("active", "completed", "failed")),
+            Parameter("limit", int, about="0 to 500"),
+            Parameter("offset", int, about="How many to skip"),
+        ),
+        names_files=False,
+    ),
     Operation(
         run="room.see",
         parameters=(

@@ -74,13 +74,10 @@
   const focusIn = (section) => {
     const at = document.activeElement;
     if (!section.contains(at)) return () => {};
-    const holder = at.id ? at : at.closest(".item") || section;
-    const parts = () => [...document.getElementById(holder.id).querySelectorAll("a, button, input, textarea, select, summary")];
-    const number = at === holder ? -1 : parts().indexOf(at);
-    return () => {
-      const found = document.getElementById(holder.id) && (number < 0 ? document.getElementById(holder.id) : parts()[number]);
-      (found || section.querySelector("h2")).focus({ preventScroll: true });
-    };
+    const { id } = at.id ? at : at.closest(".item") || section;
+    const all = () => [document.getElementById(id), ...(document.getElementById(id)?.querySelectorAll("a, button, input, textarea, select, summary") || [])];
+    const number = all().indexOf(at);
+    return () => (all()[number] || section.querySelector("h2")).focus({ preventScroll: true });
   };
   // what is being written stays: only items that are new come, on top
   const merge = (section, part) => {
