@@ -125,6 +125,28 @@ class Room(Service):
             seen.mark(look, wanted, reached)
         return Seen(name, wanted, reached)
 
+    def unsee(self, ref: str, *, person: str | None = None) -> bool:
+        """Show one thing again that a person has marked as seen.
+
+        Args:
+            ref: what answers call ``ref``.
+            person: as for :meth:`needs`.
+
+        Returns:
+            Whether it was marked, alone and not with all of its kind.
+
+        Raises:
+            InvalidInput: it is none.
+            NotFound: the project has no such thing.
+            Refused: it is not a person who calls.
+        """
+        self._refuse_others("only a person says what a person has seen", "Leave it to the person")
+        name, work = self._person(person), self._workplace
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            return seen.unmark(seen.begin_person(looking.begin(transaction, project.id, name, now)), ref)
+
     def promote(
         self,
         ref: str,
