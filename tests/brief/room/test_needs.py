@@ -14,8 +14,6 @@ from clients_at_work import Clients
 from satchel import Conflict, InvalidInput, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.brief.room.records import ACTIONS, NEEDS, Need
-from satchel.keep import events, projects
-from satchel.keep.sessions.caller import COMMAND
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -56,7 +54,8 @@ def test_an_agent_that_is_stuck_needs_a_person_until_it_goes_on(clients: Clients
         ref = write_pad(ann, iteration=number, test_status="failing", attempted=[attempt])
     (team,) = ann.sessions.team().sessions
     assert only(ann) == Need(
-        "stuck", "high", f"T1: {TRIED[-1]}", ref, team.uid, team.agents[0], ann.workplace.clock(), ("answer", "end_run")
+        *("stuck", "high", f"T1: {TRIED[-1]}", ref, team.uid, team.agents[0], ann.workplace.clock(), ("answer",)),
+        key=f"session-{team.uid}",
     )
     write_pad(ann, iteration=4, done=True, test_status="passing")
     assert needs(ann) == []
@@ -136,13 +135,17 @@ def verdict(satchel: Satchel, task: str, *, passed: bool) -> str:
     ).ref
 
 
+def only_verdicts(satchel: Satchel, person: str | None = None) -> list[str | None]:
+    return [ref for kind, ref in needs(satchel, person) if kind == "verdict"]
+
+
 def test_a_review_that_failed_needs_a_person_until_another_follows_or_they_saw_it(satchel: Satchel) -> None:
     first, second = (verdict(satchel, task, passed=False) for task in ("T1", "T2"))
     assert needs(satchel) == [("verdict", first), ("verdict", second)]
     verdict(satchel, "T1", passed=True)
-    assert needs(satchel) == [("verdict", second)]
+    assert only_verdicts(satchel) == [second]
     satchel.room.see([second])
-    assert (needs(satchel), needs(satchel, "human:ann")) == ([], [("verdict", second)])
+    assert [only_verdicts(satchel, person) for person in (None, "human:ann")] == [[], [second]]
 
 
 def test_a_review_of_a_run_that_ended_needs_nobody(satchel: Satchel) -> None:
@@ -179,25 +182,22 @@ def test_shared_text_waits_for_a_person_and_conflicts_are_urgent(satchel: Satche
     assert needs(satchel) == []
 
 
-def record(satchel: Satchel, kind: int) -> None:
-    with satchel.workplace.engine.write() as transaction:
-        project = projects.find(transaction, satchel.workplace)
-        assert project is not None
-        events.record(transaction, project.id, kind, satchel.workplace.clock(), session=1, agent=1)
-
-
 def test_hooks_that_fail_need_a_person_until_they_work_again_or_they_saw_it(
-    clients: Clients, open_in: Callable[..., Satchel], project: Path
+    satchel: Satchel, clock: ManualClock
 ) -> None:
-    ann, person = clients.start(), open_in(project, caller=COMMAND)
-    uid = ann.sessions.team().sessions[0].uid
-    for _ in range(2):
-        record(ann, events.HOOK_FAILED)
-    assert (needs(ann), only(ann).text) == ([("hook", f"hooks:{uid}")], "hooks of claude failed 2 times")
-    person.room.see([f"hooks:{uid}"], person="human:ann")
-    assert (needs(ann, "human:ann"), needs(ann)) == ([], [("hook", f"hooks:{uid}")])
-    record(ann, events.DELIVERY)
-    assert needs(ann) == []
+    fault = ("claude SessionStart", "Busy: the store is locked", 1, clock.now)
+    satchel.sessions.record_hooks([fault])
+    need = only(satchel)
+    assert (need.kind, need.text, need.key, need.actions) == (
+        *("hook", "claude SessionStart fails: Busy: the store is locked", "hook-claude-SessionStart", ("see",)),
+    )
+    assert need.ref is not None
+    satchel.room.see([need.ref], person="human:ann")
+    assert (needs(satchel, "human:ann"), needs(satchel)) == ([], [("hook", need.ref)])
+    satchel.sessions.record_hooks([(*fault[:2], 10, clock.advance(MINUTE))])
+    assert "10 times or more" in only(satchel, "human:ann").text
+    satchel.sessions.record_hooks([], "claude SessionStart")
+    assert needs(satchel) == needs(satchel, "human:ann") == []
 
 
 def test_the_most_urgent_come_first_and_of_many_all_are_counted(satchel: Satchel, clock: ManualClock) -> None:
@@ -207,6 +207,17 @@ def test_the_most_urgent_come_first_and_of_many_all_are_counted(satchel: Satchel
     critical = satchel.messages.send("stop", to="human", priority="critical", agent="dev").ref
     found = satchel.room.needs()
     assert (found.total, len(found.items), found.items[0].ref, found.items[1].text) == (61, 50, critical, "m 0")
+
+
+def test_it_is_said_of_what_there_may_be_more(satchel: Satchel, clock: ManualClock) -> None:
+    for number in range(201):
+        satchel.decisions.set(f"key {number}", 1, agent="ann")
+    assert (satchel.room.needs().total, satchel.room.needs().more) == (0, ("overtaken",))
+    for number in range(200):
+        satchel.messages.send(f"m {number}", to="human", agent="dev")
+    found = satchel.room.needs()
+    assert (found.total, found.more) == (200, ("message", "overtaken"))
+    assert len({one.key for one in found.items}) == 50
 
 
 def test_where_nothing_is_left_it_is_said_since_when(satchel: Satchel, clock: ManualClock) -> None:

@@ -23,14 +23,16 @@ def ask(satchel: Satchel, name: str, **arguments: Any) -> dict[str, Any]:
 
 def test_they_have_the_names_of_the_api() -> None:
     assert list(BY_NAME) == [
-        *("room_needs", "room_since", "room_where", "room_collisions"),
-        *("room_threads", "room_thread", "room_history", "room_error", "room_runs", "room_see"),
+        *("room_needs", "room_since", "room_where", "room_collisions", "room_reached", "room_threads"),
+        *("room_thread", "room_history", "room_error", "room_runs"),
+        *("room_see", "room_answer", "room_release", "room_accept_proposal", "room_reject_proposal"),
     ]
-    assert [name for name, one in BY_NAME.items() if one.writes] == ["room_see"]
+    assert [name for name, one in BY_NAME.items() if one.writes] == list(BY_NAME)[10:]
 
 
 @pytest.mark.parametrize(
-    "name", ["room_needs", "room_since", "room_where", "room_collisions", "room_threads", "room_runs"]
+    "name",
+    ["room_needs", "room_since", "room_where", "room_collisions", "room_reached", "room_threads", "room_runs"],
 )
 def test_each_answers_where_nothing_was_written(satchel: Satchel, name: str) -> None:
     assert ask(satchel, name)

@@ -12,6 +12,7 @@ OPERATIONS = (
     Operation(run="room.since", parameters=(_PERSON,), names_files=False),
     Operation(run="room.where", names_files=False),
     Operation(run="room.collisions", names_files=False),
+    Operation(run="room.reached", names_files=False),
     Operation(
         run="room.threads",
         parameters=(
@@ -45,6 +46,40 @@ OPERATIONS = (
             Parameter("up_to", int, about="The seq of the answer that was seen; default now"),
             _PERSON,
         ),
+        writes=True,
+        names_files=False,
+    ),
+    Operation(
+        run="room.answer",
+        parameters=(
+            Parameter("ref", required=True, about="The message"),
+            Parameter("message", required=True),
+            Parameter("answered_by", about="The last answer to it, as seen; default none was there"),
+            _PERSON,
+        ),
+        writes=True,
+        names_files=False,
+    ),
+    Operation(
+        run="room.release",
+        parameters=(
+            Parameter("session", required=True, about="uid of the session that holds the claim"),
+            Parameter("path", required=True),
+            Parameter("expires_at", int, required=True, about="Until when it held as it was seen, milliseconds UTC"),
+            _PERSON,
+        ),
+        writes=True,
+        names_files=False,
+    ),
+    Operation(
+        run="room.accept_proposal",
+        parameters=(Parameter("ref", required=True, about="The ref of the need"), _PERSON),
+        writes=True,
+        names_files=False,
+    ),
+    Operation(
+        run="room.reject_proposal",
+        parameters=(Parameter("ref", required=True, about="The ref of the need"), _PERSON),
         writes=True,
         names_files=False,
     ),

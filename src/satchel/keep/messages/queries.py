@@ -215,6 +215,18 @@ def load_thread(transaction: Transaction, reader: Reader, number: int, most: int
     return list(_with_fates(transaction, reader.project_id, None, reader.now, messages))
 
 
+def last_answer(transaction: Transaction, number: int, now: int) -> tuple[int, str | None] | None:
+    """Return the number of the last message that answers one, and its sender; None where none does."""
+    row: tuple[int, str | None] | None = transaction.one(
+        """
+        SELECT m.id, a.name FROM agent_messages m LEFT JOIN agents a ON a.id = m.from_agent_id
+        WHERE m.reply_to = :number AND +m.expires_at > :now ORDER BY m.id DESC LIMIT 1
+        """,
+        {"number": number, "now": now},
+    )
+    return row
+
+
 def _message(row: Row, score: float | None) -> Message:
     """Turn a row of :data:`_COLUMNS`, which stand in the order of the fields, into a record."""
     number, uid, seq, sender, to, kind, priority, text, stored, *rest = row

@@ -94,7 +94,7 @@ def _environment() -> Environment:
         "brief": formatting.brief,
         "marked": formatting.marked,
     }
-    environment.globals |= {"asset": _asset, "SHORT": formatting.SHORT}
+    environment.globals |= {"asset": _asset, "SHORT": formatting.SHORT, **formatting.MOST_OF_SECTIONS}
     return environment
 
 

@@ -11,11 +11,11 @@ from satchel.keep.files.releasing import release_of_session
 
 def release(asked: Asked) -> Done:
     """End the claim of a session, and tell the agent that held it."""
-    session, path = asked.given.get("session", ""), asked.given.get("path", "")
-    if not (session and path):
+    session, expires, path = (*asked.given.get("claim", "").split(" ", 2), "", "", "")[:3]
+    if not (session and path and expires.isascii() and expires.isdigit() and len(expires) <= 18):
         raise InvalidInput("the form names no claim", "Reload the page, and send it anew")
     satchel = asked.satchel
-    released = release_of_session(satchel.workplace, session, path, asked.number("expires_at"))
+    released = release_of_session(satchel.workplace, session, path, int(expires))
     satchel.messages.send(f"I released your claim on {released.path}", to=released.agent, type="warning")
     return Done("released")
 
