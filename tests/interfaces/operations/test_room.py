@@ -21,7 +21,15 @@ def ask(satchel: Satchel, name: str, **arguments: Any) -> dict[str, Any]:
 
 
 def test_they_have_the_names_of_the_api() -> None:
-    assert list(BY_NAME) == ["room_needs", "room_since", "room_where", "room_collisions", "room_see"]
+    assert list(BY_NAME) == [
+        "room_needs",
+        "room_since",
+        "room_where",
+        "room_collisions",
+        "room_memory",
+        "room_preview",
+        "room_see",
+    ]
     assert [name for name, one in BY_NAME.items() if one.writes] == ["room_see"]
 
 
