@@ -180,14 +180,21 @@ def ask(agent: str, folder: Path, request: dict[str, Any]) -> tuple[str, bool]:
                 stream.write(json.dumps(request) + "\n")
                 stream.flush()
                 answer = stream.readline()
-    except (FileNotFoundError, ConnectionRefusedError):
-        raise SystemExit(f"{agent} has no host here; start it with: trial.py host {agent} --project CLONE") from None
+    except FileNotFoundError:
+        raise SystemExit(_no_host(agent, folder, "has no host, or it was stopped")) from None
+    except ConnectionRefusedError:
+        raise SystemExit(_no_host(agent, folder, "had a host, which was killed")) from None
     if request["asked"] == STOP:
         return f"{agent} has left", False
     if not answer:
         raise SystemExit("the host has left before it answered")
     text, is_error = json.loads(answer)
     return text, is_error
+
+
+def _no_host(agent: str, folder: Path, why: str) -> str:
+    looked = folder.resolve() / _socket(agent)
+    return f"{agent} {why}: looked for {looked}. Start one with: trial.py host {agent} --project CLONE"
 
 
 def _socket(agent: str) -> str:

@@ -10,7 +10,7 @@ from satchel.base.text import fold
 from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Row, Transaction
 
 MOMENTS = ("briefing", "start", "clear", "resume", "compaction", "subagent", "prompt", "edit", "command", "plan")
 """When something is put into a window: a briefing that was asked for, a window that opens, a subagent that starts, or
@@ -173,6 +173,30 @@ def record(
         ON CONFLICT (window_id, kind, item_id) DO UPDATE SET seq = excluded.seq, created_at = excluded.created_at
         """,
         [{"window": number, "kind": kind, "item": item, "seq": seq, "now": now} for kind, item, seq in items],
+    )
+
+
+_MOST_WINDOWS = 2_000
+"""In so many windows it is looked where an item was delivered, the newest: deliveries are found by their windows."""
+
+
+def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int, most: int) -> list[Row]:
+    """Return to whom an item was delivered, the latest first: the agent, its session's uid, client and branch, when.
+
+    Args:
+        number: the item's.
+        most: how many at most.
+    """
+    return transaction.all(
+        f"""
+        SELECT a.name, s.uid, s.client, s.branch, d.created_at
+        FROM (SELECT id, agent_id, session_id FROM windows WHERE project_id = :project
+            ORDER BY id DESC LIMIT {_MOST_WINDOWS}) w
+        JOIN deliveries d ON d.window_id = w.id AND d.kind = {kind.number} AND d.item_id = :item
+        LEFT JOIN agents a ON a.id = w.agent_id LEFT JOIN sessions s ON s.id = w.session_id
+        ORDER BY d.created_at DESC, w.id DESC LIMIT {most}
+        """,
+        {"project": project_id, "item": number},
     )
 
 

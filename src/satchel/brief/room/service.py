@@ -6,27 +6,56 @@ from collections.abc import Sequence
 
 from satchel.base.clock import DAY_MS
 from satchel.base.config import Config
-from satchel.base.errors import InvalidInput, Refused
-from satchel.base.paging import check_whole
+from satchel.base.errors import InvalidInput, NotFound, Refused, unknown_name
+from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
+from satchel.base.text import check_name
 from satchel.base.vocabulary import HUMAN
-from satchel.brief.room import collisions, looking, needs, seen, since, where
+from satchel.brief.room import collisions, histories, looking, needs, promoting, seen, since, threads, where
+from satchel.brief.room.histories import ErrorHistory, ItemHistory, RunSummary
 from satchel.brief.room.memory_records import SPENT_BY, Memory, Preview
-from satchel.brief.room.records import Collisions, Needs, Seen, Since, Where
-from satchel.keep import projects
-from satchel.keep.names import check_identifier, check_person, is_persons
+from satchel.brief.room.records import (
+    Collisions,
+    Needs,
+    Promoted,
+    PromotionUndone,
+    Reached,
+    Released,
+    Seen,
+    Since,
+    Where,
+)
+from satchel.brief.room.threads import Thread, Threads
+from satchel.find.kind import Kind
+from satchel.keep import following, projects
+from satchel.keep.files import releasing
+from satchel.keep.kinds import read_ref
+from satchel.keep.messages import updates
+from satchel.keep.messages.records import Message
+from satchel.keep.messages.service import Messages
+from satchel.keep.names import check_identifier, check_person, ensure_agent, find_agent, is_persons
+from satchel.keep.patterns import updates as patterns
+from satchel.keep.patterns.records import LEAST
 from satchel.keep.projects import Service, Workplace
-from satchel.keep.sessions.actors import is_person
+from satchel.keep.runs import STATUSES
 from satchel.keep.sessions.team import Team
+from satchel.keep.strategies import updates as strategies
+from satchel.keep.strategies.records import Strategy
 
 _MAX_SEQ = 2**62
 
 
 class Room(Service):
-    """What persons look at. Nothing but :meth:`see` records anything."""
+    """What persons look at, and what they do about it."""
 
     def __init__(self, workplace: Workplace, config: Config) -> None:
         super().__init__(workplace)
         self._config = config
+
+    def reached(self) -> Reached:
+        """Return how far the project has come, for who asks again and again whether there is anything new."""
+        work = self._workplace
+        with work.engine.read() as transaction:
+            return Reached(str(following.now(transaction, projects.find(transaction, work))))
 
     def needs(self, person: str | None = None) -> Needs:
         """Return what needs a person.
@@ -81,7 +110,7 @@ class Room(Service):
         wanted = () if refs is None else seen.check_refs(refs)
         if up_to is not None:
             check_whole("up_to", up_to, _MAX_SEQ)
-        if work.caller is not None and not is_person(work.caller):
+        if work.caller is not None and not work.caller.is_person:
             raise Refused("only a person says what a person has seen", "Leave it to the person")
         with work.engine.write() as transaction:
             now = work.clock()
@@ -95,6 +124,86 @@ class Room(Service):
             look = seen.begin_person(looking.begin(transaction, project.id, name, now))
             seen.mark(look, wanted, reached)
         return Seen(name, wanted, reached)
+
+    def promote(
+        self,
+        ref: str,
+        key: str,
+        value: str | None = None,
+        *,
+        rationale: str | None = None,
+        expected_revision: int | None = None,
+        agent: str | None = None,
+    ) -> Promoted:
+        """Make a decision of a note, which holds no more from then on: both, or neither.
+
+        Args:
+            ref: the short id of the note.
+            key: of the decision, new or known.
+            value: what is decided; None is what the note says.
+            rationale: why.
+            expected_revision: as :meth:`satchel.keep.decisions.service.Decisions.set` takes it.
+            agent: who decides; None takes the default.
+
+        Raises:
+            InvalidInput, TooLarge: something is not acceptable.
+            NotFound, Conflict, Refused: the note is not there, holds no more, or is a person's; or the revision is
+                another.
+        """
+        return promoting.promote(self._workplace, ref, key, value, rationale, expected_revision, agent)
+
+    def take_back_promotion(
+        self, ref: str, *, revision: int, correction: int, agent: str | None = None
+    ) -> PromotionUndone:
+        """Let the note of a promotion hold again, and set the decision to what it was before.
+
+        Args:
+            ref: the short id of the decision.
+            revision, correction: as the promotion gave them.
+            agent: who takes it back; None takes the default.
+
+        Raises:
+            NotFound: there is no such decision or correction.
+            Conflict: the decision was changed since, or the note is not what was corrected last.
+        """
+        return promoting.take_back(self._workplace, ref, revision, correction, agent)
+
+    def accept_proposal(self, ref: str, *, person: str | None = None) -> Strategy:
+        """Save the strategy that a run proposes.
+
+        Args:
+            ref: what the need calls ``ref``.
+            person: who accepts, as for :meth:`needs`.
+
+        Raises:
+            Conflict: it was accepted or rejected before.
+            InvalidInput: it is no proposal.
+            NotFound: nothing is proposed there.
+            Refused: it is not a person who calls.
+        """
+        saved = self._settle(ref, person, accepts=True)
+        assert saved is not None
+        return saved
+
+    def reject_proposal(self, ref: str, *, person: str | None = None) -> None:
+        """Pass a strategy over that a run proposes, for all persons. The arguments and errors are those of accepting.
+
+        Raises:
+            Conflict, InvalidInput, NotFound, Refused: as for :meth:`accept_proposal`.
+        """
+        self._settle(ref, person, accepts=False)
+
+    def _settle(self, ref: str, person: str | None, *, accepts: bool) -> Strategy | None:
+        from satchel.brief.room import needs_proposals
+
+        self._refuse_others("only a person accepts or rejects a proposal", "Save a strategy of your own")
+        name, work = self._person(person), self._workplace
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            look = seen.begin_person(looking.begin(transaction, project.id, name, now))
+            saved = needs_proposals.settle(look, work, ref, accepts=accepts)
+            return None if saved is None else strategies.load(transaction, project.id, saved)
 
     def where(self) -> Where:
         """Return who is where, and when they were at work in the last 24 hours."""
@@ -115,6 +224,161 @@ class Room(Service):
             now = work.clock()
             project = projects.find(transaction, work)
             return Collisions((), 0, now) if project is None else collisions.find(transaction, project.id, now)
+
+    def answer(self, ref: str, message: str, *, answered_by: str | None = None, person: str | None = None) -> Message:
+        """Answer a message, unless somebody has answered it since it was looked at.
+
+        Args:
+            ref: its short id.
+            message: as for :meth:`satchel.keep.messages.service.Messages.send`.
+            answered_by: the short id of the last answer to it, as it was looked at; None for none.
+            person: who answers, as for :meth:`needs`.
+
+        Raises:
+            Conflict: it was answered since; nothing was sent.
+            InvalidInput, TooLarge: something is not acceptable.
+            NotFound: the project has no such message.
+            Refused: it is not a person who calls.
+        """
+        self._refuse_others("only a person answers for one", "Answer with send_message")
+        return Messages(self._workplace).send(
+            message, reply_to=ref, answered_by=answered_by or "", agent=self._person(person)
+        )
+
+    def release(self, session: str, path: str, expires_at: int, *, person: str | None = None) -> Released:
+        """End a claim of a session, unless somebody has changed it since it was looked at, and tell its holder.
+
+        Args:
+            session: the uid of the session, in hexadecimal.
+            path: what is claimed, as the session's claims are listed.
+            expires_at: until when the claim held when it was looked at, in milliseconds UTC.
+            person: who ends it, as for :meth:`needs`.
+
+        Raises:
+            Conflict: the claim has ended since, or was renewed.
+            Refused: it is not a person who calls.
+        """
+        work, by = self._workplace, self._person(person)
+        check_whole("expires_at", expires_at, _MAX_SEQ)
+        self._refuse_others("only a person ends the claim of another", "Ask for the file with send_message")
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            number, name = ensure_agent(transaction, project.id, by, now)
+            ended = releasing.release(transaction, project.id, session, path, expires_at, now, name)
+            told = updates.post(
+                transaction,
+                project.id,
+                sender_id=number,
+                to_id=ended.number,
+                type="warning",
+                priority="medium",
+                text=f"I released your claim on {ended.path}",
+                now=now,
+                retention=work.retention,
+            )
+        return Released(ended.path, ended.agent, Kind.MESSAGE.ref(told))
+
+    def threads(self, *, agent: str | None = None, before: str | None = None, limit: int = DEFAULT_LIMIT) -> Threads:
+        """Return the threads of messages, whoever they are to, the one with the latest message first.
+
+        Args:
+            agent: only those in which this agent sent or got a message.
+            before: what the answer before calls ``before``, for the threads that follow.
+            limit: 1 to 50.
+
+        Raises:
+            InvalidInput: something is not acceptable.
+        """
+        check_whole("limit", limit, threads.MOST, smallest=1)
+        last = None if before is None else Kind.MESSAGE.number_of(before)
+        name, work = None if agent is None else check_name(agent, "agent"), self._workplace
+        with work.engine.read() as transaction:
+            now = work.clock()
+            project = projects.find(transaction, work)
+            if project is None:
+                return Threads((), None, now)
+            number = find_agent(transaction, project.id, name)
+            return threads.find(transaction, project.id, number, last, limit, now)
+
+    def thread(self, ref: str) -> Thread:
+        """Return the thread of a message, whoever it is to.
+
+        Args:
+            ref: the message's short id.
+
+        Raises:
+            InvalidInput: it is none.
+            NotFound: the project has no such message, or it has expired.
+        """
+        number, work = Kind.MESSAGE.number_of(ref), self._workplace
+        with work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            if project is None:
+                raise threads.no_message(number)
+            return threads.one(transaction, project.id, number, work.clock())
+
+    def history(self, ref: str) -> ItemHistory:
+        """Return what became of an item: who corrected it, what replaced it, and to whom it was delivered.
+
+        Args:
+            ref: its short id.
+
+        Raises:
+            InvalidInput: it is none.
+            NotFound: the project has no such item.
+        """
+        kind, number = read_ref(ref)
+        with self._workplace.engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            if project is None or not histories.is_kept(transaction, project.id, kind, number):
+                raise NotFound(f"the project has no {kind.ref(number)}", "Results of a search and lists show the ids")
+            return histories.of_item(transaction, project.id, kind, number)
+
+    def error(self, ref: str) -> ErrorHistory:
+        """Return an error with all its solutions, how sure each was over time, and where it was met.
+
+        Args:
+            ref: its short id.
+
+        Raises:
+            InvalidInput: it is none.
+            NotFound: the project has no such error, or it has expired.
+        """
+        number, work = Kind.ERROR_PATTERN.number_of(ref), self._workplace
+        with work.engine.read() as transaction:
+            now = work.clock()
+            project = projects.find(transaction, work)
+            found = None if project is None else patterns.load(transaction, project.id, number, now, LEAST)
+            if project is None or found is None:
+                raise NotFound(f"the project has no {Kind.ERROR_PATTERN.ref(number)}, or it has expired")
+            return histories.of_error(transaction, project.id, found, now)
+
+    def runs(self, status: str | None = None, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Page[RunSummary]:
+        """Return runs with how much was noted in each, the newest first.
+
+        Args:
+            status: active, completed or failed; None for all.
+            limit: 0 to 500; 0 gives the total alone.
+            offset: how many to skip.
+
+        Raises:
+            InvalidInput: something is not acceptable.
+        """
+        if status is not None and status not in STATUSES:
+            raise unknown_name("status", status, STATUSES)
+        check_page(limit, offset)
+        with self._workplace.engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            if project is None:
+                return Page((), 0, offset, limit)
+            return histories.of_runs(transaction, project.id, status, limit, offset)
+
+    def _refuse_others(self, problem: str, remedy: str) -> None:
+        """Refuse what a person alone may do to who calls, where that is none."""
+        caller = self._workplace.caller
+        if caller is None or not caller.is_person:
+            raise Refused(problem, remedy)
 
     def memory(self, days: int = 14, by: str = "moment") -> Memory:
         """Return what memory is worth: the tokens put into windows, and what came of it.

@@ -7,14 +7,16 @@ import secrets
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from satchel.base.errors import Busy, Refused
 from satchel.base.file_checks import kind_of, my_users, owner_name
 from satchel.interfaces.setup.config_files import naming, write_private
 
+Content = TypeVar("Content")
 State = tuple[int, int, int, int, int]
 """What of a file differs after every change: device, inode, size, and the times of its content and of its inode."""
 
@@ -58,7 +60,7 @@ class PrivateFile:
                 found = os.lstat(self.path)
                 if not stat.S_ISREG(found.st_mode):
                     raise self._refused(
-                        self.path, f"is {kind_of(found.st_mode)}, not a file", "Remove it, then make the tokens anew"
+                        self.path, f"is {kind_of(found.st_mode)}, not a file", f"Remove it, then make {self._what} anew"
                     )
                 descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
             except FileNotFoundError:
@@ -121,7 +123,7 @@ class PrivateFile:
                 if time.monotonic() >= deadline:
                     raise Busy(
                         f"another process keeps {self._what} in {self.path} for more than {_WAIT_SECONDS} s",
-                        "Nothing was changed; try again, or end the `satchel token` that is stuck",
+                        "Nothing was changed; try again, or end the `satchel` that is stuck",
                     ) from None
                 time.sleep(_PAUSE_SECONDS)
             else:
@@ -138,7 +140,7 @@ class PrivateFile:
             raise self._refused(
                 path,
                 f"belongs to user {owner_name(found.st_uid)}, not to you",
-                "Run this as that user, or move it away and make the tokens anew",
+                f"Run this as that user, or move it away and make {self._what} anew",
             )
         if found.st_mode & modes:
             raise self._refused(
@@ -149,6 +151,53 @@ class PrivateFile:
 
     def _refused(self, path: Path, why: str, remedy: str) -> Refused:
         return Refused(f"{self._what} cannot be believed: {path} {why}", remedy)
+
+
+class Book(Generic[Content]):
+    """What a private file holds, read again only where the file has changed.
+
+    Args:
+        file: where it stands.
+        read: makes it of the file's bytes; ValueError, TypeError or KeyError says that they are not what was written.
+        empty: what it is where there is no file.
+        what: what it is called in errors, and what to do where it cannot be read.
+    """
+
+    def __init__(
+        self, file: PrivateFile, read: Callable[[bytes], Content], empty: Content, what: tuple[str, str]
+    ) -> None:
+        self._file = file
+        self._read = read
+        self._empty = empty
+        self._what = what
+        self._known: tuple[State, Content] | None = None
+
+    def current(self) -> Content:
+        """Return it as it was read last, if the file is the same.
+
+        Raises:
+            Refused: the file is not to be believed, or cannot be read.
+        """
+        known, state = self._known, self._file.state()
+        return known[1] if known is not None and known[0] == state else self.load()
+
+    def load(self) -> Content:
+        """Return it as the file has it now.
+
+        Raises:
+            Refused: the file is not to be believed, or cannot be read.
+        """
+        self._known = None
+        read = self._file.read()
+        if read is None:
+            return self._empty
+        try:
+            content = self._read(read[1])
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            what, remedy = self._what
+            raise Refused(f"the {what} in {self._file.path} cannot be read ({error})", remedy) from error
+        self._known = read[0], content
+        return content
 
 
 def _state_of(found: os.stat_result) -> State:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from satchel.base.clock import DAY_MS, Clock
-from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused, unknown_name
+from satchel.base.errors import Conflict, InvalidInput, NotFound, unknown_name
 from satchel.base.records import dataclass, field_names, replace
 from satchel.base.redaction import redact
 from satchel.base.text import check_name
 from satchel.interfaces.http.access import AGENT, ROLES, Access
-from satchel.interfaces.http.private_file import PrivateFile, State
-from satchel.keep.names import check_identifier
+from satchel.interfaces.http.private_file import Book, PrivateFile
+from satchel.keep.names import check_identifier, is_persons
 
 ACTIVE, EXPIRED, REVOKED = "active", "expired", "revoked"
 
@@ -30,6 +30,10 @@ _SECRET_BYTES = 32
 _MOST_DAYS = 36_500
 _KEPT_MS = 90 * DAY_MS
 """How long a token is listed after it has expired or was revoked."""
+
+_UNREADABLE = (
+    "Nobody has access until that is right: restore the file from your backup, or move it away and make the tokens anew"
+)
 
 _NOBODYS = bytes(32)
 """What a secret is compared with where its id is unknown."""
@@ -85,7 +89,7 @@ class Tokens:
     def __init__(self, folder: Path, clock: Clock) -> None:
         self._file = PrivateFile(folder / _FILE_NAME, "the tokens")
         self._clock = clock
-        self._known: tuple[State, Mapping[str, _Kept]] | None = None
+        self._book = Book(self._file, _read, dict[str, _Kept](), ("tokens", _UNREADABLE))
 
     def new(
         self,
@@ -121,6 +125,8 @@ class Tokens:
         agent = None if agent is None else check_identifier(agent, "agent")
         if role not in ROLES:
             raise unknown_name("role", role, ROLES)
+        if role == AGENT and (is_persons(name) or is_persons(agent)):
+            raise InvalidInput("an agent does not speak as a person", "Take another name, or the role person")
         with self._file.changing():
             now = self._clock()
             if expires_at is not None and not now < expires_at <= now + _MOST_DAYS * DAY_MS:
@@ -128,7 +134,7 @@ class Tokens:
                     f"the token would expire {'in the past' if expires_at <= now else 'too far ahead'}",
                     f"Name a time within the next {_MOST_DAYS:,} days, or that it never expires",
                 )
-            kept = self._load()
+            kept = self._book.load()
             _refuse_taken(name, kept, now)
             names = {one.token.name for one in kept.values()}
             while (token_id := secrets.token_hex(5)) in kept or token_id in names:
@@ -145,7 +151,7 @@ class Tokens:
             Refused: the file of tokens is not to be believed.
         """
         now = self._clock()
-        return [_seen(one.token, now) for one in self._load().values() if not _is_long_over(one.token, now)]
+        return [_seen(one.token, now) for one in self._book.load().values() if not _is_long_over(one.token, now)]
 
     def revoke(self, name_or_id: str) -> Token:
         """Revoke a token: it gives no access from the next request on. One that was revoked stays as it is.
@@ -159,12 +165,12 @@ class Tokens:
             Refused: the file of tokens is not to be believed, or cannot be written.
         """
         with self._file.changing():
-            now, kept = self._clock(), self._load()
+            now, kept = self._clock(), self._book.load()
             token = _meant(name_or_id, kept, now)
             if token.revoked_at is None:
-                kept[token.id] = replace(kept[token.id], token=replace(token, revoked_at=now))
-                self._save(kept.values(), now)
-            return _seen(kept[token.id].token, now)
+                token = replace(token, revoked_at=now)
+                self._save((kept | {token.id: replace(kept[token.id], token=token)}).values(), now)
+            return _seen(token, now)
 
     def access(self, text: str) -> Access | None:
         """Return what a token's text gives access to; None where it is unknown, expired or revoked.
@@ -177,7 +183,7 @@ class Tokens:
         found = _TEXT.fullmatch(text)
         if found is None:
             return None
-        kept = self._current().get(found[1])
+        kept = self._book.current().get(found[1])
         is_right = hmac.compare_digest(_digest(found[2]), _NOBODYS if kept is None else kept.digest)
         if kept is None or not is_right or _state(kept.token, self._clock()) != ACTIVE:
             return None
@@ -189,7 +195,7 @@ class Tokens:
         Raises:
             Refused: the file of tokens is not to be believed.
         """
-        kept = self._current().get(token_id)
+        kept = self._book.current().get(token_id)
         return None if kept is None or _state(kept.token, self._clock()) != ACTIVE else _access(kept.token)
 
     def stores(self) -> list[Path]:
@@ -199,31 +205,8 @@ class Tokens:
             Refused: the file of tokens is not to be believed.
         """
         now = self._clock()
-        active = (kept.token for kept in self._current().values() if _state(kept.token, now) == ACTIVE)
+        active = (kept.token for kept in self._book.current().values() if _state(kept.token, now) == ACTIVE)
         return list(dict.fromkeys(token.store for token in active))
-
-    def _current(self) -> Mapping[str, _Kept]:
-        """Return the tokens by their ids, read again only where the file changed."""
-        known, state = self._known, self._file.state()
-        if known is not None and known[0] == state:
-            return known[1]
-        self._known = None
-        return self._load()
-
-    def _load(self) -> dict[str, _Kept]:
-        read = self._file.read()
-        if read is None:
-            return {}
-        try:
-            kept = _read(read[1])
-        except (ValueError, RecursionError) as error:
-            raise Refused(
-                f"the tokens in {self._file.path} cannot be read ({error})",
-                "Nobody has access until that is right: restore the file from your backup, or move it away and make "
-                "the tokens anew",
-            ) from error
-        self._known = read[0], dict(kept)
-        return kept
 
     def _save(self, kept: Iterable[_Kept], now: int) -> None:
         fields = [_fields(one) for one in kept if not _is_long_over(one.token, now)]

@@ -32,24 +32,14 @@ _OF_ADDRESS = ("type", "url", "httpUrl", "headers", "bearer_token_env_var", "htt
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
-    """The entry that starts ``satchel mcp``.
-
-    Keys that the user has added to it stay, and arguments behind ``mcp``.
+class _Entry:
+    """An entry for Satchel in a client's list of servers, however it is reached. Keys that the user has added stay.
 
     Attributes:
         place: the object that holds all servers.
-        command: the launcher.
-        entry: the other keys of the entry, which are put in where the user has set none.
-        in_one_list: whether the client wants command and arguments as one list.
-        united: keys whose lists are extended and never replaced.
     """
 
     place: Keys
-    command: str
-    entry: Mapping[str, object] = field(default_factory=dict)
-    in_one_list: bool = False
-    united: frozenset[str] = frozenset()
 
     role = "server"
 
@@ -60,45 +50,95 @@ class Server:
             return Found(State.MISSING)
         if not isinstance(there, Mapping) or not is_ours(there):
             return Found(State.STALE, "an entry of this name that starts something else")
-        if asks_satchel(there):
-            return Found(State.STALE, f"it asks {address_of(there)} itself")
-        if any(not is_same(there.get(key), value) for key, value in self._wanted(there).items()):
-            return Found(State.STALE, f"it starts {shlex.join(_words(there))}")
-        return Found(State.CURRENT)
+        stale = self._stale(there)
+        return Found(State.CURRENT) if stale is None else Found(State.STALE, stale)
 
     def put(self, content: Content) -> list[Change]:
         """Return the changes that make the entry current.
 
         Raises:
-            Refused: there is an entry of this name that does not start Satchel.
+            Refused: there is an entry of this name that is none of Satchel.
         """
         path = (*self.place, NAME)
         there = at(content, path)
         if there is None:
-            return [Put(path, self._wanted({}))]
+            return [Put(path, self._made())]
         if not isinstance(there, Mapping) or not is_ours(there):
-            raise _foreign()
-        kept = {key: value for key, value in there.items() if key not in _OF_ADDRESS} if asks_satchel(there) else there
-        return [
-            *(
-                Put((*path, key), value)
-                for key, value in self._wanted(kept).items()
-                if not is_same(kept.get(key), value)
-            ),
-            *(Drop((*path, key)) for key in there if key not in kept and key not in self._wanted(kept)),
-        ]
+            raise Refused(
+                f"there is a server {NAME!r} that does not start Satchel",
+                "Rename or remove that entry, then try again",
+            )
+        return self._mended(path, there)
 
     def take(self, content: Content) -> list[Change]:
         """Return the changes that remove the entry."""
-        return _taken(content, self.place)
+        there = at(content, (*self.place, NAME))
+        if not isinstance(there, Mapping) or not is_ours(there):
+            return []
+        return [Drop((*self.place, NAME)), Prune(self.place)]
 
     def others(self, content: Content) -> list[str]:
         """Return the names of other entries that start Satchel too."""
-        return _others(content, self.place)
+        servers = at(content, self.place)
+        if not isinstance(servers, Mapping):
+            return []
+        return [
+            str(name)
+            for name, entry in servers.items()
+            if name != NAME and isinstance(entry, Mapping) and runs_satchel(entry)
+        ]
 
     def is_switched_off(self, content: Content) -> bool:
         """Whether the user has disabled the entry."""
-        return _is_switched_off(content, self.place)
+        there = at(content, (*self.place, NAME))
+        return isinstance(there, Mapping) and (there.get("disabled") is True or there.get("enabled") is False)
+
+    def _made(self) -> dict[str, object]:
+        """Return the entry where there was none."""
+        raise NotImplementedError
+
+    def _stale(self, there: Mapping[str, object]) -> str | None:
+        """Say what is out of date in an entry of ours; None where nothing is."""
+        raise NotImplementedError
+
+    def _mended(self, path: Keys, there: Mapping[str, object]) -> list[Change]:
+        """Return the changes to an entry of ours."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Server(_Entry):
+    """The entry that starts ``satchel mcp``. Arguments behind ``mcp`` stay.
+
+    Attributes:
+        command: the launcher.
+        entry: the other keys of the entry, which are put in where the user has set none.
+        in_one_list: whether the client wants command and arguments as one list.
+        united: keys whose lists are extended and never replaced.
+    """
+
+    command: str
+    entry: Mapping[str, object] = field(default_factory=dict)
+    in_one_list: bool = False
+    united: frozenset[str] = frozenset()
+
+    def _made(self) -> dict[str, object]:
+        return self._wanted({})
+
+    def _stale(self, there: Mapping[str, object]) -> str | None:
+        if asks_satchel(there):
+            return f"it asks {address_of(there)} itself"
+        if any(not is_same(there.get(key), value) for key, value in self._wanted(there).items()):
+            return f"it starts {shlex.join(_words(there))}"
+        return None
+
+    def _mended(self, path: Keys, there: Mapping[str, object]) -> list[Change]:
+        kept = {key: value for key, value in there.items() if key not in _OF_ADDRESS} if asks_satchel(there) else there
+        wanted = self._wanted(kept)
+        return [
+            *(Put((*path, key), value) for key, value in wanted.items() if not is_same(kept.get(key), value)),
+            *(Drop((*path, key)) for key in there if key not in kept and key not in wanted),
+        ]
 
     def _wanted(self, there: Mapping[str, object]) -> dict[str, object]:
         words = _words(there)
@@ -114,62 +154,30 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Direct:
+class Direct(_Entry):
     """The entry by which a client asks a server over HTTP itself; the token stands in none of its keys.
 
-    Keys that the user has added to it stay, but for those of an entry that starts a program.
+    Keys of an entry that starts a program go.
 
     Attributes:
-        place: the object that holds all servers.
         entry: its address, and how the client finds the token.
     """
 
-    place: Keys
     entry: Mapping[str, object]
 
-    role = "server"
+    def _made(self) -> dict[str, object]:
+        return dict(self.entry)
 
-    def found(self, content: Content) -> Found:
-        """Say whether the entry is there as it should be."""
-        there = at(content, (*self.place, NAME))
-        if there is None:
-            return Found(State.MISSING)
-        if not isinstance(there, Mapping) or not is_ours(there):
-            return Found(State.STALE, "an entry of this name that starts something else")
+    def _stale(self, there: Mapping[str, object]) -> str | None:
         if runs_satchel(there):
-            return Found(State.STALE, f"it starts {shlex.join(_words(there))}")
-        if self._changed(there):
-            return Found(State.STALE, f"it asks {address_of(there)}")
-        return Found(State.CURRENT)
+            return f"it starts {shlex.join(_words(there))}"
+        return f"it asks {address_of(there)}" if self._changed(there) else None
 
-    def put(self, content: Content) -> list[Change]:
-        """Return the changes that make the entry current.
-
-        Raises:
-            Refused: there is an entry of this name that is none of Satchel.
-        """
-        path = (*self.place, NAME)
-        there = at(content, path)
-        if there is None:
-            return [Put(path, dict(self.entry))]
-        if not isinstance(there, Mapping) or not is_ours(there):
-            raise _foreign()
+    def _mended(self, path: Keys, there: Mapping[str, object]) -> list[Change]:
         return [
             *(Put((*path, *keys), value) for keys, value in self._changed(there)),
             *(Drop((*path, key)) for key in _OF_PROGRAM if key in there),
         ]
-
-    def take(self, content: Content) -> list[Change]:
-        """Return the changes that remove the entry."""
-        return _taken(content, self.place)
-
-    def others(self, content: Content) -> list[str]:
-        """Return the names of other entries that start Satchel too."""
-        return _others(content, self.place)
-
-    def is_switched_off(self, content: Content) -> bool:
-        """Whether the user has disabled the entry."""
-        return _is_switched_off(content, self.place)
 
     def _changed(self, there: Mapping[str, object]) -> list[tuple[Keys, object]]:
         """Return what is to be set, by its keys; of headers only our own."""
@@ -210,35 +218,6 @@ def is_ours(entry: Mapping[str, object]) -> bool:
 def address_of(entry: Mapping[str, object]) -> object:
     """Return the address that an entry asks; None where it has none."""
     return entry.get("httpUrl", entry.get("url"))
-
-
-def _taken(content: Content, place: Keys) -> list[Change]:
-    there = at(content, (*place, NAME))
-    if not isinstance(there, Mapping) or not is_ours(there):
-        return []
-    return [Drop((*place, NAME)), Prune(place)]
-
-
-def _others(content: Content, place: Keys) -> list[str]:
-    servers = at(content, place)
-    if not isinstance(servers, Mapping):
-        return []
-    return [
-        str(name)
-        for name, entry in servers.items()
-        if name != NAME and isinstance(entry, Mapping) and runs_satchel(entry)
-    ]
-
-
-def _is_switched_off(content: Content, place: Keys) -> bool:
-    there = at(content, (*place, NAME))
-    return isinstance(there, Mapping) and (there.get("disabled") is True or there.get("enabled") is False)
-
-
-def _foreign() -> Refused:
-    return Refused(
-        f"there is a server {NAME!r} that does not start Satchel", "Rename or remove that entry, then try again"
-    )
 
 
 def _words(entry: Mapping[str, object]) -> list[str]:

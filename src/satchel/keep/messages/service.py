@@ -49,6 +49,7 @@ class Messages(Service):
         payload: object = None,
         reply_to: str | int | None = None,
         agent: str | None = None,
+        answered_by: str | None = None,
     ) -> Message:
         """Send a message; it is durable when this returns.
 
@@ -62,6 +63,8 @@ class Messages(Service):
             payload: any JSON value; the JSON text of an object or list is read.
             reply_to: the id of the message that it answers, whose thread it joins.
             agent: who sends; None takes the default.
+            answered_by: of a reply, the id of the last answer to the same that the sender has seen, empty for none; it
+                is not sent where another has come since. None sends it in any case.
 
         Returns:
             The message as it was kept; ``notes`` says what was cleaned or redacted, and that nobody of the
@@ -70,7 +73,7 @@ class Messages(Service):
         Raises:
             InvalidInput, TooLarge: something is not acceptable, or it is not said who sends; nothing was written.
             NotFound: there is no message to reply to.
-            Conflict: several sessions of the client that is named are at work.
+            Conflict: several sessions of the client that is named are at work, or it was answered since.
         """
         work = self._workplace
         sender = names.needed_agent(work, agent, "sending a message")
@@ -86,6 +89,8 @@ class Messages(Service):
             to_id, thread = None, None
             if answered is not None:
                 to_id, thread = _answered(transaction, project.id, answered, sender_id, now, is_named=to is not None)
+                if answered_by is not None:
+                    _refuse_answered(transaction, answered, answered_by, now)
             told: tuple[str, ...] = ()
             if addressee is not None:
                 to_id, told = _addressee(transaction, project.id, sender_id, addressee, now)
@@ -236,6 +241,22 @@ def _answered(
     if from_id is None and not is_named:
         raise InvalidInput(f"{ref} has no sender to reply to", f"Name an agent with to, or {EVERYONE!r}")
     return (to_id if from_id == sender_id else from_id), thread
+
+
+def _refuse_answered(transaction: Transaction, number: int, seen: str, now: int) -> None:
+    """Refuse to answer a message that was answered since somebody looked.
+
+    Args:
+        seen: the short id of the last answer that they know of; empty for none.
+    """
+    last = queries.last_answer(transaction, number, now)
+    if last is None or (seen and last[0] == Kind.MESSAGE.number_of(seen)):
+        return
+    other = Kind.MESSAGE.ref(last[0])
+    raise Conflict(
+        f"{last[1] or 'somebody'} has answered {Kind.MESSAGE.ref(number)} meanwhile, with {other}",
+        f"Nothing was sent. Read {other}; to answer all the same, give it as answered_by",
+    )
 
 
 def _addressee(

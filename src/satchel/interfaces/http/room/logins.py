@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from satchel.base.clock import DAY_MS, Clock
-from satchel.base.errors import NotFound, Refused
+from satchel.base.errors import NotFound
 from satchel.base.records import dataclass, field_names, replace
 from satchel.base.vocabulary import HUMAN
-from satchel.interfaces.http.private_file import PrivateFile, State
+from satchel.interfaces.http.private_file import Book, PrivateFile
 from satchel.keep.names import check_identifier
 
 LINK_MS = 60_000
@@ -33,6 +33,7 @@ _KEY = r"[A-Za-z0-9_-]{43}"
 _ID = r"[0-9a-f]{10}"
 _COOKIE = re.compile(rf"({_ID})\.({_KEY})")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_UNREADABLE = "Remove the file: every browser then has to log in again, with `satchel open`"
 _NOBODYS = bytes(32)
 _MOST_LINKS, _MOST_LOGINS = 20, 200
 """The oldest go first."""
@@ -94,7 +95,7 @@ class Logins:
     def __init__(self, folder: Path, clock: Clock) -> None:
         self._file = PrivateFile(folder / _FILE_NAME, "the logins of browsers")
         self._clock = clock
-        self._known: tuple[State, Mapping[str, _Kept]] | None = None
+        self._book = Book(self._file, _read_book, _Book(), ("logins", _UNREADABLE))
 
     def new_link(self, person: str, port: int) -> str:
         """Return a secret that begins one login within :data:`LINK_MS`, at the server of this port.
@@ -119,7 +120,7 @@ class Logins:
     def is_waiting(self, secret: str) -> bool:
         """Whether a link was not used yet, and is still good."""
         digest, now = _digest(secret), self._clock()
-        return any(link.digest == digest and now < link.expires_at for link in self._load().links)
+        return any(link.digest == digest and now < link.expires_at for link in self._book.load().links)
 
     def trade_link(self, secret: str, port: int) -> tuple[Login, str] | None:
         """Begin the login of a link, which is used up by that.
@@ -173,7 +174,7 @@ class Logins:
         found = _COOKIE.fullmatch(cookie)
         if found is None:
             return None
-        kept = self._current().get(found[1])
+        kept = next((kept for kept in self._book.current().logins if kept.login.id == found[1]), None)
         is_right = hmac.compare_digest(_digest(found[2]), _NOBODYS.hex() if kept is None else kept.digest)
         now = self._clock()
         if kept is None or not is_right or now - kept.login.used_at >= IDLE_MS:
@@ -185,7 +186,7 @@ class Logins:
     def every(self) -> list[Login]:
         """Return all logins, the first begun first."""
         now = self._clock()
-        return [kept.login for kept in self._load().logins if now - kept.login.used_at < IDLE_MS]
+        return [kept.login for kept in self._book.load().logins if now - kept.login.used_at < IDLE_MS]
 
     def revoke(self, login_id: str | None = None) -> list[Login]:
         """End a login, or all of them; the next request of its browser is refused.
@@ -219,37 +220,12 @@ class Logins:
 
     def _change(self, change: Callable[[_Book, int], _Book]) -> None:
         with self._file.changing():
-            now, book = self._clock(), self._load()
+            now, book = self._clock(), self._book.load()
             links = tuple(link for link in book.links if now < link.expires_at)
             logins = tuple(kept for kept in book.logins if now - kept.login.used_at < IDLE_MS)
             changed = change(_Book(links, logins), now)
             if changed != book:
                 self._file.replace(json.dumps(_fields(changed), indent=1).encode())
-
-    def _current(self) -> Mapping[str, _Kept]:
-        known, state = self._known, self._file.state()
-        if known is not None and known[0] == state:
-            return known[1]
-        self._known = None
-        read = self._file.read()
-        book = _Book() if read is None else self._read(read[1])
-        by_id = {kept.login.id: kept for kept in book.logins}
-        if read is not None:
-            self._known = read[0], by_id
-        return by_id
-
-    def _load(self) -> _Book:
-        read = self._file.read()
-        return _Book() if read is None else self._read(read[1])
-
-    def _read(self, content: bytes) -> _Book:
-        try:
-            return _read_book(content)
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise Refused(
-                f"the logins in {self._file.path} cannot be read ({error})",
-                "Remove the file: every browser then has to log in again, with `satchel open`",
-            ) from error
 
 
 def author_of(person: str) -> str:

@@ -92,9 +92,10 @@ def _environment() -> Environment:
         "is_ref": formatting.is_ref,
         "left": formatting.left,
         "cut": formatting.cut,
+        "brief": formatting.brief,
         "marked": formatting.marked,
     }
-    environment.globals |= {"asset": _asset, "SHORT": formatting.SHORT}
+    environment.globals |= {"asset": _asset, "SHORT": formatting.SHORT, **formatting.MOST_OF_SECTIONS}
     return environment
 
 
