@@ -33,6 +33,7 @@ from satchel.consult.records import (
     TurnPlan,
 )
 from satchel.consult.sweeping import VectorStore, VectorStores
+from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.caller import REMOTE
 
@@ -169,6 +170,7 @@ class Consulting:
             Unavailable: a key or the vendor's SDK is missing.
             AssistantFailed, Interrupted: nothing was answered and nothing recorded.
         """
+        check_agent(self._workplace, agent)
         question = check_question(
             instructions,
             conversation=conversation,

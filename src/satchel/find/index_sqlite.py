@@ -106,13 +106,15 @@ def matches(
         _READY.add(connection)
     source = "documents_fts JOIN documents d ON d.id = documents_fts.rowid" if condition else "documents_fts"
     filters = f" AND {condition}" if condition else ""
+    order = "DESC" if newest else "ASC"
     if wanted.condition is not None:
+        # what meets the condition holds a term of its own, so that without filters the first of either are the same
+        first = "" if condition else f" ORDER BY rowid {order} LIMIT :most"
         # the plus keeps the planner from asking the index once for every row
-        filters += " AND +documents_fts.rowid IN (SELECT rowid FROM documents_fts (:condition))"
+        filters += f" AND +documents_fts.rowid IN (SELECT rowid FROM documents_fts (:condition){first})"
     rows: list[Matched] = transaction.all(
         f"SELECT documents_fts.rowid, satchel_counts(documents_fts, :skip) FROM {source} "
-        f"WHERE documents_fts MATCH :match{filters} "
-        f"ORDER BY documents_fts.rowid {'DESC' if newest else 'ASC'} LIMIT :most",
+        f"WHERE documents_fts MATCH :match{filters} ORDER BY documents_fts.rowid {order} LIMIT :most",
         {
             **values,
             "match": wanted.expression,

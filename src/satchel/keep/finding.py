@@ -220,11 +220,15 @@ class Finding(Service):
             )
             sinking = citations.Sinking(transaction, work.files_root)
             if query is None:
-                ranking = search.newest(transaction, scope)
-                sinking([hit.document for hit in ranking.hits[offset : offset + limit]])
+                ranking, total = search.newest(transaction, scope, offset, limit)
+                page = ranking.hits
+                sinking([hit.document for hit in page])
             else:
                 ranking = search.rank(transaction, query, scope, sink=sinking, texts=texts_of)
-            found = _page(transaction, ranking, sinking.found, itself, offset, limit, explain=explain)
+                hits = _others(transaction, ranking.hits, itself)
+                page, total = hits[offset : offset + limit], len(hits)
+            results = _results(transaction, ranking, page, sinking.found, explain=explain)
+            found = FoundPage(results, total, offset, limit, ranking.notes)
             filters = {
                 "run_id": run_id if chosen_run is not None else None,
                 "kinds": kinds,
@@ -242,7 +246,7 @@ class Finding(Service):
             if not narrowing:
                 return replace(found, notes=(*found.notes, *_ended_note(transaction, query, scope)))
             everywhere = Scope(project.id, now=work.clock())
-            hidden = len(_ranked(transaction, query, everywhere).hits)
+            hidden = _count(transaction, query, everywhere)
             is_unknown = author is not None and not writers and fold(author) != ME
             notes = [names.unknown_agent(transaction, project.id, author or "")] if is_unknown else []
             notes += meant_note(transaction, project.id, file) if file is not None else ()
@@ -281,17 +285,17 @@ def _written_with(
     return f"({own} OR (d.kind = {Kind.ENTRY.number} AND d.item_id IN ({seen})))" if seen else own, bool(seen)
 
 
-def _ranked(transaction: Transaction, query: Query | None, scope: Scope) -> Ranking:
+def _count(transaction: Transaction, query: Query | None, scope: Scope) -> int:
     if query is None:
-        return search.newest(transaction, scope)
-    return search.rank(transaction, query, scope, texts=texts_of)
+        return search.count(transaction, scope)
+    return len(search.rank(transaction, query, scope, texts=texts_of).hits)
 
 
 def _ended_note(transaction: Transaction, query: Query | None, scope: Scope) -> list[str]:
     """Say how many match that were replaced or retracted, where nothing else does."""
     if scope.status != "live":
         return []
-    ended = len(_ranked(transaction, query, replace(scope, status="superseded")).hits)
+    ended = _count(transaction, query, replace(scope, status="superseded"))
     return [f"{ended} that {'was' if ended == 1 else 'were'} replaced or retracted: status=superseded"] * (ended > 0)
 
 
@@ -340,27 +344,30 @@ def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -
     return (kind, item), query_like(transaction, project_id, text)
 
 
-def _page(
+def _others(
+    transaction: Transaction, hits: tuple[search.Hit, ...], itself: tuple[Kind, int] | None
+) -> tuple[search.Hit, ...]:
+    """Return the hits without the item that more like it is looked for."""
+    if itself is None:
+        return hits
+    own = transaction.one(
+        "SELECT id FROM documents WHERE kind = :kind AND item_id = :item",
+        {"kind": itself[0].number, "item": itself[1]},
+    )
+    return tuple(hit for hit in hits if own is None or hit.document != own[0])
+
+
+def _results(
     transaction: Transaction,
     ranking: Ranking,
+    page: Sequence[search.Hit],
     cited: Mapping[int, Citation],
-    itself: tuple[Kind, int] | None,
-    offset: int,
-    limit: int,
     *,
     explain: bool,
-) -> FoundPage:
-    hits = ranking.hits
-    if itself is not None:
-        own = transaction.one(
-            "SELECT id FROM documents WHERE kind = :kind AND item_id = :item",
-            {"kind": itself[0].number, "item": itself[1]},
-        )
-        hits = tuple(hit for hit in hits if own is None or hit.document != own[0])
-    page = hits[offset : offset + limit]
-    notes = ranking.notes
+) -> tuple[Found, ...]:
+    """Return a page of hits, readable."""
     if not page:
-        return FoundPage((), len(hits), offset, limit, notes)
+        return ()
     rows = transaction.all(
         f"""
         SELECT d.id, d.kind, d.item_id, d.type, a.name, r.run_id, d.task_id, d.loop_id, d.file, d.status, d.created_at
@@ -373,7 +380,7 @@ def _page(
         raise search.disagreement()
     texts = _texts(transaction, rows)
     snipper = Snipper(transaction, ranking.terms, ranking.idf)
-    results = tuple(
+    return tuple(
         replace(
             _found(by_document[hit.document], hit, texts[hit.document], snipper, ranking, explain=explain),
             citation=cited.get(hit.document),
@@ -381,7 +388,6 @@ def _page(
         for hit in page
         if hit.document in texts
     )
-    return FoundPage(results, len(hits), offset, limit, notes)
 
 
 def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from functools import lru_cache
 
-from satchel.base.errors import InvalidInput, nearest, unknown_name
+from satchel.base.errors import InvalidInput, Refused, nearest, unknown_name
 from satchel.base.records import dataclass
 from satchel.base.redaction import finds_secret
 from satchel.base.text import check_name, fold
@@ -47,8 +47,9 @@ class Agents(Service):
 
         Raises:
             InvalidInput: the name or role is not a name.
+            Refused: it is a person's, and the caller is none.
         """
-        name = check_identifier(name, "agent")
+        name = _check_speaker(self._workplace, name)
         role = None if role is None else check_identifier(role, "role")
         with self._workplace.engine.write() as transaction:
             now = self._workplace.clock()
@@ -152,9 +153,21 @@ def check_agent(workplace: Workplace, agent: str | None) -> str | None:
 
     Raises:
         InvalidInput: it is no name.
+        Refused: it is a person's, and the caller is none.
     """
     agent = workplace.agent if agent is None else agent
-    return None if agent is None else check_identifier(agent, "agent")
+    return None if agent is None else _check_speaker(workplace, agent)
+
+
+def _check_speaker(workplace: Workplace, agent: str) -> str:
+    """Return a name in which something is said, checked."""
+    name, caller = check_identifier(agent, "agent"), workplace.caller
+    if caller is not None and is_persons(name) and not caller.is_person:
+        raise Refused(
+            f"an agent does not speak as a person, and {name!r} is one",
+            f"Leave agent out, or give a name that neither is {HUMAN} nor begins with {HUMAN}:",
+        )
+    return name
 
 
 def needed_agent(workplace: Workplace, agent: str | None, doing: str) -> str | None:
@@ -165,6 +178,7 @@ def needed_agent(workplace: Workplace, agent: str | None, doing: str) -> str | N
 
     Raises:
         InvalidInput: nobody is named and there is no session, or it is no name.
+        Refused: it is a person's, and the caller is none.
     """
     chosen = check_agent(workplace, agent)
     if chosen is None and workplace.caller is None:

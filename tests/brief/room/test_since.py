@@ -111,6 +111,16 @@ def test_to_have_seen_more_is_never_taken_back(satchel: Satchel) -> None:
     assert changed(satchel) == []
 
 
+def test_what_is_too_old_to_be_looked_at_is_counted_apart_and_seen_with_the_rest(satchel: Satchel) -> None:
+    for number in range(1_003):
+        satchel.files.record(f"f{number}.py", "created", agent="dev")
+    found = satchel.room.since(ANN)
+    assert (found.totals, found.older) == ((("files", 1),), (("files", 3),))
+    assert found.items[0].counts[0] == ("files", 1_000)
+    satchel.room.see(up_to=found.seq, person=ANN)
+    assert (satchel.room.since(ANN).items, satchel.room.since(ANN).older) == ((), ())
+
+
 def test_what_a_person_did_is_no_news_to_them(satchel: Satchel) -> None:
     ref = satchel.decisions.set("port", 80, agent=ANN).ref
     assert (changed(satchel), changed(satchel, "human:bob")) == ([], [(ref, "set")])
@@ -125,13 +135,13 @@ def test_what_was_forgotten_leaves_nothing(satchel: Satchel) -> None:
     assert changed(satchel) == []
 
 
-@pytest.mark.parametrize("refs", [[], "d1", [1], ["nonsense"], ["correction:x"], ["hooks:zz"]])
+@pytest.mark.parametrize("refs", [[], "d1", [1], ["nonsense"], ["correction:x"], ["hook:zz"]])
 def test_what_is_no_change_is_refused(satchel: Satchel, refs: object) -> None:
     with pytest.raises(InvalidInput):
         satchel.room.see(refs, person=ANN)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("ref", ["d9", "c9", "y9", "files:nobody", "correction:9", f"hooks:{'0' * 32}"])
+@pytest.mark.parametrize("ref", ["d9", "c9", "y9", "files:nobody", "correction:9", "hook:9"])
 def test_what_is_not_there_is_not_seen(satchel: Satchel, ref: str) -> None:
     with pytest.raises(NotFound):
         satchel.room.see([ref], person=ANN)

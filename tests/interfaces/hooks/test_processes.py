@@ -90,7 +90,8 @@ def test_an_event_that_never_ends_is_given_up(real: Path, monkeypatch: pytest.Mo
     assert process.stdout.read() == b""
     process.stdout.close()
     process.stdin.close()  # type: ignore[union-attr]
-    assert [fault.problem for fault in state.faults(0)] == ["it took longer than 50 ms and was ended"]
+    (fault,) = state.faults(0)
+    assert (fault.problem, fault.folder) == ("it took longer than 50 ms and was ended", str(real))
 
 
 def test_a_client_that_has_gone_is_no_fault(real: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from satchel import Refused, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.keep.names import is_persons
-from satchel.keep.sessions.caller import COMMAND
+from satchel.keep.sessions.caller import COMMAND, SERVER, Caller
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -96,3 +96,28 @@ def test_what_a_person_wrote_only_a_person_retracts(open_in: Callable[..., Satch
     with pytest.raises(Refused):
         agent.entries.write("discovery", "it does not sign them", supersedes=note.ref, agent="dev")
     assert person.corrections.retract(note.ref, agent="human:bob").done
+
+
+@pytest.mark.parametrize("name", ["human", "HUMAN:Ann", "\uff48\uff55\uff4d\uff41\uff4e\uff1aann"])
+def test_no_agent_speaks_as_a_person(open_in: Callable[..., Satchel], project: Path, name: str) -> None:
+    agents = (
+        open_in(project, caller=SERVER),
+        open_in(project, caller=SERVER, agent=name),
+        open_in(project, caller=Caller.of_request("t1", None)),
+        open_in(project, caller=COMMAND, environ={"CLAUDECODE": "1"}),
+    )
+    for satchel in agents:
+        with pytest.raises(Refused, match="does not speak as a person"):
+            satchel.messages.send("stop", agent=name)
+        with pytest.raises(Refused):
+            satchel.messages.inbox(agent=name)
+        with pytest.raises(Refused):
+            satchel.agents.register(name)
+    with pytest.raises(Refused):
+        agents[1].messages.send("stop")
+
+
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_a_person_speaks_as_one(open_in: Callable[..., Satchel], project: Path, is_remote: bool) -> None:
+    caller = Caller.of_request("t1", None, is_of_person=True) if is_remote else COMMAND
+    assert open_in(project, caller=caller).messages.send("stop", agent="human:ann").sender == "human:ann"

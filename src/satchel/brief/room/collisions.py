@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from satchel.base.records import NamedTuple
 from satchel.brief.room.records import Collision, Collisions, Touch
@@ -102,13 +103,14 @@ def _claims(pair: tuple[_Hold, _Hold]) -> int:
     return sum(one.expires_at is not None for one in pair)
 
 
-def _covering(place: Place) -> list[str]:
-    """Return the paths of claims that cover a place, itself first."""
+@lru_cache(maxsize=2 * _LOOKED_AT)
+def _covering(place: Place) -> tuple[str, ...]:
+    """Return the paths of claims that cover a place, itself first; the next look asks for the same places."""
     if place.is_key:
-        return [place.path]
+        return (place.path,)
     steps = place.path.removesuffix("**").rstrip("/").split("/") if place.is_folder else place.path.split("/")
     folders = ["/".join(steps[:depth]) + "/**" for depth in range(1, len(steps) + 1)]
-    return list(dict.fromkeys([place.path, *reversed(folders), "**"]))
+    return tuple(dict.fromkeys([place.path, *reversed(folders), "**"]))
 
 
 def _sessions(transaction: Transaction, holds: list[_Hold]) -> tuple[set[int], dict[int, str]]:

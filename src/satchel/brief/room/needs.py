@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
+from satchel.base.records import replace
 from satchel.base.text import shortened
-from satchel.base.vocabulary import PRIORITIES
+from satchel.base.vocabulary import MAIN_RUN, PRIORITIES
 from satchel.brief import at_work
 from satchel.brief.decision_change_notice import is_notice
-from satchel.brief.room import needs_claims, quiet
+from satchel.brief.room import needs_claims, needs_hooks, needs_proposals, quiet
 from satchel.brief.room.looking import LINE_CHARS, PERSONS, Look, decided
-from satchel.brief.room.records import Need, Needs
-from satchel.brief.room.seen import HOOK, HOOKS_OF, marks
+from satchel.brief.room.records import NEEDS, Need, Needs
+from satchel.brief.room.seen import marks
 from satchel.find.kind import Kind
-from satchel.keep import events
 from satchel.keep.decisions.records import STATUSES
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
@@ -37,6 +39,8 @@ RECENT_DAYS = 7
 _LOW, _MEDIUM, _HIGH, _CRITICAL = PRIORITIES
 _REQUEST = MESSAGE_TYPES.index("request") + 1
 _DRAFT = STATUSES.index("draft") + 1
+_RUN = f"iif(r.status = 1 AND r.run_id <> '{MAIN_RUN}', r.run_id, NULL)"
+"""The name of a run that can be ended."""
 
 
 def find(look: Look) -> Needs:
@@ -50,11 +54,43 @@ def find(look: Look) -> Needs:
         *_verdicts(look),
         *_errors(look),
         *_shared(look),
-        *_hooks(look),
+        *needs_hooks.find(look),
+        *needs_proposals.find(look),
     ]
     found.sort(key=lambda one: (-PRIORITIES.index(one.severity), one.began_at or look.now, one.kind, one.ref or ""))
     quiet_since = None if found else quiet.since(look)
-    return Needs(look.person, tuple(found[:MOST]), len(found), quiet_since, look.now)
+    items = tuple(one if one.key else replace(one, key=f"{one.kind}-{one.ref}") for one in found[:MOST])
+    return Needs(look.person, items, len(found), quiet_since, look.now, _more(look, found))
+
+
+def _more(look: Look, found: list[Need]) -> tuple[str, ...]:
+    """Return the kinds of which not all were looked at."""
+    counts = Counter(one.kind for one in found)
+    limits = dict.fromkeys(("message", "draft", "shared"), LOOKED_AT) | {"waiting": MOST, "refusal": MOST}
+    columns = ", ".join(
+        f"EXISTS (SELECT 1 FROM {source} AND {time} > :after ORDER BY {time} LIMIT 1 OFFSET {LOOKED_AT}) "
+        for source, time in _LIMITED.values()
+    )
+    (row,) = look.rows(f"SELECT {columns}", after=look.now - RECENT_DAYS * DAY_MS)
+    limited = {kind for kind, is_limited in zip(_LIMITED, row, strict=True) if is_limited}
+    limited |= {kind for kind, limit in limits.items() if counts[kind] >= limit}
+    return tuple(kind for kind in NEEDS if kind in limited)
+
+
+_LIMITED = {
+    "overtaken": ("decisions WHERE project_id = :project", "updated_at"),
+    "verdict": (
+        f"context WHERE project_id = :project AND type = {REVIEW_VERDICT} AND superseded_by IS NULL",
+        "created_at",
+    ),
+    "error": ("error_patterns WHERE project_id = :project AND expires_at > :now", "last_seen"),
+}
+"""Where the kinds are found of which the newest items are looked at, needs or not."""
+
+
+def _those(**actions: object) -> tuple[str, ...]:
+    """Return the names of the actions that are possible."""
+    return tuple(name for name, possible in actions.items() if possible)
 
 
 def _agents(look: Look) -> list[Need]:
@@ -65,18 +101,18 @@ def _agents(look: Look) -> list[Need]:
     stuck = set(at_work.stuck(look.transaction, look.project_id, live, look.now))
     rows = look.rows(
         f"""
-        SELECT s.id, s.uid, a.name, c.id, c.task_id, c.content, c.created_at
+        SELECT s.id, s.uid, a.name, c.id, c.task_id, c.content, c.created_at, {_RUN}
         FROM sessions s JOIN context c ON c.id = (
             SELECT n.id FROM context n
             WHERE n.session_id = s.id AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL
             ORDER BY n.created_at DESC, n.id DESC LIMIT 1
         )
-        LEFT JOIN agents a ON a.id = c.agent_id
+        LEFT JOIN agents a ON a.id = c.agent_id JOIN runs r ON r.id = c.run_id
         WHERE s.id IN ({", ".join(map(str, live))})
         """
     )
     found = []
-    for session, uid, agent, number, task, content, created in rows:
+    for session, uid, agent, number, task, content, created, run in rows:
         try:
             pad = structured.scratchpad(content)
         except InvalidInput:  # a row written by other means
@@ -86,8 +122,9 @@ def _agents(look: Look) -> list[Need]:
             continue
         kind, told = ("stuck", blockers or tried) if session in stuck else ("blocked", blockers)
         text = shortened(": ".join(filter(None, (task, told))), LINE_CHARS)
-        ref, actions = Kind.ENTRY.ref(number), ("answer", "end_run")
-        found.append(Need(kind, _HIGH, text, ref, uid.hex(), agent, created, actions))
+        actions = _those(answer=agent, end_run=run)
+        ref, key = Kind.ENTRY.ref(number), f"session-{uid.hex()}"
+        found.append(Need(kind, _HIGH, text, ref, uid.hex(), agent, created, actions, run=run, key=key))
     return found
 
 
@@ -117,7 +154,7 @@ def _messages(look: Look) -> list[Need]:
         if is_notice(text):  # the decision itself is shown
             continue
         severity = PRIORITIES[max(priority - 1, PRIORITIES.index(_HIGH) if kind == _REQUEST else 0)]
-        ref, actions = Kind.MESSAGE.ref(number), ("answer", "read")
+        ref, actions = Kind.MESSAGE.ref(number), _those(answer=sender, read=True)
         found.append(Need("message", severity, shortened(text, LINE_CHARS), ref, None, sender, created, actions))
     return found
 
@@ -185,7 +222,7 @@ def _verdicts(look: Look) -> list[Need]:
     rows = look.rows(
         f"""
         SELECT x.id, x.content, x.run_id, x.task_id, x.loop_id, a.name, x.created_at, r.status, u.uid,
-            COALESCE(s.seq, 0) >= x.seq
+            COALESCE(s.seq, 0) >= x.seq, {_RUN}
         FROM (
             SELECT * FROM context WHERE project_id = :project AND type = {REVIEW_VERDICT}
                 AND created_at > :after AND superseded_by IS NULL
@@ -199,8 +236,8 @@ def _verdicts(look: Look) -> list[Need]:
     )
     found = []
     later: set[tuple[object, ...]] = set()
-    for number, content, run, task, loop, agent, created, status, uid, is_seen in rows:
-        place = (run, task, None if task else loop, None if task or loop else agent)
+    for number, content, run_number, task, loop, agent, created, status, uid, is_seen, run in rows:
+        place = (run_number, task, None if task else loop, None if task or loop else agent)
         try:
             verdict = structured.review_verdict(content)
         except InvalidInput:
@@ -211,8 +248,8 @@ def _verdicts(look: Look) -> list[Need]:
             continue
         text = shortened(": ".join(filter(None, (task or loop, verdict.summary or "the review failed"))), LINE_CHARS)
         session = None if uid is None else uid.hex()
-        actions = ("answer", "end_run", "see")
-        found.append(Need("verdict", _MEDIUM, text, Kind.ENTRY.ref(number), session, agent, created, actions))
+        actions, ref = _those(answer=agent, end_run=run, see=True), Kind.ENTRY.ref(number)
+        found.append(Need("verdict", _MEDIUM, text, ref, session, agent, created, actions, run=run))
     return found
 
 
@@ -268,33 +305,9 @@ def _shared(look: Look) -> list[Need]:
         ref = f"{known.letter}{here[0][0]}" if known is not None and here else uid.hex()[:8]
         said = _WHY[WHYS.index(why)]
         text = shortened(f"{kind.replace('_', ' ')} in the shared text: {said}", LINE_CHARS)
-        severity = _HIGH if why >= BOTH else _MEDIUM
-        found.append(Need("shared", severity, text, ref, None, None, None, ("accept", "reject"), place=file))
+        severity, key = _HIGH if why >= BOTH else _MEDIUM, f"shared-{uid.hex()}"
+        found.append(Need("shared", severity, text, ref, None, None, None, ("accept", "reject"), place=file, key=key))
     return found
 
 
 _WHY = ("new", "changed", "changed on both sides", "another item here has its key")
-
-
-def _hooks(look: Look) -> list[Need]:
-    """Return the sessions whose hooks failed in the last day and have put nothing in since."""
-    rows = look.rows(
-        f"""
-        SELECT f.*, u.uid, u.client, a.name FROM (
-            SELECT session_id, max(seq) AS seq, count(*), min(created_at), max(created_at) AS last FROM events
-            WHERE project_id = :project AND kind = {events.HOOK_FAILED} AND created_at > :after
-            GROUP BY session_id ORDER BY max(seq) DESC LIMIT {LOOKED_AT}
-        ) f JOIN sessions u ON u.id = f.session_id LEFT JOIN agents a ON a.id = COALESCE(u.agent_id, u.unnamed_id)
-        LEFT JOIN seen s ON s.person_id = :me AND s.kind = {HOOK} AND s.item_id = f.session_id
-        WHERE f.seq > COALESCE(s.seq, 0) AND NOT EXISTS (
-            SELECT 1 FROM events e WHERE e.session_id = f.session_id AND e.created_at >= f.last
-                AND e.kind = {events.DELIVERY} AND e.seq > f.seq
-        )
-        """,
-        after=look.now - DAY_MS,
-    )
-    found = []
-    for _, _, times, first, _, uid, client, agent in rows:
-        text = f"hooks of {client or 'a client'} failed {times} time{'s' * (times > 1)}"
-        found.append(Need("hook", _HIGH, text, f"{HOOKS_OF}{uid.hex()}", uid.hex(), agent, first, ("see",)))
-    return found

@@ -54,7 +54,8 @@ def find(look: Look, most: int) -> list[Need]:
                 uids.get(wish.actor.session or 0),
                 wish.actor.name,
                 wish.began_at,
-                ("release", "answer"),
+                ("release", "answer") if wish.actor.name else ("release",),
+                key=_key(wish.actor.name, place.path),
                 place=place.path,
                 holder=holder.claim.agent,
                 holder_session=uids.get(holder.session or 0),
@@ -63,6 +64,13 @@ def find(look: Look, most: int) -> list[Need]:
             )
             found.setdefault((wish.actor.name, place.path), need)
     return list(found.values())
+
+
+def _key(agent: str | None, path: str) -> str:
+    """Return what names a wish; the path may be of any length, and not of letters alone."""
+    from hashlib import blake2b
+
+    return f"claim-{blake2b(chr(0).join((agent or '', path)).encode(), digest_size=8).hexdigest()}"
 
 
 def _wishes(look: Look, most: int) -> list[_Wish]:

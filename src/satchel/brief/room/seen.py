@@ -14,8 +14,9 @@ from satchel.keep.names import ensure_agent, find_name
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 
 EVERYTHING = 0
-SOLUTION, FILES, CORRECTION, HOOK = 20, 21, 22, 23
-"""What the table calls what is no :class:`Kind`: a solution, the edits of an agent, a correction, a session's hooks."""
+SOLUTION, FILES, CORRECTION, HOOK, PROPOSAL = 20, 21, 22, 23, 24
+"""What the table calls what is no :class:`Kind`: a solution, the edits of an agent, a correction, a fault of a hook,
+and the strategy that a verdict lets a run propose, which anybody accepts or rejects for all."""
 
 NOBODY = -1
 """Stands for the agent of edits whose author is unknown; 0 is all of a kind."""
@@ -32,7 +33,7 @@ OF_CHANGES = {
 MOST = 500
 """So many things are marked at once."""
 
-_FILES_OF, _CORRECTION, HOOKS_OF = "files:", "correction:", "hooks:"
+_FILES_OF, _CORRECTION, _HOOK, PROPOSAL_OF = "files:", "correction:", "hook:", "proposal:"
 _UNKNOWN_AUTHOR = "?"
 
 _SEE = """
@@ -67,6 +68,11 @@ def correction_ref(number: int) -> str:
     return f"{_CORRECTION}{number}"
 
 
+def hook_ref(number: int) -> str:
+    """Return what marks a fault of a hook, an event, as seen."""
+    return f"{_HOOK}{number}"
+
+
 def marks(look: Look) -> dict[str, Mark]:
     """Return how far a person has seen all of each of :data:`CHANGES`."""
     rows = look.rows("SELECT kind, seq, created_at FROM seen WHERE person_id = :me AND item_id = 0")
@@ -96,7 +102,7 @@ def mark(look: Look, refs: Sequence[str], up_to: int) -> None:
                 "person": look.number,
                 "kind": thing.kind,
                 "item": thing.item,
-                "seq": _last_event(look, thing.item) if thing.kind == HOOK else up_to,
+                "seq": up_to,
                 "now": look.now,
             }
             for thing in things
@@ -138,12 +144,9 @@ def _thing(look: Look, ref: str) -> _Thing:
         name = ref.removeprefix(_FILES_OF)
         number = find_name(look.transaction, "agents", look.project_id, name)
         return _Thing(FILES, NOBODY if number is None and name == _UNKNOWN_AUTHOR else _found(ref, number))
-    if ref.startswith(HOOKS_OF):
-        try:
-            uid = bytes.fromhex(ref.removeprefix(HOOKS_OF))
-        except ValueError:
-            raise InvalidInput(f"{ref[:80]!r} names no session", "Give what the answer calls ref") from None
-        return _Thing(HOOK, _found(ref, _number(look, "sessions", "uid", uid)))
+    if ref.startswith(_HOOK):
+        number = read_number(ref.removeprefix(_HOOK), "", "a fault of a hook")
+        return _Thing(HOOK, _found(ref, _number(look, "events", "seq", number)))
     if ref.startswith(_CORRECTION):
         number = read_number(ref.removeprefix(_CORRECTION), "", "a correction")
         return _Thing(CORRECTION, _found(ref, _number(look, "corrections", "id", number)))
@@ -156,7 +159,8 @@ def _thing(look: Look, ref: str) -> _Thing:
 
 
 def _number(look: Look, table: str, column: str, value: object) -> int | None:
-    rows = look.rows(f"SELECT id FROM {table} WHERE {column} = :value AND project_id = :project", value=value)
+    key = "seq" if table == "events" else "id"
+    rows = look.rows(f"SELECT {key} FROM {table} WHERE {column} = :value AND project_id = :project", value=value)
     return rows[0][0] if rows else None
 
 
@@ -164,11 +168,6 @@ def _found(ref: str, number: int | None) -> int:
     if number is None:
         raise NotFound(f"there is no {ref[:80]} in this project", "Give what the answer calls ref")
     return number
-
-
-def _last_event(look: Look, session: int) -> int:
-    rows = look.rows("SELECT seq FROM events WHERE session_id = :session ORDER BY seq DESC LIMIT 1", session=session)
-    return int(rows[0][0]) if rows else 0
 
 
 def _listed(numbers: Iterable[int]) -> str:

@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from satchel.interfaces.hooks import events, state
@@ -42,12 +43,16 @@ class Limit:
     Args:
         clock_ms: by the clock, from now on.
         hook: the client and event, for the record.
+
+    Attributes:
+        folder: where it is called, for the record.
     """
 
     def __init__(self, clock_ms: float, hook: str) -> None:
         self._began, self._processor = time.monotonic(), time.process_time()
         self.clock_ms = clock_ms
         self.hook = hook
+        self.folder = os.sep
         self._is_over = False
 
     def extend(self, clock_ms: float) -> None:
@@ -82,7 +87,7 @@ class Limit:
         while (left := self._began + self.clock_ms / 1_000 - time.monotonic()) > 0:
             time.sleep(left)
         if not self._is_over:
-            state.record_fault(self.hook, f"it took longer than {self.clock_ms:.0f} ms and was ended", os.sep)
+            state.record_fault(self.hook, f"it took longer than {self.clock_ms:.0f} ms and was ended", self.folder)
             os._exit(0)
 
 
@@ -100,17 +105,18 @@ def run(arguments: Sequence[str]) -> int:
     client, name = arguments
     limit = Limit(_asked_deadline(os.environ), f"{client} {name}")
     limit.watch()
-    folder = os.sep
+    event = HookEvent(client, name, "")
     try:
-        folder = os.getcwd()  # noqa: PTH109 -- pathlib is not needed before a store is
+        limit.folder = os.getcwd()  # noqa: PTH109 -- pathlib is not needed before a store is
         event = events.parse(_read(), client, name)
-        folder = working_folder(event, os.environ, folder)
-        _answer(event, folder, limit)
+        limit.folder = working_folder(event, os.environ, limit.folder)
+        _answer(event, limit.folder, limit)
     except Exception as error:  # noqa: BLE001 -- whatever it is, the host must not notice
         from satchel.base.errors import NoProject
 
         if not isinstance(error, (NoProject, BrokenPipeError)):
-            state.record_fault(limit.hook, f"{type(error).__name__}: {error}", folder)
+            state.record_fault(limit.hook, f"{type(error).__name__}: {error}", limit.folder)
+            _tell_of_fault(event, limit)
     finally:
         limit.lift()
     return 0
@@ -135,7 +141,7 @@ def moment_of(event: HookEvent) -> Moment | None:
 
     return {
         events.START: moments.START,
-        events.CLEAR: moments.START,
+        events.CLEAR: moments.CLEAR,
         events.RESUME: moments.RESUME_AFRESH if event.is_forgotten else moments.RESUME,
         events.COMPACTION: moments.COMPACTION,
         events.SUBAGENT: moments.SUBAGENT,
@@ -179,6 +185,14 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     if satchel is None:
         return
     limit.extend(satchel.config.hooks_deadline_ms)
+    if _act(event, folder, limit, satchel, is_compacted=is_compacted) and state.failing(folder):
+        from satchel.interfaces.hooks import telling
+
+        telling.tell(satchel, folder, limit.hook)
+
+
+def _act(event: HookEvent, folder: str, limit: Limit, satchel: Satchel, *, is_compacted: bool) -> bool:
+    """Do what an event asks for; return whether everything was done."""
     if event.happening in events.AT_WORK:
         from satchel.interfaces.hooks import working
 
@@ -192,13 +206,13 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
             opening = put_in.text
         working.answer(event, folder, satchel, _print, limit.is_short, opening=opening)
         state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
-        return
+        return True
     state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
     moment = moment_of(event)
     if moment is None:
         if satchel.config.hooks_end:
             satchel.sessions.end(event.reason)
-        return
+        return True
     put_in = satchel.moments.make(moment, limit.deadline(), agent_id=event.agent_id, agent_type=event.agent_type)
     session = None if put_in.entered is None else put_in.entered.session
     if put_in.text:
@@ -209,6 +223,18 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
         state.record_fault(limit.hook, "it was short of time: not everything was looked at", folder)
     if session is not None:
         _export(event, session, os.environ)
+    return put_in.is_complete
+
+
+def _tell_of_fault(event: HookEvent, limit: Limit) -> None:
+    """Let the store know what went wrong, where it can be opened and written; else it is told later."""
+    from satchel.interfaces.hooks import telling
+
+    with suppress(Exception):
+        if any(one.is_due for one in state.failing(limit.folder)):
+            satchel = open_for(event, limit.folder, os.environ)
+            if satchel is not None:
+                telling.tell(satchel, limit.folder)
 
 
 def _kept(event: HookEvent, folder: str) -> dict[str, object]:

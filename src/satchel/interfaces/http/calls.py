@@ -104,6 +104,8 @@ class Calls:
         stores, access = self._stores, ask.access
         caller = self._caller(ask)
         is_nobody = access.role == AGENT and (caller is None or (caller.kind == COMMAND and not caller.may_make()))
+        if caller is None and access.role == AGENT:
+            caller = Caller(LIBRARY, {})  # without a caller it could speak as a person
         agent = standing.get("agent") or access.agent or (access.name if is_nobody else None)
         satchel = stores.satchel(access, caller=caller, agent=agent)
         elsewhere = CallerElsewhere(

@@ -19,7 +19,7 @@ from satchel.base.redaction import redact
 from satchel.base.text import check_name
 from satchel.interfaces.http.access import AGENT, ROLES, Access
 from satchel.interfaces.http.private_file import Book, PrivateFile
-from satchel.keep.names import check_identifier
+from satchel.keep.names import check_identifier, is_persons
 
 ACTIVE, EXPIRED, REVOKED = "active", "expired", "revoked"
 
@@ -125,6 +125,8 @@ class Tokens:
         agent = None if agent is None else check_identifier(agent, "agent")
         if role not in ROLES:
             raise unknown_name("role", role, ROLES)
+        if role == AGENT and (is_persons(name) or is_persons(agent)):
+            raise InvalidInput("an agent does not speak as a person", "Take another name, or the role person")
         with self._file.changing():
             now = self._clock()
             if expires_at is not None and not now < expires_at <= now + _MOST_DAYS * DAY_MS:

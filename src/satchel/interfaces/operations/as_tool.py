@@ -8,6 +8,7 @@ from typing import Any
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.interfaces.fitting import fitting_fields, fitting_text
+from satchel.interfaces.hooks.telling import tell_of_project
 from satchel.interfaces.mcp.answer import answer, notice_beside_error
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Tool
@@ -26,7 +27,8 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
     others = operation.chosen_by_agents()
 
     def handle(call: Call[Satchel], /, *, format: str = "text", **arguments: Any) -> str:  # noqa: A002 -- on the wire
-        be_seen(call.service.workplace)
+        if be_seen(call.service.workplace):
+            tell_of_project(call.service)
         if call.service.remote is not None:
             operation.refuse_remote()
         if operation.handler:

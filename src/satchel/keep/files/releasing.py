@@ -8,7 +8,7 @@ from satchel.base.records import NamedTuple
 from satchel.keep import events, projects
 from satchel.keep.expiry import end_claims
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.actors import acting_named, is_person
+from satchel.keep.sessions.actors import acting_named
 from satchel.store.transaction import Transaction
 
 
@@ -22,7 +22,7 @@ class ReleasedByPerson(NamedTuple):
 
 def release_of_session(workplace: Workplace, session: str, path: str, expires_at: int) -> ReleasedByPerson:
     """End the claim of a session on a path, as :func:`release` does."""
-    if workplace.caller is None or not is_person(workplace.caller):
+    if workplace.caller is None or not workplace.caller.is_person:
         raise Refused("only a person ends the claim of another", "Ask for the file with send_message")
     with workplace.engine.write() as transaction:
         now = workplace.clock()

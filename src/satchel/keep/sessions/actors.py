@@ -10,7 +10,7 @@ from satchel.base.vocabulary import HUMAN
 from satchel.keep import projects
 from satchel.keep.names import check_agent, ensure_agent, find_agent, is_persons, no_agent
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.caller import COMMAND, REMOTE, Caller, State
+from satchel.keep.sessions.caller import State
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 
@@ -61,7 +61,7 @@ def acting(
             state, number, name = updates.name_unnamed(transaction, project_id, state, now)
         else:
             number, name = known
-    elif caller is not None and is_person(caller):
+    elif caller is not None and caller.is_person:
         number, name = ensure_agent(transaction, project_id, HUMAN, now)
         return Actor(number, name)
     else:
@@ -114,7 +114,7 @@ def reader_name(workplace: Workplace, agent: str | None) -> str | None:
     with workplace.engine.read() as transaction:
         project = projects.find(transaction, workplace)
         actor = Actor() if project is None else reading(transaction, workplace, project.id, None)
-    return actor.name or (HUMAN if is_person(caller) else None)
+    return actor.name or (HUMAN if caller.is_person else None)
 
 
 def is_unnamed(workplace: Workplace, agent: str | None) -> bool:
@@ -140,7 +140,7 @@ def reading(transaction: Transaction, workplace: Workplace, project_id: int, age
         number, name = find_agent(transaction, project_id, agent), agent
     elif state is not None and state.speaker is not None:
         number, name = speaker(transaction, state) or (state.speaker, "")
-    elif state is None and caller is not None and is_person(caller):
+    elif state is None and caller is not None and caller.is_person:
         return Actor(find_agent(transaction, project_id, HUMAN), HUMAN)
     elif state is not None:
         number, name = UNKNOWN, name_of(state)  # it is settled by its first write
@@ -249,14 +249,6 @@ def subagent_name(agent: str, agent_id: str) -> str:
     return f"{agent}-{letters[-_MAX_SUFFIX_CHARS:] or 'sub'}"
 
 
-def is_person(caller: Caller) -> bool:
-    """Whether a caller is a person: without a session at a terminal, not inside a client; or by its token."""
-    if caller.kind == REMOTE:
-        return caller.is_of_person is True
-    is_at_terminal = caller.kind == COMMAND and not caller.is_in_client and not caller.notes
-    return is_at_terminal and caller.is_of_person is not False
-
-
 def is_by_person(workplace: Workplace, agent: str | None) -> bool:
     """Whether a call comes from a person: at a terminal or by its token, and in the name of no agent.
 
@@ -264,7 +256,7 @@ def is_by_person(workplace: Workplace, agent: str | None) -> bool:
         agent: the name that was chosen, by the call or for all calls; None for none.
     """
     caller = workplace.caller
-    return caller is not None and is_person(caller) and (agent is None or is_persons(agent))
+    return caller is not None and caller.is_person and (agent is None or is_persons(agent))
 
 
 def _actor(number: int | None, name: str | None, state: State | None, *, is_named: bool) -> Actor:
@@ -273,14 +265,19 @@ def _actor(number: int | None, name: str | None, state: State | None, *, is_name
     return Actor(number, name, state.id, is_named, state.window)
 
 
-def be_seen(workplace: Workplace) -> None:
+def be_seen(workplace: Workplace) -> bool:
     """Record that the caller's session is at work, at most once a minute; a store that is not there is not made.
 
     What keeps it from being recorded keeps nothing else.
+
+    Returns:
+        Whether it was recorded.
     """
     caller, engine = workplace.caller, workplace.engine
     if caller is None or engine.read_only or not engine.file.exists() or not caller.is_due(workplace.clock()):
-        return
+        return False
     with suppress(SatchelError), engine.write(_WAIT_MS) as transaction:
         now = workplace.clock()
         caller.ensure(transaction, workplace, projects.ensure(transaction, workplace, now).id, now)
+        return True
+    return False

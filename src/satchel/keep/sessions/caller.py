@@ -158,6 +158,14 @@ class Caller:
         return bool(clients_around(self.environ))
 
     @property
+    def is_person(self) -> bool:
+        """Whether it is a person: without a session at a terminal, not inside a client; or by its token."""
+        if self.kind == REMOTE:
+            return self.is_of_person is True
+        is_at_terminal = self.kind == COMMAND and not self.is_in_client and not self.notes
+        return is_at_terminal and self.is_of_person is not False
+
+    @property
     def is_told_anew(self) -> bool:
         """Whether nothing is remembered of what it was told, since a request without a session has no window."""
         return self.kind == REMOTE and self._told_id is None

@@ -11,9 +11,13 @@ from satchel.keep.sessions import updates
 from satchel.keep.sessions.records import Entered
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from satchel.keep.sessions.caller import State
     from satchel.keep.sessions.team import Team
     from satchel.store.transaction import Transaction
+
+_MOST_FAULTS = 50
 
 
 class Sessions(Service):
@@ -77,6 +81,27 @@ class Sessions(Service):
                 kind = events.SESSION_ENDED
                 events.record(transaction, project_id, kind, now, session=own.id, agent=own.agent, details=details)
             return True
+
+    def record_hooks(self, faults: Sequence[tuple[str, str, int, int]], works: str | None = None) -> None:
+        """Record which hooks of clients failed, and that one works again, as events.
+
+        Args:
+            faults: of each kind of fault the hook, the problem, how often it was met within an hour, and when last, in
+                milliseconds UTC.
+            works: the hook that failed before.
+        """
+        from satchel.base.redaction import redact
+
+        work = self._workplace
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            for hook, problem, times, at in faults[:_MOST_FAULTS]:
+                failed = {"hook": hook[:100], "problem": redact(problem[:400]).text, "times": times}
+                events.record(transaction, project.id, events.HOOK_FAILED, min(at, now), details=failed)
+            if works is not None:
+                details = {"hook": works[:100], "works": True}
+                events.record(transaction, project.id, events.HOOK_FAILED, now, details=details)
 
     def enter(self, *, opens_window: bool = False) -> Entered | None:
         """Record that the caller's client works in its session, which is made where there is none, or goes on.

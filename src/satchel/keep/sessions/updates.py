@@ -10,7 +10,7 @@ from satchel.base.git_head import read_head
 from satchel.base.processes import Process
 from satchel.base.text import fold
 from satchel.keep import events
-from satchel.keep.names import ensure_agent
+from satchel.keep.names import check_agent, ensure_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.actors import name_of, speaker
@@ -33,9 +33,8 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
     identity = caller.host_id if client is caller.client else host_id(client, caller.environ)
     is_remote = caller.kind == REMOTE
     branch, commit = (None, None) if is_remote else read_head(workplace.files_root)
-    agent = None
-    if workplace.agent is not None:
-        agent = ensure_agent(transaction, project_id, workplace.agent, now, acts=False)[0]
+    name = check_agent(workplace, None)
+    agent = None if name is None else ensure_agent(transaction, project_id, name, now, acts=False)[0]
     before = None
     if not is_remote:  # a client that goes on with a session names it again
         before = _predecessor(transaction, workplace, project_id, None if client is None else client.name, agent, now)

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import NotFound, SatchelError
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, replace
 from satchel.client import Satchel
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import PERSON, Access
 from satchel.interfaces.http.room.logins import Login
+from satchel.keep import projects
 from satchel.keep.sessions.caller import Caller
 
 if TYPE_CHECKING:
@@ -55,21 +56,21 @@ class Projects:
         A login that a link began leads to all projects of the stores that active tokens and the server's own folder
         lead to; one for a token to the token's.
         """
-        if login.token is not None:
-            access = self._serving.tokens.access_of(login.token)
-            return [] if access is None else _addressed([(access.project, access.store)], read_only=access.read_only)
-        stores = {*self._serving.tokens.stores(), *self._serving.own_stores}
-        return _addressed([(name, store) for store in sorted(stores) for name in self._names(store)])
+        return self._of(login)[0]
 
     def find(self, login: Login, address: str) -> Project:
         """Return the project of an address.
 
         Raises:
             NotFound: the login leads to no such project.
+            SatchelError: it may be one of a store that cannot be read.
         """
-        for project in self.of(login):
+        found, unreadable = self._of(login)
+        for project in found:
             if project.address == address:
                 return project
+        if unreadable:
+            raise unreadable[0]
         raise NotFound(f"this login leads to no project {address[:80]!r}", "The first page lists those that there are")
 
     def access(self, project: Project, login: Login) -> Access:
@@ -91,15 +92,44 @@ class Projects:
         caller = Caller.of_request(access.token, None, is_of_person=True)
         return self._serving.stores.satchel(access, caller=caller, agent=login.author)
 
-    def _names(self, store: Path) -> list[str]:
-        try:
-            engine = self._serving.stores.opened(store).workplace.engine
-            with engine.read() as transaction:
-                return [name for (name,) in transaction.all("SELECT name FROM projects ORDER BY name")]
-        except (SatchelError, OSError) as error:
-            # the others are there all the same
-            logs.fault(error, store=str(store))
-            return []
+    def beside_files(self, project: Project, login: Login) -> Satchel | None:
+        """Return what works with the repository of a project, which a login by a link may.
+
+        Returns:
+            None where this server has no files of the project, or the login is for a token.
+        """
+        if login.token is not None:
+            return None
+        opened = self._serving.stores.opened(project.store)
+        here = opened.workplace
+        if here.files_root is None:
+            return None
+        with here.engine.read() as transaction:
+            found = projects.find(transaction, here)
+        if found is None or found.name != project.name:
+            return None
+        made = self.satchel(project, login)
+        work = replace(made.workplace, root=here.root, files_root=here.files_root)
+        return Satchel(work, opened.place, opened.config, made.environ)
+
+    def _of(self, login: Login) -> tuple[list[Project], list[SatchelError]]:
+        """Return the projects that a login leads to, and why stores of more cannot be read."""
+        if login.token is not None:
+            access = self._serving.tokens.access_of(login.token)
+            own = [] if access is None else [(access.project, access.store)]
+            return _addressed(own, read_only=access is not None and access.read_only), []
+        found: list[tuple[str, Path]] = []
+        unreadable: list[SatchelError] = []
+        for store in sorted({*self._serving.tokens.stores(), *self._serving.own_stores}):
+            try:
+                engine = self._serving.stores.opened(store).workplace.engine
+                with engine.read() as transaction:
+                    found += [(name, store) for (name,) in transaction.all("SELECT name FROM projects ORDER BY name")]
+            except (SatchelError, OSError) as error:
+                # the others are there all the same
+                logs.fault(error, store=str(store))
+                unreadable += [error] if isinstance(error, SatchelError) else []
+        return _addressed(found), unreadable
 
 
 def _addressed(found: list[tuple[str, Path]], *, read_only: bool = False) -> list[Project]:

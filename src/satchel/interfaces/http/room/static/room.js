@@ -1,8 +1,13 @@
 "use strict";
 (() => {
-  const HIDDEN_MS = 300000; // a page that is hidden for longer listens no more
-  const SETTLE_MS = 150; // what comes together is loaded together
+  const TOGETHER_MS = 30; // what comes together is loaded together
+  const GAP_MS = 200; // between two loads of a section, which doubles up to the next while more comes
+  const MOST_GAP_MS = 1000;
+  const RENEW_MS = 60000; // all is loaded so often, though nothing is told
+  const COUNT_MS = 30000; // a hidden page asks so often for its count
   const RETRY_MS = 3000;
+  const TICK_MS = 10000;
+  const ASLEEP_MS = 30000; // ticks so far apart: the machine slept
   const here = document.body.dataset.project;
   const cursorMeta = document.querySelector("meta[name=cursor]");
   const title = document.title.replace(/^\(\d+\) /, "");
@@ -24,7 +29,6 @@
       else time.textContent = local;
     }
   };
-  setInterval(tellTimes, 30000);
 
   // the title and the icon carry the count
   const showCount = (count) => {
@@ -38,22 +42,42 @@
     icon.href = `data:image/svg+xml,${encodeURIComponent(svg)}`;
   };
 
-  // sections are loaded anew when something has changed
+  // a section is loaded anew after what its data-kinds names
+  class Failure extends Error {
+    constructor(text, isLogin = false) { super(text); this.isLogin = isLogin; }
+  }
+  const ask = async (name) => {
+    let answer;
+    try {
+      answer = await fetch(`${here}sections/${name}`, { headers: { Accept: "text/html" }, redirect: "manual" });
+    } catch { throw new Failure("the server does not answer"); }
+    // an answer that sends to the login is no page of this project any more
+    if (answer.type === "opaqueredirect" || answer.status === 401) throw new Failure("logged out", true);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const section = page.querySelector("section");
+    if (answer.ok && section) return section;
+    const said = [...page.querySelectorAll("main p.text")].map((one) => one.textContent);
+    throw new Failure(said.join(". ") || `the server answers ${answer.status}`);
+  };
   const isWritten = (section) => [...section.querySelectorAll("textarea, input[type=text]")].some((one) => one.value !== one.defaultValue);
-  const reload = async (section) => {
-    const answer = await fetch(`${here}sections/${section.id}`, { headers: { Accept: "text/html" }, redirect: "error" });
-    if (!answer.ok) throw new Error(String(answer.status));
-    const part = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("section");
-    if (!part) throw new Error("no section");
-    if (part.dataset.count !== undefined) showCount(Number(part.dataset.count));
-    if (isWritten(section)) { merge(section, part); return; }
-    const focused = section.contains(document.activeElement) ? document.activeElement : null;
-    const focus = focused && (focused.id || (focused.closest(".item") || {}).id);
-    section.replaceChildren(...part.childNodes);
-    if (part.dataset.count !== undefined) section.dataset.count = part.dataset.count;
-    const again = focus && document.getElementById(focus);
-    if (again) again.focus({ preventScroll: true });
+  const renew = (section, part) => {
+    if (part.dataset.count !== undefined) { section.dataset.count = part.dataset.count; showCount(Number(part.dataset.count)); }
+    if (isWritten(section)) merge(section, part);
+    else {
+      const focusAgain = focusIn(section);
+      section.replaceChildren(...part.childNodes);
+      focusAgain();
+    }
     tellTimes();
+  };
+  // what has the focus and no id is found again by its place in its item; where that is gone, the section has it
+  const focusIn = (section) => {
+    const at = document.activeElement;
+    if (!section.contains(at)) return () => {};
+    const { id } = at.id ? at : at.closest(".item") || section;
+    const all = () => [document.getElementById(id), ...(document.getElementById(id)?.querySelectorAll("a, button, input, textarea, select, summary") || [])];
+    const number = all().indexOf(at);
+    return () => (all()[number] || section.querySelector("h2")).focus({ preventScroll: true });
   };
   // what is being written stays: only items that are new come, on top
   const merge = (section, part) => {
@@ -63,64 +87,115 @@
     for (const item of [...part.querySelectorAll(".item")].reverse()) {
       if (list && item.id && !document.getElementById(item.id)) list.prepend(item);
     }
-    tellTimes();
   };
-  let waiting = 0;
-  let again = false;
-  const live = document.getElementById("live");
-  const tell = (text) => { if (live && live.textContent !== text) live.textContent = text; };
-  const reloadAll = () => {
-    if (waiting) { again = true; return; }
-    waiting = setTimeout(async () => {
-      try {
-        await Promise.all([...document.querySelectorAll("section[data-key]")].map(reload));
-      } catch {
-        tell("not up to date: the server does not answer");
-      }
-      waiting = 0;
-      if (again) { again = false; reloadAll(); }
-    }, SETTLE_MS);
+  const parts = [...document.querySelectorAll("section[data-key]")].map((section) => (
+    { section, kinds: (section.dataset.kinds || "").split(" "), isDue: false, isBusy: false, timer: 0, gap: GAP_MS, at: -Infinity }
+  ));
+  const touch = (kind) => {
+    for (const part of parts) if (!kind || part.kinds.includes(kind)) { part.isDue = true; plan(part); }
+  };
+  // at once after a pause; while more comes, ever later
+  const plan = (part) => {
+    if (!part.isDue || part.isBusy || part.timer || !source) return;
+    const passed = performance.now() - part.at;
+    if (passed > 2 * MOST_GAP_MS) part.gap = GAP_MS;
+    part.timer = setTimeout(load, Math.max(TOGETHER_MS, part.gap - passed), part);
+  };
+  const load = async (part) => {
+    Object.assign(part, { timer: 0, isDue: false, isBusy: true, at: performance.now() });
+    try {
+      renew(part.section, await ask(part.section.id));
+    } catch (failure) {
+      part.isDue = true;
+      rest(failure);
+    }
+    // a server that is slow is asked less often
+    part.gap = Math.max(Math.min(MOST_GAP_MS, 2 * part.gap), 5 * (performance.now() - part.at));
+    part.isBusy = false;
+    plan(part);
   };
 
+  // live: the stream says what was written or happened; it is open while the page can be seen
+  const live = document.getElementById("live");
+  const tell = (text, isLogin = false) => {
+    if (!live || live.dataset.told === text) return;
+    live.dataset.told = text;
+    live.textContent = text;
+    if (!isLogin) return;
+    const link = Object.assign(document.createElement("a"), { href: "/login", textContent: "log in again" });
+    live.append(": ", link);
+  };
   let source = null;
-  let last = cursorMeta && cursorMeta.content;
-  let retry = 0;
+  let last = cursorMeta && cursorMeta.content; // null: this page does not listen; empty: from now on
+  let isStale = false; // whether something may have changed that the stream does not tell
+  let renewedAt = Date.now();
+  let timer = 0;
+  const touchAll = () => { renewedAt = Date.now(); touch(); };
   const listen = () => {
-    clearTimeout(retry);
-    if (source || !last) return;
-    source = new EventSource(`${here}events?cursor=${encodeURIComponent(last)}`);
-    const take = (event) => { if (event.lastEventId) last = event.lastEventId; };
-    source.addEventListener("ready", (event) => { take(event); tell("live"); });
-    for (const name of ["change", "happening", "reset"]) {
-      source.addEventListener(name, (event) => { take(event); reloadAll(); });
-    }
-    source.addEventListener("failed", rest);
-    source.addEventListener("error", () => { if (source && source.readyState === EventSource.CLOSED) rest(); else tell("connecting"); });
+    clearTimeout(timer);
+    if (last === null || source || document.hidden) return;
+    source = new EventSource(`${here}events${last && `?cursor=${encodeURIComponent(last)}`}`);
+    const hear = (name, then) => source.addEventListener(name, (event) => {
+      if (event.lastEventId) last = event.lastEventId;
+      then(event);
+    });
+    hear("ready", () => { tell("live"); if (isStale) touchAll(); isStale = false; });
+    for (const name of ["change", "happening"]) hear(name, (event) => touch(JSON.parse(event.data).kind));
+    hear("reset", touchAll);
+    hear("failed", (event) => { const { problem, remedy } = JSON.parse(event.data); rest(new Failure(`${problem}. ${remedy}`)); });
+    source.addEventListener("error", () => {
+      isStale = true;
+      if (source && source.readyState === EventSource.CLOSED) rest(new Failure("the server does not answer"), 0);
+      else tell("not live: connecting again");
+    });
   };
-  const stop = () => { if (source) source.close(); source = null; };
-  const rest = () => {
+  const stop = () => {
+    clearTimeout(timer);
+    if (source) source.close();
+    source = null;
+    for (const part of parts) { clearTimeout(part.timer); part.timer = 0; }
+  };
+  // the page says why it is not live, and goes on by itself: from then on, since what it knew may be of another store
+  const rest = (failure, pause = RETRY_MS) => {
+    if (last === null || document.hidden) return;
     stop();
-    tell("not live: the server does not answer");
-    retry = setTimeout(async () => {
-      try {
-        // an answer that sends to the login is no page of this project any more
-        const answer = await fetch(`${here}sections/needs`, { redirect: "manual" });
-        if (answer.type === "opaqueredirect" || answer.status === 401) { tell("logged out: reload the page"); return; }
-        if (answer.ok) { reloadAll(); listen(); return; }
-      } catch { /* it is asked again */ }
-      rest();
-    }, RETRY_MS);
+    if (pause) tell(failure.isLogin ? failure.message : `not live: ${failure.message}`, failure.isLogin);
+    timer = setTimeout(async () => {
+      try { await ask("needs"); } catch (again) { rest(again); return; }
+      isStale = true;
+      last = "";
+      listen();
+    }, pause);
   };
-  let hiding = 0;
-  document.addEventListener("visibilitychange", () => {
-    clearTimeout(hiding);
-    if (document.hidden) { hiding = setTimeout(() => { stop(); clearTimeout(retry); tell("paused"); }, HIDDEN_MS); return; }
-    if (!source && last) { reloadAll(); listen(); }
-  });
+  // hidden, it keeps the count alone: browsers hold six connections to a server, and each stream takes one
+  const count = async () => {
+    try { showCount(Number((await ask("needs")).dataset.count)); } catch { /* the page says it when it is seen */ }
+    timer = setTimeout(count, COUNT_MS);
+  };
+  const resume = () => {
+    tellTimes();
+    if (last === null) return;
+    stop();
+    if (document.hidden) { tell("paused"); timer = setTimeout(count, COUNT_MS); return; }
+    isStale = isStale || Date.now() - renewedAt > RENEW_MS;
+    listen();
+  };
+  document.addEventListener("visibilitychange", resume);
+  window.addEventListener("online", resume);
+  let tickedAt = Date.now();
+  setInterval(() => {
+    const passed = Date.now() - tickedAt;
+    tickedAt = Date.now();
+    if (document.hidden) return;
+    if (passed > ASLEEP_MS) { isStale = true; resume(); return; }
+    tellTimes();
+    // time alone changes some of it, as that a session went silent or a claim is over
+    if (source && Date.now() - renewedAt > RENEW_MS) touchAll();
+  }, TICK_MS);
 
   // keys
   const step = (by) => {
-    const items = [...document.querySelectorAll(".item")];
+    const items = [...document.querySelectorAll(".item")].filter((item) => !item.closest("details:not([open])"));
     const at = items.findIndex((item) => item.contains(document.activeElement));
     const next = items[at < 0 ? (by > 0 ? 0 : items.length - 1) : Math.min(items.length - 1, Math.max(0, at + by))];
     if (next) { next.tabIndex = -1; next.focus(); next.scrollIntoView({ block: "nearest" }); }
@@ -141,8 +216,8 @@
     else if (event.key === "/" && search) { search.focus(); search.select(); }
     else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
     else if (event.key === "Enter" && at instanceof Element && at.matches(".item")) { const link = at.querySelector("a"); if (link) link.click(); }
-    else if (event.key === "6" && here) location.href = `${here}search`;
-    else if (/^[1-5]$/.test(event.key) && here) {
+    else if (/^[56]$/.test(event.key) && here) location.href = `${here}${event.key === "5" ? "memory" : "search"}`;
+    else if (/^[1-4]$/.test(event.key) && here) {
       const section = document.querySelector(`section[data-key="${event.key}"]`);
       if (section) { const head = section.querySelector("h2"); head.focus(); section.scrollIntoView({ block: "start" }); }
       else if (!document.querySelector("section[data-key]")) location.href = here;
@@ -150,7 +225,6 @@
     event.preventDefault();
   });
 
-  tellTimes();
   showCount(Number(document.body.dataset.count || 0));
-  listen();
+  resume();
 })();

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from satchel.base.errors import NotFound
+from satchel.brief.room.touched import TOUCHED_BY
 from satchel.client import Satchel
 from satchel.interfaces.http.room.asking import Asked, Page, View
 from satchel.keep import following, projects
@@ -32,7 +33,7 @@ def room(asked: Asked) -> Page:
     cursor = _cursor(satchel)
     shown = {name: _section(name, satchel, person) for name in SECTIONS}
     data = {"project": project.name, "person": person, "cursor": cursor, **shown}
-    context = {"sections": SECTIONS, "shown": shown, "cursor": cursor}
+    context = {"sections": SECTIONS, "touched_by": TOUCHED_BY, "shown": shown, "cursor": cursor}
     return Page(project.name, "room.html", context, data, project, shown["needs"].total)
 
 
@@ -42,7 +43,7 @@ def section(asked: Asked) -> Page:
     if name not in SECTIONS:
         raise NotFound(f"there is no section {name[:80]!r}", f"There are {', '.join(SECTIONS)}")
     shown = _section(name, asked.satchel, asked.login.author)
-    context = {"name": name, "section": shown, "sections": SECTIONS}
+    context = {"name": name, "section": shown, "sections": SECTIONS, "touched_by": TOUCHED_BY}
     return Page(SECTIONS[name][1], "section.html", context, shown, asked.place, 0)
 
 

@@ -1,0 +1,100 @@
+"""Hooks that fail need a person: the store learns of it, at once or later, seldom, and that they work again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from interfaces.hooks.conftest import Hook
+from satchel import Satchel
+from satchel.base.clock import system_clock
+from satchel.brief.room.records import Need
+from satchel.interfaces.hooks import state, telling
+from satchel.keep import event_log
+from satchel.keep.sessions.caller import SERVER
+
+NONSENSE = b"[1]"
+
+
+@pytest.fixture
+def looking(
+    filled: Satchel, open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch
+) -> Satchel:
+    monkeypatch.chdir(project)
+    return open_in(project, clock=system_clock)
+
+
+def failing(satchel: Satchel) -> list[Need]:
+    return [one for one in satchel.room.needs().items if one.kind == "hook"]
+
+
+def told(satchel: Satchel) -> list[object]:
+    """What was recorded of hooks that fail: how often each did."""
+    with satchel.workplace.engine.read() as transaction:
+        events = event_log.after(transaction, 1, 0, 1_000, {"hook_failed"})
+    return [one.details.get("times") for one in events if one.details is not None]
+
+
+def test_a_hook_that_fails_needs_a_person_until_it_works(hook: Hook, looking: Satchel) -> None:
+    hook("claude", "SessionStart", NONSENSE)
+    (need,) = failing(looking)
+    assert need.text == "claude SessionStart fails: NotAnEventError: the event is no JSON object, but list"
+    assert need.remedy == "satchel hook --explain claude SessionStart, or satchel doctor, says more"
+    hook("claude", "SessionEnd", reason="other")
+    assert failing(looking) == [need]
+    hook("claude", "SessionStart", source="startup")
+    assert failing(looking) == []
+    assert told(looking) == [1, None]
+
+
+def test_a_hook_that_fails_again_and_again_is_seldom_told(
+    hook: Hook, looking: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hour = time.time() // 3_600 * 3_600
+    monkeypatch.setattr(time, "time", lambda: hour)
+    for _ in range(120):
+        hook("claude", "SessionStart", NONSENSE)
+    assert told(looking) == [1, 10, 100]
+    assert failing(looking)[0].text.startswith("claude SessionStart fails, 100 times or more within the hour: ")
+    monkeypatch.setattr(time, "time", lambda: hour + 3_600)
+    hook("claude", "SessionStart", NONSENSE)
+    assert told(looking) == [1, 10, 100, 1]
+
+
+def test_a_store_that_could_not_be_written_is_told_by_the_next_hook_that_works(hook: Hook, looking: Satchel) -> None:
+    with looking.workplace.engine.write() as transaction:
+        transaction.execute("UPDATE store SET min_reader = min_reader")
+        hook("claude", "SessionStart", NONSENSE)
+    assert failing(looking) == []
+    hook("claude", "SessionEnd", reason="other")
+    assert [one.text.partition(" ")[0] for one in failing(looking)] == ["claude"]
+
+
+def test_a_server_tells_what_a_hook_could_not(looking: Satchel, open_in: Callable[..., Satchel], project: Path) -> None:
+    folder = str(project / "src")
+    state.record_fault("codex Stop", "it took longer than 400 ms and was ended", folder)
+    state.record_fault("codex Stop", "it took longer than 400 ms and was ended", f"{project}-other")
+    telling.tell_of_project(open_in(project, clock=system_clock, caller=SERVER))
+    telling.tell_of_project(looking)
+    assert told(looking) == [1]
+    assert len(state.failing(str(project.parent))) == 2
+
+
+def test_of_a_fault_no_secret_is_told(hook: Hook, looking: Satchel, project: Path) -> None:
+    state.record_fault("codex Stop", "ValueError: password=hunter2hunter2", str(project))
+    telling.tell_of_project(looking)
+    assert "hunter2" not in failing(looking)[0].text
+
+
+def test_where_nothing_fails_nothing_is_read(hook: Hook, looking: Satchel, project: Path) -> None:
+    hook("claude", "SessionStart", source="startup")
+    assert (state.failing(str(project)), told(looking)) == ([], [])
+
+
+def test_what_is_counted_is_limited(looking: Satchel, project: Path) -> None:
+    for number in range(60):
+        state.record_fault(f"codex E{number}", "ValueError: no", str(project))
+    assert [one.hook for one in state.failing(str(project))] == [f"codex E{number}" for number in range(10, 60)]
