@@ -1,18 +1,19 @@
-"""What a person looks at, of a project with a hundred thousand items of each kind and ten agents at work."""
+"""The control room of a project with a hundred thousand items of each kind and ten agents at work."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from benchmarks import room_pages
 from benchmarks.content import open_store
 from benchmarks.harness import Bench, Section, interleave, timed
-from satchel.base.clock import DAY_MS
+from benchmarks.search_speed import fill_one_run
+from satchel.base.clock import DAY_MS, system_clock
 from satchel.client import Satchel
 
 _SIZE, _QUICK_SIZE = 100_000, 2_000
 _AGENTS, _AT_WORK = 40, 10
 _MOST_MS = 20
-_NOW = 1_795_000_000_000
 _PERSON = "human:ann"
 
 _ROW = f"""
@@ -103,11 +104,14 @@ _FILLS: Mapping[str, str] = {
 
 
 def run(bench: Bench) -> Section:
-    """Measure each look."""
+    """Measure each look, then the pages."""
     size = bench.choose(_SIZE, _QUICK_SIZE)
-    with open_store(bench.folder / "store.db", clock=lambda: _NOW) as satchel:
+    now, file = system_clock(), bench.folder / "store.db"
+    with open_store(file) as satchel:
         bench.progress.say(f"building a store of {size:,} items of each kind")
-        fill(satchel, size)
+        fill_one_run(satchel, size, lambda _: None)
+        fill(satchel, size, now)
+    with open_store(file, clock=lambda: now) as satchel:
         room = satchel.room
         looks = {
             "what needs a person": lambda _: room.needs(_PERSON),
@@ -117,20 +121,23 @@ def run(bench: Bench) -> Section:
         }
         bench.progress.say("looking")
         taken = interleave(looks, bench.choose(100, 10), warm_up=3)
+    figures = [timed(f"{what}, {size:,} items of each kind", taken[what], at_most=_MOST_MS) for what in looks]
+    pages, notes = room_pages.measure(bench, file)
     return Section(
-        "What a person looks at",
-        tuple(timed(f"{what}, {size:,} items of each kind", taken[what], at_most=_MOST_MS) for what in looks),
+        "The control room",
+        (*figures, *pages),
         (
             f"The project has as many decisions, rules, messages, edits, notes, corrections, errors and events of one "
             f"day, 2,000 claims and {_AGENTS} sessions with edits in every quarter of an hour, {_AT_WORK} of them at "
             "work; the person has seen nothing. A tenth of the notes are scratchpads of attempts that failed, ten of "
-            "each agent at each task.",
+            "each agent at each task; as many notes of made-up words can be searched.",
+            *notes,
         ),
     )
 
 
-def fill(satchel: Satchel, size: int) -> None:
-    """Write so many items of each kind as rows: through the services it would take an hour."""
+def fill(satchel: Satchel, size: int, now: int) -> None:
+    """Write so many items of each kind of the last day as rows: through the services it would take an hour."""
     for name in ("human", _PERSON, *(f"agent-{number}" for number in range(_AGENTS))):
         satchel.agents.register(name)
     numbers = {agent.name: agent.id for agent in satchel.agents.list()}
@@ -139,7 +146,7 @@ def fill(satchel: Satchel, size: int) -> None:
         assert place is not None
         values: dict[str, object] = {
             "size": size,
-            "now": _NOW,
+            "now": now,
             "run": place[1],
             "first": numbers["agent-0"],
             "human": numbers["human"],
@@ -152,8 +159,8 @@ def fill(satchel: Satchel, size: int) -> None:
             [
                 {
                     "agent": numbers[f"agent-{number}"],
-                    "seen": _NOW - (1 if number < _AT_WORK else 60) * 60_000,
-                    "began": _NOW - DAY_MS,
+                    "seen": now - (1 if number < _AT_WORK else 60) * 60_000,
+                    "began": now - DAY_MS,
                 }
                 for number in range(_AGENTS)
             ],

@@ -36,6 +36,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "constraint": "Add and list rules",
     },
     "Work together": {
+        "top": "Watch what needs you, live in the terminal",
         "who": "Show who is at work, on what and since when",
         "run": "Start, end, list and show runs",
         "message": "Send, list and read messages",
