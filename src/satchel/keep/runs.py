@@ -16,7 +16,8 @@ from satchel.base.vocabulary import ALL_RUNS, MAIN_RUN
 from satchel.keep import events, projects
 from satchel.keep.names import check_identifier
 from satchel.keep.projects import Service, Workplace
-from satchel.keep.sessions.actors import acting
+from satchel.keep.sessions.actors import acting, is_by_person
+from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import storable
 from satchel.store.transaction import Row, Transaction
 
@@ -147,7 +148,9 @@ class Runs(Service):
             if choice.status != "active":
                 raise Conflict(f"run {choice.run_id!r} is {choice.status} already", "Nothing was changed")
             now = work.clock()
-            actor = acting(transaction, work, project.id, work.agent, now)
+            is_named = work.agent is not None or is_by_person(work, None)
+            # an agent that has no name yet gets none for ending a run
+            actor = acting(transaction, work, project.id, work.agent, now) if is_named else Actor()
             events.record(
                 transaction,
                 project.id,

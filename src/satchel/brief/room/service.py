@@ -1,16 +1,18 @@
-"""What a person looks at every few minutes: what needs them, what has changed, who is where, what collides."""
+"""What a person looks at: what needs them, what has changed, who is where, what collides, what memory is worth."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from satchel.base.clock import DAY_MS
+from satchel.base.config import Config
 from satchel.base.errors import InvalidInput, NotFound, Refused, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
 from satchel.base.text import check_name
 from satchel.base.vocabulary import HUMAN
 from satchel.brief.room import collisions, histories, looking, needs, promoting, seen, since, threads, where
 from satchel.brief.room.histories import ErrorHistory, ItemHistory, RunSummary
+from satchel.brief.room.memory_records import SPENT_BY, Memory, Preview
 from satchel.brief.room.records import (
     Collisions,
     Needs,
@@ -30,10 +32,10 @@ from satchel.keep.kinds import read_ref
 from satchel.keep.messages import updates
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
-from satchel.keep.names import check_person, ensure_agent, find_agent, is_persons
+from satchel.keep.names import check_identifier, check_person, ensure_agent, find_agent, is_persons
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.records import LEAST
-from satchel.keep.projects import Service
+from satchel.keep.projects import Service, Workplace
 from satchel.keep.runs import STATUSES
 from satchel.keep.sessions.team import Team
 from satchel.keep.strategies import updates as strategies
@@ -44,6 +46,10 @@ _MAX_SEQ = 2**62
 
 class Room(Service):
     """What persons look at, and what they do about it."""
+
+    def __init__(self, workplace: Workplace, config: Config) -> None:
+        super().__init__(workplace)
+        self._config = config
 
     def reached(self) -> Reached:
         """Return how far the project has come, for who asks again and again whether there is anything new."""
@@ -373,6 +379,65 @@ class Room(Service):
         caller = self._workplace.caller
         if caller is None or not caller.is_person:
             raise Refused(problem, remedy)
+
+    def memory(self, days: int = 14, by: str = "moment") -> Memory:
+        """Return what memory is worth: the tokens put into windows, and what came of it.
+
+        Args:
+            days: of how many days, 1 to 90.
+            by: moment or agent.
+
+        Raises:
+            InvalidInput: an argument is not acceptable.
+        """
+        from satchel.brief.room import memory, worth
+
+        check_whole("days", days, memory.MOST_DAYS)
+        if not days or by not in SPENT_BY:
+            raise InvalidInput(f"days={days} by={by[:80]!r} is no question", "Give days from 1, and by moment or agent")
+        work = self._workplace
+        with work.engine.read() as transaction:
+            now = work.clock()
+            project = projects.find(transaction, work)
+            number = -1 if project is None else project.id
+            looked = worth.uses(transaction, number)
+            return Memory(
+                spending=memory.spending(transaction, number, now, days, by),
+                helped=worth.helped(transaction, number, looked),
+                unused=worth.unused(transaction, looked, now),
+                stale=worth.stale(transaction, number, now),
+                delivered=worth.delivered(transaction, looked, now),
+                sighted=worth.sighted(transaction, number),
+                asked_at=now,
+            )
+
+    def preview(
+        self,
+        agent: str | None = None,
+        moment: str = "briefing",
+        *,
+        role: str | None = None,
+        task_id: str | None = None,
+        query: str | None = None,
+        budget: int | None = None,
+    ) -> Preview:
+        """Return the briefing that an agent would get now, with why each item is in it; nothing counts as delivered.
+
+        Args:
+            agent: whose, in the session at work in which it was seen last; None is one without a name.
+            moment: briefing; or what a hook puts in at a clear, resume, compaction, subagent or prompt.
+            role, task_id, query, budget: as for a briefing; of what hooks put in, a prompt takes the query alone, the
+                others nothing.
+
+        Raises:
+            InvalidInput: an argument is not acceptable.
+        """
+        from satchel.brief.room import preview
+
+        name = check_identifier(agent, "agent") if agent is not None else None
+        return preview.make(
+            self._workplace, self._config, name, moment, role=role, task_id=task_id, query=query, budget=budget
+        )
 
     def _person(self, person: str | None) -> str:
         default = self._workplace.agent

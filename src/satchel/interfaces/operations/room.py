@@ -13,6 +13,7 @@ OPERATIONS = (
     Operation(run="room.since", parameters=(_PERSON,), names_files=False),
     Operation(run="room.where", names_files=False),
     Operation(run="room.collisions", names_files=False),
+    Operation(run="room.reached", names_files=False),
     Operation(
         run="room.threads",
         parameters=(
@@ -31,6 +32,26 @@ OPERATIONS = (
             Parameter("status", choices=("active", "completed", "failed")),
             Parameter("limit", int, about="0 to 500"),
             Parameter("offset", int, about="How many to skip"),
+        ),
+        names_files=False,
+    ),
+    Operation(
+        run="room.memory",
+        parameters=(
+            Parameter("days", int, about="Of how many days, 1 to 90; default 14"),
+            Parameter("by", about="moment or agent; default moment"),
+        ),
+        names_files=False,
+    ),
+    Operation(
+        run="room.preview",
+        parameters=(
+            Parameter("agent", about="Whose briefing; default an agent without a name"),
+            Parameter("moment", about="briefing, clear, resume, compaction, subagent or prompt; default briefing"),
+            Parameter("role"),
+            Parameter("task_id"),
+            Parameter("query", about="What the agent is about to do, or the prompt"),
+            Parameter("budget", int, about="Tokens"),
         ),
         names_files=False,
     ),

@@ -183,7 +183,7 @@ def _as_html(asked: Asked, page: Page, request: Request, guest: Guest, *, status
     context = {"page": page, "count": count, "twin": twin if request.method == "GET" else None, "told": _told(asked)}
     return html(
         page.template,
-        page.context | context | {"places": views.PLACES},
+        page.context | context | {"places": views.PLACES, "here": request.url.path},
         key=form_key(guest.cookie),
         person=asked.login.author,
         status=status,
