@@ -1,17 +1,29 @@
-"""What a person looks at every few minutes: what needs them, what has changed, who is where, what collides."""
+"""What a person looks at: what needs them, what has changed, who is where, what collides, what memory is worth."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from satchel.base.clock import DAY_MS
+from satchel.base.config import Config
 from satchel.base.errors import InvalidInput, NotFound, Refused, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
 from satchel.base.text import check_name
 from satchel.base.vocabulary import HUMAN
-from satchel.brief.room import collisions, histories, looking, needs, seen, since, threads, where
+from satchel.brief.room import collisions, histories, looking, needs, promoting, seen, since, threads, where
 from satchel.brief.room.histories import ErrorHistory, ItemHistory, RunSummary
-from satchel.brief.room.records import Collisions, Needs, Reached, Released, Seen, Since, Where
+from satchel.brief.room.memory_records import SPENT_BY, Memory, Preview
+from satchel.brief.room.records import (
+    Collisions,
+    Needs,
+    Promoted,
+    PromotionUndone,
+    Reached,
+    Released,
+    Seen,
+    Since,
+    Where,
+)
 from satchel.brief.room.threads import Thread, Threads
 from satchel.find.kind import Kind
 from satchel.keep import following, projects
@@ -20,10 +32,10 @@ from satchel.keep.kinds import read_ref
 from satchel.keep.messages import updates
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
-from satchel.keep.names import check_person, ensure_agent, find_agent, is_persons
+from satchel.keep.names import check_identifier, check_person, ensure_agent, find_agent, is_persons
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.records import LEAST
-from satchel.keep.projects import Service
+from satchel.keep.projects import Service, Workplace
 from satchel.keep.runs import STATUSES
 from satchel.keep.sessions.team import Team
 from satchel.keep.strategies import updates as strategies
@@ -34,6 +46,10 @@ _MAX_SEQ = 2**62
 
 class Room(Service):
     """What persons look at, and what they do about it."""
+
+    def __init__(self, workplace: Workplace, config: Config) -> None:
+        super().__init__(workplace)
+        self._config = config
 
     def reached(self) -> Reached:
         """Return how far the project has come, for who asks again and again whether there is anything new."""
@@ -108,6 +124,49 @@ class Room(Service):
             look = seen.begin_person(looking.begin(transaction, project.id, name, now))
             seen.mark(look, wanted, reached)
         return Seen(name, wanted, reached)
+
+    def promote(
+        self,
+        ref: str,
+        key: str,
+        value: str | None = None,
+        *,
+        rationale: str | None = None,
+        expected_revision: int | None = None,
+        agent: str | None = None,
+    ) -> Promoted:
+        """Make a decision of a note, which holds no more from then on: both, or neither.
+
+        Args:
+            ref: the short id of the note.
+            key: of the decision, new or known.
+            value: what is decided; None is what the note says.
+            rationale: why.
+            expected_revision: as :meth:`satchel.keep.decisions.service.Decisions.set` takes it.
+            agent: who decides; None takes the default.
+
+        Raises:
+            InvalidInput, TooLarge: something is not acceptable.
+            NotFound, Conflict, Refused: the note is not there, holds no more, or is a person's; or the revision is
+                another.
+        """
+        return promoting.promote(self._workplace, ref, key, value, rationale, expected_revision, agent)
+
+    def take_back_promotion(
+        self, ref: str, *, revision: int, correction: int, agent: str | None = None
+    ) -> PromotionUndone:
+        """Let the note of a promotion hold again, and set the decision to what it was before.
+
+        Args:
+            ref: the short id of the decision.
+            revision, correction: as the promotion gave them.
+            agent: who takes it back; None takes the default.
+
+        Raises:
+            NotFound: there is no such decision or correction.
+            Conflict: the decision was changed since, or the note is not what was corrected last.
+        """
+        return promoting.take_back(self._workplace, ref, revision, correction, agent)
 
     def accept_proposal(self, ref: str, *, person: str | None = None) -> Strategy:
         """Save the strategy that a run proposes.
@@ -320,6 +379,65 @@ class Room(Service):
         caller = self._workplace.caller
         if caller is None or not caller.is_person:
             raise Refused(problem, remedy)
+
+    def memory(self, days: int = 14, by: str = "moment") -> Memory:
+        """Return what memory is worth: the tokens put into windows, and what came of it.
+
+        Args:
+            days: of how many days, 1 to 90.
+            by: moment or agent.
+
+        Raises:
+            InvalidInput: an argument is not acceptable.
+        """
+        from satchel.brief.room import memory, worth
+
+        check_whole("days", days, memory.MOST_DAYS)
+        if not days or by not in SPENT_BY:
+            raise InvalidInput(f"days={days} by={by[:80]!r} is no question", "Give days from 1, and by moment or agent")
+        work = self._workplace
+        with work.engine.read() as transaction:
+            now = work.clock()
+            project = projects.find(transaction, work)
+            number = -1 if project is None else project.id
+            looked = worth.uses(transaction, number)
+            return Memory(
+                spending=memory.spending(transaction, number, now, days, by),
+                helped=worth.helped(transaction, number, looked),
+                unused=worth.unused(transaction, looked, now),
+                stale=worth.stale(transaction, number, now),
+                delivered=worth.delivered(transaction, looked, now),
+                sighted=worth.sighted(transaction, number),
+                asked_at=now,
+            )
+
+    def preview(
+        self,
+        agent: str | None = None,
+        moment: str = "briefing",
+        *,
+        role: str | None = None,
+        task_id: str | None = None,
+        query: str | None = None,
+        budget: int | None = None,
+    ) -> Preview:
+        """Return the briefing that an agent would get now, with why each item is in it; nothing counts as delivered.
+
+        Args:
+            agent: whose, in the session at work in which it was seen last; None is one without a name.
+            moment: briefing; or what a hook puts in at a clear, resume, compaction, subagent or prompt.
+            role, task_id, query, budget: as for a briefing; of what hooks put in, a prompt takes the query alone, the
+                others nothing.
+
+        Raises:
+            InvalidInput: an argument is not acceptable.
+        """
+        from satchel.brief.room import preview
+
+        name = check_identifier(agent, "agent") if agent is not None else None
+        return preview.make(
+            self._workplace, self._config, name, moment, role=role, task_id=task_id, query=query, budget=budget
+        )
 
     def _person(self, person: str | None) -> str:
         default = self._workplace.agent
