@@ -264,13 +264,13 @@ def make(target: Path) -> list[Path]:
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory())).resolve()
         stack.enter_context(patch.dict(os.environ, {"HOME": str(home), "XDG_STATE_HOME": str(home / "state")}))
-        # the server's store by the clock that stands
-        stack.enter_context(patch.object(Stores, "opened", lambda *_, **__: project.person))
         # all sessions of this process would be of one client
         stack.enter_context(patch.object(processes, "find_client", lambda *_: None))
         stack.enter_context(patch.object(processes, "own", lambda: None))
         project = Project(home, stack)
         work(project)
+        # the server shows its store by the clock that stands
+        stack.enter_context(patch.object(Stores, "opened", lambda *_, **__: project.person))
         url, logins = stack.enter_context(served(project))
         playwright = stack.enter_context(sync_playwright())
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-lcd-text"])
