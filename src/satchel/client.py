@@ -262,7 +262,7 @@ class Satchel:
         """What a person looks at every few minutes."""
         from satchel.brief.room.service import Room
 
-        return Room(self.workplace)
+        return Room(self.workplace, self.config)
 
     @cached_property
     def finding(self) -> Finding:

@@ -13,6 +13,7 @@ from satchel.store.schema_hooks import ACTS, DOING, HOOKS
 from satchel.store.schema_learning import LEARNING
 from satchel.store.schema_ledger import LEDGER
 from satchel.store.schema_loops import LOOPS
+from satchel.store.schema_memory import MEMORY
 from satchel.store.schema_moving import MOVING
 from satchel.store.schema_pins import PINS
 from satchel.store.schema_seen import SEEN
@@ -203,6 +204,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     # a program of before would give corrections no number, and no person would be shown them
     Migration("what persons have seen", SEEN, 12, 22),
     Migration("what persons have pinned", PINS, 12, 22),
+    # a program of before would not count what it delivers
+    Migration("what was put into windows day by day, and what has helped", MEMORY, 12, 24),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -11,6 +11,7 @@ from satchel.interfaces.http.room.views import (
     errors,
     items,
     kept,
+    memory,
     messages,
     notes,
     overview,
@@ -21,6 +22,7 @@ from satchel.interfaces.http.room.views import (
 PAGES: Mapping[str, View] = {
     **overview.PAGES,
     **items.PAGES,
+    **memory.PAGES,
     **decisions.PAGES,
     **kept.PAGES,
     **notes.PAGES,
@@ -35,6 +37,7 @@ PAGES: Mapping[str, View] = {
 PLACES = (
     ("/", "Room", "r"),
     ("/search", "Search", "f"),
+    ("/memory", "Memory", "m"),
     ("/decisions", "Decisions", "d"),
     ("/rules", "Rules", "u"),
     ("/notes", "Notes", "n"),
