@@ -38,7 +38,18 @@ def test_they_have_the_names_of_the_api() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["room_needs", "room_since", "room_where", "room_collisions", "room_reached", "room_threads", "room_runs"]
+    "name",
+    [
+        "room_needs",
+        "room_since",
+        "room_where",
+        "room_collisions",
+        "room_reached",
+        "room_threads",
+        "room_runs",
+        "room_memory",
+        "room_preview",
+    ],
 )
 def test_each_answers_where_nothing_was_written(satchel: Satchel, name: str) -> None:
     assert ask(satchel, name)
