@@ -116,7 +116,7 @@ def search(asked: Asked) -> Page:
         "prefixes": at(q=" OR ".join(f"{word}*" for word in query.split() if word.isalnum()), syntax="operators"),
     }
     title = f"{query} in {asked.place.name}" if query else f"Everything in {asked.place.name}"
-    return Page(title, "search.html", context, found, asked.place)
+    return Page(title, "search.html", context, fields_of(found, "results"), asked.place)
 
 
 def item(asked: Asked) -> Page:
