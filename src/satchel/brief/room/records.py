@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from satchel.base.records import dataclass
+from satchel.keep.decisions.records import Decision
 from satchel.keep.sessions.team import Team
 
 NEEDS = (
@@ -46,6 +47,7 @@ class Need:
         actions: those of :data:`ACTIONS` that deal with it.
         place: the path, key or file that it is about, or None.
         holder: who holds that, and ``holder_session`` in which session; None where it is held by name alone.
+        held_path: what they claim, which may be a folder around it, and ``held_until`` until when, in milliseconds UTC.
         run: the run that ends with ``end_run``, or that proposes something.
         remedy: what may be done beside the actions, in one sentence, or None.
         key: what names it as long as it waits, whatever else of it changes.
@@ -164,6 +166,29 @@ class Seen:
     person: str
     refs: tuple[str, ...]
     seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted:
+    """A decision that was made of a note.
+
+    Attributes:
+        decision: as it stands.
+        note: the short id of the note, which holds no more.
+        correction: the number of its retraction, for what takes it back.
+    """
+
+    decision: Decision
+    note: str
+    correction: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionUndone:
+    """A promotion that was taken back: the decision as it was before, or deprecated, and the note that holds again."""
+
+    decision: Decision
+    note: str
 
 
 @dataclass(frozen=True, slots=True)

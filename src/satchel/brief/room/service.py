@@ -1,4 +1,4 @@
-"""What a person looks at every few minutes: what needs them, what has changed, who is where, what collides."""
+"""What a person looks at: what needs them, what has changed, who is where, what collides, what memory is worth."""
 
 from __future__ import annotations
 
@@ -8,9 +8,19 @@ from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.paging import check_whole
 from satchel.base.vocabulary import HUMAN
-from satchel.brief.room import collisions, looking, needs, seen, since, where
+from satchel.brief.room import collisions, looking, needs, promoting, seen, since, where
 from satchel.brief.room.reading import Reading
-from satchel.brief.room.records import Collisions, Needs, Reached, Released, Seen, Since, Where
+from satchel.brief.room.records import (
+    Collisions,
+    Needs,
+    Promoted,
+    PromotionUndone,
+    Reached,
+    Released,
+    Seen,
+    Since,
+    Where,
+)
 from satchel.find.kind import Kind
 from satchel.keep import following, projects
 from satchel.keep.files import releasing
@@ -101,6 +111,71 @@ class Room(Reading):
             look = seen.begin_person(looking.begin(transaction, project.id, name, now))
             seen.mark(look, wanted, reached)
         return Seen(name, wanted, reached)
+
+    def unsee(self, ref: str, *, person: str | None = None) -> bool:
+        """Show one thing again that a person has marked as seen.
+
+        Args:
+            ref: what answers call ``ref``.
+            person: as for :meth:`needs`.
+
+        Returns:
+            Whether it was marked, alone and not with all of its kind.
+
+        Raises:
+            InvalidInput: it is none.
+            NotFound: the project has no such thing.
+            Refused: it is not a person who calls.
+        """
+        self._refuse_others("only a person says what a person has seen", "Leave it to the person")
+        name, work = self._person(person), self._workplace
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            return seen.unmark(seen.begin_person(looking.begin(transaction, project.id, name, now)), ref)
+
+    def promote(
+        self,
+        ref: str,
+        key: str,
+        value: str | None = None,
+        *,
+        rationale: str | None = None,
+        expected_revision: int | None = None,
+        agent: str | None = None,
+    ) -> Promoted:
+        """Make a decision of a note, which holds no more from then on: both, or neither.
+
+        Args:
+            ref: the short id of the note.
+            key: of the decision, new or known.
+            value: what is decided; None is what the note says.
+            rationale: why.
+            expected_revision: as :meth:`satchel.keep.decisions.service.Decisions.set` takes it.
+            agent: who decides; None takes the default.
+
+        Raises:
+            InvalidInput, TooLarge: something is not acceptable.
+            NotFound, Conflict, Refused: the note is not there, holds no more, or is a person's; or the revision is
+                another.
+        """
+        return promoting.promote(self._workplace, ref, key, value, rationale, expected_revision, agent)
+
+    def take_back_promotion(
+        self, ref: str, *, revision: int, correction: int, agent: str | None = None
+    ) -> PromotionUndone:
+        """Let the note of a promotion hold again, and set the decision to what it was before.
+
+        Args:
+            ref: the short id of the decision.
+            revision, correction: as the promotion gave them.
+            agent: who takes it back; None takes the default.
+
+        Raises:
+            NotFound: there is no such decision or correction.
+            Conflict: the decision was changed since, or the note is not what was corrected last.
+        """
+        return promoting.take_back(self._workplace, ref, revision, correction, agent)
 
     def accept_proposal(self, ref: str, *, person: str | None = None) -> Strategy:
         """Save the strategy that a run proposes.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from satchel.interfaces.operations.declaration import Operation, Parameter
+from satchel.interfaces.operations.parameters import AGENT
 
 _PERSON = Parameter("person", about="human:NAME, or human; default who calls, else human")
 _REF = Parameter("ref", about="The item's short id", required=True)
@@ -31,6 +32,26 @@ OPERATIONS = (
             Parameter("status", choices=("active", "completed", "failed")),
             Parameter("limit", int, about="0 to 500"),
             Parameter("offset", int, about="How many to skip"),
+        ),
+        names_files=False,
+    ),
+    Operation(
+        run="room.memory",
+        parameters=(
+            Parameter("days", int, about="Of how many days, 1 to 90; default 14"),
+            Parameter("by", about="moment or agent; default moment"),
+        ),
+        names_files=False,
+    ),
+    Operation(
+        run="room.preview",
+        parameters=(
+            Parameter("agent", about="Whose briefing; default an agent without a name"),
+            Parameter("moment", about="briefing, clear, resume, compaction, subagent or prompt; default briefing"),
+            Parameter("role"),
+            Parameter("task_id"),
+            Parameter("query", about="What the agent is about to do, or the prompt"),
+            Parameter("budget", int, about="Tokens"),
         ),
         names_files=False,
     ),
@@ -80,6 +101,52 @@ OPERATIONS = (
     Operation(
         run="room.reject_proposal",
         parameters=(Parameter("ref", required=True, about="The ref of the need"), _PERSON),
+        writes=True,
+        names_files=False,
+    ),
+    Operation(
+        run="room.unsee",
+        parameters=(Parameter("ref", required=True, about="What answers call id"), _PERSON),
+        writes=True,
+        names_files=False,
+    ),
+    Operation(
+        run="messages.mark_unread",
+        parameters=(Parameter("refs", list[str], required=True, about="Messages"), AGENT),
+        writes=True,
+        names_files=False,
+    ),
+    Operation(
+        run="room.promote",
+        parameters=(
+            Parameter("id", about="Of the note, such as e14", required=True, passed_as="ref"),
+            Parameter("key", about="Of the decision", required=True),
+            Parameter("value", about="What is decided; default what the note says"),
+            Parameter("rationale", about="Why"),
+            Parameter("expected_revision", int, about="Only if the decision is at this revision; 0: only if it is new"),
+            AGENT,
+        ),
+        writes=True,
+        names_files=False,
+    ),
+    Operation(
+        run="room.take_back_promotion",
+        parameters=(
+            Parameter("id", about="Of the decision", required=True, passed_as="ref"),
+            Parameter("revision", int, about="That the promotion made", required=True),
+            Parameter("correction", int, about="That the promotion made", required=True),
+            AGENT,
+        ),
+        writes=True,
+        names_files=False,
+    ),
+    Operation(
+        run="decisions.take_back",
+        parameters=(
+            Parameter("id", about="Its id or key", required=True, passed_as="key"),
+            Parameter("revision", int, about="That the change to take back made", required=True),
+            AGENT,
+        ),
         writes=True,
         names_files=False,
     ),

@@ -199,6 +199,18 @@ def load_alive(transaction: Transaction, reader: Reader, number: int) -> Message
     return _with_fates(transaction, reader.project_id, reader.agent_id, reader.now, [_message(row, None)])[0]
 
 
+def last_answer(transaction: Transaction, number: int, now: int) -> tuple[int, str | None] | None:
+    """Return the number of the last message that answers one, and its sender; None where none does."""
+    row: tuple[int, str | None] | None = transaction.one(
+        """
+        SELECT m.id, a.name FROM agent_messages m LEFT JOIN agents a ON a.id = m.from_agent_id
+        WHERE m.reply_to = :number AND +m.expires_at > :now ORDER BY m.id DESC LIMIT 1
+        """,
+        {"number": number, "now": now},
+    )
+    return row
+
+
 def load_thread(transaction: Transaction, reader: Reader, number: int, most: int) -> list[Message]:
     """Return the messages of a thread that are alive, whoever they are to, in order, each with all who read it.
 
@@ -213,18 +225,6 @@ def load_thread(transaction: Transaction, reader: Reader, number: int, most: int
     )
     messages = [_message(row, None) for row in rows]
     return list(_with_fates(transaction, reader.project_id, None, reader.now, messages))
-
-
-def last_answer(transaction: Transaction, number: int, now: int) -> tuple[int, str | None] | None:
-    """Return the number of the last message that answers one, and its sender; None where none does."""
-    row: tuple[int, str | None] | None = transaction.one(
-        """
-        SELECT m.id, a.name FROM agent_messages m LEFT JOIN agents a ON a.id = m.from_agent_id
-        WHERE m.reply_to = :number AND +m.expires_at > :now ORDER BY m.id DESC LIMIT 1
-        """,
-        {"number": number, "now": now},
-    )
-    return row
 
 
 def _message(row: Row, score: float | None) -> Message:

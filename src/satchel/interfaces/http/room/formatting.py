@@ -47,6 +47,11 @@ def clock(milliseconds: int) -> str:
     return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%H:%M")
 
 
+def date(milliseconds: int) -> str:
+    """Return the month and day of a time, UTC."""
+    return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%m-%d")
+
+
 def is_ref(text: str) -> bool:
     """Whether a text is the short id of an item, which has a page."""
     return _REF.fullmatch(text) is not None

@@ -88,6 +88,7 @@ def _environment() -> Environment:
         "moment": formatting.moment,
         "ago": formatting.ago,
         "clock": formatting.clock,
+        "date": formatting.date,
         "is_ref": formatting.is_ref,
         "left": formatting.left,
         "cut": formatting.cut,

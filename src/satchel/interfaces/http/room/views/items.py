@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from satchel.base.records import NamedTuple
 from satchel.base.vocabulary import LIVENESS
+from satchel.interfaces.http.room.actions import offers
 from satchel.interfaces.http.room.asking import Asked, Page, View, as_text
 from satchel.interfaces.http.room.formatting import ROOM, WHOLE, fitting
 from satchel.interfaces.http.room.views import listing
@@ -19,7 +20,6 @@ from satchel.keep.packages.records import PackageContent
 
 _RESULTS = 20
 _TEXTS = ("content", "message", "text", "value", "insight", "description", "rationale", "reason", "error")
-_CORRECTABLE = frozenset({"entry", "constraint", "strategy"})
 _SOLUTION = "solution"
 _KEPT = 5
 """So many states that an item had elsewhere are shown, the latest."""
@@ -133,7 +133,6 @@ def item(asked: Asked) -> Page:
     part = fitting(text[offset : offset + WHOLE], ROOM)
     here = f"{asked.here}/items/{one.ref}"
     history = None if one.kind == _SOLUTION else asked.looking.room.history(one.ref)
-    fields = fields_of(one.record)
     context = {
         "item": one,
         "kind": NAMES.get(one.kind, (one.kind,))[0],
@@ -146,8 +145,8 @@ def item(asked: Asked) -> Page:
         "history": history,
         "kept": [(state, as_text(fields_of(state.line))) for state in one.kept_states[:_KEPT]],
         "citation": one.record.citation if isinstance(one.record, Entry) else None,
+        "can": offers.of_item(asked, one),
         "message": one.record if one.kind == "message" else None,
-        "is_live": one.kind in _CORRECTABLE and fields.get("superseded_by") is None and fields.get("active", True),
         "now": listing.now(asked),
     }
     data = {"items": fields_of(opened.items), "notes": opened.notes, "history": history}
