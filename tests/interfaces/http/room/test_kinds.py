@@ -20,7 +20,7 @@ from satchel.interfaces.http.room.rendering import CSP
 from satchel.interfaces.http.room.views import PLACES
 
 HERE = "/p/project/"
-LISTS = tuple(path.strip("/") for path, _, _ in PLACES if path not in {"/", "/shared", "/new"})
+LISTS = tuple(path.strip("/") for path, _, _ in PLACES if path not in {"/", "/memory", "/shared", "/new"})
 MOST_BYTES = 150_000 - 35_000
 """What a page may take beside the script, the style and the icon that it loads."""
 
