@@ -325,11 +325,11 @@ def every_page(page: Page, room: str) -> Iterator[str]:
             for route, pattern in routes.items() if path.startswith(f"{project}/") else ():
                 found = pattern.fullmatch(path.removeprefix(project))
                 if found is not None:
-                    kind = found["ref"][0] if "ref" in found.groupdict() else ""
+                    kind = found["ref"][0] if route == "/items/{ref}" else ""
                     waiting |= {one: link for one in [f"{route} {kind}".strip()] if one not in met}
                     break
     missed = set(PAGES) - {what.split()[0] for what in met} - {"/sections/{section}"}  # a part of a page
-    assert missed == set()
+    assert missed == set(), "no link leads there, or nothing is there that has such a page"
 
 
 def fits(page: Page) -> bool:
