@@ -41,7 +41,7 @@ def run(bench: Bench) -> Section:
     open_filled(file, notes(_HELD)).close()
     rounds = bench.choose(300, 20)
     seconds = bench.choose(30, 5)
-    with _server(file) as server, _writer(file) as writer:
+    with _server(file) as server, another_process(file) as writer:
         with ExitStack() as stack:
             bench.progress.say("delays")
             alone = [stack.enter_context(_Listener(server.port))]
@@ -122,7 +122,7 @@ class _Listener:
         self._answer.close()
 
 
-class _Writer:
+class Writer:
     """The other process."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
@@ -177,17 +177,17 @@ def _server(file: Path) -> Iterator[_Server]:
 
 
 @contextmanager
-def _writer(file: Path) -> Iterator[_Writer]:
+def another_process(file: Path) -> Iterator[Writer]:
     command = [sys.executable, "-c", _WRITER, str(file)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=clean_environment()
     ) as process:
-        yield _Writer(process)
+        yield Writer(process)
         assert process.stdin is not None
         process.stdin.close()
 
 
-def _delays(writer: _Writer, listeners: list[_Listener], rounds: int) -> Samples:
+def _delays(writer: Writer, listeners: list[_Listener], rounds: int) -> Samples:
     """Return how long each of several writes took to the last listener, in milliseconds."""
     chance = random.Random("events")
     taken = []
@@ -206,6 +206,6 @@ def _share(server: _Server, seconds: int) -> float:
     return 100 * (server.processor_ns() - before) / (time.monotonic_ns() - began)
 
 
-def _write_steadily(writer: _Writer, stop: threading.Event) -> None:
+def _write_steadily(writer: Writer, stop: threading.Event) -> None:
     while not stop.wait(1 / _WRITES_PER_SECOND):
         writer.write()

@@ -1,18 +1,19 @@
-"""What a person looks at, of a project with a hundred thousand items of each kind and ten agents at work."""
+"""The control room of a project with a hundred thousand items of each kind and ten agents at work."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from benchmarks import room_pages
 from benchmarks.content import open_store
 from benchmarks.harness import Bench, Section, interleave, timed
-from satchel.base.clock import DAY_MS
+from benchmarks.search_speed import fill_one_run
+from satchel.base.clock import DAY_MS, system_clock
 from satchel.client import Satchel
 
 _SIZE, _QUICK_SIZE = 100_000, 2_000
 _AGENTS, _AT_WORK = 40, 10
 _MOST_MS = 20
-_NOW = 1_795_000_000_000
 _PERSON = "human:ann"
 
 _ROW = f"""
@@ -87,6 +88,28 @@ _FILLS: Mapping[str, str] = {
         INSERT INTO events (project_id, session_id, agent_id, kind, created_at)
         {_ROW} SELECT 1, session, agent, iif(i % 1000, 1 + i % 9, 10), at FROM r
     """,
+    "notes that several wrote": "UPDATE context SET seen = 2 + id % 9 WHERE id % 50 = 0",
+    "confirmations": f"""
+        INSERT INTO corrections ({_COMMON}, action, item_kind, item_id, agent_id, created_at)
+        {_ROW} SELECT {_VALUES}, 3, 1 + i % 3, 1 + i * 7 % :size, agent, at FROM r WHERE i % 4 = 0
+    """,
+    "solutions that helped": "UPDATE error_solutions SET confirmed = id % 5",
+    "windows": f"""
+        INSERT INTO windows (project_id, session_id, number, task_id, role, agent_id, iteration, seen_at, tokens)
+        {_ROW} SELECT 1, session, 2 + i, '', '', agent, 0, at, 500 FROM r WHERE i < :size / 20
+    """,
+    "deliveries": """
+        INSERT INTO deliveries (window_id, kind, item_id, seq, created_at)
+        SELECT w.id, 1 + n.value % 3, 1 + (n.value * 31 + iif(n.value < 10, 0, w.id * 7919)) % :size, 1, w.seen_at
+        FROM windows w JOIN json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]') n WHERE true
+        ON CONFLICT DO NOTHING
+    """,
+    "what was put into windows by day": f"""
+        INSERT INTO delivery_days (day, project_id, moment, agent_id, deliveries, items, tokens)
+        SELECT :now / {DAY_MS} - d.value, 1, m.value, a.id, 9, 90, 900 FROM agents a
+        JOIN json_each('[1,2,3,4,5,6,7,8,9,10]') m JOIN (WITH RECURSIVE days (value) AS (
+            SELECT 0 UNION ALL SELECT value + 1 FROM days WHERE value < 89) SELECT value FROM days) d
+    """,
     "claims": f"""
         INSERT INTO file_claims
             ({_COMMON}, path, agent_id, session_id, worktree, exclusive, expires_at, created_at)
@@ -103,34 +126,42 @@ _FILLS: Mapping[str, str] = {
 
 
 def run(bench: Bench) -> Section:
-    """Measure each look."""
+    """Measure each look, then the pages."""
     size = bench.choose(_SIZE, _QUICK_SIZE)
-    with open_store(bench.folder / "store.db", clock=lambda: _NOW) as satchel:
+    now, file = system_clock(), bench.folder / "store.db"
+    with open_store(file) as satchel:
         bench.progress.say(f"building a store of {size:,} items of each kind")
-        fill(satchel, size)
+        fill_one_run(satchel, size, lambda _: None)
+        fill(satchel, size, now)
+    with open_store(file, clock=lambda: now) as satchel:
         room = satchel.room
         looks = {
             "what needs a person": lambda _: room.needs(_PERSON),
             "what changed since they looked": lambda _: room.since(_PERSON),
             "who is where, with a timeline": lambda _: room.where(),
             "collisions": lambda _: room.collisions(),
+            "what memory is worth, of 90 days": lambda _: room.memory(90),
         }
         bench.progress.say("looking")
         taken = interleave(looks, bench.choose(100, 10), warm_up=3)
+    figures = [timed(f"{what}, {size:,} items of each kind", taken[what], at_most=_MOST_MS) for what in looks]
+    pages, notes = room_pages.measure(bench, file)
     return Section(
-        "What a person looks at",
-        tuple(timed(f"{what}, {size:,} items of each kind", taken[what], at_most=_MOST_MS) for what in looks),
+        "The control room",
+        (*figures, *pages),
         (
             f"The project has as many decisions, rules, messages, edits, notes, corrections, errors and events of one "
             f"day, 2,000 claims and {_AGENTS} sessions with edits in every quarter of an hour, {_AT_WORK} of them at "
             "work; the person has seen nothing. A tenth of the notes are scratchpads of attempts that failed, ten of "
-            "each agent at each task.",
+            "each agent at each task; as many notes of made-up words can be searched. A twentieth as many windows got "
+            "20 items each, and each agent something at each moment of 90 days.",
+            *notes,
         ),
     )
 
 
-def fill(satchel: Satchel, size: int) -> None:
-    """Write so many items of each kind as rows: through the services it would take an hour."""
+def fill(satchel: Satchel, size: int, now: int) -> None:
+    """Write so many items of each kind of the last day as rows: through the services it would take an hour."""
     for name in ("human", _PERSON, *(f"agent-{number}" for number in range(_AGENTS))):
         satchel.agents.register(name)
     numbers = {agent.name: agent.id for agent in satchel.agents.list()}
@@ -139,7 +170,7 @@ def fill(satchel: Satchel, size: int) -> None:
         assert place is not None
         values: dict[str, object] = {
             "size": size,
-            "now": _NOW,
+            "now": now,
             "run": place[1],
             "first": numbers["agent-0"],
             "human": numbers["human"],
@@ -152,8 +183,8 @@ def fill(satchel: Satchel, size: int) -> None:
             [
                 {
                     "agent": numbers[f"agent-{number}"],
-                    "seen": _NOW - (1 if number < _AT_WORK else 60) * 60_000,
-                    "began": _NOW - DAY_MS,
+                    "seen": now - (1 if number < _AT_WORK else 60) * 60_000,
+                    "began": now - DAY_MS,
                 }
                 for number in range(_AGENTS)
             ],

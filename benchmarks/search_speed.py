@@ -44,7 +44,7 @@ def run(bench: Bench) -> Section:
     notes: list[str] = []
     stores = (
         (f"{runs:,} runs of {PER_RUN:,}", "search-many-runs", _fill_many_runs, runs),
-        (f"one run of {runs * PER_RUN:,}", "search-one-run", _fill_one_run, 1),
+        (f"one run of {runs * PER_RUN:,}", "search-one-run", fill_one_run, 1),
     )
     for label, kind, fill, count in stores:
         with open_kept(kind, runs * PER_RUN, bench, fill) as satchel:
@@ -76,7 +76,7 @@ def _common_words(bench: Bench) -> list[Figure]:
     for size in _SMALL_SIZES:
         bench.progress.say(f"searching {size:,} entries for common words")
         with open_store(bench.folder / f"common-{size}.db") as satchel:
-            _fill_one_run(satchel, size, lambda _: None)
+            fill_one_run(satchel, size, lambda _: None)
             candidates = {word: _word_finder(satchel, word) for word in vocabulary()[:_COMMON_WORDS]}
             candidates["a page"] = lambda _: satchel.entries.read(limit=_LIMIT, run_id=_run_id(0))
             taken = interleave(candidates, _COMMON_ROUNDS, warm_up=2)
@@ -130,7 +130,8 @@ def _fill_many_runs(satchel: Satchel, size: int, say: Callable[[int], None]) -> 
         say((together[-1] + 1) * PER_RUN)
 
 
-def _fill_one_run(satchel: Satchel, size: int, say: Callable[[int], None]) -> None:
+def fill_one_run(satchel: Satchel, size: int, say: Callable[[int], None]) -> None:
+    """Write so many entries into one run."""
     satchel.runs.start(_run_id(0))
     for block in range(size // PER_RUN):
         due = _entries(block)

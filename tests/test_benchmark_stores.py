@@ -10,13 +10,14 @@ from benchmarks import big_stores, briefing, ledger, room, search_quality, searc
 from benchmarks.content import open_store
 from benchmarks.harness import Bench
 
+NOW = 1_795_000_000_000
 TALK = {"sample_id": "talk", "conversation": {"session_1": [{"text": "Hello.", "speaker": "Ann", "dia_id": "D1:1"}]}}
 FILLS: dict[str, tuple[big_stores.Fill, int]] = {
     "entries": (big_stores._fill, 2),
     "project": (briefing.fill, 6),
     "errors": (briefing._report_all, 0),
     "search-many-runs": (search_speed._fill_many_runs, 10),
-    "search-one-run": (search_speed._fill_one_run, 1),
+    "search-one-run": (search_speed.fill_one_run, 1),
     "small": (lambda satchel, *_: briefing._write_small(satchel, Random("small")), 1),
     "conversation": (lambda satchel, *_: search_quality.write_conversation(satchel, TALK), 1),
     "file-changes": (lambda satchel, size, _: ledger._record_changes(satchel, size), 0),
@@ -42,8 +43,8 @@ def test_a_store_is_filled(kind: str, tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.usefixtures("from_template")
 def test_a_store_for_a_persons_looks_is_filled(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.db", clock=lambda: room._NOW) as satchel:
-        room.fill(satchel, 800)
+    with open_store(tmp_path / "store.db", clock=lambda: NOW) as satchel:
+        room.fill(satchel, 800, NOW)
         needs, since = satchel.room.needs(room._PERSON), satchel.room.since(room._PERSON)
         assert needs.total > len(needs.items) == 50
         assert {one.kind for one in since.items} == {"decision", "rule", "fix", "files", "correction"}

@@ -1,10 +1,11 @@
-"""The documents name everything there is and nothing that is not, their links lead somewhere, their examples run."""
+"""The documents name all there is and nothing that is not, their links lead somewhere, their examples run."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import click
 import pytest
 
 from consult.providers.chat_completions import ChatCompletions, Said
-from repositories import make_repository
+from repositories import commit_all, make_repository
 from satchel.base.config_keys import KEYS
 from satchel.base.errors import ERROR_KINDS
 from satchel.consult.assistants import openai_compatible
@@ -26,6 +27,7 @@ from satchel.keep.moving.kinds import LINE_KINDS
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
+OF_ITS_OWN_TEST = {"consulting.md", "guard.md", "serve.md", "setup.md", "sharing.md"}
 OF_THE_PLUGIN = sorted(ROOT.glob("plugin/**/*.md"))
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *OF_THE_PLUGIN])
 FOR_USERS = sorted([ROOT / "README.md", *REFERENCE.glob("*.md")])
@@ -60,14 +62,44 @@ def backticked(paths: list[Path]) -> set[str]:
     return {name for path in paths for name in _BACKTICKED.findall(prose(path))}
 
 
-def shown_commands(path: Path) -> set[str]:
+def shell_words(line: str) -> list[str]:
+    """Return a line as a shell splits it, with its operators as words and without its comment."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    try:
+        return list(lexer)
+    except ValueError:  # a quotation that ends on another line
+        return line.split()
+
+
+def shown_commands(path: Path) -> list[list[str]]:
     """Return what follows ``satchel`` wherever a document shows it as something to type."""
     text = path.read_text(encoding="utf-8")
     lines = [line.strip() for block in _FENCED.finditer(text) for line in block["text"].splitlines()]
     lines += _BACKTICKED.findall(prose(path))
-    typed = [re.fullmatch(r"(?:\S*/)?satchel (.+)", line) for line in lines]
-    inner = [re.search(r"\$\(satchel ([^)]+)\)", line) for line in lines]
-    return {found[1] for found in (*typed, *inner) if found}
+    lines += [inner for line in lines for inner in re.findall(r"\$\((satchel [^)]+)\)", line)]
+    shown = []
+    for words in map(shell_words, {line for line in lines if "satchel" in line}):
+        ends = [place for place, word in enumerate(words) if not word.strip("();<>|&")]
+        for before, end in zip([-1, *ends], [*ends, len(words)], strict=True):
+            if re.fullmatch(r"(?:\S*/)?satchel", "".join(words[before + 1 : before + 2])):
+                shown.append(words[before + 2 : end])
+    return shown
+
+
+def unknown_word(words: list[str]) -> str | None:
+    """Return the first command or option of a command line that there is none of."""
+    command: click.Command = satchel_command
+    rest = [word.strip("[].,") for word in words]
+    while isinstance(command, click.Group) and rest and rest[0].islower() and not rest[0].startswith("-"):
+        found = command.get_command(click.Context(command), rest[0])
+        if found is None:
+            return rest[0]
+        command = found
+        del rest[0]
+    known = {"--help", *(name for option in command.params for name in (*option.opts, *option.secondary_opts))}
+    given = rest[: rest.index("--")] if "--" in rest else rest
+    return next((word for word in given if word.startswith("--") and word.partition("=")[0] not in known), None)
 
 
 @pytest.fixture(scope="module")
@@ -111,15 +143,23 @@ def test_the_reference_is_what_the_program_says() -> None:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_document_names_a_command_that_does_not_exist(path: Path) -> None:
-    for line in shown_commands(path):
-        name, *rest = line.split()
-        if name.startswith(("-", "[", "COMMAND")):
-            continue
-        assert name in COMMANDS, line
-        inner = subcommands(name)
-        if inner and rest and not rest[0].startswith(("-", "[", "COMMAND")):
-            assert rest[0] in inner, line
+def test_no_document_names_a_command_or_option_that_does_not_exist(path: Path) -> None:
+    assert [(words, unknown_word(words)) for words in shown_commands(path) if unknown_word(words)] == []
+
+
+def quoted_errors() -> list[tuple[str, str]]:
+    text = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    return re.findall(r"`\[(\w+)\] ?([^`]*)`", text)
+
+
+def test_the_errors_that_are_quoted_are_those_of_the_program() -> None:
+    source = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "src").rglob("*.py")))
+    texts = re.sub(r"\"\s*\n\s*f?\"", "", source)  # strings that are written on several lines
+    quoted = quoted_errors()
+    parts = {part.strip(" '") for _, said in quoted for part in re.split(r"\.\.\.|, |[A-Z]{4,}", said)}
+    assert {code for code, _ in quoted} - ERROR_KINDS.keys() == set()
+    assert [part for part in sorted(parts) if part not in texts] == []
+    assert len(quoted) > 20
 
 
 _OF_LINES = {field.name for kind in LINE_KINDS.values() for part in kind.parts for field in part.fields}
@@ -166,6 +206,27 @@ def test_an_example_of_the_readme_runs(language: str, text: str, tmp_path: Path)
     complaints = [line for line in done.stderr.splitlines() if not re.match(r"\d+ of \d+ |started run ", line)]
     assert (done.returncode, complaints) == (0, [])
     assert done.stdout
+
+
+def pages_that_run() -> list[str]:
+    pages = [page.name for page in sorted(ROOT.glob("docs/*.md")) if page.name not in OF_ITS_OWN_TEST]
+    return [page for page in pages if runnable(f"docs/{page}")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", pages_that_run())
+def test_the_examples_of_a_page_run_one_after_the_other(page: str, tmp_path: Path) -> None:
+    project = make_repository(tmp_path / "project")
+    (project / "src").mkdir()
+    (project / "src" / "auth.py").write_text("TTL = 300\n")
+    commit_all(project)
+    moved = {client.variable: "" for client in CLIENTS.values() if client.variable}
+    variables = moved | {"XDG_STATE_HOME": "", "XDG_CONFIG_HOME": ""}
+    blocks = "\n".join(text for _, text in runnable(f"docs/{page}"))
+    done = run_example("sh", blocks, tmp_path, **variables)
+    assert done.returncode == 0, done.stderr
+    # a page says so where a command is refused on purpose
+    assert [said for said in re.findall(r'\|\| echo "(.+)"', blocks) if f"{said}\n" not in done.stdout] == []
 
 
 def run_example(language: str, text: str, home: Path, **environ: str) -> subprocess.CompletedProcess[str]:

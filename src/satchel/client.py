@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from satchel.keep.names import Agents
     from satchel.keep.packages import Packages
     from satchel.keep.patterns.service import Patterns
+    from satchel.keep.pins import Pins
     from satchel.keep.runs import Runs
     from satchel.keep.sessions.service import Sessions
     from satchel.keep.shared.service import SharedTexts
@@ -71,9 +72,9 @@ class Satchel:
     """One opened store, working for one project, with defaults for the run and the agent.
 
     Its services: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
-    ``patterns``, ``corrections``, ``runs``, ``sessions``, ``agents``, ``finding``, ``briefings``, ``moments``,
-    ``working``, ``room``, ``learning``, ``consulting``, ``notices``, ``housekeeping``, ``moving``, ``shared``,
-    ``importing``.
+    ``patterns``, ``corrections``, ``pins``, ``runs``, ``sessions``, ``agents``, ``finding``, ``briefings``,
+    ``moments``, ``working``, ``room``, ``learning``, ``consulting``, ``notices``, ``housekeeping``, ``moving``,
+    ``shared``, ``importing``.
     Nothing is opened or made before it is used. Safe to share between threads. Use it as a context manager, or call
     :meth:`close`.
 
@@ -261,7 +262,7 @@ class Satchel:
         """What a person looks at every few minutes."""
         from satchel.brief.room.service import Room
 
-        return Room(self.workplace)
+        return Room(self.workplace, self.config)
 
     @cached_property
     def finding(self) -> Finding:
@@ -276,6 +277,13 @@ class Satchel:
         from satchel.keep.corrections.service import Corrections
 
         return Corrections(self.workplace)
+
+    @cached_property
+    def pins(self) -> Pins:
+        """What persons want in every briefing."""
+        from satchel.keep.pins import Pins
+
+        return Pins(self.workplace)
 
     @cached_property
     def items(self) -> Items:

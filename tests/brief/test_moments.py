@@ -156,9 +156,9 @@ class TestASubagent:
 def test_a_budget_of_nothing_puts_in_nothing_but_the_session_is_known(
     other: Satchel, open_in: Callable[..., Satchel], project: Path, moment: Moment
 ) -> None:
-    session = Session(open_in, project, **{f"hooks.{moment.name}": 0})
+    session = Session(open_in, project, **{moment.setting: 0})
     made = session.make(moment, agent_id="a1" if moment is SUBAGENT else None)
-    assert (made.text, made.why) == ("", f"hooks.{moment.name} is 0")
+    assert (made.text, made.why) == ("", f"{moment.setting} is 0")
     assert made.entered is not None
 
 
@@ -173,7 +173,7 @@ def test_a_full_store_fills_the_budget_and_never_exceeds_it(
         satchel.entries.write(
             "discovery", f"In src/module_{number}.py the {number % 7} retries wait {number * 13} ms for `pool.get()`"
         )
-    made = Session(open_in, project, **{f"hooks.{moment.name}": budget}).make(moment, agent_id="a1")
+    made = Session(open_in, project, **{moment.setting: budget}).make(moment, agent_id="a1")
     assert least * budget <= token_counter().count(made.text) <= budget
 
 
@@ -182,7 +182,7 @@ def test_a_full_store_fills_the_budget_and_never_exceeds_it(
 def test_a_budget_for_less_than_the_opening_puts_in_nothing(
     other: Satchel, open_in: Callable[..., Satchel], project: Path, moment: Moment, budget: int
 ) -> None:
-    made = Session(open_in, project, **{f"hooks.{moment.name}": budget}).make(moment)
+    made = Session(open_in, project, **{moment.setting: budget}).make(moment)
     assert token_counter().count(made.text) <= budget
 
 

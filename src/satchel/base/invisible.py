@@ -18,6 +18,21 @@ INVISIBLE = (
 """The body of a character class: everything that shows nothing, controls apart."""
 
 
+_JOINERS = "\u200c\u200d\ufe0e\ufe0f"
+"""Of the characters that show nothing, those that scripts and emoji need."""
+
+
+@cache
+def _any_unseen() -> re.Pattern[str]:
+    """Return what finds controls but for the tab and the end of a line, half characters, and what is invisible."""
+    return re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|(?![{_JOINERS}])[{INVISIBLE}]")
+
+
+def revealed(text: str) -> str:
+    """Return a text with the code of each character that shows nothing or turns text, as in ``\\u{202e}``."""
+    return _any_unseen().sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text)
+
+
 @cache
 def any_invisible() -> re.Pattern[str]:
     """Return the pattern that finds one; compiling it takes 0.5 ms."""

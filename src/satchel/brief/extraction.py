@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.records import dataclass
@@ -27,6 +28,9 @@ from satchel.store.transaction import Transaction
 
 MAX_EVIDENCE = 12
 """So many entries are named as evidence, the newest."""
+
+_MOST_READ = 1_000
+"""So many entries of one part are read, the newest."""
 
 _MAX_NAMED = 3
 _WORKED_CHARS = 280
@@ -127,6 +131,34 @@ def propose(workplace: Workplace, run_id: str | None) -> tuple[StrategyProposal,
         project = projects.find(transaction, workplace)
         number, name = _choose(transaction, workplace, None if project is None else project.id, run_id)
         events, stack = _load(transaction, number)
+    return _proposals(events, stack, name)
+
+
+def of_verdict(transaction: Transaction, project_id: int, verdict: int) -> StrategyProposal | None:
+    """Return what the part of a run suggests whose newest verdict this is; of a long part the last entries are read.
+
+    Args:
+        verdict: the number of its entry.
+    """
+    row = transaction.one(
+        """
+        SELECT r.id, r.run_id, c.task_id, c.loop_id FROM context c JOIN runs r ON r.id = c.run_id
+        WHERE c.id = :id AND c.project_id = :project
+        """,
+        {"id": verdict, "project": project_id},
+    )
+    if row is None:
+        return None
+    run, name, task, loop = row
+    part = _Part(task, None if task is not None else loop)
+    events, stack = _load(transaction, run, part)
+    verdicts = [one for one in events if isinstance(one.said, ReviewVerdict) and _part_of(one) == part]
+    if not verdicts or verdicts[-1].number != verdict:
+        return None
+    return next((one for one in _proposals(events, stack, name) if _Part(one.task_id, one.loop_id) == part), None)
+
+
+def _proposals(events: Sequence[_Event], stack: Sequence[str], run_id: str) -> tuple[StrategyProposal, ...]:
     lang, framework = _one_of(stack, _LANGS), _one_of(stack, _FRAMEWORKS)
     proposals: list[StrategyProposal] = []
     for part, members in _parts(events):
@@ -135,7 +167,7 @@ def propose(workplace: Workplace, run_id: str | None) -> tuple[StrategyProposal,
             topic = _topic(part.task_id, members, lesson.worked)
             refs = tuple(map(Kind.ENTRY.ref, lesson.evidence))
             proposals.append(
-                StrategyProposal(topic, lesson.insight, refs, lang, framework, name, part.task_id, part.loop_id)
+                StrategyProposal(topic, lesson.insight, refs, lang, framework, run_id, part.task_id, part.loop_id)
             )
     return tuple(proposals)
 
@@ -152,31 +184,56 @@ def _choose(
     return ended.id, ended.run_id
 
 
-def _load(transaction: Transaction, run: int) -> tuple[list[_Event], tuple[str, ...]]:
-    """Return what was reviewed and tried in a run, in order, and the technologies that its analysis names."""
+def _load(transaction: Transaction, run: int, part: _Part | None = None) -> tuple[list[_Event], tuple[str, ...]]:
+    """Return what was reviewed and tried in a run, in order, and the technologies that its analysis names.
+
+    Args:
+        part: what alone is needed, and of that the last entries; None is all.
+    """
+    columns, of_project = "id, type, content, task_id, loop_id, superseded_by, created_at", "(SELECT project_id FROM r)"
+    if part is None:
+        source = f"SELECT {columns} FROM context WHERE +project_id = {of_project} AND run_id = :run"
+    else:
+        arms = (
+            f"SELECT * FROM (SELECT {columns} FROM context WHERE project_id = {of_project} AND {scope} "
+            f"AND run_id = :run ORDER BY created_at DESC, id DESC LIMIT {_MOST_READ})"
+            for scope in _scopes(part)
+        )
+        source = " UNION ALL ".join(arms)
+    values = {"run": run, "task": part and part.task_id, "loop": part and part.loop_id}
     rows = transaction.all(
         f"""
-        SELECT id, type, content, task_id, loop_id, superseded_by FROM context
-        WHERE +project_id = (SELECT project_id FROM runs WHERE id = :run) AND run_id = :run
-            AND type IN ({REVIEW_ISSUE}, {REVIEW_VERDICT}, {SCRATCHPAD}, {CODEBASE_ANALYSIS})
-        ORDER BY created_at, id
+        WITH r AS (SELECT project_id FROM runs WHERE id = :run)
+        SELECT id, type, content, task_id, loop_id, superseded_by IS NULL FROM ({source})
+        WHERE type IN ({", ".join(map(str, _READERS))}) ORDER BY created_at, id
         """,
-        {"run": run},
+        values,
     )
     events: list[_Event] = []
-    stack: tuple[str, ...] = ()
-    for number, kind, content, task, loop, heir in rows:
-        try:
-            if kind == CODEBASE_ANALYSIS:
-                if heir is None:
-                    analysis = structured.codebase_analysis(content)
-                    stack = analysis.tech_stack or (analysis.project_type or "",)
-                continue
+    for number, kind, content, task, loop, is_live in rows:
+        with suppress(InvalidInput):  # a row that was written by other means says nothing here
             said = _READERS[kind](content)
-        except InvalidInput:
-            continue  # a row that was written by other means says nothing here
-        events.append(_Event(number, said, structured.telling_text(content), task, loop, heir is None))
-    return events, stack
+            events.append(_Event(number, said, structured.telling_text(content), task, loop, bool(is_live)))
+    analyses = transaction.all(
+        f"SELECT content FROM context WHERE run_id = :run AND type = {CODEBASE_ANALYSIS} AND superseded_by IS NULL",
+        {"run": run},
+    )
+    for (content,) in analyses:
+        with suppress(InvalidInput):
+            analysis = structured.codebase_analysis(content)
+            return events, analysis.tech_stack or (analysis.project_type or "",)
+    return events, ()
+
+
+def _scopes(part: _Part) -> tuple[str, ...]:
+    """Return the conditions that find the entries of a part, each by an index."""
+    if part.task_id is not None:
+        loops = (
+            f"SELECT loop_id FROM context WHERE project_id = (SELECT project_id FROM r) AND task_id = :task "
+            f"AND run_id = :run AND type = {REVIEW_VERDICT} AND loop_id IS NOT NULL"
+        )
+        return "task_id = :task", f"loop_id IN ({loops}) AND task_id IS NULL"
+    return ("loop_id = :loop",) if part.loop_id is not None else tuple(f"type = {kind}" for kind in _READERS)
 
 
 _READERS: dict[int, Callable[[str], ReviewIssue | ReviewVerdict | Scratchpad]] = {
@@ -191,13 +248,17 @@ def _parts(events: Sequence[_Event]) -> list[tuple[_Part, list[_Event]]]:
     verdicts = [(place, event) for place, event in enumerate(events) if isinstance(event.said, ReviewVerdict)]
     found: dict[_Part, list[_Event]] = {}
     for place, verdict in reversed(verdicts):
-        part = _Part(verdict.task_id, None if verdict.task_id is not None else verdict.loop_id)
+        part = _part_of(verdict)
         if part not in found:
             loops = {one.loop_id for _, one in verdicts if one.task_id == part.task_id} - {None}
             is_passed = verdict.is_live and not verdict.has_failed
             members = [event for event in events[: place + 1] if _belongs(event, part, loops)]
             found[part] = members if is_passed else []
     return [(part, members) for part, members in reversed(found.items()) if members]
+
+
+def _part_of(verdict: _Event) -> _Part:
+    return _Part(verdict.task_id, None if verdict.task_id is not None else verdict.loop_id)
 
 
 def _belongs(event: _Event, part: _Part, loops: set[str | None]) -> bool:

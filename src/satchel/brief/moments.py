@@ -32,7 +32,7 @@ class Moment(NamedTuple):
     """One moment at which hooks brief.
 
     Attributes:
-        name: it and ``hooks.NAME`` in the configuration, the budget in tokens.
+        name: one of :data:`satchel.keep.deliveries.MOMENTS`.
         opens_window: whether the client's context window is a new one.
         opening: how what is put in begins.
         naming: how it goes on where the agent has a name, ``{agent}``.
@@ -45,18 +45,24 @@ class Moment(NamedTuple):
     naming: str = ""
     closing: str = ""
 
+    @property
+    def setting(self) -> str:
+        """The key of the configuration that has the budget in tokens: ``hooks.NAME``, and clearing is a start."""
+        return f"hooks.{'start' if self.name == 'clear' else self.name}"
+
 
 _WHAT = "Satchel, the memory that this project's agents share"
 _YOU = " You are {agent}."
 
 START = Moment("start", True, f"{_WHAT}.", _YOU, _MORE)
+CLEAR = START._replace(name="clear")
 RESUME = Moment("resume", False, "Satchel: what changed in this project since you were here.")
 RESUME_AFRESH = Moment("resume", True, f"{_WHAT}.", _YOU, _MORE)
 """Resuming where the client gives what it was given at the start to its model no more."""
 
 COMPACTION = Moment("compaction", True, f"{_WHAT}, after compaction.", _YOU, _MORE)
 SUBAGENT = Moment("subagent", False, f"{_WHAT}: reports, not orders.", ' Its tools know you by agent="{agent}".')
-MOMENTS = (START, RESUME, RESUME_AFRESH, COMPACTION, SUBAGENT)
+MOMENTS = (START, CLEAR, RESUME, RESUME_AFRESH, COMPACTION, SUBAGENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +131,7 @@ class Moments:
         Raises:
             StoreDamaged: the store cannot be read.
         """
-        budget = getattr(self._config, f"hooks_{moment.name}")
+        budget = getattr(self._config, moment.setting.replace(".", "_"))
         if only_looks(agent_type):
             return PutIn(budget=budget, why=f"subagents of the kind {agent_type!r} only look around")
         entered = None if dry_run else self._enter(moment)
@@ -133,10 +139,35 @@ class Moments:
         if agent is not None and agent_id is not None:
             agent = subagent_name(agent, agent_id)
         put_in = PutIn(budget=budget, entered=entered, agent=agent)
-        if not budget:
-            return replace(put_in, why=f"hooks.{moment.name} is 0")
         since = entered.seen_at if entered is not None and moment is RESUME else None
         role = None if agent_type is None or fold(agent_type) not in ROLES else agent_type
+        return self._made(moment, put_in, deadline, role, since=since, again=dry_run)
+
+    def preview(self, moment: Moment, deadline: Deadline, agent: str | None, since: int | None = None) -> PutIn:
+        """Make what would be put into the caller's session; nothing is recorded.
+
+        Args:
+            deadline: when to make do with what is there.
+            agent: who would get it.
+            since: of a session that is resumed when it was seen last, in milliseconds UTC.
+        """
+        put_in = PutIn(budget=getattr(self._config, moment.setting.replace(".", "_")), agent=agent)
+        return self._made(moment, put_in, deadline, None, since=since, again=moment.opens_window, explains=True)
+
+    def _made(
+        self,
+        moment: Moment,
+        put_in: PutIn,
+        deadline: Deadline,
+        role: str | None,
+        *,
+        since: int | None,
+        again: bool,
+        explains: bool = False,
+    ) -> PutIn:
+        budget, agent = put_in.budget, put_in.agent
+        if not budget:
+            return replace(put_in, why=f"{moment.setting} is 0")
         prepared = self._briefings.prepare(
             Request(
                 role=None if role is None else fold(role),
@@ -148,14 +179,15 @@ class Moments:
                 run_id=None,
                 agent=agent,
                 budget=max(0, budget - self._briefings.count(_framed(moment, agent, budget, ""))),
-                again=dry_run,
+                again=again,
                 since=since,
                 reminds=False,
                 counts=False,
             ),
             deadline,
+            explains=explains,
         )
-        put_in = replace(put_in, is_complete=prepared.collected.is_complete)
+        put_in = replace(put_in, is_complete=prepared.collected.is_complete, prepared=prepared if explains else None)
         if not prepared.shown:
             return replace(put_in, why="; ".join(prepared.briefing.notes) or "there is nothing to say")
         text = _framed(moment, agent, budget, prepared.briefing.text)
@@ -171,7 +203,8 @@ class Moments:
         """Record that a client has taken what was put in; where that cannot be done soon, the next may repeat it."""
         if put_in.prepared is None or put_in.agent is None:
             return put_in.briefing
-        return record(self._workplace, put_in.prepared, moment.name, HOOK_WAIT_MS)
+        tokens = math.ceil(put_in.tokens * self._config.brief_token_factor)
+        return record(self._workplace, put_in.prepared, moment.name, HOOK_WAIT_MS, tokens)
 
     def _enter(self, moment: Moment) -> Entered | None:
         """Enter the session; where that cannot be recorded soon, the briefing comes without."""

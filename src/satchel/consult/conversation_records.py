@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from satchel.base.paging import Page
 from satchel.base.records import dataclass
 from satchel.consult.records import ConversationState, TurnPlan
 
@@ -97,6 +98,7 @@ class Turn:
         sent_tokens: what the prompt added to the conversation.
         resent_tokens: what it would have added with every inline file.
         created_at: when it was answered, in milliseconds UTC.
+        question: the part of the prompt that was asked.
     """
 
     n: int
@@ -107,6 +109,12 @@ class Turn:
     resent_tokens: int
     answer_tokens: int
     created_at: int
+    question: str
+
+    @property
+    def saved_tokens(self) -> int:
+        """What was not sent again."""
+        return max(0, self.resent_tokens - self.sent_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +167,14 @@ class ListedConversation:
     def saved_tokens(self) -> int:
         """What was not sent again."""
         return max(0, self.resent_tokens - self.sent_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationHistory:
+    """A conversation with its turns, the newest first."""
+
+    conversation: ListedConversation
+    turns: Page[Turn]
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,18 +144,24 @@ def load_past(transaction: Transaction, conversation_id: int) -> tuple[PastTurn,
     return tuple(PastTurn(*row) for row in rows)
 
 
-def load_turns(transaction: Transaction, conversation_id: int, first: int) -> tuple[Turn, ...]:
+_MOST_TURNS = 2**31
+
+
+def load_turns(transaction: Transaction, conversation_id: int, first: int, last: int | None = None) -> tuple[Turn, ...]:
     """Return the turns of a conversation from one on, in their order.
+
+    Args:
+        last: the last of them; None goes on to the end.
 
     Raises:
         StoreDamaged: the text of one cannot be read.
     """
     rows = transaction.all(
         """
-        SELECT n, prompt, answer, provider_ref, sent_tokens, resent_tokens, answer_tokens, created_at
-        FROM conversation_turns WHERE conversation_id = :conversation AND n >= :first ORDER BY n
+        SELECT n, prompt, answer, provider_ref, sent_tokens, resent_tokens, answer_tokens, created_at, question
+        FROM conversation_turns WHERE conversation_id = :conversation AND n BETWEEN :first AND :last ORDER BY n
         """,
-        {"conversation": conversation_id, "first": first},
+        {"conversation": conversation_id, "first": first, "last": _MOST_TURNS if last is None else last},
     )
     turns = []
     for n, compressed, *rest in rows:

@@ -18,6 +18,7 @@ from satchel.consult.conversation_records import (
     LOCAL,
     Committed,
     Conversation,
+    ConversationHistory,
     ConversationKey,
     ForgottenConversation,
     Lease,
@@ -216,6 +217,36 @@ class Conversations:
             row = transaction.one("SELECT thread_start FROM conversations WHERE id = :id", {"id": number})
             assert row is not None
             return conversation_tables.load_turns(transaction, number, row[0])
+
+    def read(self, number: int, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> ConversationHistory:
+        """Return one conversation of whoever owns it, with its turns in all threads, the newest first.
+
+        Args:
+            number: its own in the store.
+            limit: how many turns at most.
+            offset: how many to skip.
+
+        Raises:
+            NotFound: the project has no such conversation.
+            InvalidInput: limit or offset is out of range.
+            StoreDamaged: the text of a turn cannot be read.
+        """
+        check_page(limit, offset)
+        work = self._workplace
+        with work.engine.read() as transaction:
+            now, project = work.clock(), projects.find(transaction, work)
+            row = transaction.one(
+                f"SELECT {_COLUMNS} FROM conversations WHERE id = :id AND project_id = :project AND {_HAS_TURNS}",
+                {"id": number, "project": project.id if project else None, "now": now},
+            )
+            if row is None:
+                raise NotFound(
+                    "the project has no such conversation", "The list of conversations shows those there are"
+                )
+            conversation = _listed(transaction, row, now)
+            last = conversation.turns - offset
+            turns = conversation_tables.load_turns(transaction, number, max(1, last - limit + 1), last)
+        return ConversationHistory(conversation, Page(turns[::-1], conversation.turns, offset, limit))
 
     def past(self, key: ConversationKey) -> tuple[PastTurn, ...]:
         """Return what was asked and answered in every turn, the oldest first, whichever thread it was in."""

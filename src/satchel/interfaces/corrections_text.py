@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from satchel.base.paging import Page
 from satchel.base.text import shortened
 from satchel.interfaces.ledger.compact_lines import note_lines
 from satchel.interfaces.text_parts import counted, quoted, value_text
 from satchel.keep.corrections.records import Confirmed, Retracted, Undone
+from satchel.keep.pins import Pin
 
 _CONFIRMED_CHARS = 80
 """So much of what was confirmed is repeated, which its reader has just read."""
@@ -43,3 +45,22 @@ def undone_text(undone: Undone) -> str:
         line = f"{undone.ref} holds again"
         line += "" if undone.heir is None else f"; {undone.heir}, which had replaced it, is retracted"
     return "\n".join([line, f" {quoted(undone.text)}"])
+
+
+def pinned_text(pin: Pin) -> str:
+    """Say that an item is pinned, or is not."""
+    if pin.pinned_at is None:
+        line = f"{pin.ref} {'was not pinned' if pin.already else 'is pinned no more'}"
+    else:
+        line = f"{pin.ref} {'was pinned already' if pin.already else 'is pinned'}{_by(pin)}: every briefing has it"
+    return f"{line}\n {quoted(pin.text)}"
+
+
+def pins_text(pins: Page[Pin]) -> str:
+    """List what is pinned."""
+    lines = [f"{one.ref} {one.kind}{_by(one)}: {quoted(one.text)}" for one in pins.items]
+    return "\n".join([f"{pins.total} pinned", *lines])
+
+
+def _by(pin: Pin) -> str:
+    return "" if pin.by is None else f" by {value_text(pin.by)}"

@@ -1,14 +1,20 @@
-"""Deliveries: what was delivered in which context window, so that a briefing repeats nothing there."""
+"""Deliveries: what was delivered in which context window, so that a briefing repeats nothing, and its tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from satchel.base.clock import DAY_MS
 from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.find.kind import Kind
+from satchel.keep import events
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Row, Transaction
+
+MOMENTS = ("briefing", "start", "clear", "resume", "compaction", "subagent", "prompt", "edit", "command", "plan")
+"""When something is put into a window: a briefing that was asked for, a window that opens, a subagent that starts, or
+what a session does. The number of one in the table is its place here, from 1."""
 
 _NONE, _NOBODY = "", 0
 """What stands in the table for no task, role, run, session and agent: nulls would be distinct in its key."""
@@ -91,25 +97,106 @@ def first_delivery(transaction: Transaction, window: Window) -> int | None:
     return None if row is None else row[0]
 
 
-def record(transaction: Transaction, window: Window, items: Iterable[tuple[int, int, int]], now: int) -> None:
+def deliver(
+    transaction: Transaction,
+    window: Window,
+    items: Sequence[tuple[int, int, int]],
+    now: int,
+    *,
+    moment: str,
+    tokens: int,
+) -> None:
+    """Record that a text with items was put into a window, count it, and make an event of it.
+
+    Args:
+        items: as for :func:`record`.
+        now: milliseconds UTC.
+        moment: one of :data:`MOMENTS`.
+        tokens: of the text.
+    """
+    record(transaction, window, items, now, tokens)
+    transaction.execute(
+        """
+        INSERT INTO delivery_days (day, project_id, moment, agent_id, deliveries, items, tokens)
+        VALUES (:day, :project, :moment, :agent, 1, :items, :tokens)
+        ON CONFLICT (day, project_id, moment, agent_id) DO UPDATE SET deliveries = deliveries + 1,
+            items = items + excluded.items, tokens = tokens + excluded.tokens
+        """,
+        {
+            "day": now // DAY_MS,
+            "project": window.project_id,
+            "moment": MOMENTS.index(moment) + 1,
+            "agent": window.agent or _NOBODY,
+            "items": len(items),
+            "tokens": tokens,
+        },
+    )
+    events.record(
+        transaction,
+        window.project_id,
+        events.DELIVERY,
+        now,
+        session=window.session,
+        agent=window.agent,
+        details={"moment": moment, "items": len(items), "tokens": tokens},
+    )
+
+
+def sweep(transaction: Transaction, now: int) -> None:
+    """Remove what was counted of days that are older than events are kept."""
+    before = now // DAY_MS - events.KEPT_DAYS
+    transaction.execute("DELETE FROM delivery_days WHERE day < :before", {"before": before})
+
+
+def record(
+    transaction: Transaction, window: Window, items: Iterable[tuple[int, int, int]], now: int, tokens: int = 0
+) -> None:
     """Record that items were delivered.
 
     Args:
         items: the number of the kind, of the item, and the item's seq when it was shown.
         now: milliseconds UTC.
+        tokens: of the text that they came with.
     """
     row = transaction.one(f"SELECT w.id FROM windows w WHERE {_IS_WINDOW}", window.key)
     if row is None:
-        number = transaction.add("windows", {**window.key, "seen_at": now})
+        number = transaction.add("windows", {**window.key, "seen_at": now, "tokens": tokens})
     else:
         number = row[0]
-        transaction.execute("UPDATE windows SET seen_at = :now WHERE id = :id", {"now": now, "id": number})
+        transaction.execute(
+            "UPDATE windows SET seen_at = :now, tokens = tokens + :tokens WHERE id = :id",
+            {"now": now, "id": number, "tokens": tokens},
+        )
     transaction.many(
         """
         INSERT INTO deliveries (window_id, kind, item_id, seq, created_at) VALUES (:window, :kind, :item, :seq, :now)
         ON CONFLICT (window_id, kind, item_id) DO UPDATE SET seq = excluded.seq, created_at = excluded.created_at
         """,
         [{"window": number, "kind": kind, "item": item, "seq": seq, "now": now} for kind, item, seq in items],
+    )
+
+
+_MOST_WINDOWS = 2_000
+"""In so many windows it is looked where an item was delivered, the newest: deliveries are found by their windows."""
+
+
+def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int, most: int) -> list[Row]:
+    """Return to whom an item was delivered, the latest first: the agent, its session's uid, client and branch, when.
+
+    Args:
+        number: the item's.
+        most: how many at most.
+    """
+    return transaction.all(
+        f"""
+        SELECT a.name, s.uid, s.client, s.branch, d.created_at
+        FROM (SELECT id, agent_id, session_id FROM windows WHERE project_id = :project
+            ORDER BY id DESC LIMIT {_MOST_WINDOWS}) w
+        JOIN deliveries d ON d.window_id = w.id AND d.kind = {kind.number} AND d.item_id = :item
+        LEFT JOIN agents a ON a.id = w.agent_id LEFT JOIN sessions s ON s.id = w.session_id
+        ORDER BY d.created_at DESC, w.id DESC LIMIT {most}
+        """,
+        {"project": project_id, "item": number},
     )
 
 

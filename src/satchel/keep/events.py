@@ -19,12 +19,17 @@ KINDS = (
     "session_started",
     "session_ended",
     "hook_failed",
+    "confirmation",
+    "taken_back",
+    "pinned",
+    "unpinned",
+    "run_ended",
+    "forgotten",
 )
 """The kinds of events; the number of one in the table is its place here, from 1."""
 
-DELIVERY, REFUSAL, RELEASE, EXPIRY, RETRACTION, ACCEPTANCE, CONFIDENCE, SESSION_STARTED, SESSION_ENDED, HOOK_FAILED = (
-    range(1, len(KINDS) + 1)
-)
+DELIVERY, REFUSAL, RELEASE, EXPIRY, RETRACTION, ACCEPTANCE, CONFIDENCE, SESSION_STARTED = range(1, 9)
+SESSION_ENDED, HOOK_FAILED, CONFIRMATION, TAKEN_BACK, PINNED, UNPINNED, RUN_ENDED, FORGOTTEN = range(9, len(KINDS) + 1)
 
 KEPT_DAYS = 90
 

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from satchel.base.clock import DAY_MS
 from satchel.find import documents
 from satchel.find.kind import Kind
-from satchel.keep import events, past_conversations
+from satchel.keep import deliveries, events, past_conversations
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.transaction import Transaction
 
@@ -76,6 +76,7 @@ def sweep(transaction: Transaction, now: int, *, most: int = MOST) -> int:
     transaction.execute("DELETE FROM claim_waiters WHERE expires_at <= :now", {"now": now})
     transaction.execute("DELETE FROM claim_refusals WHERE created_at <= :before", {"before": now - REFUSAL_MS})
     old = events.sweep(transaction, now, most)
+    deliveries.sweep(transaction, now)
     return len(expired) + len(claims) + old + past_conversations.sweep(transaction, now)
 
 

@@ -9,7 +9,7 @@ from satchel.base.errors import InvalidInput, NotFound, SatchelError
 from satchel.base.paging import check_whole
 from satchel.base.records import NamedTuple, dataclass
 from satchel.find.kind import Kind
-from satchel.keep import projects
+from satchel.keep import pins, projects
 from satchel.keep.constraints import updates as constraints
 from satchel.keep.corrections.log import told_of
 from satchel.keep.decisions import state as decision_states
@@ -119,6 +119,7 @@ _LOADERS: Mapping[str, Callable[[_Snapshot, int], object]] = {
 """What loads an item of a kind, or None where there is none; packages, whose files are read, load by themselves."""
 
 _PACKAGE = KINDS[Kind.PACKAGE].name
+_KINDS = {thing.name: kind for kind, thing in KINDS.items()}
 _TABLES = {kind.name: number.table for number, kind in KINDS.items()}
 _CORRECTED = {KINDS[kind].name: kind for kind in (Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY)}
 
@@ -182,6 +183,11 @@ class Items(Service):
                     one: told_of(transaction, kind, one.number)
                     for one in wanted
                     if (kind := _CORRECTED.get(one.kind)) is not None and records[one] is not None
+                }
+                told |= {
+                    one: (*told.get(one, ()), *pins.told_of(transaction, project.id, _KINDS[one.kind], one.number))
+                    for one in wanted
+                    if one.kind in _KINDS
                 }
                 kept |= {
                     one: kept_of(transaction, project.id, _TABLES[one.kind], one.number)

@@ -13,9 +13,11 @@ from satchel.base.errors import Conflict, InvalidInput, NotFound, nearest, unkno
 from satchel.base.paging import Page, check_page
 from satchel.base.records import dataclass, replace
 from satchel.base.vocabulary import ALL_RUNS, MAIN_RUN
-from satchel.keep import projects
+from satchel.keep import events, projects
 from satchel.keep.names import check_identifier
 from satchel.keep.projects import Service, Workplace
+from satchel.keep.sessions.actors import acting, is_by_person
+from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import storable
 from satchel.store.transaction import Row, Transaction
 
@@ -145,6 +147,19 @@ class Runs(Service):
                 )
             if choice.status != "active":
                 raise Conflict(f"run {choice.run_id!r} is {choice.status} already", "Nothing was changed")
+            now = work.clock()
+            is_named = work.agent is not None or is_by_person(work, None)
+            # an agent that has no name yet gets none for ending a run
+            actor = acting(transaction, work, project.id, work.agent, now) if is_named else Actor()
+            events.record(
+                transaction,
+                project.id,
+                events.RUN_ENDED,
+                now,
+                session=actor.session,
+                agent=actor.number,
+                details={"run": choice.run_id, "status": status},
+            )
             row = transaction.one(
                 f"""
                 UPDATE runs SET status = :status, ended_at = :now, seq = :seq WHERE id = :id
@@ -152,7 +167,7 @@ class Runs(Service):
                 """,
                 {
                     "status": STATUSES.index(status) + 1,
-                    "now": work.clock(),
+                    "now": now,
                     "seq": projects.next_seq(transaction, project.id),
                     "id": choice.id,
                 },

@@ -13,7 +13,9 @@ from satchel.store.schema_hooks import ACTS, DOING, HOOKS
 from satchel.store.schema_learning import LEARNING
 from satchel.store.schema_ledger import LEDGER
 from satchel.store.schema_loops import LOOPS
+from satchel.store.schema_memory import MEMORY
 from satchel.store.schema_moving import MOVING
+from satchel.store.schema_pins import PINS
 from satchel.store.schema_seen import SEEN
 from satchel.store.schema_sessions import SESSIONS
 from satchel.store.schema_shared import SHARED
@@ -201,6 +203,9 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("calls from elsewhere that were kept, for those who did not hear of it", KEPT_CALLS, 12, 15),
     # a program of before would give corrections no number, and no person would be shown them
     Migration("what persons have seen", SEEN, 12, 22),
+    Migration("what persons have pinned", PINS, 12, 22),
+    # a program of before would not count what it delivers
+    Migration("what was put into windows day by day, and what has helped", MEMORY, 12, 24),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

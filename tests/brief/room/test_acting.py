@@ -67,6 +67,30 @@ def test_a_claim_is_released_once_and_its_holder_told(clients: Clients, person: 
     assert len(agent.messages.inbox(agent="holder").items) == 1
 
 
+def test_a_claim_that_is_waited_for_is_released_by_what_the_need_says_of_it(clients: Clients, person: Satchel) -> None:
+    agent = clients.turn_to(clients.start())
+    agent.files.claim(["src/"], agent="holder")
+    other = clients.turn_to(clients.start())
+    with pytest.raises(Conflict):
+        other.files.claim(["src/a.py"], agent="waiter")
+    (need,) = person.room.needs().items
+    assert (need.place, need.held_path) == ("src/a.py", "src/**")
+    assert need.holder_session
+    assert need.held_until
+    person.room.release(need.holder_session, "src/**", need.held_until)
+    assert person.room.needs().total == 0
+
+
+def test_how_far_the_project_has_come_differs_after_a_change_and_after_an_event(clients: Clients) -> None:
+    agent = clients.turn_to(clients.start())
+    before = agent.room.reached()
+    assert agent.room.reached() == before
+    agent.messages.send("hello", agent="dev")
+    changed = agent.room.reached()
+    agent.files.claim(["a.py"], agent="dev")
+    assert len({before, changed, agent.room.reached()}) == 3
+
+
 def test_an_agent_neither_answers_nor_releases_for_a_person(clients: Clients) -> None:
     agent = clients.turn_to(clients.start())
     asked = agent.messages.send("Which port?", to="human", agent="dev")

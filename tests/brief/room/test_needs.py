@@ -135,13 +135,17 @@ def verdict(satchel: Satchel, task: str, *, passed: bool) -> str:
     ).ref
 
 
+def only_verdicts(satchel: Satchel, person: str | None = None) -> list[str | None]:
+    return [ref for kind, ref in needs(satchel, person) if kind == "verdict"]
+
+
 def test_a_review_that_failed_needs_a_person_until_another_follows_or_they_saw_it(satchel: Satchel) -> None:
     first, second = (verdict(satchel, task, passed=False) for task in ("T1", "T2"))
     assert needs(satchel) == [("verdict", first), ("verdict", second)]
     verdict(satchel, "T1", passed=True)
-    assert needs(satchel) == [("verdict", second)]
+    assert only_verdicts(satchel) == [second]
     satchel.room.see([second])
-    assert (needs(satchel), needs(satchel, "human:ann")) == ([], [("verdict", second)])
+    assert [only_verdicts(satchel, person) for person in (None, "human:ann")] == [[], [second]]
 
 
 def test_a_review_of_a_run_that_ended_needs_nobody(satchel: Satchel) -> None:
@@ -159,22 +163,6 @@ def test_an_error_that_two_agents_met_needs_a_person_until_it_is_solved(satchel:
     ref = satchel.patterns.report("KeyError", "no key", agent="ben").pattern.ref
     assert needs(satchel) == [("error", ref)]
     satchel.patterns.report("KeyError", "no key", solution="use get", agent="ben")
-    assert needs(satchel) == []
-
-
-def test_shared_text_waits_for_a_person_and_conflicts_are_urgent(satchel: Satchel) -> None:
-    entry = satchel.entries.write("discovery", "the gateway signs requests", agent="ann")
-    with satchel.workplace.engine.write() as transaction:
-        for uid, why in ((bytes.fromhex(entry.uid), 3), (bytes(16), 1)):
-            transaction.execute(
-                "INSERT INTO shared_texts (project_id, uid, kind, file, waiting, why) "
-                "VALUES (1, :uid, 'entry', 'notes/a.md', x'00', :why)",
-                {"uid": uid, "why": why},
-            )
-    assert needs(satchel) == [("shared", entry.ref), ("shared", "00000000")]
-    assert [one.severity for one in satchel.room.needs().items] == ["high", "medium"]
-    with satchel.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE shared_texts SET waiting = NULL, why = NULL")
     assert needs(satchel) == []
 
 
@@ -205,13 +193,114 @@ def test_the_most_urgent_come_first_and_of_many_all_are_counted(satchel: Satchel
     assert (found.total, len(found.items), found.items[0].ref, found.items[1].text) == (61, 50, critical, "m 0")
 
 
-def test_where_nothing_is_left_it_is_said_since_when(satchel: Satchel, clock: ManualClock) -> None:
-    ref = satchel.messages.send("which port?", to="human", agent="dev").ref
+def test_it_is_said_of_what_there_may_be_more(satchel: Satchel, clock: ManualClock) -> None:
+    for number in range(201):
+        satchel.decisions.set(f"key {number}", 1, agent="ann")
+    assert (satchel.room.needs().total, satchel.room.needs().more) == (0, ("overtaken",))
+    for number in range(200):
+        satchel.messages.send(f"m {number}", to="human", agent="dev")
+    found = satchel.room.needs()
+    assert (found.total, found.more) == (200, ("message", "overtaken"))
+    assert len({one.key for one in found.items}) == 50
+
+
+def _ask(satchel: Satchel) -> None:
+    satchel.messages.send("which port?", to="human", agent="dev")
+
+
+def _read(satchel: Satchel) -> None:
+    satchel.messages.mark_read(everything=True, agent="human")
+
+
+def _answer(satchel: Satchel) -> None:
+    satchel.messages.send("8080", reply_to=only(satchel).ref, agent="human")
+
+
+def _overtake(satchel: Satchel) -> None:
+    for agent in ("ann", "ben"):
+        satchel.decisions.set("port", agent, agent=agent)
+
+
+def _fail(satchel: Satchel) -> None:
+    verdict(satchel, "T1", passed=False)
+
+
+def _meet(satchel: Satchel) -> None:
+    for agent in ("ann", "ben"):
+        satchel.patterns.report("KeyError", "no key", agent=agent)
+
+
+def _refuse(satchel: Satchel) -> None:
+    satchel.files.claim(["src/"], agent="ann")
+    with suppress(Conflict):
+        satchel.files.claim(["src/a.py"], agent="ben")
+
+
+def _see(satchel: Satchel) -> None:
+    satchel.room.see([str(only(satchel).ref)])
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        (_ask, _read),
+        (_ask, _answer),
+        (_overtake, _see),
+        (_overtake, lambda satchel: satchel.room.see()),
+        (_overtake, lambda satchel: satchel.decisions.set("port", 443, agent="human:bob")),
+        (
+            lambda satchel: satchel.decisions.set("port", 80, status="draft", agent="ann"),
+            lambda satchel: satchel.decisions.set("port", status="active", agent="human"),
+        ),
+        (_fail, lambda satchel: satchel.entries.write("review_verdict", {"passed": True}, task_id="T1", agent="qa")),
+        (_fail, _see),
+        (_meet, lambda satchel: satchel.patterns.report("KeyError", "no key", solution="use get", agent="ben")),
+        (_meet, _see),
+        (_refuse, lambda satchel: satchel.files.release(["src/"], agent="ann")),
+        (
+            lambda satchel: satchel.sessions.record_hooks(
+                [("claude Stop", "ValueError", 1, satchel.workplace.clock())]
+            ),
+            lambda satchel: satchel.sessions.record_hooks([], "claude Stop"),
+        ),
+    ],
+)
+def test_where_nothing_is_left_it_is_said_since_when(
+    satchel: Satchel, clock: ManualClock, begin: Callable[[Satchel], object], end: Callable[[Satchel], object]
+) -> None:
+    begin(satchel)
     assert satchel.room.needs().quiet_since_at is None
-    read_at = clock.advance(5 * MINUTE)
-    satchel.messages.mark_read([ref], agent="human")
+    ended_at = clock.advance(5 * MINUTE)
+    end(satchel)
+    assert needs(satchel) == []
     clock.advance(MINUTE)
-    assert satchel.room.needs().quiet_since_at == read_at
+    _go_on(satchel)
+    assert satchel.room.needs().quiet_since_at == ended_at
+
+
+def _go_on(satchel: Satchel) -> None:
+    """Write what needs nobody."""
+    write_pad(satchel, next_step="push")
+    verdict(satchel, "T9", passed=True)
+    satchel.decisions.set("host", "a", agent="ann")
+    satchel.patterns.report("OSError", "no disk", solution="buy one", agent="ann")
+    satchel.files.claim(["b.py"], agent="ann")
+    satchel.files.release(["b.py"], agent="ann")
+    satchel.room.see(["rule"])
+
+
+def test_since_an_agent_goes_on_nothing_needs_anybody(clients: Clients, clock: ManualClock) -> None:
+    ann = clients.turn_to(clients.start())
+    write_pad(ann, blockers=["no password"])
+    ended_at = clock.advance(MINUTE)
+    for _ in range(2):
+        write_pad(ann, next_step="push")
+        clock.advance(MINUTE)
+    assert ann.room.needs().quiet_since_at == ended_at
+    write_pad(ann, blockers=["no password"])
+    ended_at = clock.advance(MINUTE)
+    ann.sessions.end()
+    assert ann.room.needs().quiet_since_at == ended_at
 
 
 def test_of_another_project_nothing_needs_anybody(open_in: Callable[..., Satchel], project: Path) -> None:

@@ -111,6 +111,16 @@ def test_to_have_seen_more_is_never_taken_back(satchel: Satchel) -> None:
     assert changed(satchel) == []
 
 
+def test_what_is_too_old_to_be_looked_at_is_counted_apart_and_seen_with_the_rest(satchel: Satchel) -> None:
+    for number in range(1_003):
+        satchel.files.record(f"f{number}.py", "created", agent="dev")
+    found = satchel.room.since(ANN)
+    assert (found.totals, found.older) == ((("files", 1),), (("files", 3),))
+    assert found.items[0].counts[0] == ("files", 1_000)
+    satchel.room.see(up_to=found.seq, person=ANN)
+    assert (satchel.room.since(ANN).items, satchel.room.since(ANN).older) == ((), ())
+
+
 def test_what_a_person_did_is_no_news_to_them(satchel: Satchel) -> None:
     ref = satchel.decisions.set("port", 80, agent=ANN).ref
     assert (changed(satchel), changed(satchel, "human:bob")) == ([], [(ref, "set")])

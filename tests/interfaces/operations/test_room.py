@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
+from satchel.base.errors import NotFound
 from satchel.base.wire import packed, unpacked
 from satchel.interfaces.operations.room import OPERATIONS
 
@@ -20,14 +21,36 @@ def ask(satchel: Satchel, name: str, **arguments: Any) -> dict[str, Any]:
     return json.loads(json.dumps(BY_NAME[name].as_json(answer)))  # type: ignore[no-any-return]
 
 
+WRITING = [
+    *("room_see", "room_answer", "room_release", "room_accept_proposal", "room_reject_proposal"),
+    *("room_unsee", "messages_mark_unread", "room_promote", "room_take_back_promotion", "decisions_take_back"),
+]
+
+
 def test_they_have_the_names_of_the_api() -> None:
     assert list(BY_NAME) == [
-        *("room_needs", "room_since", "room_where", "room_collisions", "room_see", "room_answer", "room_release")
+        *("room_needs", "room_since", "room_where", "room_collisions", "room_reached"),
+        *("room_threads", "room_thread", "room_history", "room_error", "room_runs"),
+        *("room_memory", "room_preview"),
+        *WRITING,
     ]
-    assert [name for name, one in BY_NAME.items() if one.writes] == ["room_see", "room_answer", "room_release"]
+    assert [name for name, one in BY_NAME.items() if one.writes] == WRITING
 
 
-@pytest.mark.parametrize("name", ["room_needs", "room_since", "room_where", "room_collisions"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "room_needs",
+        "room_since",
+        "room_where",
+        "room_collisions",
+        "room_reached",
+        "room_threads",
+        "room_runs",
+        "room_memory",
+        "room_preview",
+    ],
+)
 def test_each_answers_where_nothing_was_written(satchel: Satchel, name: str) -> None:
     assert ask(satchel, name)
 
@@ -60,3 +83,22 @@ def test_collisions_name_both(satchel: Satchel) -> None:
     satchel.files.record("src/a.py", "modified", agent="ben")
     (one,) = ask(satchel, "room_collisions")["items"]
     assert ({one["first"]["agent"], one["second"]["agent"]}, one["path"]) == ({"ann", "ben"}, "src/a.py")
+
+
+def test_what_became_of_items_is_told_by_their_ids(satchel: Satchel) -> None:
+    old = satchel.entries.write("discovery", "80", agent="dev").ref
+    new = satchel.entries.write("discovery", "8080", supersedes=old, agent="dev").ref
+    assert (
+        ask(satchel, "room_history", ref=old)["replaced_by"],
+        ask(satchel, "room_history", ref=new)["replaces"],
+    ) == (
+        new,
+        [old],
+    )
+    met = satchel.patterns.report("KeyError", "'a'", solution="look before", agent="dev")
+    error = ask(satchel, "room_error", ref=met.pattern.ref)
+    assert [(one["solution"], one["is_whole"]) for one in error["curves"]] == [("y1", True)]
+    asked = satchel.messages.send("which port?", to="ann", agent="dev").ref
+    assert ask(satchel, "room_thread", ref=asked)["total"] == 1
+    with pytest.raises(NotFound):
+        ask(satchel, "room_history", ref="e99")

@@ -10,9 +10,9 @@ from satchel.base.errors import Interrupted
 from satchel.base.records import dataclass, field, replace
 from satchel.brief import attempts, loop_history
 from satchel.brief.briefing import citing, left_off, own, packages, rules, run
-from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, gather_found, listed
+from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, gather_found, listed, with_pins
 from satchel.brief.loop_history import Attempt
-from satchel.keep import deliveries, projects, runs
+from satchel.keep import deliveries, pins, projects, runs
 from satchel.keep.deliveries import window_of
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.loop_scope import LoopScope
@@ -197,6 +197,7 @@ def _collect(
         reminds=request.reminds,
         counts=request.counts,
         now=workplace.clock(),
+        pinned=pins.of_project(transaction, project.id),
         loop=LoopScope(
             project.id,
             run_of_loop.id,
@@ -216,7 +217,7 @@ def _collect(
         relevance = answering.find_in_time(asked, collected.notes, query, deadline)
         collected.words = tuple(dict.fromkeys(word for term in query.terms for word in term.words))
     for make in _SOURCES:
-        source = make(asked)
+        source = with_pins(asked, make(asked))
         gathered = gather(asked, source, collected.notes)
         gather_found(asked, gathered, relevance.get(source.kind.number, {}), collected.notes)
         gathered.candidates = {number: written.marked(one) for number, one in gathered.candidates.items()}

@@ -30,7 +30,8 @@ _PACKAGE_PRIORITY = f"CASE WHEN c.priority < {CRITICAL} AND {_IS_STALE} THEN 1 E
 
 def packages(asked: Asked) -> Source:
     """Return the live packages of the project: those for this role or any, and every critical one."""
-    is_eligible = f"(c.priority = {CRITICAL} OR NOT EXISTS ({_CONSUMERS}) OR {_IS_FOR_ROLE})"
+    pinned = listed(asked.pinned.get(Kind.PACKAGE.number, ()))
+    is_eligible = f"(c.priority = {CRITICAL} OR c.id IN ({pinned}) OR NOT EXISTS ({_CONSUMERS}) OR {_IS_FOR_ROLE})"
     of_task = "c.task_id = :task AND c.run_id = :run" if asked.is_run_chosen else "c.task_id = :task"
     rank = base_score_sql(_PACKAGE_PRIORITY, of_task, _IS_FOR_ROLE, "c.updated_at")
     return Source(

@@ -52,15 +52,25 @@ _BY_TIME = frozenset({"attempts", "reviews"})
 """The sections whose items stand in order of time."""
 
 
+PLACES = ("critical", "share", "answer", "wanted", "room")
+"""How an item gets onto a page: as critical, in its section's share, and in what the shares leave: since it answers the
+query, has a claim to a share, or fits."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One line of a page."""
+    """One line of a page.
+
+    Attributes:
+        place: one of :data:`PLACES`.
+    """
 
     candidate: Candidate
     group: str
     line: str
     cost: int
     is_shortened: bool
+    place: str
 
 
 @dataclass(slots=True)
@@ -74,6 +84,7 @@ class Page:
         most_of_one: the tokens that an item may take which is not critical; a longer one is shortened.
         most_of_note: the same for entries; None is ``most_of_one``.
         cuts_to_fit: whether any item is shortened that does not fit whole.
+        passed: why items that were tried are not shown, by their keys: for want of room, or as one package too many.
     """
 
     count: Count
@@ -84,18 +95,26 @@ class Page:
     most_of_note: int | None = None
     cuts_to_fit: bool = True
     shown: dict[tuple[int, int], Shown] = field(default_factory=dict)
+    passed: dict[tuple[int, int], str] = field(default_factory=dict)
     used: int = 0
     _lines: dict[tuple[int, int, int | None], tuple[str, int, bool]] = field(default_factory=dict)
     _headings: dict[str, int] = field(default_factory=dict)
     _opening: int = 0
 
     def add(
-        self, candidate: Candidate, at_most: int | None = None, *, cuts: bool | None = None, chars: int | None = None
+        self,
+        candidate: Candidate,
+        at_most: int | None = None,
+        *,
+        place: str = "room",
+        cuts: bool | None = None,
+        chars: int | None = None,
     ) -> int | None:
         """Show an item if it fits.
 
         Args:
             at_most: the tokens that it may take; None is all that are left.
+            place: one of :data:`PLACES`.
             cuts: whether it is shortened where it does not fit whole; None is the page's own rule.
             chars: how much of its text is shown, but never less than a sentence; None is what fits.
 
@@ -114,10 +133,11 @@ class Page:
         if found is None and may_cut and chars is None:
             found = self._cut(candidate, left)
         if found is None:
+            self.passed[candidate.key] = "room"
             return None
         before = self.used
         self._headings[group] = self._headings.get(group, 0) + 1
-        self.shown[candidate.key] = Shown(candidate, group, *found)
+        self.shown[candidate.key] = Shown(candidate, group, *found, place)
         self.used += heading + found[1]
         self._count_opening()
         return self.used - before
@@ -131,7 +151,7 @@ class Page:
             left += shown.cost
             found = self._whole(candidate, left, is_told=True) or self._cut(candidate, left, is_told=True)
             if found is not None and found[1] > shown.cost:
-                self.shown[candidate.key] = Shown(candidate, shown.group, *found)
+                self.shown[candidate.key] = Shown(candidate, shown.group, *found, shown.place)
                 self.used += found[1] - shown.cost
                 self._count_opening()
 
@@ -163,6 +183,7 @@ class Page:
             return False
         last = next((one for one in reversed(on_page) if not one.is_critical), on_page[-1])
         self.remove(last.key)
+        self.passed[last.key] = "room"
         return True
 
     def least(self, candidate: Candidate) -> tuple[int, bool]:
@@ -325,14 +346,22 @@ def fill(
     packages = 0
 
     def take(
-        candidate: Candidate, at_most: int | None = None, *, cuts: bool | None = None, chars: int | None = None
+        candidate: Candidate,
+        place: str,
+        at_most: int | None = None,
+        *,
+        cuts: bool | None = None,
+        chars: int | None = None,
     ) -> int | None:
         """Return what it took, 0 where it is not wanted, and None where it does not fit."""
         nonlocal packages
         is_package = candidate.section == "packages"
-        if candidate.key in page.shown or (is_package and packages >= max_packages):
+        if candidate.key in page.shown:
             return 0
-        took = page.add(candidate, at_most, cuts=cuts, chars=chars)
+        if is_package and packages >= max_packages:
+            page.passed[candidate.key] = "packages"
+            return 0
+        took = page.add(candidate, at_most, place=place, cuts=cuts, chars=chars)
         packages += is_package and took is not None
         return took
 
@@ -343,14 +372,18 @@ def fill(
         for candidate in wanted:
             # the last may exceed the share: a smaller one in its place would be a less important one
             if candidate.section == section and left > 0:
-                left -= take(candidate, int(left + _MAX_EXCESS * room), cuts=False) or 0
+                left -= take(candidate, "share", int(left + _MAX_EXCESS * room), cuts=False) or 0
     # the rests flow on in the order of rank: to what answers the query, to whatever else has a claim, then to anything
     misses = 0
-    for candidate in dict.fromkeys((*filter(is_answer, wanted), *wanted, *others)):
+    places = dict.fromkeys(filter(is_answer, wanted), "answer")
+    for place, some in (("wanted", wanted), ("room", others)):
+        for candidate in some:
+            places.setdefault(candidate, place)
+    for candidate, place in places.items():
         if page.room - page.used < _LEAST_COST or misses == _MAX_MISSES:
             break
         is_late = not page.cuts_to_fit and page.used > _WHOLE_PART * page.room and candidate.section == "entries"
-        took = take(candidate, chars=_LATE_CHARS if is_late else None)
+        took = take(candidate, place, chars=_LATE_CHARS if is_late else None)
         misses = misses + 1 if took is None else 0
 
 
@@ -362,11 +395,11 @@ def _fill_critical(page: Page, critical: Sequence[Candidate]) -> None:
     whole = page.whole_cost(critical)
     if whole is not None and whole + heading <= page.room:
         for candidate in critical:
-            page.add(candidate)
+            page.add(candidate, place="critical")
         return
     least = [page.least(candidate) for candidate in critical]
     costs = [cost + _COST_OF_REF * is_cut for cost, is_cut in least]
     for place, (candidate, (cost, is_cut)) in enumerate(zip(critical, least, strict=True)):
         left = page.room - page.used - sum(costs[place + 1 :])
         shortest = cost + (0 if page.shown else heading) + (page.cost_of_telling(candidate) if is_cut else 0)
-        page.add(candidate, max(left, shortest), cuts=True)
+        page.add(candidate, max(left, shortest), place="critical", cuts=True)

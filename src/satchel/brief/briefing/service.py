@@ -16,10 +16,10 @@ from satchel.base.vocabulary import PRIORITIES, SECTIONS
 from satchel.brief.briefing.collecting import Collected, Deadline, Request, collect
 from satchel.brief.briefing.composing import Composed, compose
 from satchel.brief.briefing.page import Shown
-from satchel.brief.briefing.records import Briefed, Briefing
+from satchel.brief.briefing.records import Briefed, Briefing, Candidate
 from satchel.brief.briefing.shares import max_packages, shares_of
 from satchel.brief.briefing.zones import NORMAL, Zone, zone_of
-from satchel.keep import deliveries, events
+from satchel.keep import deliveries
 from satchel.keep.names import check_agent, check_identifier
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import make_main
@@ -37,12 +37,17 @@ _DOING_CHARS = 160
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A briefing that is made, with what it takes to record what it shows."""
+    """A briefing that is made, with what it takes to record what it shows.
+
+    Attributes:
+        passed: as in :class:`satchel.brief.briefing.composing.Composed`.
+    """
 
     briefing: Briefing
     shown: tuple[Shown, ...]
     collected: Collected
     request: Request
+    passed: tuple[tuple[Candidate, str], ...] = ()
 
 
 class Briefings:
@@ -112,22 +117,17 @@ class Briefings:
             NotFound: the run does not exist.
         """
         work, config = self._workplace, self._config
-        budget = config.brief_budget if budget is None else budget
-        check_whole("budget", budget, MAX_BUDGET)
-        check_whole("iteration", iteration, _MAX_ITERATION)
         zone = zone_of(window_used)
-        role = None if role is None else check_identifier(role, "role")
-        request = Request(
-            role=None if role is None else fold(role),
-            task_id=None if task_id is None else check_identifier(task_id, "task_id"),
-            loop_id=None if loop_id is None else check_identifier(loop_id, "loop_id"),
+        request = self.request(
+            role,
+            task_id=task_id,
+            loop_id=loop_id,
             iteration=iteration,
-            query=_check_query(query),
-            run_id=None if run_id is None else check_identifier(run_id, "run_id"),
-            agent=check_agent(work, agent),
+            query=query,
             budget=budget,
             again=again,
-            role_as_given=role,
+            run_id=run_id,
+            agent=agent,
         )
         if work.caller is not None and work.caller.is_told_anew:
             request, dry_run = replace(request, again=True), True
@@ -136,8 +136,47 @@ class Briefings:
         prepared = self.prepare(request, Deadline(config.brief_deadline_ms), zone)
         return prepared.briefing if dry_run else record(work, prepared, "briefing", _RECORD_WAIT_MS)
 
-    def prepare(self, request: Request, deadline: Deadline, zone: Zone = NORMAL) -> Prepared:
-        """Make a briefing of what was asked for and checked; nothing is recorded."""
+    def request(
+        self,
+        role: str | None = None,
+        *,
+        task_id: str | None = None,
+        loop_id: str | None = None,
+        iteration: int = 0,
+        query: str | None = None,
+        budget: int | None = None,
+        again: bool = False,
+        run_id: str | None = None,
+        agent: str | None = None,
+    ) -> Request:
+        """Check what is asked for; the arguments are those of :meth:`brief`.
+
+        Raises:
+            InvalidInput: an argument is not acceptable.
+        """
+        budget = self._config.brief_budget if budget is None else budget
+        check_whole("budget", budget, MAX_BUDGET)
+        check_whole("iteration", iteration, _MAX_ITERATION)
+        role = None if role is None else check_identifier(role, "role")
+        return Request(
+            role=None if role is None else fold(role),
+            task_id=None if task_id is None else check_identifier(task_id, "task_id"),
+            loop_id=None if loop_id is None else check_identifier(loop_id, "loop_id"),
+            iteration=iteration,
+            query=_check_query(query),
+            run_id=None if run_id is None else check_identifier(run_id, "run_id"),
+            agent=check_agent(self._workplace, agent),
+            budget=budget,
+            again=again,
+            role_as_given=role,
+        )
+
+    def prepare(self, request: Request, deadline: Deadline, zone: Zone = NORMAL, *, explains: bool = False) -> Prepared:
+        """Make a briefing of what was asked for and checked; nothing is recorded.
+
+        Args:
+            explains: whether to say why what is not shown is not.
+        """
         collected = collect(self._workplace, request, deadline)
         composed = compose(
             collected,
@@ -147,8 +186,10 @@ class Briefings:
             shares_of(request.role, self._chosen_shares),
             max_packages=max_packages(request.role),
             now=self._workplace.clock(),
+            explains=explains,
         )
-        return Prepared(self._briefing(composed, collected, request, zone.name), composed.shown, collected, request)
+        briefing = self._briefing(composed, collected, request, zone.name)
+        return Prepared(briefing, composed.shown, collected, request, composed.passed)
 
     @property
     def _chosen_shares(self) -> dict[str, int]:
@@ -183,12 +224,13 @@ class Briefings:
         )
 
 
-def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int) -> Briefing:
+def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int, tokens: int | None = None) -> Briefing:
     """Record what a briefing shows as delivered; where that cannot be done soon, say so instead of waiting.
 
     Args:
-        moment: when it was shown, kept with the event.
+        moment: when it was shown, one of :data:`satchel.keep.deliveries.MOMENTS`.
         wait_ms: how long to wait for a lock.
+        tokens: of the text that it is a part of; None is its own.
     """
     briefing, request, collected = prepared.briefing, prepared.request, prepared.collected
     project, run = collected.project_id, collected.run
@@ -206,16 +248,9 @@ def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int) -> Br
             number = run.id if run.is_made else make_main(transaction, project, now).id
             window = deliveries.window_of(project, actor, number, request.task_id, request.role, request.iteration)
             said = [item for one in prepared.shown for item in (one.candidate, *one.candidate.stands_for)]
-            deliveries.record(transaction, window, [(*item.key, item.seq) for item in said], now)
-            events.record(
-                transaction,
-                project,
-                events.DELIVERY,
-                now,
-                session=actor.session,
-                agent=actor.number,
-                details={"moment": moment, "items": len(said), "tokens": briefing.tokens},
-            )
+            items = [(*item.key, item.seq) for item in said]
+            put_in = briefing.tokens if tokens is None else tokens
+            deliveries.deliver(transaction, window, items, now, moment=moment, tokens=put_in)
     except (Busy, ReadOnly, StoreFull) as error:
         note = f"the delivery was not recorded: {error.problem}. The next briefing may repeat it"
         return replace(briefing, notes=(*briefing.notes, note))

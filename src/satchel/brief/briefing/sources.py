@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeVar
 
 from satchel.base.errors import SatchelError
@@ -45,6 +46,7 @@ class Asked:
         counts: whether everything that is new is counted; otherwise what is critical alone, as far as it is looked at.
         loop_since: after which of its scratchpads the loop is shown, so that those since it succeeded last are, else
             the newest: its time in milliseconds UTC, and its number or 0.
+        pinned: the numbers of what persons have pinned, by kind.
     """
 
     transaction: Transaction
@@ -62,6 +64,7 @@ class Asked:
     now: int
     loop: LoopScope
     loop_since: tuple[int, int] = (0, 0)
+    pinned: Mapping[int, Collection[int]] = MappingProxyType({})
     left_off: int | None = None
     since: int | None = None
     reminds: bool = True
@@ -152,6 +155,22 @@ class Gathered:
     only_found: bool = False
 
 
+def with_pins(asked: Asked, source: Source) -> Source:
+    """Return a source in which what is pinned ranks as critical."""
+    pinned = asked.pinned.get(source.kind.number)
+    if not pinned:
+        return source
+    is_pinned = f"c.id IN ({listed(pinned)})"
+    return replace(
+        source,
+        orders=(("c.id DESC", is_pinned), *source.orders),
+        priority=f"CASE WHEN {is_pinned} THEN {CRITICAL} ELSE {source.priority} END",
+        may_be_critical=True,
+        # of messages, which nobody pins, no line stays
+        reminds=True,
+    )
+
+
 def gather(asked: Asked, source: Source, notes: list[str]) -> Gathered:
     """Choose and count the candidates of a source without a query.
 
@@ -235,7 +254,11 @@ def gather_found(asked: Asked, gathered: Gathered, relevance: Mapping[int, float
 
 def _add(asked: Asked, gathered: Gathered, numbers: Sequence[int], notes: list[str]) -> None:
     if numbers:
-        loaded = {candidate.number: candidate for candidate in _load(asked, gathered.source, numbers, notes)}
+        pinned = asked.pinned.get(gathered.source.kind.number, ())
+        loaded = {
+            one.number: replace(one, priority=CRITICAL) if one.number in pinned else one
+            for one in _load(asked, gathered.source, numbers, notes)
+        }
         gathered.candidates |= {number: loaded[number] for number in numbers if number in loaded}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
 from satchel.base.records import replace
@@ -9,9 +11,9 @@ from satchel.base.text import shortened
 from satchel.base.vocabulary import MAIN_RUN, PRIORITIES
 from satchel.brief import at_work
 from satchel.brief.decision_change_notice import is_notice
-from satchel.brief.room import needs_claims, needs_hooks, quiet
+from satchel.brief.room import needs_claims, needs_hooks, needs_proposals, quiet
 from satchel.brief.room.looking import LINE_CHARS, PERSONS, Look, decided
-from satchel.brief.room.records import Need, Needs
+from satchel.brief.room.records import NEEDS, Need, Needs
 from satchel.brief.room.seen import marks
 from satchel.find.kind import Kind
 from satchel.keep.decisions.records import STATUSES
@@ -53,11 +55,37 @@ def find(look: Look) -> Needs:
         *_errors(look),
         *_shared(look),
         *needs_hooks.find(look),
+        *needs_proposals.find(look),
     ]
     found.sort(key=lambda one: (-PRIORITIES.index(one.severity), one.began_at or look.now, one.kind, one.ref or ""))
     quiet_since = None if found else quiet.since(look)
     items = tuple(one if one.key else replace(one, key=f"{one.kind}-{one.ref}") for one in found[:MOST])
-    return Needs(look.person, items, len(found), quiet_since, look.now)
+    return Needs(look.person, items, len(found), quiet_since, look.now, _more(look, found))
+
+
+def _more(look: Look, found: list[Need]) -> tuple[str, ...]:
+    """Return the kinds of which not all were looked at."""
+    counts = Counter(one.kind for one in found)
+    limits = dict.fromkeys(("message", "draft", "shared"), LOOKED_AT) | {"waiting": MOST, "refusal": MOST}
+    columns = ", ".join(
+        f"EXISTS (SELECT 1 FROM {source} AND {time} > :after ORDER BY {time} LIMIT 1 OFFSET {LOOKED_AT}) "
+        for source, time in _LIMITED.values()
+    )
+    (row,) = look.rows(f"SELECT {columns}", after=look.now - RECENT_DAYS * DAY_MS)
+    limited = {kind for kind, is_limited in zip(_LIMITED, row, strict=True) if is_limited}
+    limited |= {kind for kind, limit in limits.items() if counts[kind] >= limit}
+    return tuple(kind for kind in NEEDS if kind in limited)
+
+
+_LIMITED = {
+    "overtaken": ("decisions WHERE project_id = :project", "updated_at"),
+    "verdict": (
+        f"context WHERE project_id = :project AND type = {REVIEW_VERDICT} AND superseded_by IS NULL",
+        "created_at",
+    ),
+    "error": ("error_patterns WHERE project_id = :project AND expires_at > :now", "last_seen"),
+}
+"""Where the kinds are found of which the newest items are looked at, needs or not."""
 
 
 def _those(**actions: object) -> tuple[str, ...]:

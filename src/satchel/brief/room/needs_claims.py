@@ -59,6 +59,8 @@ def find(look: Look, most: int) -> list[Need]:
                 place=place.path,
                 holder=holder.claim.agent,
                 holder_session=uids.get(holder.session or 0),
+                held_path=holder.claim.path,
+                held_until=holder.claim.expires_at,
             )
             found.setdefault((wish.actor.name, place.path), need)
     return list(found.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from satchel.base.records import dataclass
+from satchel.keep.decisions.records import Decision
 from satchel.keep.sessions.team import Team
 
 NEEDS = (
@@ -17,10 +18,11 @@ NEEDS = (
     "error",
     "shared",
     "hook",
+    "proposal",
 )
 """What may need a person: an agent that is stuck or blocked, a message, a claim that is waited for or was refused, a
 decision that was overtaken or is a draft, a review that failed, an error that two agents met without a fix, shared
-text that waits, and a hook that fails."""
+text that waits, a hook that fails, and a strategy that a run proposes which is over."""
 
 ACTIONS = ("answer", "read", "release", "end_run", "decide", "accept", "reject", "solve", "see")
 """What may be done about it."""
@@ -37,16 +39,19 @@ class Need:
         kind: one of :data:`NEEDS`.
         severity: one of :data:`satchel.base.vocabulary.PRIORITIES`.
         text: what it is, in one line.
-        ref: the short id of the item; of a hook that fails, what marks it as seen; None of a claim.
+        ref: the short id of the item; of a hook that fails, what marks it as seen; of a proposal, what
+            accepts it; None of a claim.
         session: the uid of the session whose agent it is about, in hexadecimal; None without one.
         agent: who it is about, or None.
         began_at: since when it waits, in milliseconds UTC; None where that is not recorded.
         actions: those of :data:`ACTIONS` that deal with it.
         place: the path, key or file that it is about, or None.
         holder: who holds that, and ``holder_session`` in which session; None where it is held by name alone.
-        run: the run that ends with ``end_run``.
+        held_path: what they claim, which may be a folder around it, and ``held_until`` until when, in milliseconds UTC.
+        run: the run that ends with ``end_run``, or that proposes something.
         remedy: what may be done beside the actions, in one sentence, or None.
         key: what names it as long as it waits, whatever else of it changes.
+        held_path: what they claim, which may be a folder around it, and ``held_until`` until when, in milliseconds UTC.
     """
 
     kind: str
@@ -63,6 +68,8 @@ class Need:
     run: str | None = None
     remedy: str | None = None
     key: str = ""
+    held_path: str | None = None
+    held_until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +78,12 @@ class Needs:
 
     Attributes:
         person: whom.
-        items: at most 50 of ``total``; of each kind at most 200 are looked at, the newest.
+        items: at most 50 of ``total``.
+        total: how many there are; of the kinds that ``more`` names at least.
         quiet_since_at: where nothing needs them, since when at the latest; None where something does, or nothing is
             recorded that says so.
         asked_at: in milliseconds UTC.
+        more: the kinds of which there may be more, since the newest alone are looked at: mostly 200.
     """
 
     person: str
@@ -82,6 +91,7 @@ class Needs:
     total: int
     quiet_since_at: int | None
     asked_at: int
+    more: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +136,12 @@ class Since:
     Attributes:
         person: who.
         items: at most 50 of each kind.
-        totals: how many there are of each kind; of more than 1,000 changes the newest are looked at.
+        totals: how many there are of each kind among its 1,000 newest changes.
         seq: up to which change it was looked; what marks it all as seen names it, so that nothing is passed over.
         looked_at: when the person marked everything as seen last, in milliseconds UTC; None for never.
         asked_at: in milliseconds UTC.
+        older: of each kind how many changes are older than those, at most 10,000: they are neither listed nor counted
+            in ``totals``, may be the person's own or seen, and are marked as seen with all of the kind.
     """
 
     person: str
@@ -138,6 +150,7 @@ class Since:
     seq: int
     looked_at: int | None
     asked_at: int
+    older: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +166,36 @@ class Seen:
     person: str
     refs: tuple[str, ...]
     seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted:
+    """A decision that was made of a note.
+
+    Attributes:
+        decision: as it stands.
+        note: the short id of the note, which holds no more.
+        correction: the number of its retraction, for what takes it back.
+    """
+
+    decision: Decision
+    note: str
+    correction: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionUndone:
+    """A promotion that was taken back: the decision as it was before, or deprecated, and the note that holds again."""
+
+    decision: Decision
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far a project has come: after every change, and all that happens, the cursor is another."""
+
+    cursor: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ from satchel.keep.names import ensure_agent, find_name
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 
 EVERYTHING = 0
-SOLUTION, FILES, CORRECTION, HOOK = 20, 21, 22, 23
-"""What the table calls what is no :class:`Kind`: a solution, the edits of an agent, a correction, a fault of a hook."""
+SOLUTION, FILES, CORRECTION, HOOK, PROPOSAL = 20, 21, 22, 23, 24
+"""What the table calls what is no :class:`Kind`: a solution, the edits of an agent, a correction, a fault of a hook,
+and the strategy that a verdict lets a run propose, which anybody accepts or rejects for all."""
 
 NOBODY = -1
 """Stands for the agent of edits whose author is unknown; 0 is all of a kind."""
@@ -32,7 +33,7 @@ OF_CHANGES = {
 MOST = 500
 """So many things are marked at once."""
 
-_FILES_OF, _CORRECTION, _HOOK = "files:", "correction:", "hook:"
+_FILES_OF, _CORRECTION, _HOOK, PROPOSAL_OF = "files:", "correction:", "hook:", "proposal:"
 _UNKNOWN_AUTHOR = "?"
 
 _SEE = """
@@ -115,6 +116,16 @@ def mark(look: Look, refs: Sequence[str], up_to: int) -> None:
                 + (" AND item_id <> 0" if thing.kind else ""),
                 {"me": look.number, "seq": up_to},
             )
+
+
+def unmark(look: Look, ref: str) -> bool:
+    """Take back that a person has seen one thing; whether they had, beyond what all of its kind says."""
+    thing = _thing(look, ref)
+    gone = look.transaction.execute(
+        "DELETE FROM seen WHERE person_id = :me AND kind = :kind AND item_id = :item AND item_id <> 0",
+        {"me": look.number, "kind": thing.kind, "item": thing.item},
+    )
+    return gone > 0
 
 
 def begin_person(look: Look) -> Look:

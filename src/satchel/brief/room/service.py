@@ -1,4 +1,4 @@
-"""What a person looks at every few minutes: what needs them, what has changed, who is where, what collides."""
+"""What a person looks at: what needs them, what has changed, who is where, what collides, what memory is worth."""
 
 from __future__ import annotations
 
@@ -8,23 +8,41 @@ from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.paging import check_whole
 from satchel.base.vocabulary import HUMAN
-from satchel.brief.room import collisions, looking, needs, seen, since, where
-from satchel.brief.room.records import Collisions, Needs, Released, Seen, Since, Where
+from satchel.brief.room import collisions, looking, needs, promoting, seen, since, where
+from satchel.brief.room.reading import Reading
+from satchel.brief.room.records import (
+    Collisions,
+    Needs,
+    Promoted,
+    PromotionUndone,
+    Reached,
+    Released,
+    Seen,
+    Since,
+    Where,
+)
 from satchel.find.kind import Kind
-from satchel.keep import projects
+from satchel.keep import following, projects
 from satchel.keep.files import releasing
 from satchel.keep.messages import updates
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
 from satchel.keep.names import check_person, ensure_agent, is_persons
-from satchel.keep.projects import Service
 from satchel.keep.sessions.team import Team
+from satchel.keep.strategies import updates as strategies
+from satchel.keep.strategies.records import Strategy
 
 _MAX_SEQ = 2**62
 
 
-class Room(Service):
+class Room(Reading):
     """What persons look at, and what they do about it."""
+
+    def reached(self) -> Reached:
+        """Return how far the project has come, for who asks again and again whether there is anything new."""
+        work = self._workplace
+        with work.engine.read() as transaction:
+            return Reached(str(following.now(transaction, projects.find(transaction, work))))
 
     def needs(self, person: str | None = None) -> Needs:
         """Return what needs a person.
@@ -93,6 +111,108 @@ class Room(Service):
             look = seen.begin_person(looking.begin(transaction, project.id, name, now))
             seen.mark(look, wanted, reached)
         return Seen(name, wanted, reached)
+
+    def unsee(self, ref: str, *, person: str | None = None) -> bool:
+        """Show one thing again that a person has marked as seen.
+
+        Args:
+            ref: what answers call ``ref``.
+            person: as for :meth:`needs`.
+
+        Returns:
+            Whether it was marked, alone and not with all of its kind.
+
+        Raises:
+            InvalidInput: it is none.
+            NotFound: the project has no such thing.
+            Refused: it is not a person who calls.
+        """
+        self._refuse_others("only a person says what a person has seen", "Leave it to the person")
+        name, work = self._person(person), self._workplace
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            return seen.unmark(seen.begin_person(looking.begin(transaction, project.id, name, now)), ref)
+
+    def promote(
+        self,
+        ref: str,
+        key: str,
+        value: str | None = None,
+        *,
+        rationale: str | None = None,
+        expected_revision: int | None = None,
+        agent: str | None = None,
+    ) -> Promoted:
+        """Make a decision of a note, which holds no more from then on: both, or neither.
+
+        Args:
+            ref: the short id of the note.
+            key: of the decision, new or known.
+            value: what is decided; None is what the note says.
+            rationale: why.
+            expected_revision: as :meth:`satchel.keep.decisions.service.Decisions.set` takes it.
+            agent: who decides; None takes the default.
+
+        Raises:
+            InvalidInput, TooLarge: something is not acceptable.
+            NotFound, Conflict, Refused: the note is not there, holds no more, or is a person's; or the revision is
+                another.
+        """
+        return promoting.promote(self._workplace, ref, key, value, rationale, expected_revision, agent)
+
+    def take_back_promotion(
+        self, ref: str, *, revision: int, correction: int, agent: str | None = None
+    ) -> PromotionUndone:
+        """Let the note of a promotion hold again, and set the decision to what it was before.
+
+        Args:
+            ref: the short id of the decision.
+            revision, correction: as the promotion gave them.
+            agent: who takes it back; None takes the default.
+
+        Raises:
+            NotFound: there is no such decision or correction.
+            Conflict: the decision was changed since, or the note is not what was corrected last.
+        """
+        return promoting.take_back(self._workplace, ref, revision, correction, agent)
+
+    def accept_proposal(self, ref: str, *, person: str | None = None) -> Strategy:
+        """Save the strategy that a run proposes.
+
+        Args:
+            ref: what the need calls ``ref``.
+            person: who accepts, as for :meth:`needs`.
+
+        Raises:
+            Conflict: it was accepted or rejected before.
+            InvalidInput: it is no proposal.
+            NotFound: nothing is proposed there.
+            Refused: it is not a person who calls.
+        """
+        saved = self._settle(ref, person, accepts=True)
+        assert saved is not None
+        return saved
+
+    def reject_proposal(self, ref: str, *, person: str | None = None) -> None:
+        """Pass a strategy over that a run proposes, for all persons. The arguments and errors are those of accepting.
+
+        Raises:
+            Conflict, InvalidInput, NotFound, Refused: as for :meth:`accept_proposal`.
+        """
+        self._settle(ref, person, accepts=False)
+
+    def _settle(self, ref: str, person: str | None, *, accepts: bool) -> Strategy | None:
+        from satchel.brief.room import needs_proposals
+
+        self._refuse_others("only a person accepts or rejects a proposal", "Save a strategy of your own")
+        name, work = self._person(person), self._workplace
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            look = seen.begin_person(looking.begin(transaction, project.id, name, now))
+            saved = needs_proposals.settle(look, work, ref, accepts=accepts)
+            return None if saved is None else strategies.load(transaction, project.id, saved)
 
     def where(self) -> Where:
         """Return who is where, and when they were at work in the last 24 hours."""

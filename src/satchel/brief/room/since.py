@@ -22,6 +22,25 @@ MOST = 50
 _LOOKED_AT = 1_000
 """So many changes of each kind are looked at, the newest: of 100,000 that takes 3 ms."""
 
+_MOST_OLDER = 10_000
+
+_OLDER = f"""
+    SELECT count(*) FROM (
+        SELECT 1 FROM {{table}} WHERE project_id = :project AND seq > :floor
+        ORDER BY seq DESC LIMIT {_MOST_OLDER} OFFSET {_LOOKED_AT}
+    )
+"""
+"""Counts the changes that are not looked at, for they are older."""
+
+_TABLES = {
+    "decision": "decisions",
+    "rule": "constraints",
+    "fix": "error_solutions",
+    "files": "file_changes",
+    "correction": "corrections",
+}
+"""Where each of :data:`satchel.brief.room.records.CHANGES` is kept."""
+
 _VALUE_CHARS = 2_000
 _MOST_FILES = 5
 _DEPRECATED, _DRAFT = STATUSES.index("deprecated") + 1, STATUSES.index("draft") + 1
@@ -36,14 +55,18 @@ def find(look: Look, seq: int) -> Since:
     seen = marks(look)
     items: list[Changed] = []
     totals: list[tuple[str, int]] = []
+    older: list[tuple[str, int]] = []
     for name, (statement, make) in _FINDERS.items():
         rows = look.rows(statement, floor=seen[name].seq)
         made = make([row[1:] for row in rows], seen[name])
         items += made[:MOST]
         # of edits there is one for each agent
         totals += [(name, len(made) if name == "files" else rows[0][0])] if rows else []
+        ((passed_over,),) = look.rows(_OLDER.format(table=_TABLES[name]), floor=seen[name].seq)
+        older += [(name, passed_over)] if passed_over else []
     items.sort(key=lambda one: -one.seq)
-    return Since(look.person, tuple(items), tuple(totals), seq, seen[""].seen_at or None, look.now)
+    last = seen[""].seen_at or None
+    return Since(look.person, tuple(items), tuple(totals), seq, last, look.now, tuple(older))
 
 
 def _unseen(

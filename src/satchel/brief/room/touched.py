@@ -10,13 +10,13 @@ _SESSIONS = {"session_started", "session_ended"}
 TOUCHED_BY: Mapping[str, frozenset[str]] = {
     "needs": frozenset(
         {"entry", "decision", "message", "error_pattern", "run", "refusal", "retraction", "acceptance", "confidence"}
-        | {"hook_failed"}
+        | {"hook_failed", "forgotten"}
         | _CLAIMS
         | _SESSIONS
     ),
     "since": frozenset(
         {"entry", "decision", "constraint", "error_pattern", "strategy", "file_change", "retraction", "acceptance"}
-        | {"confidence"}
+        | {"confidence", "taken_back", "forgotten"}
     ),
     "where": frozenset({"entry", "run", "delivery"} | _CLAIMS | _SESSIONS),
     "collisions": frozenset({"file_change"} | _CLAIMS),

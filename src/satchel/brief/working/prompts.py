@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from satchel.base.records import NamedTuple, replace
 from satchel.base.text import fold, shortened
 from satchel.brief.working import notes
-from satchel.brief.working.scene import Shown, fitting
+from satchel.brief.working.scene import Scene, Shown, fitting
 from satchel.find.about import LEAST, Met, about
 from satchel.find.kind import Kind
 from satchel.find.search import SUNK, Scope
 from satchel.find.words import WORD
+from satchel.keep import deliveries
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
@@ -47,18 +48,20 @@ class Item(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """What would be put in at a prompt in a new window.
+    """What would be put in at a prompt.
 
     Attributes:
         tokens: how many the text has at most, estimated.
         met: what the prompt is about, the strongest first.
         why: why there is nothing, for people.
+        shown: what the text shows of that, line by line after the first.
     """
 
     text: str
     tokens: int
     met: tuple[Met, ...]
     why: str
+    shown: tuple[Shown, ...] = ()
 
 
 class _Found(NamedTuple):
@@ -102,6 +105,17 @@ def find(
         if not any(_are_alike(item.text, other.text) for other in kept):
             kept.append(item)
     return kept
+
+
+def known(scene: Scene) -> dict[int, dict[int, int]]:
+    """Return what the window of a session has: by the numbers of kind and item, the item's seq."""
+    from satchel.brief.briefing import own
+
+    got = deliveries.delivered(scene.transaction, scene.window)
+    written = own.find(scene.transaction, scene.project_id, scene.actor, scene.window)
+    for kind, some in written.known.items():
+        got[kind] = {**got.get(kind, {}), **some}
+    return got
 
 
 def told(items: Sequence[Item], known: Mapping[int, Mapping[int, int]], budget: int) -> tuple[list[str], list[Shown]]:

@@ -64,6 +64,7 @@ class Said:
         question: what the user of the client is to be asked before an edit; empty asks nothing.
         shown: the items in the text, to be recorded once it has reached the client.
         window: the context window that they are recorded in.
+        moment: when that is, one of :data:`satchel.keep.deliveries.MOMENTS`.
         why: why there is nothing, for people.
     """
 
@@ -72,6 +73,7 @@ class Said:
     question: str = ""
     shown: tuple[Shown, ...] = ()
     window: Window | None = None
+    moment: str = ""
     why: str = ""
 
 
@@ -122,7 +124,12 @@ _COUNTER = estimating("a hook has no time to load a vocabulary")
 
 def tokens_of(text: str) -> int:
     """Return how many tokens a text has at most, estimated."""
-    return math.ceil(_COUNTER.count(text) * PROSE_MARGIN) if text else 0
+    return math.ceil(counted(text) * PROSE_MARGIN)
+
+
+def counted(text: str) -> int:
+    """Return how many tokens a text has, estimated."""
+    return _COUNTER.count(text) if text else 0
 
 
 def fitting(lines: Sequence[str], budget: int) -> list[str]:

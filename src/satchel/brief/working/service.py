@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from satchel.base.errors import Busy, Interrupted, ReadOnly, StoreFull
 from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.brief.working import scene as scenes
-from satchel.brief.working.scene import NOTHING, Said, Scene, Shown, fitting, tokens_of
+from satchel.brief.working.scene import NOTHING, Said, Scene, Shown, counted, fitting, tokens_of
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.projects import Workplace
@@ -100,7 +101,7 @@ class Working:
             held = moment.standing_against(scene, touched).explicit if touched else []
             return Said(denial=moment.denial(scene, moment.held_of(touched, held), held)) if held else NOTHING
 
-        return self._act(agent_id, act, look if mode in {"deny", "ask"} else None)
+        return self._act(agent_id, "edit", act, look if mode in {"deny", "ask"} else None)
 
     def after_edit(
         self,
@@ -135,7 +136,7 @@ class Working:
                 said = self._with_notes(scene, touched if tells_late else [], lines, shown, text)
             return self._with_messages(scene, self._with_owed(scene, said) if owes_fixes else said)
 
-        return self._act(agent_id, act)
+        return self._act(agent_id, "edit", act)
 
     def prompt(self, text: str, is_over: Callable[[], bool], *, agent_id: str | None = None) -> Said:
         """Say what is kept of what a prompt is about, where that is well met and this window has not got it.
@@ -154,19 +155,17 @@ class Working:
             return replace(NOTHING, why=why)
 
         def act(scene: Scene) -> Said:
-            from satchel.brief.briefing import own
-
-            known: dict[int, dict[int, int]] = deliveries.delivered(scene.transaction, scene.window)
-            written = own.find(scene.transaction, scene.project_id, scene.actor, scene.window)
-            for kind, some in written.known.items():
-                known[kind] = {**known.get(kind, {}), **some}
+            known = prompts.known(scene)
             lines, shown = prompts.told(items, known, self._config.hooks_prompt)
             return Said("\n".join(lines), shown=tuple(shown), window=scene.window)
 
-        return self._act(agent_id, act)
+        return self._act(agent_id, "prompt", act)
 
-    def look(self, text: str, is_over: Callable[[], bool]) -> Looked:
-        """Return what would be put in at a prompt in a new window, and why; nothing is recorded.
+    def look(self, text: str, is_over: Callable[[], bool], *, in_session: bool = False) -> Looked:
+        """Return what would be put in at a prompt, and why; nothing is recorded.
+
+        Args:
+            in_session: in the window of the caller's session; otherwise in a new one.
 
         Raises:
             StoreDamaged: the store cannot be read.
@@ -175,10 +174,15 @@ class Working:
         from satchel.brief.working.prompts import Looked
 
         items, why = self._about(text, is_over)
-        lines, _ = prompts.told(items, {}, self._config.hooks_prompt)
+        known: dict[int, dict[int, int]] = {}
+        if in_session:
+            with self._workplace.engine.read() as transaction:
+                scene = scenes.look(transaction, self._workplace)
+                known = {} if scene is None else prompts.known(scene)
+        lines, shown = prompts.told(items, known, self._config.hooks_prompt)
         said = "\n".join(lines)
         why = "" if said else why or "nothing fits the budget"
-        return Looked(said, tokens_of(said), tuple(item.met for item in items), why)
+        return Looked(said, tokens_of(said), tuple(item.met for item in items), why, tuple(shown))
 
     def _about(self, text: str, is_over: Callable[[], bool]) -> tuple[list[Item], str]:
         """Return what a prompt is about, also what was delivered before, and why there is nothing."""
@@ -226,7 +230,7 @@ class Working:
                 return replace(NOTHING, why=_UNHEARD)
             return self._with_messages(scene, Said("\n".join(lines), shown=tuple(shown), window=scene.window))
 
-        return self._act(agent_id, act)
+        return self._act(agent_id, "command", act)
 
     def last_error(self, *, agent_id: str | None = None) -> Said:
         """Say what is known of the error that the agent reported last."""
@@ -236,7 +240,7 @@ class Working:
             lines, shown = commands.last(scene, self._config.hooks_error)
             return self._with_messages(scene, Said("\n".join(lines), shown=tuple(shown), window=scene.window))
 
-        return self._act(agent_id, act)
+        return self._act(agent_id, "command", act)
 
     def command_succeeded(
         self, cwd: str, command: str, *, agent_id: str | None = None, owes_fixes: bool = False
@@ -253,7 +257,7 @@ class Working:
             commands.succeed(scene, cwd, command)
             return self._with_messages(scene, self._with_owed(scene, NOTHING) if owes_fixes else NOTHING)
 
-        return self._act(agent_id, act)
+        return self._act(agent_id, "command", act)
 
     def plan_approved(self, plan: str, *, agent_id: str | None = None) -> Said:
         """Keep a plan that a person has approved as one note of the session; a later one replaces it."""
@@ -263,11 +267,11 @@ class Working:
             plans.keep(scene, plan)
             return self._with_messages(scene, NOTHING)
 
-        return self._act(agent_id, act)
+        return self._act(agent_id, "plan", act)
 
     def command_ended(self, *, agent_id: str | None = None) -> Said:
         """Put in unread messages after a command of which it is not known how it ended."""
-        return self._act(agent_id, lambda scene: self._with_messages(scene, NOTHING))
+        return self._act(agent_id, "command", lambda scene: self._with_messages(scene, NOTHING))
 
     def stop(self) -> Said:
         """Ask an agent that stops to keep what it learned, once a session: if it changed files and kept nothing."""
@@ -280,22 +284,29 @@ class Working:
             updates.change(scene.transaction, scene.actor.session or 0, {"nudged_at": scene.now})
             return Said(_NUDGE)
 
-        return self._act(None, act)
+        return self._act(None, "", act)
 
     def record(self, said: Said) -> None:
         """Record that what was said has reached the client; where that cannot be done soon, it may be repeated."""
         window = said.window
         if not said.shown or window is None:
             return
+        tokens = math.ceil(counted(said.text) * self._config.brief_token_factor)
         with suppress(Busy, ReadOnly, StoreFull), self._workplace.engine.write(HOOK_WAIT_MS) as transaction:
-            deliveries.record(transaction, window, said.shown, self._workplace.clock())
+            now = self._workplace.clock()
+            deliveries.deliver(transaction, window, said.shown, now, moment=said.moment, tokens=tokens)
 
     def _act(
-        self, agent_id: str | None, act: Callable[[Scene], Said], look: Callable[[Scene], Said] | None = None
+        self,
+        agent_id: str | None,
+        moment: str,
+        act: Callable[[Scene], Said],
+        look: Callable[[Scene], Said] | None = None,
     ) -> Said:
         """Do something in the session of the hook, in one transaction.
 
         Args:
+            moment: one of :data:`satchel.keep.deliveries.MOMENTS`; empty where nothing is delivered.
             look: what is done where others keep the store locked, in a transaction that only reads; None does nothing.
         """
         work = self._workplace
@@ -309,7 +320,7 @@ class Working:
                     said = act(scene.in_new_window() if self._dry_run else scene)
                 if self._dry_run:
                     raise _Undone
-            return said
+            return replace(said, moment=moment)
         except (Busy, ReadOnly, StoreFull) as error:
             nothing = replace(NOTHING, why=error.problem)
         if look is None:

@@ -28,6 +28,9 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "retract": "Say that something holds no more",
         "confirm": "Say that something is right",
         "undo": "Take back the last correction",
+        "pin": "Let briefings treat something as critical",
+        "unpin": "End that",
+        "pins": "List what is pinned",
         "brief": "Brief an agent inside a token budget",
     },
     "What binds everyone": {
@@ -36,6 +39,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "constraint": "Add and list rules",
     },
     "Work together": {
+        "top": "Watch what needs you, live in the terminal",
         "who": "Show who is at work, on what and since when",
         "run": "Start, end, list and show runs",
         "message": "Send, list and read messages",
@@ -86,6 +90,9 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
     "retract": ("corrections",),
     "confirm": ("corrections",),
     "undo": ("corrections",),
+    "pin": ("corrections",),
+    "unpin": ("corrections",),
+    "pins": ("corrections",),
     "decide": ("decisions",),
     "decisions": ("decisions",),
     "clear": ("admin",),

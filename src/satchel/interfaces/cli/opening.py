@@ -13,6 +13,8 @@ from satchel.keep.sessions.caller import COMMAND
 from satchel.remote.opening import open_anywhere
 from satchel.store.daily import back_up_when_due
 
+__all__ = ["done", "open_anywhere", "opened", "warn"]
+
 
 @contextmanager
 def opened(

@@ -141,7 +141,7 @@ def moment_of(event: HookEvent) -> Moment | None:
 
     return {
         events.START: moments.START,
-        events.CLEAR: moments.START,
+        events.CLEAR: moments.CLEAR,
         events.RESUME: moments.RESUME_AFRESH if event.is_forgotten else moments.RESUME,
         events.COMPACTION: moments.COMPACTION,
         events.SUBAGENT: moments.SUBAGENT,

@@ -84,7 +84,7 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
         if moment is None:
             does = "releases automatic claims and records the end of the session"
             return [*lines, f"does: {does if satchel.config.hooks_end else 'nothing'}; puts in nothing"]
-        lines.append(_budget(satchel, moment.name))
+        lines.append(_budget(satchel, moment.setting))
         put_in = satchel.moments.make(
             moment, Deadline(_DEADLINE_MS), agent_id=event.agent_id, agent_type=event.agent_type, dry_run=True
         )
@@ -105,7 +105,7 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
 
 def _at_prompt(event: HookEvent, satchel: Satchel) -> list[str]:
     """Return what would be put in at a prompt in a new window, with how well each item is met."""
-    lines = [_budget(satchel, "prompt")]
+    lines = [_budget(satchel, "hooks.prompt")]
     looked = satchel.working.look(event.prompt, Deadline(_DEADLINE_MS).has_passed)
     lines += [
         f"meets {one.ref}: {one.strength:.1f} times what chance would bring, by {', '.join(one.words)}"
@@ -123,7 +123,7 @@ def _at_work(event: HookEvent, folder: str, satchel: Satchel) -> list[str]:
 
     working = satchel.dry_working
     late = event.happening == events.AFTER_EDIT and not event.is_heard_before
-    lines = [_budget(satchel, "edit" if late else _BUDGETS.get(event.happening, "messages"))]
+    lines = [_budget(satchel, f"hooks.{'edit' if late else _BUDGETS.get(event.happening, 'messages')}")]
     if event.happening in _NOT_KEPT:
         lines.append(f"not kept, since it may hold a secret: {_NOT_KEPT[event.happening]}")
     if event.happening == events.FAILED:
@@ -139,6 +139,6 @@ def _at_work(event: HookEvent, folder: str, satchel: Satchel) -> list[str]:
     return [*lines, f"{does} about {tokens_of(text)} tokens in a new window:", "", text]
 
 
-def _budget(satchel: Satchel, moment: str) -> str:
-    setting = satchel.config.setting(f"hooks.{moment}")
+def _budget(satchel: Satchel, key: str) -> str:
+    setting = satchel.config.setting(key)
     return f"budget: {setting.value} tokens ({setting.key.name}, {setting.source})"

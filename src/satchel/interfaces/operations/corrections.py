@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import AGENT, AGENT_UNLISTED
+from satchel.interfaces.operations.parameters import AGENT, AGENT_UNLISTED, HISTORY_PAGE
 
 OPERATIONS = (
     Operation(
@@ -53,5 +53,34 @@ OPERATIONS = (
         run="corrections.undo",
         writes=True,
         text="corrections_text:undone_text",
+    ),
+    Operation(
+        command=("pin",),
+        help="Let a note, decision, rule, strategy or package stand in every briefing, as what is critical does. Only "
+        "a person pins.",
+        examples=("pin d12",),
+        parameters=(Parameter("id", required=True, option="ID", passed_as="ref"), AGENT),
+        run="pins.pin",
+        writes=True,
+        text="corrections_text:pinned_text",
+    ),
+    Operation(
+        command=("unpin",),
+        help="Let an item rank as it would without a pin.",
+        examples=("unpin d12",),
+        parameters=(Parameter("id", required=True, option="ID", passed_as="ref"), AGENT),
+        run="pins.unpin",
+        writes=True,
+        text="corrections_text:pinned_text",
+    ),
+    Operation(
+        command=("pins",),
+        help="List what is pinned and holds, the newest pin first.",
+        examples=("pins",),
+        parameters=HISTORY_PAGE,
+        run="pins.list",
+        items="pins",
+        text="corrections_text:pins_text",
+        names_files=False,
     ),
 )

@@ -60,13 +60,23 @@ def record(
     *,
     heir: int | None = None,
     reason: str | None = None,
-) -> None:
-    """Record that an item was corrected.
+) -> int:
+    """Record that an item was corrected, and return the number of the correction.
 
     Args:
-        heir: of one that was superseded the number of the item, of the same kind, that replaced it.
+        heir: of one that was superseded the number of the item, of the same kind, that replaced it; it is pinned where
+            that was.
     """
-    transaction.add(
+    if heir is not None:
+        transaction.execute(
+            """
+            INSERT OR IGNORE INTO pins (project_id, kind, item_id, agent_id, created_at)
+            SELECT project_id, kind, :heir, agent_id, created_at FROM pins
+            WHERE project_id = :project AND kind = :kind AND item_id = :item
+            """,
+            {"heir": heir, "project": project_id, "kind": item[0].number, "item": item[1]},
+        )
+    return transaction.add(
         "corrections",
         {
             "uid": os.urandom(16),

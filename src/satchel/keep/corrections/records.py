@@ -17,6 +17,7 @@ class Retracted:
         asked: the short id of the message that asks.
         already: how it had ended before; None where this ended it.
         notes: what the caller should know.
+        correction: the number of the correction, for what takes it back; None where nothing was corrected.
     """
 
     ref: str
@@ -27,6 +28,7 @@ class Retracted:
     asked: str | None = None
     already: str | None = None
     notes: tuple[str, ...] = ()
+    correction: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Confirmed:
         by: their names.
         text: the beginning of what it says.
         notes: what the caller should know.
+        correction: the number of the correction, for what takes it back; None where nothing was corrected.
     """
 
     ref: str
@@ -45,6 +48,26 @@ class Confirmed:
     by: tuple[str, ...]
     text: str
     notes: tuple[str, ...] = ()
+    correction: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How an item was replaced or retracted.
+
+    Attributes:
+        number: of the correction, for what takes it back.
+        action: replaced or retracted.
+        heir: the short id of what replaced it.
+        by: who did, or None.
+    """
+
+    number: int
+    action: str
+    heir: str | None
+    by: str | None
+    reason: str | None
+    ended_at: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from satchel.keep import events, projects
 from satchel.keep.constraints import updates as constraints
 from satchel.keep.corrections import log
 from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Correction, Corrector
-from satchel.keep.corrections.records import Confirmed, Retracted, Undone
+from satchel.keep.corrections.records import Confirmed, Ended, Retracted, Undone
 from satchel.keep.entries import queries as entry_queries
 from satchel.keep.entries import updates as entries
 from satchel.keep.entries.records import ENTRY_TYPES
@@ -119,13 +119,10 @@ class Corrections(Service):
                 asked = _ask_person(transaction, work, project_id, by, name, record, short, text)
                 return Retracted(record.ref, kind_name(kind), record, short, done=False, asked=asked, notes=notes)
             _CORRECTABLE[kind].end(transaction, project_id, number, text, by.agent, by.now)
-            log.record(transaction, project_id, RETRACTED, (kind, number), by, reason=text)
-            item = (kind, number)
-            events.record(
-                transaction, project_id, events.RETRACTION, by.now, session=by.session, agent=by.agent, item=item
-            )
+            correction = log.record(transaction, project_id, RETRACTED, (kind, number), by, reason=text)
+            _tell(transaction, project_id, events.RETRACTION, by, (kind, number))
             record = _load(transaction, project_id, kind, number)
-        return Retracted(record.ref, kind_name(kind), record, short, notes=notes)
+        return Retracted(record.ref, kind_name(kind), record, short, notes=notes, correction=correction)
 
     def confirm(self, ref: str, *, agent: str | None = None) -> Confirmed:
         """Record that a note or rule holds, as an agent has seen for itself; each agent counts once.
@@ -156,26 +153,51 @@ class Corrections(Service):
                 )
             names = log.confirmers(transaction, kind, number)
             notes: tuple[str, ...] = ()
+            correction = None
             if record.agent is not None and fold(record.agent) == fold(str(name)):
                 notes = (f"{record.ref} is your own: others confirm it",)
             elif name in names:
                 notes = ("you had confirmed it before",)
             else:
-                log.record(transaction, project_id, CONFIRMED, (kind, number), by)
+                correction = log.record(transaction, project_id, CONFIRMED, (kind, number), by)
+                _tell(transaction, project_id, events.CONFIRMATION, by, (kind, number))
                 names = (*names, str(name))
-        return Confirmed(record.ref, kind_name(kind), names, shortened(_CORRECTABLE[kind].text(record)), notes)
+        short = shortened(_CORRECTABLE[kind].text(record))
+        return Confirmed(record.ref, kind_name(kind), names, short, notes, correction)
 
-    def undo(self, *, agent: str | None = None) -> Undone:
+    def ended(self, ref: str) -> Ended | None:
+        """Return how a note, rule or strategy was replaced or retracted; None where it was not.
+
+        Args:
+            ref: its short id.
+
+        Raises:
+            InvalidInput: it is none, or of a kind that is corrected otherwise.
+        """
+        kind, number = _read(ref, "replaced")
+        with self._workplace.engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            if project is None or _CORRECTABLE[kind].load(transaction, project.id, number) is None:
+                return None
+            found = [one for one in log.of_item(transaction, kind, number) if one.action != CONFIRMED]
+        if not found:
+            return None
+        last = found[-1]
+        heir = None if last.heir is None else kind.ref(last.heir)
+        return Ended(last.id, _ACTIONS[last.action], heir, last.agent, last.reason, last.created_at)
+
+    def undo(self, *, correction: int | None = None, agent: str | None = None) -> Undone:
         """Take back the last correction of the caller's session, or without one of its agent or of the person.
 
         What was retracted holds again; what was replaced does, and what replaced it is retracted.
 
         Args:
+            correction: take that back only if it is the one of this number.
             agent: whose, where there is no session; None takes the default.
 
         Raises:
             NotFound: there is none that stands.
-            Conflict: it was followed by another correction of the same item.
+            Conflict: it was followed by another correction of the same item, or the last is another one.
         """
         work = self._workplace
         agent = check_agent(work, agent)
@@ -185,9 +207,15 @@ class Corrections(Service):
             if last is None:
                 raise NotFound("there is nothing to undo here", "What you retract, replace or confirm can be undone")
             record = _load(transaction, project_id, last.kind, last.item)
+            if correction not in {None, last.id}:
+                raise Conflict(
+                    f"the last correction of yours is not that one any more: it {_ACTIONS[last.action]} {record.ref}",
+                    "Nothing was changed; correct the item as it stands now",
+                )
             if last.action != CONFIRMED:
                 self._revive(transaction, project_id, last, by, name)
             log.take_back(transaction, project_id, last.id, by.now)
+            _tell(transaction, project_id, events.TAKEN_BACK, by, (last.kind, last.item))
             short = shortened(_CORRECTABLE[last.kind].text(record))
             heir = None if last.heir is None else last.kind.ref(last.heir)
             return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], heir, short)
@@ -234,6 +262,10 @@ class Corrections(Service):
                 nobody = by._replace(agent=None, session=None)
                 log.record(transaction, project_id, RETRACTED, (last.kind, last.heir), nobody, reason=reason)
         kind.revive(transaction, project_id, last.item)
+
+
+def _tell(transaction: Transaction, project_id: int, kind: int, by: Corrector, item: tuple[Kind, int]) -> None:
+    events.record(transaction, project_id, kind, by.now, session=by.session, agent=by.agent, item=item)
 
 
 _ACTIONS = {SUPERSEDED: "replaced", RETRACTED: "retracted", CONFIRMED: "confirmed"}

@@ -134,6 +134,36 @@ class Decisions:
                 done.append(one.decision)
         return tuple(done)
 
+    def take_back(self, key: str, revision: int, *, agent: str | None = None) -> Decision:
+        """Set a decision to what it was before its last change; one that was new then is deprecated.
+
+        Args:
+            key: its key, or its short id such as ``d12``.
+            revision: the one that the change made.
+            agent: as for :meth:`set`.
+
+        Raises:
+            NotFound: there is no such decision.
+            Conflict: it was changed since, or was a draft before.
+        """
+        found = self.get(key, limit=1)
+        if found.decision.revision == revision == 1:
+            return self.set(found.decision.key, status="deprecated", expected_revision=1, agent=agent)
+        # where another has changed it since, the revision is refused
+        before = found.history.items[0] if found.history.items else found.decision
+        return self.set(
+            found.decision.key,
+            before.value,
+            tags=before.tags,
+            scopes=before.scopes,
+            layer=before.layer,
+            version=before.version,
+            status=before.status,
+            rationale=before.rationale,
+            expected_revision=revision,
+            agent=agent,
+        )
+
     def get(self, key: str, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> DecisionHistory:
         """Return a decision with what it was before, the newest first.
 

@@ -11,7 +11,7 @@ from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import dataclass
 from satchel.find import documents
 from satchel.find import index_sqlite as index
-from satchel.keep import projects
+from satchel.keep import events, pins, projects
 from satchel.keep.housekeeping import counts
 from satchel.keep.housekeeping.packages import forget_deliveries, forget_seen
 from satchel.keep.kinds import KINDS, read_ref
@@ -19,6 +19,7 @@ from satchel.keep.moving import states
 from satchel.keep.patterns import updates as pattern_writing
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 from satchel.keep.projects import Project, Workplace
+from satchel.keep.sessions.actors import acting
 from satchel.store import backups, unfinished, upkeep
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.transaction import Transaction
@@ -76,6 +77,21 @@ def forget(workplace: Workplace, ref: str, *, dry_run: bool) -> Forgotten:
         shared = _shared_file(transaction, workplace, project, leaving.uid)
         if not dry_run:
             leaving.delete()
+            if project is not None:
+                now = workplace.clock()
+                actor = acting(transaction, workplace, project.id, workplace.agent, now)
+                item = None if leaving.kind == "solution" else read_ref(leaving.ref)
+                details = {"ref": leaving.ref} if item is None else None
+                events.record(
+                    transaction,
+                    project.id,
+                    events.FORGOTTEN,
+                    now,
+                    session=actor.session,
+                    agent=actor.number,
+                    item=item,
+                    details=details,
+                )
             index.optimize(transaction)
     emptied = not dry_run and _shrink(engine)
     still, unreadable = backups.copies_that_hold(engine.file, leaving.table, leaving.uid, engine.trust)
@@ -127,6 +143,7 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
             counts.recount(transaction)
         forget_deliveries(transaction, kind, number)
         forget_seen(transaction, kind, number)
+        pins.forget(transaction, project.id, kind, number)
         states.forget(transaction, project.id, row[0])
 
     text = thing.texts(transaction, [number]).get(number, "")

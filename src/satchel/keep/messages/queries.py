@@ -211,6 +211,22 @@ def last_answer(transaction: Transaction, number: int, now: int) -> tuple[int, s
     return row
 
 
+def load_thread(transaction: Transaction, reader: Reader, number: int, most: int) -> list[Message]:
+    """Return the messages of a thread that are alive, whoever they are to, in order, each with all who read it.
+
+    Args:
+        number: that of the message that began the thread.
+        most: how many at most, the first.
+    """
+    rows = transaction.all(
+        f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE (m.id = {number} OR m.thread_id = {number}) "
+        f"AND +m.project_id = :project AND {ALIVE} ORDER BY m.created_at, m.id LIMIT {most}",
+        reader.values,
+    )
+    messages = [_message(row, None) for row in rows]
+    return list(_with_fates(transaction, reader.project_id, None, reader.now, messages))
+
+
 def _message(row: Row, score: float | None) -> Message:
     """Turn a row of :data:`_COLUMNS`, which stand in the order of the fields, into a record."""
     number, uid, seq, sender, to, kind, priority, text, stored, *rest = row
@@ -233,21 +249,22 @@ def _made(view: View, rows: Sequence[Row]) -> tuple[Message, ...]:
 
 
 def _with_fates(
-    transaction: Transaction, project_id: int, reader: int, now: int, messages: Sequence[Message]
+    transaction: Transaction, project_id: int, reader: int | None, now: int, messages: Sequence[Message]
 ) -> tuple[Message, ...]:
     """Return messages with what became of them: who read those that the reader sent, and what answers them.
 
     Args:
-        reader: the number of the agent that reads.
+        reader: the number of the agent that reads; None is told of all who read what.
         now: milliseconds UTC.
     """
     if not messages:
         return ()
     numbers = ", ".join(str(one.id) for one in messages)
+    by_reader = "" if reader is None else "AND from_agent_id = :me"
     rows = transaction.all(
         f"""
         WITH sent AS (
-            SELECT id, to_agent_id FROM agent_messages WHERE id IN ({numbers}) AND from_agent_id = :me
+            SELECT id, to_agent_id FROM agent_messages WHERE id IN ({numbers}) {by_reader}
         ), known AS (
             SELECT r.message_id AS id, r.agent_id FROM message_reads r JOIN sent ON sent.id = r.message_id
             UNION

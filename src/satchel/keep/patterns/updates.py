@@ -160,7 +160,8 @@ def hear(
     )
     if is_news:
         seq = next_seq(transaction, project_id)
-        transaction.execute(_CONFIRM if helped else _FAIL, {**values, "seq": seq})
+        moved = transaction.one(f"{_CONFIRM if helped else _FAIL} RETURNING confidence", {**values, "seq": seq})
+        assert moved is not None
         _touch(transaction, project_id, known[0], seq)
         events.record(
             transaction,
@@ -170,7 +171,7 @@ def hear(
             session=session,
             agent=agent,
             item=(Kind.ERROR_PATTERN, known[0]),
-            details={"solution": f"{SOLUTION_LETTER}{number}", "helped": helped},
+            details={"solution": f"{SOLUTION_LETTER}{number}", "helped": helped, "confidence": moved[0]},
         )
     return int(known[0]), is_news > 0
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from satchel.base.errors import Conflict
 from satchel.base.records import replace
+from satchel.keep import events
+from satchel.keep.kinds import read_ref
+from satchel.keep.sessions.actors import acting
 from satchel.keep.shared import choosing, listing
 from satchel.keep.shared.context import Context, record
 from satchel.keep.shared.records import Accepted, Differences, SharedItem, SharedList
+from satchel.keep.shared.survey import Survey
 
 
 def standing(context: Context, refs: Sequence[str], *, is_all: bool) -> SharedList:
@@ -21,7 +26,7 @@ def standing(context: Context, refs: Sequence[str], *, is_all: bool) -> SharedLi
     return SharedList(kept, shared, place.default, listing.problems_of(survey.problems, is_person=context.is_person))
 
 
-def accept(context: Context, refs: Sequence[str], *, is_all: bool) -> Accepted:
+def accept(context: Context, refs: Sequence[str], seen: Sequence[str] = (), *, is_all: bool) -> Accepted:
     """Let texts that wait hold; see :meth:`satchel.keep.shared.service.SharedTexts.accept`."""
     context.refuse_agents("accepts")
     place, world = context.look()
@@ -31,6 +36,7 @@ def accept(context: Context, refs: Sequence[str], *, is_all: bool) -> Accepted:
     with context.surveyed(place, world, write=True) as survey:
         survey.settle()
         chosen = choosing.waiting(survey, refs, is_all=is_all)
+        _check_seen(survey, chosen, seen)
         authors = context.authors(survey, chosen)
         for uid in chosen:
             item = listing.waiting_item(survey, uid, is_person=True)
@@ -40,18 +46,21 @@ def accept(context: Context, refs: Sequence[str], *, is_all: bool) -> Accepted:
                 continue
             notes += done.notes
             items.append(replace(item, ref=survey.ref(done.uid), state="accepted", why=None))
+        _tell(context, survey, items)
         record(survey, changed=True)
     return Accepted(True, tuple(items), tuple(failed), tuple(dict.fromkeys(notes)))
 
 
-def reject(context: Context, refs: Sequence[str], *, is_all: bool) -> Accepted:
+def reject(context: Context, refs: Sequence[str], seen: Sequence[str] = (), *, is_all: bool) -> Accepted:
     """Pass over texts that wait; see :meth:`satchel.keep.shared.service.SharedTexts.reject`."""
     context.refuse_agents("rejects")
     place, world = context.look()
     items: list[SharedItem] = []
     with context.surveyed(place, world, write=True) as survey:
         survey.settle()
-        for uid in choosing.waiting(survey, refs, is_all=is_all):
+        chosen = choosing.waiting(survey, refs, is_all=is_all)
+        _check_seen(survey, chosen, seen)
+        for uid in chosen:
             items.append(replace(listing.waiting_item(survey, uid, is_person=True), state="rejected", why=None))
             survey.reject(uid)
         record(survey, changed=True)
@@ -65,3 +74,26 @@ def diff(context: Context, refs: Sequence[str], *, is_all: bool) -> Differences:
     with context.surveyed(place, world, write=False) as survey:
         chosen = choosing.waiting(survey, refs, is_all=is_all)
         return Differences(tuple(listing.difference(survey, uid) for uid in chosen))
+
+
+def _check_seen(survey: Survey, uids: Sequence[str], seen: Sequence[str]) -> None:
+    """Refuse to decide about texts that are others than those that were seen.
+
+    Raises:
+        Conflict: one is.
+    """
+    for uid in uids if seen else ():
+        found = survey.incoming[uid].found
+        if found.text.digest.hex() not in seen:
+            raise Conflict(f"{found.name} says something else by now", "Nothing was changed; read it again")
+
+
+def _tell(context: Context, survey: Survey, items: Sequence[SharedItem]) -> None:
+    work, project = context.workplace, survey.project
+    now = work.clock()
+    actor = acting(survey.transaction, work, project, work.agent, now)
+    for one in items:
+        item = None if one.ref is None else read_ref(one.ref)
+        events.record(
+            survey.transaction, project, events.ACCEPTANCE, now, session=actor.session, agent=actor.number, item=item
+        )

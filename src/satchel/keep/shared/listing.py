@@ -118,12 +118,13 @@ def _standing(agreed: Found | None, here: Found | None, ours: bytes, taken: byte
 
 def difference(survey: Survey, uid: str) -> Difference:
     """Return a text that waits, beside ours."""
-    text, _ = cleaned(survey.incoming[uid].found.text)
+    found = survey.incoming[uid].found.text
+    text, _ = cleaned(found)
     ours = render(survey.text(uid)).decode() if uid in survey.ours else ""
     item = waiting_item(survey, uid, is_person=True)
     before, after = ours.split("\n")[:-1], render(text).decode().split("\n")[:-1]
     lines = difflib.unified_diff(before, after, "here" if before else "/dev/null", item.file or "", lineterm="")
-    return Difference(item, tuple(lines))
+    return Difference(item, tuple(lines), found.digest.hex())
 
 
 def checked(folder: Folder) -> Checked:

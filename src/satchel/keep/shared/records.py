@@ -138,10 +138,12 @@ class Difference:
 
     Attributes:
         lines: a unified difference.
+        digest: of the text that waits, in hexadecimal: what was seen of it.
     """
 
     item: SharedItem
     lines: tuple[str, ...]
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)

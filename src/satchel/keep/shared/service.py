@@ -116,26 +116,40 @@ class SharedTexts:
 
         return deciding.standing(self._context(), refs, is_all=all)
 
-    def accept(self, refs: Sequence[str] = (), *, all: bool = False) -> Accepted:  # noqa: A002 -- the option's name
+    def accept(
+        self,
+        refs: Sequence[str] = (),
+        *,
+        all: bool = False,  # noqa: A002 -- the option's name
+        seen: Sequence[str] = (),
+    ) -> Accepted:
         """Let texts that wait hold; what they replace is kept.
 
         Args:
             refs: short ids, names of files, or beginnings of uids.
             all: everything that waits.
+            seen: the digests that :meth:`diff` gave, so that nothing else is decided about than what was read.
 
         Raises:
             Refused: an agent asks.
             InvalidInput, NotFound: nothing is named, or what is does not wait.
+            Conflict: a text is another than the one that was seen.
         """
         from satchel.keep.shared import deciding
 
-        return deciding.accept(self._context(), refs, is_all=all)
+        return deciding.accept(self._context(), refs, seen, is_all=all)
 
-    def reject(self, refs: Sequence[str] = (), *, all: bool = False) -> Accepted:  # noqa: A002 -- the option's name
+    def reject(
+        self,
+        refs: Sequence[str] = (),
+        *,
+        all: bool = False,  # noqa: A002 -- the option's name
+        seen: Sequence[str] = (),
+    ) -> Accepted:
         """Pass over texts that wait, until they change; arguments and errors are those of :meth:`accept`."""
         from satchel.keep.shared import deciding
 
-        return deciding.reject(self._context(), refs, is_all=all)
+        return deciding.reject(self._context(), refs, seen, is_all=all)
 
     def diff(self, refs: Sequence[str] = (), *, all: bool = False) -> Differences:  # noqa: A002 -- the option's name
         """Return the texts that wait, beside ours; arguments and errors are those of :meth:`accept`."""

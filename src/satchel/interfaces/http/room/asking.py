@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from satchel.base.errors import InvalidInput
@@ -106,11 +107,13 @@ class Done:
         word: a key of its module's ``SAID``.
         ref: the short id of what it was done to, or empty.
         to: the address to go on at; None is the page that the form stood on.
+        undo: what else the action that takes it back must know: fields of its form.
     """
 
     word: str
     ref: str = ""
     to: str | None = None
+    undo: Mapping[str, str | int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,8 @@ class Said:
 
     Attributes:
         text: in a few words, before the short id.
-        undo: the path below the project of the action that takes it back; it gets the short id as ``ref``.
+        undo: the path below the project of the action that takes it back, with ``{ref}`` for the short id; it gets that
+            as ``ref`` too, and the fields of :attr:`Done.undo`.
     """
 
     text: str
@@ -136,6 +140,19 @@ class ChangedMeanwhile(Exception):
     def __init__(self, page: Page) -> None:
         super().__init__(page.title)
         self.page = page
+
+
+def changed(asked: Asked, title: str, theirs: Mapping[str, str], path: str, button: str) -> ChangedMeanwhile:
+    """Return what says that another has acted on the same, with the form as it was sent.
+
+    Args:
+        title: what has happened.
+        theirs: what stands there now, by what it is.
+        path: where the form goes below the project.
+        button: what sends it all the same.
+    """
+    context = {"theirs": theirs, "path": path, "button": button, "sent": asked.given}
+    return ChangedMeanwhile(Page(title, "changed.html", context, None, asked.place))
 
 
 View = Callable[[Asked], Page]

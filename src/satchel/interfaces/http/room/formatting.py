@@ -9,19 +9,17 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from satchel.base.clock import iso, span_in_words
-from satchel.base.invisible import INVISIBLE
+from satchel.base.invisible import revealed
 from satchel.find.snippets import Snippet
 
-SHORT, WHOLE = 1_200, 40_000
-"""How many characters of a text a section shows, and how many the page of an item at once."""
+SHORT, WHOLE, ROOM = 1_200, 40_000, 80_000
+"""How many characters of a text a section shows, how many the page of an item at once, and what these may become."""
+
+MOST_OF_SECTIONS = {"MOST_CHANGES": 40, "WHOLE_SESSIONS": 12, "MOST_CLAIMS": 2, "MOST_COLLISIONS": 15, "LINE": 120}
+"""What the page of a project shows, so that a full one has less than 150 KB with all that it loads: changes, sessions
+with what they do, claims of each, collisions, and characters of a line. The rest is counted, and stands in the twin."""
 
 _REF = re.compile(r"[a-z][0-9]{1,18}")
-
-_JOINERS = "\u200c\u200d\ufe0e\ufe0f"
-"""Of the characters that show nothing, those that scripts and emoji need."""
-
-_HIDDEN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|(?![{_JOINERS}])[{INVISIBLE}]")
-"""Controls but for the tab and the end of a line, what is half a character, and what shows nothing or turns text."""
 
 
 def shown(value: Any) -> Any:
@@ -32,7 +30,7 @@ def shown(value: Any) -> Any:
     if value is None:
         return ""
     if isinstance(value, str) and not hasattr(value, "__html__"):
-        return _HIDDEN.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", value)
+        return revealed(value)
     return value
 
 
@@ -47,6 +45,11 @@ def moment(milliseconds: int | None) -> Markup:
 def clock(milliseconds: int) -> str:
     """Return the hour and minute of a time, UTC."""
     return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%H:%M")
+
+
+def date(milliseconds: int) -> str:
+    """Return the month and day of a time, UTC."""
+    return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%m-%d")
 
 
 def is_ref(text: str) -> bool:
@@ -71,6 +74,23 @@ def left(milliseconds: int, now: int) -> Markup:
 def cut(text: str, most: int = SHORT) -> str:
     """Return the beginning of a text, with an ellipsis where that is not all."""
     return text if len(text) <= most else f"{text[:most].rstrip()} …"
+
+
+def fitting(text: str, most: int) -> str:
+    """Return as much of the beginning of a text as takes so many characters of a page, where some become several."""
+    head = text[:most]
+    taken = len(escape(shown(head)))
+    if taken > most:
+        head = head[: most * most // taken]
+        while len(escape(shown(head))) > most:
+            head = head[: len(head) * 3 // 4]
+    return head
+
+
+def brief(text: str, most: int) -> str:
+    """Return the beginning of a text that takes so many characters of a page, with an ellipsis where it is not all."""
+    head = fitting(text, most)
+    return head if len(head) == len(text) else f"{head.rstrip()} …"
 
 
 def marked(snippet: Snippet) -> Markup:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from anyio import to_thread
 from starlette.requests import Request
@@ -33,6 +33,7 @@ _FORM_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20
 KEY_FIELD, KEY_HEADER = "form_key", "x-satchel-form"
 _REF = re.compile(r"[a-z]{1,2}[0-9]{1,18}")
+_UNDO = re.compile(r"([a-z_]{1,20})=([\w.~%-]{1,400})", re.ASCII)
 
 
 def routes(serving: Serving, door: Door) -> list[BaseRoute]:
@@ -170,7 +171,7 @@ def _done(projects: Projects, action: Action, request: Request, guest: Guest, gi
             return _as_html(asked, changed.page, request, guest, status=409)
         return RedirectResponse(_address(asked, done, request), 303, headers=PAGE_HEADERS)
     except Exception as error:  # noqa: BLE001 -- all end as a page that says so
-        return _failed(request, guest, error)
+        return _failed(request, guest, error, sent=given)
 
 
 def _as_html(asked: Asked, page: Page, request: Request, guest: Guest, *, status: int = 200) -> Response:
@@ -191,9 +192,18 @@ def _as_html(asked: Asked, page: Page, request: Request, guest: Guest, *, status
 
 def _told(asked: Asked) -> dict[str, Any] | None:
     """Return what was just done, and to what, as the address says it."""
-    word, _, ref = asked.given.get("done", "").partition(" ")
+    word, *rest = asked.given.get("done", "").split(" ")
     said = actions.SAID.get(word)
-    return None if said is None else {"said": said, "ref": ref if _REF.fullmatch(ref) else ""}
+    if said is None:
+        return None
+    ref = rest[0] if rest and _REF.fullmatch(rest[0]) else ""
+    undo = {found[1]: unquote(found[2]) for one in rest if (found := _UNDO.fullmatch(one))}
+    return {
+        "said": said,
+        "ref": ref,
+        "undo": None if said.undo is None else said.undo.replace("{ref}", ref),
+        "with": undo,
+    }
 
 
 def _address(asked: Asked, done: Done, request: Request) -> str:
@@ -206,23 +216,33 @@ def _address(asked: Asked, done: Done, request: Request) -> str:
         kept = {name: value for name, value in parse_qsl(came.query) if name != "done"} if to == came.path else {}
     else:
         kept = {}
-    return f"{to}?{urlencode(kept | {'done': f'{done.word} {done.ref}'.rstrip()})}"
+    said = " ".join(
+        filter(
+            None, (done.word, done.ref, *(f"{name}={quote(str(value), safe='')}" for name, value in done.undo.items()))
+        )
+    )
+    to, _, query = to.partition("?")
+    return f"{to}?{urlencode(dict(parse_qsl(query)) | kept | {'done': said})}"
 
 
-def _failed(request: Request, guest: Guest, error: Exception, *, as_json: bool = False) -> Response:
+def _failed(
+    request: Request, guest: Guest, error: Exception, *, as_json: bool = False, sent: Mapping[str, str] | None = None
+) -> Response:
     refusal = refusal_of(error)
     if refusal is None:
         logs.fault(error)
         refusal = internal()
     if as_json:
         raise refusal
-    return error_page(refusal, request, key=form_key(guest.cookie), person=_login(guest).author)
+    return error_page(refusal, request, key=form_key(guest.cookie), person=_login(guest).author, sent=sent)
 
 
-def error_page(refusal: Refusal, request: Request, *, key: str = "", person: str = "") -> Response:
-    """Return the page that says what was wrong."""
+def error_page(
+    refusal: Refusal, request: Request, *, key: str = "", person: str = "", sent: Mapping[str, str] | None = None
+) -> Response:
+    """Return the page that says what was wrong, with the form as it was sent, so that no text is lost."""
     address = request.path_params.get("project")
-    context = {"refusal": refusal, "back": f"/p/{address}/" if address else "/"}
+    context = {"refusal": refusal, "back": f"/p/{address}/" if address else "/", "sent": sent, "path": request.url.path}
     return html("error.html", context, key=key, person=person, status=refusal.status)
 
 

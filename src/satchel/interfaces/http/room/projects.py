@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import NotFound, SatchelError
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, replace
 from satchel.client import Satchel
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import PERSON, Access
 from satchel.interfaces.http.room.logins import Login
+from satchel.keep import projects
 from satchel.keep.sessions.caller import Caller
 
 if TYPE_CHECKING:
@@ -90,6 +91,26 @@ class Projects:
             return self._serving.stores.satchel(access)
         caller = Caller.of_request(access.token, None, is_of_person=True)
         return self._serving.stores.satchel(access, caller=caller, agent=login.author)
+
+    def beside_files(self, project: Project, login: Login) -> Satchel | None:
+        """Return what works with the repository of a project, which a login by a link may.
+
+        Returns:
+            None where this server has no files of the project, or the login is for a token.
+        """
+        if login.token is not None:
+            return None
+        opened = self._serving.stores.opened(project.store)
+        here = opened.workplace
+        if here.files_root is None:
+            return None
+        with here.engine.read() as transaction:
+            found = projects.find(transaction, here)
+        if found is None or found.name != project.name:
+            return None
+        made = self.satchel(project, login)
+        work = replace(made.workplace, root=here.root, files_root=here.files_root)
+        return Satchel(work, opened.place, opened.config, made.environ)
 
     def _of(self, login: Login) -> tuple[list[Project], list[SatchelError]]:
         """Return the projects that a login leads to, and why stores of more cannot be read."""

@@ -88,12 +88,14 @@ def _environment() -> Environment:
         "moment": formatting.moment,
         "ago": formatting.ago,
         "clock": formatting.clock,
+        "date": formatting.date,
         "is_ref": formatting.is_ref,
         "left": formatting.left,
         "cut": formatting.cut,
+        "brief": formatting.brief,
         "marked": formatting.marked,
     }
-    environment.globals |= {"asset": _asset, "SHORT": formatting.SHORT}
+    environment.globals |= {"asset": _asset, "SHORT": formatting.SHORT, **formatting.MOST_OF_SECTIONS}
     return environment
 
 

@@ -102,13 +102,15 @@
     part.timer = setTimeout(load, Math.max(TOGETHER_MS, part.gap - passed), part);
   };
   const load = async (part) => {
-    Object.assign(part, { timer: 0, isDue: false, isBusy: true, at: performance.now(), gap: Math.min(MOST_GAP_MS, 2 * part.gap) });
+    Object.assign(part, { timer: 0, isDue: false, isBusy: true, at: performance.now() });
     try {
       renew(part.section, await ask(part.section.id));
     } catch (failure) {
       part.isDue = true;
       rest(failure);
     }
+    // a server that is slow is asked less often
+    part.gap = Math.max(Math.min(MOST_GAP_MS, 2 * part.gap), 5 * (performance.now() - part.at));
     part.isBusy = false;
     plan(part);
   };
@@ -193,7 +195,7 @@
 
   // keys
   const step = (by) => {
-    const items = [...document.querySelectorAll(".item")];
+    const items = [...document.querySelectorAll(".item")].filter((item) => !item.closest("details:not([open])"));
     const at = items.findIndex((item) => item.contains(document.activeElement));
     const next = items[at < 0 ? (by > 0 ? 0 : items.length - 1) : Math.min(items.length - 1, Math.max(0, at + by))];
     if (next) { next.tabIndex = -1; next.focus(); next.scrollIntoView({ block: "nearest" }); }
@@ -214,8 +216,8 @@
     else if (event.key === "/" && search) { search.focus(); search.select(); }
     else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
     else if (event.key === "Enter" && at instanceof Element && at.matches(".item")) { const link = at.querySelector("a"); if (link) link.click(); }
-    else if (event.key === "6" && here) location.href = `${here}search`;
-    else if (/^[1-5]$/.test(event.key) && here) {
+    else if (/^[56]$/.test(event.key) && here) location.href = `${here}${event.key === "5" ? "memory" : "search"}`;
+    else if (/^[1-4]$/.test(event.key) && here) {
       const section = document.querySelector(`section[data-key="${event.key}"]`);
       if (section) { const head = section.querySelector("h2"); head.focus(); section.scrollIntoView({ block: "start" }); }
       else if (!document.querySelector("section[data-key]")) location.href = here;

@@ -1,0 +1,281 @@
+"""What became of an item and of what fixes an error, and how much was noted in each run."""
+
+from __future__ import annotations
+
+import json
+
+from satchel.base.paging import Page
+from satchel.base.records import dataclass
+from satchel.find.kind import Kind
+from satchel.keep import deliveries, events, runs
+from satchel.keep.corrections import log
+from satchel.keep.patterns.records import FIRST, SOLUTION_LETTER, ErrorPattern, Solution
+from satchel.keep.runs import STATUSES, Run
+from satchel.store.transaction import Transaction
+
+MOST_DELIVERIES = 20
+MOST_WORDS = 200
+MOST_REPORTS = 20
+
+_ACTIONS = {log.SUPERSEDED: "replaced", log.RETRACTED: "retracted", log.CONFIRMED: "confirmed"}
+_SUPERSEDED = {Kind.ENTRY, Kind.PACKAGE, Kind.STRATEGY}
+"""The kinds whose table says what replaced an item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """That an item was delivered to an agent.
+
+    Attributes:
+        session: the uid of the session, in hexadecimal, with its client and branch; None without one.
+        delivered_at: when it was last, in milliseconds UTC.
+    """
+
+    agent: str | None
+    session: str | None
+    client: str | None
+    branch: str | None
+    delivered_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ItemCorrection:
+    """What an agent or a person said of an item.
+
+    Attributes:
+        action: replaced, retracted or confirmed.
+        reason: why, or None.
+        heir: the short id of what replaced it, or None.
+        corrected_at: in milliseconds UTC.
+    """
+
+    action: str
+    agent: str | None
+    reason: str | None
+    heir: str | None
+    corrected_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ItemHistory:
+    """What became of an item.
+
+    Attributes:
+        item: its short id.
+        corrections: those that stand, in order.
+        replaces: the short ids of what it replaced, at most 20.
+        replaced_by: the short id of what replaced it; None where nothing did.
+        deliveries: to whom it was delivered, the latest first, at most 20.
+    """
+
+    item: str
+    corrections: tuple[ItemCorrection, ...]
+    replaces: tuple[str, ...]
+    replaced_by: str | None
+    deliveries: tuple[Delivered, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SolutionWord:
+    """That an agent said whether a solution helped.
+
+    Attributes:
+        solution: its short id.
+        confidence: in tenths after that; None where it was not recorded.
+        said_at: in milliseconds UTC.
+    """
+
+    solution: str
+    agent: str | None
+    helped: bool
+    confidence: int | None
+    said_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidencePoint:
+    """How sure a solution was from a time on, in tenths; the time in milliseconds UTC."""
+
+    began_at: int
+    confidence: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceCurve:
+    """How sure a solution was over time, up to now.
+
+    Attributes:
+        points: in order; from each on up to the next one its confidence held.
+        is_whole: whether it begins with the solution; else what was before is not recorded.
+    """
+
+    solution: str
+    points: tuple[ConfidencePoint, ...]
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorReport:
+    """That an error was met and waits for a fix, or had one.
+
+    Attributes:
+        solution: the short id of what fixed it there, or None.
+        reported_at: in milliseconds UTC.
+    """
+
+    agent: str | None
+    run_id: str
+    task_id: str | None
+    loop_id: str | None
+    solution: str | None
+    reported_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorHistory:
+    """An error with what was said of its solutions.
+
+    Attributes:
+        words: the newest first, at most 200, of the last 90 days.
+        curves: one for each solution, as the pattern has them.
+        reports: where it was met, the newest first, at most 20.
+        asked_at: in milliseconds UTC.
+    """
+
+    pattern: ErrorPattern
+    words: tuple[SolutionWord, ...]
+    curves: tuple[ConfidenceCurve, ...]
+    reports: tuple[ErrorReport, ...]
+    asked_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A run, with how many notes it has, those replaced or retracted included, and when the last was written."""
+
+    run: Run
+    notes: int
+    noted_at: int | None
+
+
+def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int) -> ItemHistory:
+    """Return what became of an item that the project has."""
+    corrections = tuple(
+        ItemCorrection(
+            _ACTIONS[one.action],
+            one.agent,
+            one.reason,
+            None if one.heir is None else kind.ref(one.heir),
+            one.created_at,
+        )
+        for one in log.of_item(transaction, kind, number)
+    )
+    replaces = [
+        row[0]
+        for row in transaction.all(
+            f"SELECT item_id FROM corrections WHERE item_kind = {kind.number} AND heir_id = :id AND undone_at IS NULL "
+            f"ORDER BY id DESC LIMIT {MOST_DELIVERIES}",
+            {"id": number},
+        )
+    ]
+    heir = next((one.heir for one in reversed(corrections) if one.heir is not None), None)
+    if kind in _SUPERSEDED:
+        row = transaction.one(f"SELECT superseded_by FROM {kind.table} WHERE id = :id", {"id": number})
+        if row is not None and row[0] is not None:
+            heir = None if row[0] == number else kind.ref(row[0])
+    if kind is Kind.PACKAGE:
+        replaces = [
+            row[0]
+            for row in transaction.all(
+                f"SELECT id FROM {kind.table} WHERE superseded_by = :id ORDER BY id DESC LIMIT {MOST_DELIVERIES}",
+                {"id": number},
+            )
+        ]
+    delivered = deliveries.of_item(transaction, project_id, kind, number, MOST_DELIVERIES)
+    return ItemHistory(
+        kind.ref(number),
+        corrections,
+        tuple(map(kind.ref, dict.fromkeys(replaces))),
+        heir,
+        tuple(
+            Delivered(agent, None if uid is None else uid.hex(), client, branch, at)
+            for agent, uid, client, branch, at in delivered
+        ),
+    )
+
+
+def is_kept(transaction: Transaction, project_id: int, kind: Kind, number: int) -> bool:
+    """Whether the project has an item."""
+    sql = f"SELECT 1 FROM {kind.table} WHERE id = :id AND project_id = :project"
+    return transaction.one(sql, {"id": number, "project": project_id}) is not None
+
+
+def of_error(transaction: Transaction, project_id: int, pattern: ErrorPattern, now: int) -> ErrorHistory:
+    """Return what was said of an error's solutions, and where it was met."""
+    said = transaction.all(
+        f"""
+        SELECT a.name, e.details, e.created_at FROM events e LEFT JOIN agents a ON a.id = e.agent_id
+        WHERE e.project_id = :project AND e.kind = {events.CONFIDENCE}
+            AND e.item_kind = {Kind.ERROR_PATTERN.number} AND e.item_id = :id
+        ORDER BY e.seq DESC LIMIT {MOST_WORDS}
+        """,
+        {"project": project_id, "id": pattern.id},
+    )
+    words = tuple(_word(agent, json.loads(details), at) for agent, details, at in said)
+    reports = transaction.all(
+        f"""
+        SELECT a.name, u.run_id, r.task_id, r.loop_id, r.solution_id, r.created_at
+        FROM error_reports r JOIN runs u ON u.id = r.run_id LEFT JOIN agents a ON a.id = r.agent_id
+        WHERE r.pattern_id = :id ORDER BY r.id DESC LIMIT {MOST_REPORTS}
+        """,
+        {"id": pattern.id},
+    )
+    return ErrorHistory(
+        pattern,
+        words,
+        tuple(_curve(one, words) for one in pattern.solutions),
+        tuple(
+            ErrorReport(agent, run, task, loop or None, None if fix is None else f"{SOLUTION_LETTER}{fix}", at)
+            for agent, run, task, loop, fix, at in reports
+        ),
+        now,
+    )
+
+
+def _word(agent: str | None, details: dict[str, object], at: int) -> SolutionWord:
+    confidence = details.get("confidence")
+    known = confidence if isinstance(confidence, int) else None
+    return SolutionWord(str(details.get("solution")), agent, details.get("helped") is True, known, at)
+
+
+def _curve(solution: Solution, words: tuple[SolutionWord, ...]) -> ConfidenceCurve:
+    """Return how sure a solution was: what is recorded of it, and where it begins if that all is."""
+    of_it = [one for one in reversed(words) if one.solution == solution.ref]
+    points = [ConfidencePoint(one.said_at, one.confidence) for one in of_it if one.confidence is not None]
+    is_whole = len(points) == solution.confirmed + solution.failed and (bool(points) or solution.confidence == FIRST)
+    if is_whole:
+        points.insert(0, ConfidencePoint(solution.created_at, FIRST))
+    if not points or points[-1].confidence != solution.confidence:
+        points.append(ConfidencePoint(solution.updated_at, solution.confidence))
+    return ConfidenceCurve(solution.ref, tuple(points), is_whole)
+
+
+def of_runs(transaction: Transaction, project_id: int, status: str | None, limit: int, offset: int) -> Page[RunSummary]:
+    """Return runs, the newest first.
+
+    Args:
+        status: only those in this state; None for all.
+    """
+    values = {"project": project_id, "status": None if status is None else STATUSES.index(status) + 1}
+    where = "project_id = :project" + ("" if status is None else " AND status = :status")
+    count = transaction.one(f"SELECT count(*) FROM runs WHERE {where}", values)
+    numbers = transaction.all(
+        f"SELECT id FROM runs WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset",
+        {**values, "limit": limit, "offset": offset},
+    )
+    found = []
+    for (number,) in numbers:
+        noted = transaction.one("SELECT count(*), max(created_at) FROM context WHERE run_id = :run", {"run": number})
+        notes, last = noted or (0, None)
+        found.append(RunSummary(runs.load(transaction, number), notes, last))
+    return Page(tuple(found), count[0] if count else 0, offset, limit)

@@ -1,0 +1,138 @@
+"""Strategies that runs suggest which are over, and sessions in ``main``: a person accepts or rejects each."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from satchel.base.clock import DAY_MS
+from satchel.base.errors import Conflict, InvalidInput, NotFound
+from satchel.base.text import shortened
+from satchel.base.vocabulary import MAIN_RUN
+from satchel.brief import extraction
+from satchel.brief.extraction import StrategyProposal
+from satchel.brief.room.looking import LINE_CHARS, Look
+from satchel.brief.room.records import Need
+from satchel.brief.room.seen import PROPOSAL, PROPOSAL_OF
+from satchel.find.kind import Kind, read_number
+from satchel.keep import events
+from satchel.keep.entries import structured
+from satchel.keep.entries.records import REVIEW_VERDICT
+from satchel.keep.projects import Workplace
+from satchel.keep.sessions import joining
+from satchel.keep.strategies import updates
+
+_DAYS = 7
+_LOOKED_AT = 200
+"""So many reviews are looked at, the newest."""
+
+_MOST = 20
+"""Of so many parts of runs it is looked up what they suggest."""
+
+
+def find(look: Look) -> list[Need]:
+    """Return what is suggested and was neither accepted, rejected nor saved otherwise."""
+    rows = look.rows(
+        f"""
+        SELECT x.id, x.content, x.run_id, x.task_id, x.loop_id, a.name, x.created_at, x.session_id, r.run_id, r.status,
+            EXISTS (SELECT 1 FROM seen s WHERE s.kind = {PROPOSAL} AND s.item_id = x.id)
+        FROM (
+            SELECT * FROM context WHERE project_id = :project AND type = {REVIEW_VERDICT}
+                AND created_at > :after AND superseded_by IS NULL
+            ORDER BY created_at DESC, id DESC LIMIT {_LOOKED_AT}
+        ) x JOIN runs r ON r.id = x.run_id LEFT JOIN agents a ON a.id = x.agent_id
+        ORDER BY x.created_at DESC, x.id DESC
+        """,
+        after=look.now - _DAYS * DAY_MS,
+    )
+    live = _live(look, {row[7] for row in rows if row[7] is not None})
+    later: set[tuple[object, ...]] = set()
+    found: list[Need] = []
+    looked = 0
+    for number, content, run_number, task, loop, agent, created, session, run, status, is_settled in rows:
+        place = (run_number, task, None if task is not None else loop)
+        is_last = place not in later
+        later.add(place)
+        is_over = session not in live if run == MAIN_RUN else status != 1
+        if not is_last or is_settled or not is_over or looked >= _MOST or not _has_passed(content):
+            continue
+        looked += 1
+        proposal = _of(look, number)
+        if proposal is not None and not _is_saved(look, proposal.topic, created):
+            text = shortened(f"{proposal.topic}: {proposal.insight}", LINE_CHARS)
+            ref, key = f"{PROPOSAL_OF}{number}", f"proposal-{number}"
+            actions = ("accept", "reject")
+            found.append(Need("proposal", "low", text, ref, None, agent, created, actions, run=run, key=key))
+    return found
+
+
+def settle(look: Look, workplace: Workplace, ref: str, *, accepts: bool) -> int | None:
+    """Save the strategy that is proposed, or pass it over; for all persons.
+
+    Args:
+        look: of a person who has a number, and writes.
+        ref: what the need calls so.
+
+    Returns:
+        The number of the strategy; None where it was rejected.
+
+    Raises:
+        InvalidInput: it is no proposal.
+        NotFound: nothing is proposed there.
+        Conflict: it was accepted or rejected before.
+    """
+    number = read_number(ref.removeprefix(PROPOSAL_OF), "", "a proposal")
+    proposal = _of(look, number)
+    if proposal is None:
+        raise NotFound(f"{PROPOSAL_OF}{number} proposes nothing", "Give what the answer calls ref")
+    values = {"kind": PROPOSAL, "item": number}
+    if look.rows("SELECT 1 FROM seen WHERE kind = :kind AND item_id = :item", **values):
+        raise Conflict(f"{PROPOSAL_OF}{number} was accepted or rejected before", "Look at what needs you again")
+    look.transaction.execute(
+        "INSERT INTO seen (project_id, person_id, kind, item_id, seq, created_at) "
+        "VALUES (:project, :me, :kind, :item, 0, :now)",
+        {"project": look.project_id, "me": look.number, "now": look.now, **values},
+    )
+    saved = None
+    if accepts:
+        new = updates.prepare(proposal.topic, proposal.insight, proposal.lang, proposal.framework, workplace)
+        saved = updates.insert(look.transaction, look.project_id, look.number, new, look.now)
+    events.record(
+        look.transaction,
+        look.project_id,
+        events.ACCEPTANCE,
+        look.now,
+        agent=look.number,
+        item=(Kind.ENTRY, number) if saved is None else (Kind.STRATEGY, saved),
+        details={"proposal": "accepted" if accepts else "rejected"},
+    )
+    return saved
+
+
+def _of(look: Look, verdict: int) -> StrategyProposal | None:
+    with suppress(InvalidInput):  # what cannot be saved is not proposed
+        return extraction.of_verdict(look.transaction, look.project_id, verdict)
+    return None
+
+
+def _is_saved(look: Look, topic: str, since: int) -> bool:
+    return bool(
+        look.rows(
+            "SELECT 1 FROM strategies WHERE project_id = :project AND topic = :topic AND created_at >= :since LIMIT 1",
+            topic=topic,
+            since=since,
+        )
+    )
+
+
+def _live(look: Look, sessions: set[int]) -> set[int]:
+    """Return which of some sessions are not over."""
+    if not sessions:
+        return set()
+    found = joining.load(look.transaction, f"s.id IN ({', '.join(map(str, sessions))})", {})
+    return {one.state.id for one in found if not joining.is_gone(one, look.now)}
+
+
+def _has_passed(content: str) -> bool:
+    with suppress(InvalidInput):
+        return structured.review_verdict(content).passed
+    return False

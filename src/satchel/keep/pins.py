@@ -1,0 +1,193 @@
+"""Pins: what a person wants in every briefing, whatever is asked; a pinned item ranks as critical."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
+from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
+from satchel.base.records import dataclass
+from satchel.base.text import shortened
+from satchel.base.vocabulary import HUMAN
+from satchel.find.kind import Kind
+from satchel.keep import events, projects
+from satchel.keep.decisions.state import DEPRECATED
+from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
+from satchel.keep.kinds import KIND_OF, KINDS, read_ref
+from satchel.keep.names import check_agent
+from satchel.keep.projects import Service
+from satchel.keep.sessions.actors import acting, is_by_person
+from satchel.store.transaction import Transaction
+
+_STRUCTURED = ", ".join(str(ENTRY_TYPES.index(name) + 1) for name in STRUCTURED_TYPES)
+
+_HOLDS: Mapping[Kind, str] = {
+    Kind.ENTRY: "i.superseded_by IS NULL",
+    Kind.DECISION: f"i.status <> {DEPRECATED}",
+    Kind.CONSTRAINT: "i.active = 1",
+    Kind.PACKAGE: "i.superseded_by IS NULL",
+    Kind.STRATEGY: "i.superseded_by IS NULL",
+}
+"""The kinds that are pinned, with the condition that an item, as ``i``, holds."""
+
+PINNED = frozenset(KINDS[kind].name for kind in _HOLDS)
+"""The names of the kinds that are pinned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """One pinned item.
+
+    Attributes:
+        ref: its short id, and ``kind`` what it is.
+        text: the beginning of what it says.
+        by: who pinned it, or None.
+        pinned_at: when, in milliseconds UTC; None of an item that is pinned no more.
+        already: whether it was so before, so that nothing was changed.
+    """
+
+    ref: str
+    kind: str
+    text: str
+    by: str | None
+    pinned_at: int | None
+    already: bool = False
+
+
+class Pins(Service):
+    """What persons have pinned."""
+
+    def pin(self, ref: str, *, agent: str | None = None) -> Pin:
+        """Let a note, decision, rule, strategy or package stand in every briefing, before what is not critical.
+
+        Args:
+            ref: its short id. What replaces a pinned item is pinned too.
+            agent: who pins it; None takes the default.
+
+        Raises:
+            Refused: it is not a person who calls.
+            InvalidInput: the id is none, or of what is not pinned.
+            NotFound: the project has no such item.
+            Conflict: it holds no more.
+        """
+        return self._set(ref, agent, pinned=True)
+
+    def unpin(self, ref: str, *, agent: str | None = None) -> Pin:
+        """Let an item rank as it would without a pin; arguments and errors are those of :meth:`pin`."""
+        return self._set(ref, agent, pinned=False)
+
+    def list(self, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Page[Pin]:
+        """Return what is pinned and holds, the newest pin first.
+
+        Args:
+            limit: 0 to 500; 0 gives the total alone.
+            offset: how many to skip.
+        """
+        check_page(limit, offset)
+        with self._workplace.engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            if project is None:
+                return Page((), 0, offset, limit)
+            rows = transaction.all(
+                "SELECT p.kind, p.item_id, a.name, p.created_at FROM pins p LEFT JOIN agents a ON a.id = p.agent_id "
+                "WHERE p.project_id = :project ORDER BY p.created_at DESC, p.kind, p.item_id DESC",
+                {"project": project.id},
+            )
+            holding = of_project(transaction, project.id)
+            rows = [row for row in rows if row[1] in holding.get(row[0], ())]
+            pins = tuple(
+                Pin(KIND_OF[kind].ref(number), *_said(transaction, KIND_OF[kind], number), by, at)
+                for kind, number, by, at in rows[offset : offset + limit]
+            )
+        return Page(pins, len(rows), offset, limit)
+
+    def _set(self, ref: str, agent: str | None, *, pinned: bool) -> Pin:
+        work = self._workplace
+        kind, number = read_ref(ref)
+        if kind not in _HOLDS:
+            raise InvalidInput(f"{ref} is not pinned", "Notes (e), decisions (d), rules (c) and strategies (s) are")
+        agent = check_agent(work, agent)
+        if work.caller is not None and not is_by_person(work, agent):
+            raise Refused("only a person says what is pinned", f"Ask for it with send_message to {HUMAN}")
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            actor = acting(transaction, work, project.id, agent, now)
+            _check(transaction, project.id, kind, number, pinned=pinned)
+            values = {"project": project.id, "kind": kind.number, "item": number}
+            this = "p.project_id = :project AND p.kind = :kind AND p.item_id = :item"
+            row = transaction.one(
+                f"SELECT a.name, p.created_at FROM pins p LEFT JOIN agents a ON a.id = p.agent_id WHERE {this}", values
+            )
+            said = _said(transaction, kind, number)
+            if (row is not None) == pinned:
+                by, at = row or (None, None)
+                return Pin(kind.ref(number), *said, by, at, already=True)
+            if pinned:
+                transaction.execute(
+                    "INSERT INTO pins (project_id, kind, item_id, agent_id, created_at) "
+                    "VALUES (:project, :kind, :item, :agent, :now)",
+                    {**values, "agent": actor.number, "now": now},
+                )
+            else:
+                transaction.execute(f"DELETE FROM pins AS p WHERE {this}", values)
+            event = events.PINNED if pinned else events.UNPINNED
+            item = (kind, number)
+            events.record(transaction, project.id, event, now, session=actor.session, agent=actor.number, item=item)
+        return Pin(kind.ref(number), *said, actor.name, now if pinned else None)
+
+
+def of_project(transaction: Transaction, project_id: int) -> dict[int, frozenset[int]]:
+    """Return the numbers of what is pinned and holds, by the number of its kind."""
+    rows = transaction.all("SELECT kind, item_id FROM pins WHERE project_id = :project", {"project": project_id})
+    found: dict[int, frozenset[int]] = {}
+    for kind, holds in _HOLDS.items() if rows else ():
+        numbers = ", ".join(str(item) for number, item in rows if number == kind.number)
+        held = transaction.all(
+            f"SELECT i.id FROM {kind.table} i WHERE i.id IN ({numbers}) AND +i.project_id = :project AND {holds}",
+            {"project": project_id},
+        )
+        if held:
+            found[kind.number] = frozenset(item for (item,) in held)
+    return found
+
+
+def told_of(transaction: Transaction, project_id: int, kind: Kind, number: int) -> tuple[str, ...]:
+    """Say that an item is pinned, and by whom; nothing where it is not."""
+    row = transaction.one(
+        "SELECT a.name FROM pins p LEFT JOIN agents a ON a.id = p.agent_id "
+        "WHERE p.project_id = :project AND p.kind = :kind AND p.item_id = :item",
+        {"project": project_id, "kind": kind.number, "item": number},
+    )
+    return () if row is None else (f"pinned by {row[0] or 'somebody unnamed'}",)
+
+
+def forget(transaction: Transaction, project_id: int, kind: Kind, number: int) -> None:
+    """Remove the pin of an item that is removed."""
+    transaction.execute(
+        "DELETE FROM pins WHERE project_id = :project AND kind = :kind AND item_id = :item",
+        {"project": project_id, "kind": kind.number, "item": number},
+    )
+
+
+def _check(transaction: Transaction, project_id: int, kind: Kind, number: int, *, pinned: bool) -> None:
+    """Refuse to pin what is not there, or holds no more; what does may be unpinned all the same."""
+    row = transaction.one(
+        f"SELECT {_HOLDS[kind]}{f', i.type IN ({_STRUCTURED})' if kind is Kind.ENTRY else ', 0'} "
+        f"FROM {kind.table} i WHERE i.project_id = :project AND i.id = :item",
+        {"project": project_id, "item": number},
+    )
+    ref, name = kind.ref(number), KINDS[kind].name
+    if row is None:
+        raise NotFound(f"there is no {name} {ref} in this project", "Lists and searches show the ids")
+    if pinned and not row[0]:
+        raise Conflict(f"{ref} holds no more", "Pin what replaced it; opening it shows what that is")
+    if pinned and row[1]:
+        raise InvalidInput(
+            f"{ref} says how far work was, or what a review found, at one time", "Write what is to stay as a note"
+        )
+
+
+def _said(transaction: Transaction, kind: Kind, number: int) -> tuple[str, str]:
+    thing = KINDS[kind]
+    return thing.name, shortened((thing.shown or thing.texts)(transaction, [number]).get(number, ""))
