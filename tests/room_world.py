@@ -300,6 +300,7 @@ def fill(world: World) -> None:
     tests.call("save_strategy", topic="dates", insight="Compare with the calendar of the standard library")
     wrong = tests.keep("write_context", type="discovery", content="The calendar has 52 weeks in every year")
     tests.call("retract", id=wrong, reason="2026 has 53")
+    world.run("run", "start", "cleanup")
 
 
 def every_page(page: Page, room: str) -> Iterator[str]:
@@ -329,7 +330,7 @@ def every_page(page: Page, room: str) -> Iterator[str]:
                     waiting |= {one: link for one in [f"{route} {kind}".strip()] if one not in met}
                     break
     missed = set(PAGES) - {what.split()[0] for what in met} - {"/sections/{section}"}  # a part of a page
-    assert missed == set(), "no link leads there, or nothing is there that has such a page"
+    assert missed == set(), missed
 
 
 def fits(page: Page) -> bool:
