@@ -25,13 +25,13 @@ def back_up_when_due(engine: SqliteEngine) -> Backup | None:
     Raises:
         SatchelError: it cannot be made.
     """
-    if engine.trust is None or engine.read_only or engine.trust.backup_folder is None:
+    if not engine.has_daily_backups:
         return None
     try:
-        from satchel.store import backups  # 2 ms of every command, for a store in the state folder after a write
+        upkeep = engine.upkeep
     except (ImportError, OSError) as error:
         raise SatchelError(f"its module cannot be loaded: {error}") from error
-    return backups.back_up_daily(engine.access, engine.clock(), engine.backups_keep, engine.trust)
+    return upkeep.back_up_daily()
 
 
 @contextmanager

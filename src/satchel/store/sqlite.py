@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import apsw
 
@@ -23,6 +23,9 @@ from satchel.store.running import Running, Tracked
 from satchel.store.transaction import Transaction
 from satchel.store.trust import Trust
 from satchel.store.turnstile import Turnstile
+
+if TYPE_CHECKING:
+    from satchel.store.sqlite_upkeep import SqliteUpkeep
 
 _LONGEST_TURN_SECONDS = 2.0
 _IDLE_READERS = 4
@@ -86,6 +89,18 @@ class SqliteEngine:
     def file(self) -> Path:
         """The database file."""
         return self.access.file
+
+    @property
+    def upkeep(self) -> SqliteUpkeep:
+        """What keeps the file in order."""
+        from satchel.store.sqlite_upkeep import SqliteUpkeep  # 3 ms of every command, for the few that need it
+
+        return SqliteUpkeep(self)
+
+    @property
+    def has_daily_backups(self) -> bool:
+        """Whether the store is backed up daily by itself: it may be written and has a place in the state folder."""
+        return self.trust is not None and not self.read_only and self.trust.backup_folder is not None
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
