@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import SatchelError
-from satchel.store.sqlite import SqliteEngine
+from satchel.store.engine import Engine
 
 if TYPE_CHECKING:
     from satchel.store.backups import Backup
@@ -16,7 +16,7 @@ _FIRST_SECONDS = 60.0
 _SECONDS = 3_600.0
 
 
-def back_up_when_due(engine: SqliteEngine) -> Backup | None:
+def back_up_when_due(engine: Engine) -> Backup | None:
     """Make the daily backup in the user's state folder, if a day has gone by and something has changed.
 
     Returns:
@@ -35,7 +35,7 @@ def back_up_when_due(engine: SqliteEngine) -> Backup | None:
 
 
 @contextmanager
-def daily_backups(engine: SqliteEngine) -> Iterator[None]:
+def daily_backups(engine: Engine) -> Iterator[None]:
     """Make the daily backups by a thread of its own while the block runs."""
     import threading
 

@@ -20,7 +20,7 @@ from satchel.store import forks, migrations, opening
 from satchel.store.failures import explain, unknown_outcome
 from satchel.store.opening import Access
 from satchel.store.running import Running, Tracked
-from satchel.store.transaction import Transaction
+from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.trust import Trust
 from satchel.store.turnstile import Turnstile
 
@@ -103,7 +103,7 @@ class SqliteEngine:
         return self.trust is not None and not self.read_only and self.trust.backup_folder is not None
 
     @contextmanager
-    def read(self) -> Iterator[Transaction]:
+    def read(self) -> Iterator[SqliteTransaction]:
         """Open a read transaction: everything read inside it belongs to one snapshot.
 
         Raises:
@@ -114,7 +114,7 @@ class SqliteEngine:
             connection, generation = self._borrow_reader()
             try:
                 connection.execute("BEGIN")
-                with Tracked(self._running, Transaction(connection)) as transaction:
+                with Tracked(self._running, SqliteTransaction(connection)) as transaction:
                     yield transaction
                 if forked != forks.generation:
                     raise forks.refusal()
@@ -130,7 +130,7 @@ class SqliteEngine:
             self._raise_explained(error)
 
     @contextmanager
-    def look(self) -> Iterator[Transaction]:
+    def look(self) -> Iterator[SqliteTransaction]:
         """Open a read transaction for who is about to write, on the writer's connection where that is idle.
 
         It still holds the pages that it wrote last; a reader beside it reads its pages again after every write: 50 us
@@ -149,7 +149,7 @@ class SqliteEngine:
         try:
             connection.execute("BEGIN")
             try:
-                with Tracked(self._running, Transaction(connection)) as transaction:
+                with Tracked(self._running, SqliteTransaction(connection)) as transaction:
                     yield transaction
                 if forked != forks.generation:
                     raise forks.refusal()
@@ -164,7 +164,7 @@ class SqliteEngine:
             write_lock.release()
 
     @contextmanager
-    def write(self, wait_ms: int | None = None) -> Iterator[Transaction]:
+    def write(self, wait_ms: int | None = None) -> Iterator[SqliteTransaction]:
         """Open a write transaction; it is durable once the block is left without an error, else rolled back.
 
         Args:
@@ -196,7 +196,7 @@ class SqliteEngine:
                 connection.execute("BEGIN IMMEDIATE")
                 try:
                     memo = self._memo_for(connection)
-                    with Tracked(self._running, Transaction(connection, memo)) as transaction:
+                    with Tracked(self._running, SqliteTransaction(connection, memo)) as transaction:
                         yield transaction
                         caller = caller_elsewhere()
                         if caller is not None:
@@ -294,7 +294,7 @@ class SqliteEngine:
             return before != seen
 
         try:
-            with Tracked(self._running, Transaction(connection)) as transaction:
+            with Tracked(self._running, SqliteTransaction(connection)) as transaction:
                 yield is_changed
         except apsw.Error as error:
             self._raise_explained(error, connection)

@@ -18,9 +18,9 @@ from satchel.keep.housekeeping.counts import count_problems
 from satchel.keep.housekeeping.packages import count_deliveries
 from satchel.keep.index_checks import index_problems
 from satchel.keep.projects import Workplace
+from satchel.store.engine import Engine
 from satchel.store.failures import one_line
 from satchel.store.schema import SCHEMA_VERSION
-from satchel.store.sqlite import SqliteEngine
 
 _WAL_WARNING_BYTES = 128 * 1024 * 1024
 _MAX_NAMED = 5
@@ -46,11 +46,11 @@ class BeyondRepair(Check):
     """A check that failed so that only a backup or an empty store helps: `init --new` sets such a file aside."""
 
 
-Examination = tuple[str, Callable[[SqliteEngine], Check]]
+Examination = tuple[str, Callable[[Engine], Check]]
 """What a check is called, and what makes it; a :class:`SatchelError` is a check that failed."""
 
 
-def examine(engine: SqliteEngine, warnings: tuple[str, ...], further: tuple[Examination, ...] = ()) -> Iterator[Check]:
+def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examination, ...] = ()) -> Iterator[Check]:
     """Examine a store, as :meth:`satchel.keep.housekeeping.Housekeeping.doctor` says."""
     file = engine.file
     if warnings:
@@ -111,7 +111,7 @@ def _named(table: str, key: str) -> str:
     return f"{kind.ref(int(key))}" if kind is not None and key.isdigit() else f"row {key} of {table}"
 
 
-def _check_place(engine: SqliteEngine) -> Check:
+def _check_place(engine: Engine) -> Check:
     engine.check_files()
     file = engine.file
     if not file.exists():
@@ -125,7 +125,7 @@ def _check_place(engine: SqliteEngine) -> Check:
     return Check("place", "ok", f"{file}{f' on {kind}' if kind else ''}, mode {mode:04o}{writable}")
 
 
-def _check_version(engine: SqliteEngine) -> Check:
+def _check_version(engine: Engine) -> Check:
     with engine.read() as transaction:
         rows = transaction.all("SELECT max(version), (SELECT min_writer FROM store) FROM migrations")
     version, needed = rows[0]
@@ -145,7 +145,7 @@ def _check_version(engine: SqliteEngine) -> Check:
     return Check("store", "ok", f"schema {version}, {engine.upkeep.version}")
 
 
-def _check_file(engine: SqliteEngine) -> Check:
+def _check_file(engine: Engine) -> Check:
     found = engine.upkeep.problems()
     if found:
         problem = f"{one_line(found[0])} ({len(found)} in all)"
@@ -156,7 +156,7 @@ def _check_file(engine: SqliteEngine) -> Check:
     return Check("file", "ok", "the full integrity check passed")
 
 
-def _check_index(engine: SqliteEngine) -> Check:
+def _check_index(engine: Engine) -> Check:
     with engine.read() as transaction:
         found = index_problems(transaction)
     if found:
@@ -164,7 +164,7 @@ def _check_index(engine: SqliteEngine) -> Check:
     return Check("index", "ok", "index, documents and tables agree")
 
 
-def _check_counts(engine: SqliteEngine) -> Check:
+def _check_counts(engine: Engine) -> Check:
     with engine.read() as transaction:
         found = count_problems(transaction)
     if found:
@@ -172,7 +172,7 @@ def _check_counts(engine: SqliteEngine) -> Check:
     return Check("counts", "ok", "the decisions are counted as they are")
 
 
-def _check_deliveries(engine: SqliteEngine) -> Check:
+def _check_deliveries(engine: Engine) -> Check:
     with engine.read() as transaction:
         recorded, gone, of_others = count_deliveries(transaction)
     if of_others:
@@ -185,7 +185,7 @@ def _check_deliveries(engine: SqliteEngine) -> Check:
     return Check("deliveries", "ok", f"{recorded} recorded{left}")
 
 
-def _check_corrections(engine: SqliteEngine) -> Check:
+def _check_corrections(engine: Engine) -> Check:
     with engine.read() as transaction:
         recorded, gone, holding = corrections.examine(transaction)
     if holding:
@@ -205,7 +205,7 @@ def _check_corrections(engine: SqliteEngine) -> Check:
     return Check("corrections", "ok", f"{recorded} recorded")
 
 
-def _check_tracked(engine: SqliteEngine) -> Check:
+def _check_tracked(engine: Engine) -> Check:
     tracked = engine.upkeep.tracked()
     if tracked:
         return Check(
@@ -217,7 +217,7 @@ def _check_tracked(engine: SqliteEngine) -> Check:
     return Check("git", "ok", "git tracks nothing of the store")
 
 
-def _check_backups(engine: SqliteEngine) -> Check:
+def _check_backups(engine: Engine) -> Check:
     made = engine.upkeep.backups()
     if not made:
         return Check("backups", "warning", "there is none; `satchel backup` makes one")
@@ -228,7 +228,7 @@ def _check_backups(engine: SqliteEngine) -> Check:
     return Check("backups", "ok", f"{len(made)}, the newest {made[-1].file.name} passed its check")
 
 
-def _guarded(name: str, examination: Callable[[SqliteEngine], Check], engine: SqliteEngine) -> Check:
+def _guarded(name: str, examination: Callable[[Engine], Check], engine: Engine) -> Check:
     try:
         with engine.without_deadline():
             return examination(engine)
@@ -253,11 +253,11 @@ def _guarded(name: str, examination: Callable[[SqliteEngine], Check], engine: Sq
         return _beyond_repair(name, f"the rows are not as Satchel writes them ({one_line(error)})", engine)
 
 
-def _beyond_repair(name: str, problem: str, engine: SqliteEngine) -> BeyondRepair:
+def _beyond_repair(name: str, problem: str, engine: Engine) -> BeyondRepair:
     return BeyondRepair(name, "failed", f"{problem}; {_way_back(engine)}")
 
 
-def _way_back(engine: SqliteEngine) -> str:
+def _way_back(engine: Engine) -> str:
     """Say how to go on from a store that cannot be used as it is; what is said can be done."""
     if not engine.upkeep.knows_place():
         return (
@@ -273,14 +273,14 @@ def _way_back(engine: SqliteEngine) -> str:
     )
 
 
-def _check_schema(engine: SqliteEngine) -> Check:
+def _check_schema(engine: Engine) -> Check:
     found = engine.upkeep.schema_problems()
     if found:
         return _beyond_repair("schema", one_line(_listed(found)), engine)
     return Check("schema", "ok", "no object that Satchel did not make")
 
 
-def _check_texts(engine: SqliteEngine) -> Check:
+def _check_texts(engine: Engine) -> Check:
     found = engine.upkeep.text_problems(_named)
     if found:
         problem = f"{_listed(found)}; these rows are left out of answers"
@@ -288,7 +288,7 @@ def _check_texts(engine: SqliteEngine) -> Check:
     return Check("texts", "ok", "every text was read")
 
 
-def _check_wal(engine: SqliteEngine, lost: int) -> Check:
+def _check_wal(engine: Engine, lost: int) -> Check:
     journal = engine.upkeep.foreign_journal()
     if journal is not None:
         return Check(
@@ -306,7 +306,7 @@ def _check_wal(engine: SqliteEngine, lost: int) -> Check:
     return Check("wal", "ok", "it is readable to its end")
 
 
-def _check_leftovers(engine: SqliteEngine) -> Check:
+def _check_leftovers(engine: Engine) -> Check:
     dead, aside = engine.upkeep.leftovers()
     if dead:
         names = ", ".join(path.name for path in dead)

@@ -20,7 +20,7 @@ from satchel.keep.patterns import updates as pattern_writing
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 from satchel.keep.projects import Project, Workplace
 from satchel.keep.sessions.actors import acting
-from satchel.store.sqlite import SqliteEngine
+from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
 
@@ -112,7 +112,7 @@ def _shared_file(
     return (file,) if file.exists() else ()
 
 
-def _shrink(engine: SqliteEngine) -> bool:
+def _shrink(engine: Engine) -> bool:
     """Take the bytes out of the file too; that this fails does not bring the item back."""
     try:
         return engine.upkeep.reclaim().wal_emptied

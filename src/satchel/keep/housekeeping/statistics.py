@@ -10,7 +10,7 @@ from satchel.find.kind import Kind
 from satchel.keep.kinds import KINDS
 from satchel.keep.past_conversations import GOES_ON
 from satchel.keep.projects import Project
-from satchel.store.sqlite import SqliteEngine
+from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
 
@@ -101,7 +101,7 @@ _CONVERSATIONS = f"""
 """
 
 
-def count_up(transaction: Transaction, engine: SqliteEngine | None, project: Project | None, now: int) -> Statistics:
+def count_up(transaction: Transaction, engine: Engine | None, project: Project | None, now: int) -> Statistics:
     """Count what a project holds.
 
     Args:
