@@ -88,6 +88,28 @@ _FILLS: Mapping[str, str] = {
         INSERT INTO events (project_id, session_id, agent_id, kind, created_at)
         {_ROW} SELECT 1, session, agent, iif(i % 1000, 1 + i % 9, 10), at FROM r
     """,
+    "notes that several wrote": "UPDATE context SET seen = 2 + id % 9 WHERE id % 50 = 0",
+    "confirmations": f"""
+        INSERT INTO corrections ({_COMMON}, action, item_kind, item_id, agent_id, created_at)
+        {_ROW} SELECT {_VALUES}, 3, 1 + i % 3, 1 + i * 7 % :size, agent, at FROM r WHERE i % 4 = 0
+    """,
+    "solutions that helped": "UPDATE error_solutions SET confirmed = id % 5",
+    "windows": f"""
+        INSERT INTO windows (project_id, session_id, number, task_id, role, agent_id, iteration, seen_at, tokens)
+        {_ROW} SELECT 1, session, 2 + i, '', '', agent, 0, at, 500 FROM r WHERE i < :size / 20
+    """,
+    "deliveries": """
+        INSERT INTO deliveries (window_id, kind, item_id, seq, created_at)
+        SELECT w.id, 1 + n.value % 3, 1 + (n.value * 31 + iif(n.value < 10, 0, w.id * 7919)) % :size, 1, w.seen_at
+        FROM windows w JOIN json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]') n WHERE true
+        ON CONFLICT DO NOTHING
+    """,
+    "what was put into windows by day": f"""
+        INSERT INTO delivery_days (day, project_id, moment, agent_id, deliveries, items, tokens)
+        SELECT :now / {DAY_MS} - d.value, 1, m.value, a.id, 9, 90, 900 FROM agents a
+        JOIN json_each('[1,2,3,4,5,6,7,8,9,10]') m JOIN (WITH RECURSIVE days (value) AS (
+            SELECT 0 UNION ALL SELECT value + 1 FROM days WHERE value < 89) SELECT value FROM days) d
+    """,
     "claims": f"""
         INSERT INTO file_claims
             ({_COMMON}, path, agent_id, session_id, worktree, exclusive, expires_at, created_at)
@@ -118,6 +140,7 @@ def run(bench: Bench) -> Section:
             "what changed since they looked": lambda _: room.since(_PERSON),
             "who is where, with a timeline": lambda _: room.where(),
             "collisions": lambda _: room.collisions(),
+            "what memory is worth, of 90 days": lambda _: room.memory(90),
         }
         bench.progress.say("looking")
         taken = interleave(looks, bench.choose(100, 10), warm_up=3)
@@ -130,7 +153,8 @@ def run(bench: Bench) -> Section:
             f"The project has as many decisions, rules, messages, edits, notes, corrections, errors and events of one "
             f"day, 2,000 claims and {_AGENTS} sessions with edits in every quarter of an hour, {_AT_WORK} of them at "
             "work; the person has seen nothing. A tenth of the notes are scratchpads of attempts that failed, ten of "
-            "each agent at each task; as many notes of made-up words can be searched.",
+            "each agent at each task; as many notes of made-up words can be searched. A twentieth as many windows got "
+            "20 items each, and each agent something at each moment of 90 days.",
             *notes,
         ),
     )

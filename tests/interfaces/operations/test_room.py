@@ -23,7 +23,7 @@ def ask(satchel: Satchel, name: str, **arguments: Any) -> dict[str, Any]:
 
 WRITING = [
     *("room_see", "room_answer", "room_release", "room_accept_proposal", "room_reject_proposal"),
-    *("room_promote", "room_take_back_promotion", "decisions_take_back"),
+    *("room_unsee", "messages_mark_unread", "room_promote", "room_take_back_promotion", "decisions_take_back"),
 ]
 
 
@@ -38,7 +38,18 @@ def test_they_have_the_names_of_the_api() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["room_needs", "room_since", "room_where", "room_collisions", "room_reached", "room_threads", "room_runs"]
+    "name",
+    [
+        "room_needs",
+        "room_since",
+        "room_where",
+        "room_collisions",
+        "room_reached",
+        "room_threads",
+        "room_runs",
+        "room_memory",
+        "room_preview",
+    ],
 )
 def test_each_answers_where_nothing_was_written(satchel: Satchel, name: str) -> None:
     assert ask(satchel, name)

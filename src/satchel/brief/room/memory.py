@@ -25,27 +25,29 @@ def spending(transaction: Transaction, project_id: int, now: int, days: int, by:
     """
     today = now // DAY_MS
     values: dict[str, object] = {"project": project_id, "today": today, "before": today - days}
-    column = "moment" if by == "moment" else "agent_id"
-    sums = transaction.all(
+    rows = transaction.all(
         f"""
-        SELECT {column}, sum(tokens), sum(deliveries), sum(items) FROM delivery_days WHERE {_IN_DAYS}
-        GROUP BY 1 ORDER BY 2 DESC, 1
+        SELECT day, {"moment" if by == "moment" else "agent_id"}, sum(tokens), sum(deliveries), sum(items)
+        FROM delivery_days WHERE {_IN_DAYS} GROUP BY 1, 2
         """,
         values,
     )
-    apart = sums if len(sums) <= _MOST_NAMES else sums[: _MOST_NAMES - 1]
-    places = {number: place for place, (number, *_) in enumerate(apart)}
-    names = [Spent(_name(transaction, by, number), tokens, times) for number, tokens, times, _ in apart]
-    if rest := sums[len(apart) :]:
-        names.append(Spent(_OTHERS, sum(row[1] for row in rest), sum(row[2] for row in rest)))
-    shown = f"CASE WHEN {column} IN ({', '.join(map(str, places)) or 'NULL'}) THEN {column} END"
+    sums: dict[int, int] = {}
+    for _, number, tokens, *_ in rows:
+        sums[number] = sums.get(number, 0) + tokens
+    ordered = sorted(sums, key=lambda number: (-sums[number], number))
+    apart = ordered if len(ordered) <= _MOST_NAMES else ordered[: _MOST_NAMES - 1]
+    places = {number: place for place, number in enumerate(apart)}
+    names = [_name(transaction, by, number) for number in apart] + [_OTHERS] * (len(apart) < len(ordered))
+    of_name = [[0, 0] for _ in names]
     spent = {day: [0] * len(names) for day in range(today - days + 1, today + 1)}
     times_on = dict.fromkeys(spent, 0)
-    for day, number, tokens, times in transaction.all(
-        f"SELECT day, {shown}, sum(tokens), sum(deliveries) FROM delivery_days WHERE {_IN_DAYS} GROUP BY 1, 2", values
-    ):
-        spent[day][places.get(number, len(places))] += tokens
+    for day, number, tokens, times, _ in rows:
+        place = places.get(number, len(apart))
+        spent[day][place] += tokens
         times_on[day] += times
+        of_name[place][0] += tokens
+        of_name[place][1] += times
     in_sessions = transaction.one(
         """
         SELECT count(DISTINCT session_id), sum(tokens) FROM windows
@@ -53,16 +55,16 @@ def spending(transaction: Transaction, project_id: int, now: int, days: int, by:
         """,
         {"project": project_id, "began": (today - days + 1) * DAY_MS},
     )
-    sessions, tokens = in_sessions or (0, None)
+    sessions, in_them = in_sessions or (0, None)
     return Spending(
         by=by,
-        names=tuple(names),
+        names=tuple(Spent(name, *of_one) for name, of_one in zip(names, of_name, strict=True)),
         days=tuple(Day(day * DAY_MS, tuple(spent[day]), times_on[day]) for day in spent),
-        tokens=sum(row[1] for row in sums),
-        deliveries=sum(row[2] for row in sums),
-        items=sum(row[3] for row in sums),
+        tokens=sum(sums.values()),
+        deliveries=sum(times_on.values()),
+        items=sum(row[-1] for row in rows),
         sessions=sessions,
-        per_session=round(tokens / sessions) if sessions else None,
+        per_session=round(in_them / sessions) if sessions else None,
     )
 
 

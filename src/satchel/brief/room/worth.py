@@ -22,12 +22,13 @@ _MOST_NAMED = 5
 _OFTEN = 3
 """Once or twice says nothing: an item is called unused only after so many deliveries."""
 
-_WINDOWS, _DELIVERIES, _PADS = 500, 8_000, 1_000
+_WINDOWS, _DELIVERIES, _PADS = 400, 6_000, 1_000
 """So many windows, deliveries, and scratchpads and verdicts each, are looked at, the newest: all in 20 ms."""
 
 _EDITS, _FILES, _NOTES = 2_000, 400, 2_000
 
 _KINDS = (Kind.ENTRY, Kind.DECISION, Kind.CONSTRAINT, Kind.STRATEGY, Kind.ERROR_PATTERN, Kind.PACKAGE)
+_NUMBERS = frozenset(kind.number for kind in _KINDS)
 
 Item = tuple[int, int]
 """The numbers of a kind and of an item."""
@@ -111,36 +112,37 @@ def _successes(transaction: Transaction, project_id: int, since: int) -> dict[tu
 def helped(transaction: Transaction, project_id: int, looked: Uses) -> Worths:
     """Return what agents confirmed, reported as helping, or had before they succeeded."""
     values: dict[str, object] = {"project": project_id}
+    is_confirmed = f"project_id = :project AND action = {CONFIRMED} AND undone_at IS NULL"
+    has_helped = "project_id = :project AND confirmed > 0"
+    is_helpful = "project_id = :project AND superseded_by IS NULL AND helped > 0 AND helped - not_helped >= 0"
     confirmed = transaction.all(
         f"""
-        SELECT item_kind, item_id, count(*), count(*) OVER () FROM corrections
-        WHERE project_id = :project AND action = {CONFIRMED} AND undone_at IS NULL
+        SELECT item_kind, item_id, count(*) FROM corrections WHERE {is_confirmed}
         GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 DESC LIMIT {MOST_SHOWN}
         """,
         values,
     )
     ranked: list[tuple[int, Item, str]] = [
-        (times, (kind, item), f"confirmed by {_times(times, 'agent')}") for kind, item, times, _ in confirmed
+        (times, (kind, item), f"confirmed by {_times(times, 'agent')}") for kind, item, times in confirmed
     ]
     solutions = transaction.all(
         f"""
-        SELECT id, pattern_id, confirmed, failed, confidence, count(*) OVER () FROM error_solutions
-        WHERE project_id = :project AND confirmed > 0 ORDER BY confirmed DESC, id DESC LIMIT {MOST_SHOWN}
+        SELECT id, pattern_id, confirmed, failed, confidence FROM error_solutions
+        WHERE {has_helped} ORDER BY confirmed DESC, id DESC LIMIT {MOST_SHOWN}
         """,
         values,
     )
-    for number, pattern, times, failed, confidence, _ in solutions:
+    for number, pattern, times, failed, confidence in solutions:
         said = f"its fix {SOLUTION_LETTER}{number} helped {_times(times)}{_not(failed)}, confidence {confidence} of 10"
         ranked.append((times, (Kind.ERROR_PATTERN.number, pattern), said))
     strategies = transaction.all(
         f"""
-        SELECT id, helped, not_helped, count(*) OVER () FROM strategies
-        WHERE project_id = :project AND superseded_by IS NULL AND helped > 0 AND helped - not_helped >= 0
+        SELECT id, helped, not_helped FROM strategies WHERE {is_helpful}
         ORDER BY helped - not_helped DESC, last_seen DESC, id DESC LIMIT {MOST_SHOWN}
         """,
         values,
     )
-    for number, times, failed, _ in strategies:
+    for number, times, failed in strategies:
         ranked.append((times, (Kind.STRATEGY.number, number), f"helped {_times(times)}{_not(failed)}"))
     ranked.sort(key=lambda one: -one[0])
     facts: dict[Item, list[str]] = {}
@@ -156,7 +158,15 @@ def helped(transaction: Transaction, project_id: int, looked: Uses) -> Worths:
         if use is not None and use.succeeded:
             windows = f"{_times(use.delivered, 'window')} that got it"
             known.append(f"in {use.succeeded} of {windows} the work was done within a day")
-    total = sum(some[0][-1] for some in (confirmed, solutions, strategies) if some) + len(succeeded)
+    counted = transaction.one(
+        f"""
+        SELECT (SELECT count(*) FROM (SELECT DISTINCT item_kind, item_id FROM corrections WHERE {is_confirmed}))
+            + (SELECT count(*) FROM error_solutions WHERE {has_helped})
+            + (SELECT count(*) FROM strategies WHERE {is_helpful})
+        """,
+        values,
+    )
+    total = (counted[0] if counted else 0) + len(succeeded)
     rests_on = f"What agents confirmed and reported as helping. {looked.rests_on}"
     return _worths(transaction, facts, total, rests_on)
 
@@ -176,9 +186,8 @@ def unused(transaction: Transaction, looked: Uses, now: int) -> Worths:
 
 def delivered(transaction: Transaction, looked: Uses, now: int) -> Worths:
     """Return what was delivered most often."""
-    items = [item for item in looked.items if _counts(item)]
-    items.sort(key=lambda item: (-looked.items[item].delivered, item))
-    facts = {item: [_delivered(looked.items[item], now)] for item in items[:MOST_SHOWN]}
+    items = [(-use.delivered, item) for item, use in looked.items.items() if _counts(item)]
+    facts = {item: [_delivered(looked.items[item], now)] for _, item in sorted(items)[:MOST_SHOWN]}
     return _worths(transaction, facts, len(items), looked.rests_on)
 
 
@@ -250,7 +259,7 @@ def stale(transaction: Transaction, project_id: int, now: int) -> Worths:
 
 
 def _counts(item: Item) -> bool:
-    return any(item[0] == kind.number for kind in _KINDS)
+    return item[0] in _NUMBERS
 
 
 def _live(transaction: Transaction, items: Iterable[Item]) -> set[Item]:
