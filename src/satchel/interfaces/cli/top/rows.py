@@ -162,9 +162,9 @@ def _need(one: Need, ages: Ages) -> Row:
     claim = None
     if "release" in one.actions and one.holder_session and one.held_path and one.held_until is not None:
         claim = Claim(one.holder_session, one.held_path, one.held_until, one.holder)
-    whole = "\n".join(filter(None, (one.kind, one.agent, one.text, one.place and f"about {one.place}")))
+    whole = "\n".join(filter(None, (one.kind, one.agent, one.text, one.place and f"about {one.place}", one.remedy)))
     return Row(
-        f"{one.kind} {one.ref or ''} {one.agent or ''} {one.place or ''}",
+        one.key,
         text,
         ages.ago(one.began_at),
         whole,
