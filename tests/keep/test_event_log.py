@@ -24,9 +24,8 @@ def after(satchel: Satchel, seq: int = 0, limit: int = 100, kinds: list[str] | N
 def test_an_event_says_what_happened_to_what_by_whom_and_when(satchel: Satchel, clock: ManualClock) -> None:
     satchel.patterns.report("KeyError", "'x'", solution="give a default", agent="ann")
     satchel.patterns.outcome("y1", helped=False, agent="ben")
-    assert after(satchel) == [
-        Happening(1, "confidence", "x1", "ben", None, None, {"solution": "y1", "helped": False}, clock.now)
-    ]
+    details = {"solution": "y1", "helped": False, "confidence": 3}
+    assert after(satchel) == [Happening(1, "confidence", "x1", "ben", None, None, details, clock.now)]
 
 
 def test_an_event_of_a_session_names_it_and_its_client(open_in: Callable[..., Satchel], project: Path) -> None:
