@@ -166,22 +166,6 @@ def test_an_error_that_two_agents_met_needs_a_person_until_it_is_solved(satchel:
     assert needs(satchel) == []
 
 
-def test_shared_text_waits_for_a_person_and_conflicts_are_urgent(satchel: Satchel) -> None:
-    entry = satchel.entries.write("discovery", "the gateway signs requests", agent="ann")
-    with satchel.workplace.engine.write() as transaction:
-        for uid, why in ((bytes.fromhex(entry.uid), 3), (bytes(16), 1)):
-            transaction.execute(
-                "INSERT INTO shared_texts (project_id, uid, kind, file, waiting, why) "
-                "VALUES (1, :uid, 'entry', 'notes/a.md', x'00', :why)",
-                {"uid": uid, "why": why},
-            )
-    assert needs(satchel) == [("shared", entry.ref), ("shared", "00000000")]
-    assert [one.severity for one in satchel.room.needs().items] == ["high", "medium"]
-    with satchel.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE shared_texts SET waiting = NULL, why = NULL")
-    assert needs(satchel) == []
-
-
 def test_hooks_that_fail_need_a_person_until_they_work_again_or_they_saw_it(
     satchel: Satchel, clock: ManualClock
 ) -> None:

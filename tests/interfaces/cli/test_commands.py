@@ -41,6 +41,9 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "constraint list": ((), "Be kind", {"constraints", "total", "next_offset", "seq", "notes"}),
     "retract": (("c1",), "retracted c1; lists and searches leave it out", {"id", "kind", "done", "text"}),
     "confirm": (("c1", "--agent", "mia"), "c1: 1 agent confirmed it: mia", {"id", "kind", "by", "text"}),
+    "pin": (("e1",), "e1 is pinned by human", {"ref", "kind", "text", "by", "pinned_at", "already"}),
+    "unpin": (("e1",), "e1 was not pinned", {"ref", "kind", "text", "already"}),
+    "pins": ((), "0 pinned", {"pins", "total", "next_offset"}),
     "message send": (("hi", "--agent", "planner"), "sent m2 to everyone (info, medium)", {"id", "from", "thread"}),
     "message list": (("--agent", "builder"), "pull first", {"agent", "unread", "messages", "total", "seq"}),
     "message read": (("m1", "--agent", "builder"), "1 marked read: m1", {"marked", "already", "unknown", "foreign"}),
@@ -90,7 +93,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "config": ((), "store.durability = full  (default)", {"file", "warnings", "settings"}),
 }
 ELSEWHERE = {
-    *("doctor", "export", "hook", "import", "mcp", "open", "serve", "setup", "tour", "undo"),
+    *("doctor", "export", "hook", "import", "mcp", "open", "serve", "setup", "top", "tour", "undo"),
     *("guard check", "guard install", "guard remove", "guard run", "share", "shared", "sync", "unshare"),
     *("token list", "token new", "token revoke"),
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from interfaces.hooks.conftest import Hook
+from over_server import remote_of
 from satchel import Satchel
 from satchel.base.clock import system_clock
 from satchel.brief.room.records import Need
@@ -98,3 +99,12 @@ def test_what_is_counted_is_limited(looking: Satchel, project: Path) -> None:
     for number in range(60):
         state.record_fault(f"codex E{number}", "ValueError: no", str(project))
     assert [one.hook for one in state.failing(str(project))] == [f"codex E{number}" for number in range(10, 60)]
+
+
+def test_a_store_that_a_server_has_is_told_as_well(looking: Satchel, project: Path) -> None:
+    state.record_fault("codex Stop", "ValueError: no", str(project))
+    with remote_of(looking) as remote:
+        telling.tell(remote, str(project))
+        assert told(looking) == [1]
+        telling.tell(remote, str(project), "codex Stop")
+    assert (failing(looking), state.failing(str(project))) == ([], [])

@@ -221,7 +221,7 @@ def of_error(transaction: Transaction, project_id: int, pattern: ErrorPattern, n
         """,
         {"project": project_id, "id": pattern.id},
     )
-    words = tuple(_word(agent, json.loads(details), at) for agent, details, at in said)
+    words = tuple(_word(agent, details, at) for agent, details, at in said)
     reports = transaction.all(
         f"""
         SELECT a.name, u.run_id, r.task_id, r.loop_id, r.solution_id, r.created_at
@@ -242,7 +242,12 @@ def of_error(transaction: Transaction, project_id: int, pattern: ErrorPattern, n
     )
 
 
-def _word(agent: str | None, details: dict[str, object], at: int) -> SolutionWord:
+def _word(agent: str | None, text: str | None, at: int) -> SolutionWord:
+    try:
+        read = json.loads(text or "{}")
+    except (ValueError, RecursionError):  # a row written by other means
+        read = {}
+    details: dict[str, object] = read if isinstance(read, dict) else {}
     confidence = details.get("confidence")
     known = confidence if isinstance(confidence, int) else None
     return SolutionWord(str(details.get("solution")), agent, details.get("helped") is True, known, at)

@@ -47,7 +47,6 @@ class Need:
         actions: those of :data:`ACTIONS` that deal with it.
         place: the path, key or file that it is about, or None.
         holder: who holds that, and ``holder_session`` in which session; None where it is held by name alone.
-        held_path: what they claim, which may be a folder around it, and ``held_until`` until when, in milliseconds UTC.
         run: the run that ends with ``end_run``, or that proposes something.
         remedy: what may be done beside the actions, in one sentence, or None.
         key: what names it as long as it waits, whatever else of it changes.

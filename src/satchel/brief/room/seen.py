@@ -118,6 +118,16 @@ def mark(look: Look, refs: Sequence[str], up_to: int) -> None:
             )
 
 
+def unmark(look: Look, ref: str) -> bool:
+    """Take back that a person has seen one thing; whether they had, beyond what all of its kind says."""
+    thing = _thing(look, ref)
+    gone = look.transaction.execute(
+        "DELETE FROM seen WHERE person_id = :me AND kind = :kind AND item_id = :item AND item_id <> 0",
+        {"me": look.number, "kind": thing.kind, "item": thing.item},
+    )
+    return gone > 0
+
+
 def begin_person(look: Look) -> Look:
     """Return the look with the person's number, recorded on first use."""
     number, _ = ensure_agent(look.transaction, look.project_id, look.person, look.now)

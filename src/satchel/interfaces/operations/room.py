@@ -105,6 +105,18 @@ OPERATIONS = (
         names_files=False,
     ),
     Operation(
+        run="room.unsee",
+        parameters=(Parameter("ref", required=True, about="What answers call id"), _PERSON),
+        writes=True,
+        names_files=False,
+    ),
+    Operation(
+        run="messages.mark_unread",
+        parameters=(Parameter("refs", list[str], required=True, about="Messages"), AGENT),
+        writes=True,
+        names_files=False,
+    ),
+    Operation(
         run="room.promote",
         parameters=(
             Parameter("id", about="Of the note, such as e14", required=True, passed_as="ref"),

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from satchel.base.clock import span_in_words
-from satchel.base.errors import Conflict, Refused
+from satchel.base.errors import Conflict
 from satchel.base.records import NamedTuple
-from satchel.keep import events, projects
+from satchel.keep import events
 from satchel.keep.expiry import end_claims
-from satchel.keep.projects import Workplace
-from satchel.keep.sessions.actors import acting_named
 from satchel.store.transaction import Transaction
 
 
@@ -18,17 +16,6 @@ class ReleasedByPerson(NamedTuple):
     path: str
     agent: str
     number: int
-
-
-def release_of_session(workplace: Workplace, session: str, path: str, expires_at: int) -> ReleasedByPerson:
-    """End the claim of a session on a path, as :func:`release` does."""
-    if workplace.caller is None or not workplace.caller.is_person:
-        raise Refused("only a person ends the claim of another", "Ask for the file with send_message")
-    with workplace.engine.write() as transaction:
-        now = workplace.clock()
-        project = projects.ensure(transaction, workplace, now)
-        _, _, by = acting_named(transaction, workplace, project.id, workplace.agent, now, "releasing a claim")
-        return release(transaction, project.id, session, path, expires_at, now, by)
 
 
 def release(

@@ -193,6 +193,32 @@ class Messages(Service):
             expiry.sweep_now_and_then(work.engine, transaction, now)
         return _sorted_out(name, numbers or sorted(seen), seen, foreign, left)
 
+    def mark_unread(self, refs: Sequence[str | int], *, agent: str | None = None) -> tuple[str, ...]:
+        """Take back that an agent has read messages; how long one is kept that was to it alone stays as it was.
+
+        Args:
+            refs: the ids of 1 to 500 messages.
+            agent: whose; None takes the default.
+
+        Returns:
+            The ids of those that it had read.
+
+        Raises:
+            InvalidInput: no ids are given, or it is not said who has read them.
+        """
+        work = self._workplace
+        name = names.needed_agent(work, agent, "marking messages as unread")
+        numbers = _check_refs(refs, everything=False) or ()
+        with work.engine.write() as transaction:
+            project = projects.find(transaction, work)
+            reader = None if project is None or name is None else names.find_agent(transaction, project.id, name)
+            rows = transaction.all(
+                "DELETE FROM message_reads "
+                f"WHERE agent_id = :reader AND message_id IN ({', '.join(map(str, numbers))}) RETURNING message_id",
+                {"reader": reader},
+            )
+        return tuple(Kind.MESSAGE.ref(number) for (number,) in sorted(rows))
+
 
 def _check_refs(refs: Sequence[str | int] | None, *, everything: bool) -> tuple[int, ...] | None:
     """Return the numbers of messages, each once, in the order given; None for everything."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pseudo_terminal import ENTER, InTerminal
+from pseudo_terminal import ENTER, LEAVE, InTerminal
 from satchel.interfaces.http.access import PERSON
 from server_process import ServerProcess, token_for
 
@@ -144,6 +145,24 @@ def test_an_answer_is_left_without_sending(top: Top, agent: Agent) -> None:
     assert agent.call("get_messages").startswith("0 messages")
 
 
+def test_an_answer_is_written_in_an_editor_and_a_message_set_aside(top: Top, agent: Agent, tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text("""#!/bin/sh\nsed -i '1s/.*/It is 7347/' "$1"\n""")
+    editor.chmod(0o755)
+    agent.call("send_message", message="Which port?", to="human")
+    screen = top(EDITOR=str(editor))
+    screen.expect("Which port?")
+    screen.press("A")
+    screen.expect("m1 was answered: m2.")
+    told = agent.call("get_messages")
+    assert "It is 7347" in told
+    assert "not sent" not in told
+    agent.call("send_message", message="For your information", to="human")
+    screen.expect("For your information")
+    screen.press("d")
+    screen.expect("m3 was set aside.", "nothing needs you")
+
+
 def test_what_another_has_answered_meanwhile_is_said_before_it_is_answered_again(
     top: Top, agent: Agent, world: World
 ) -> None:
@@ -215,6 +234,15 @@ def test_it_fits_what_the_terminal_becomes(top: Top, agent: Agent) -> None:
     screen.press("")
     screen.resize(200, 50)
     screen.expect(" │ ", "Which port?")
+
+
+def test_while_it_is_stopped_the_terminal_is_as_it_was(top: Top) -> None:
+    screen = top()
+    screen.expect("nothing needs you")
+    screen.press("")
+    screen.process.send_signal(signal.SIGTSTP)  # which without a shell around it goes on at once
+    screen.expect("nothing needs you")
+    assert re.findall(rb"\x1b\[\?1049[hl]", screen.written) == [ENTER, LEAVE, ENTER]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

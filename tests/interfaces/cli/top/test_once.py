@@ -16,7 +16,7 @@ def test_where_there_is_no_terminal_it_is_printed_once_and_says_so(cli: Cli, fol
         satchel.messages.send("Which port?", to="human", agent="dev")
     status, printed, told = cli("top")
     assert (status, told) == (0, "this is no terminal: printed once\n")
-    assert printed.startswith("1 Needs me 1\n    message m1 dev: Which port? ")
+    assert printed.startswith("1 Needs me 1\n     message m1 dev: Which port? ")
     assert "\x1b" not in printed
     assert cli("top", "--once")[2] == ""
 

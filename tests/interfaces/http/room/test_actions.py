@@ -242,6 +242,21 @@ def test_a_note_becomes_a_decision_and_a_note_again(ann: Browser, bob: Browser, 
     assert [one.ref for one in satchel.finding.search("JSON everywhere").results] == [note.ref]
 
 
+def test_what_was_set_aside_or_seen_is_shown_again(ann: Browser, satchel: Satchel) -> None:
+    sent = satchel.messages.send("The build is red again", to="human", agent="teller")
+    aside = ann.post(f"{HERE}/messages/{sent.ref}/read", {})
+    assert b"The build is red again" not in ann.get(f"{HERE}/sections/needs").body
+    assert _undo(ann, aside).status == 303
+    assert b"The build is red again" in ann.get(f"{HERE}/sections/needs").body
+    satchel.files.record("src/weg.py", "modified", agent="painter: & co")
+    seq = str(ann.get(f"{HERE}.json").json()["since"]["seq"])
+    seen = ann.post(f"{HERE}/seen", {"seq": seq, "ref": "files:painter: & co"})
+    assert b"src/weg.py" not in ann.get(f"{HERE}/sections/since").body
+    assert _undo(ann, seen).status == 303
+    assert b"src/weg.py" in ann.get(f"{HERE}/sections/since").body
+    assert ann.post(f"{HERE}/seen/undo", {"thing": "files:painter: & co"}).status == 409
+
+
 def test_a_run_is_ended_once_and_what_it_suggests_is_saved(ann: Browser, bob: Browser, satchel: Satchel) -> None:
     satchel.runs.start("lessons")
     for passed in (False, True):

@@ -53,7 +53,7 @@ def test_every_page_has_a_twin(ann: Browser) -> None:
         links = [dict(attributes) for tag, attributes in page.elements if tag == "link"]
         twin = next(link["href"] for link in links if link["rel"] == "alternate")
         answer = ann.get(twin or "")
-        assert answer.headers["content-type"] == "application/json"
+        assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
         assert isinstance(answer.json(), dict)
 
 

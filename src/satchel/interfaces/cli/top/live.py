@@ -18,6 +18,7 @@ from satchel.interfaces.cli.top.room import Looked, Room
 from satchel.interfaces.cli.top.rows import Ages, Claim, Row, Section, line_of, place_of, sections_of
 from satchel.interfaces.cli.top.screen import Selected, drawn, wrapped
 from satchel.interfaces.cli.top.terminal import Terminal
+from satchel.keep.messages.records import Message
 
 _HELP = """\
 1 to 4, Tab       choose a section
@@ -106,7 +107,7 @@ class Live:
     def _head(self, looked: Looked, width: int) -> Text:
         count = looked.needs.total
         said = "nothing needs you" if not count else f"{count} need{'s' if count == 1 else ''} you"
-        head = Text(f"satchel  {line_of(self._room.project)}  {line_of(self._room.person)}  ", style="bold")
+        head = Text(f"satchel  {line_of(self._room.project)}  {line_of(self._room.person)}  ")
         head.append(said, style="bold red" if count else "green")
         if self._reading.trouble is not None:
             head.append(f"  as of {int(time.monotonic() - looked.read_at)} s ago", style="yellow")
@@ -254,15 +255,17 @@ class Live:
                 text = ask(f"Your message to {row.agent}.", row.whole)
                 self._said = "Nothing was sent."
                 if text is not None:
-                    self._said = f"{row.agent} was told: {self._room.tell(row.agent, text).ref}."
+                    sent = _sent(partial(self._room.tell, row.agent, text))
+                    self._said = f"{row.agent} was told: {sent.ref}."
         else:
             self._said = "There is nobody to tell."
 
     def _answered(self, ref: str, text: str, answered_by: int | None) -> str:
         """Send an answer; where another was first, ask. Return what became of it."""
         while True:
+            seen = None if answered_by is None else Kind.MESSAGE.ref(answered_by)
             try:
-                sent = self._room.answer(ref, text, None if answered_by is None else Kind.MESSAGE.ref(answered_by))
+                sent = _sent(partial(self._room.answer, ref, text, seen))
             except Conflict as conflict:
                 message = self._room.message(ref)
                 if message is None or message.answered_by in {None, answered_by}:
@@ -270,11 +273,22 @@ class Live:
                 answered_by = message.answered_by
                 other = self._room.message(Kind.MESSAGE.ref(answered_by or 0))
                 about = "" if other is None else other.message
-                click.echo(line_of(conflict.problem))
-                if not writing.agrees(about, "Send yours all the same?"):
+                if not writing.agrees(f"{conflict.problem}:\n{about}", "Send yours all the same?"):
                     return f"Nothing was sent: {conflict.problem}."
             else:
                 return f"{ref} was answered: {sent.ref}."
+
+
+def _sent(send: Callable[[], Message]) -> Message:
+    """Send something; where that fails, ask whether to try again, so that what was typed is not lost."""
+    while True:
+        try:
+            return send()
+        except Conflict:
+            raise
+        except SatchelError as error:
+            if not writing.agrees(error.problem, "Try again?"):
+                raise
 
 
 _MOVES = {"j": 1, "down": 1, "k": -1, "up": -1, "page down": 10, "page up": -10, "home": -1_000, "end": 1_000}

@@ -19,7 +19,7 @@ TITLES = ("Needs me", "Since I looked", "Who is where", "Collisions")
 
 _MINUTE_MS, _HOUR_MS = 60_000, 3_600_000
 _REF = re.compile(r"[a-z][0-9]{1,18}")
-_MARKS = {"critical": "!!", "high": "! "}
+_MARKS = {"critical": "!! ", "high": "!  "}
 """What says without colour how urgent something is."""
 
 
@@ -154,7 +154,7 @@ def sections_of(looked: Looked, ages: Ages) -> tuple[Section, ...]:
 
 def _need(one: Need, ages: Ages) -> Row:
     is_message = one.kind == "message"
-    text = Text(_MARKS.get(one.severity, "  "), style=COLOURS.get(one.severity, ""))
+    text = Text().append(_MARKS.get(one.severity, "   "), style=COLOURS.get(one.severity))
     text.append(one.kind, style=COLOURS.get(one.severity) or "bold")
     ref = _ref(one.ref)
     text.append(f" {ref}" if ref else "", style="dim")
@@ -162,9 +162,9 @@ def _need(one: Need, ages: Ages) -> Row:
     claim = None
     if "release" in one.actions and one.holder_session and one.held_path and one.held_until is not None:
         claim = Claim(one.holder_session, one.held_path, one.held_until, one.holder)
-    whole = "\n".join(filter(None, (one.kind, one.agent, one.text, one.place and f"about {one.place}")))
+    whole = "\n".join(filter(None, (one.kind, one.agent, one.text, one.place and f"about {one.place}", one.remedy)))
     return Row(
-        f"{one.kind} {one.ref or ''} {one.agent or ''} {one.place or ''}",
+        one.key,
         text,
         ages.ago(one.began_at),
         whole,
@@ -178,7 +178,7 @@ def _need(one: Need, ages: Ages) -> Row:
 
 def _changed(one: Changed, ages: Ages) -> Row:
     ref = _ref(one.item or one.ref)
-    text = Text(f"{one.kind} {one.action}", style="bold")
+    text = Text().append(f"{one.kind} {one.action}", style="bold")
     text.append(f" {ref}" if ref else "", style="dim")
     text.append(f" {line_of(one.agent)}:" if one.agent else ":").append(f" {line_of(one.text)}")
     text.append("" if one.before is None else f", was {line_of(one.before)}", style="dim")
@@ -189,7 +189,7 @@ def _changed(one: Changed, ages: Ages) -> Row:
 
 def _session(one: TeamSession, day: SessionDay | None, began_at: int, ages: Ages) -> Iterator[Row]:
     name = ", ".join(map(line_of, one.agents)) or "nobody named yet"
-    text = Text(name, style="dim" if one.gone else "bold")
+    text = Text().append(name, style="dim" if one.gone else "bold")
     text.append(f" {line_of(one.client)}" if one.client else "", style="dim")
     text.append("".join(f", {part}" for part in _at_work(one)))
     agent = one.agents[0] if one.agents else None
@@ -257,7 +257,7 @@ def _overlaps(span: Span, began_at: int, hour: int) -> bool:
 
 def _collision(one: Collision, ages: Ages) -> Iterator[Row]:
     key = f"{one.path} {one.first.session} {one.first.agent} {one.second.session} {one.second.agent}"
-    text = Text(line_of(one.path), style=COLOURS["high"] if one.same_tree else "bold")
+    text = Text().append(line_of(one.path), style=COLOURS["high"] if one.same_tree else "bold")
     text.append(" in one worktree" if one.same_tree else " in two worktrees")
     touches = one.first, one.second
     whole = "\n".join([one.path, *(_said(touch) + f" in {touch.worktree or MAIN_WORKTREE}" for touch in touches)])

@@ -75,12 +75,12 @@ def section_lines(section: Section, number: int, selected: int | None, width: in
     """
     if room == 0:
         return []
-    head = Text(f"{number} {section.title} ", style="bold reverse" if selected is not None else "bold underline")
-    head.append(str(section.total))
+    style = "bold reverse" if selected is not None else "bold underline"
+    head = Text().append(f"{number} {section.title} {section.total}", style=style)
     head.truncate(width, overflow="ellipsis")
     rows = section.rows
     if not rows:
-        lines = [head, _fitted(Text(f"  {section.empty}", style="dim"), "", width)]
+        lines = [head, _fitted(Text().append(f"  {section.empty}", style="dim"), "", width)]
         return lines if room is None else lines[:room]
     shown = len(rows)
     if room is not None and room - 1 < shown + (section.more > 0):
@@ -89,7 +89,7 @@ def section_lines(section: Section, number: int, selected: int | None, width: in
     lines = [head, *(_row(row, start + place == selected, width) for place, row in enumerate(rows[start:][:shown]))]
     left = len(rows) - shown + section.more
     if left and (room is None or len(lines) < room):
-        lines.append(_fitted(Text(f"  {left} more", style="dim"), "", width))
+        lines.append(_fitted(Text().append(f"  {left} more", style="dim"), "", width))
     return lines
 
 

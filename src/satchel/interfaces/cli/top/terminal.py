@@ -98,6 +98,8 @@ class Terminal:
         try:
             yield
         finally:
+            # the rest of what was pasted would press keys
+            termios.tcflush(self._input, termios.TCIFLUSH)
             self._enter()
 
     def draw(self, lines: Sequence[Text]) -> None:

@@ -107,7 +107,7 @@ class Done:
         word: a key of its module's ``SAID``.
         ref: the short id of what it was done to, or empty.
         to: the address to go on at; None is the page that the form stood on.
-        undo: what else the action that takes it back must know: fields of its form, plain words and numbers.
+        undo: what else the action that takes it back must know: fields of its form.
     """
 
     word: str

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from anyio import to_thread
 from starlette.requests import Request
@@ -33,7 +33,7 @@ _FORM_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20
 KEY_FIELD, KEY_HEADER = "form_key", "x-satchel-form"
 _REF = re.compile(r"[a-z]{1,2}[0-9]{1,18}")
-_UNDO = re.compile(r"([a-z_]{1,20})=([\w.:~-]{1,200})", re.ASCII)
+_UNDO = re.compile(r"([a-z_]{1,20})=([\w.~%-]{1,400})", re.ASCII)
 
 
 def routes(serving: Serving, door: Door) -> list[BaseRoute]:
@@ -197,7 +197,7 @@ def _told(asked: Asked) -> dict[str, Any] | None:
     if said is None:
         return None
     ref = rest[0] if rest and _REF.fullmatch(rest[0]) else ""
-    undo = {found[1]: found[2] for one in rest if (found := _UNDO.fullmatch(one))}
+    undo = {found[1]: unquote(found[2]) for one in rest if (found := _UNDO.fullmatch(one))}
     return {
         "said": said,
         "ref": ref,
@@ -216,7 +216,11 @@ def _address(asked: Asked, done: Done, request: Request) -> str:
         kept = {name: value for name, value in parse_qsl(came.query) if name != "done"} if to == came.path else {}
     else:
         kept = {}
-    said = " ".join(filter(None, (done.word, done.ref, *(f"{name}={value}" for name, value in done.undo.items()))))
+    said = " ".join(
+        filter(
+            None, (done.word, done.ref, *(f"{name}={quote(str(value), safe='')}" for name, value in done.undo.items()))
+        )
+    )
     to, _, query = to.partition("?")
     return f"{to}?{urlencode(dict(parse_qsl(query)) | kept | {'done': said})}"
 

@@ -34,6 +34,13 @@ def mark_read(asked: Asked) -> Done:
     return Done("set-aside", asked.path["ref"])
 
 
+def mark_unread(asked: Asked) -> Done:
+    """Show a message again that was set aside."""
+    if not asked.satchel.messages.mark_unread([asked.path["ref"]]):
+        raise Conflict(f"{asked.path['ref']} was not set aside", "Nothing was changed")
+    return Done("unread", asked.path["ref"])
+
+
 def tell(asked: Asked) -> Done:
     """Send a message to an agent, to the one of a client, or to all."""
     sent = asked.satchel.messages.send(
@@ -49,10 +56,12 @@ ACTIONS: Mapping[str, Action] = {
     "/messages": tell,
     "/messages/{ref}/answer": answer,
     "/messages/{ref}/read": mark_read,
+    "/messages/{ref}/unread": mark_unread,
 }
 SAID: Mapping[str, Said] = {
     "answered": Said("Your answer was sent"),
-    "set-aside": Said("Set aside"),
+    "set-aside": Said("Set aside", "/messages/{ref}/unread"),
+    "unread": Said("It needs you again"),
     "told": Said("Your message was sent"),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import Conflict, InvalidInput
 from satchel.interfaces.http.room.asking import Action, Asked, Done, Said
 
 
@@ -44,7 +44,14 @@ def see(asked: Asked) -> Done:
     # what needs a person is one thing as it stands, and so has no number
     seq = asked.number("seq") if ref is None or "seq" in asked.given else None
     asked.satchel.room.see(None if ref is None else [ref], up_to=seq)
-    return Done("seen")
+    return Done("seen") if ref is None else Done("seen-one", "", None, {"thing": ref})
+
+
+def unsee(asked: Asked) -> Done:
+    """Show again what was marked as seen."""
+    if not asked.satchel.room.unsee(asked.given.get("thing", "")):
+        raise Conflict("that was not marked as seen by itself", "Nothing was changed")
+    return Done("unseen")
 
 
 ACTIONS: Mapping[str, Action] = {
@@ -53,10 +60,13 @@ ACTIONS: Mapping[str, Action] = {
     "/proposals/accept": accept_proposal,
     "/proposals/reject": reject_proposal,
     "/seen": see,
+    "/seen/undo": unsee,
 }
 SAID: Mapping[str, Said] = {
     "released": Said("The claim was released, and its holder was told"),
     "passed-over": Said("Passed over, for all persons"),
     "ended": Said("The run has ended"),
     "seen": Said("Marked as seen"),
+    "seen-one": Said("Marked as seen", "/seen/undo"),
+    "unseen": Said("It is shown again"),
 }

@@ -21,6 +21,8 @@ from satchel.keep.packages.records import PackageContent
 _RESULTS = 20
 _TEXTS = ("content", "message", "text", "value", "insight", "description", "rationale", "reason", "error")
 _SOLUTION = "solution"
+_KEPT = 5
+"""So many states that an item had elsewhere are shown, the latest."""
 
 NAMES = {
     "entry": ("note", "notes"),
@@ -64,6 +66,7 @@ _LISTED = {
     "file": ("/notes", "file"),
     "topic": ("/strategies", "topic"),
     "category": ("/rules", "category"),
+    "agent": ("/search", "author"),
     "from": ("/messages", "agent"),
     "error_type": ("/errors", "type"),
 }
@@ -99,6 +102,8 @@ def search(asked: Asked) -> Page:
     found = asked.looking.finding.search(query or None, syntax=syntax, limit=_RESULTS, offset=offset, **filters)
     given = {"q": query, "syntax": syntax, **chosen}
 
+    begun = " OR ".join(f"{word}*" for word in query.split() if word.isalnum())
+
     def at(**changed: str | int) -> str:
         return f"{asked.here}/search?{urlencode({name: value for name, value in (given | changed).items() if value})}"
 
@@ -113,10 +118,10 @@ def search(asked: Asked) -> Page:
         "rest": None if found.next_offset is None else at(offset=found.next_offset),
         "back": at(offset=max(0, offset - _RESULTS)) if offset else None,
         "anywhere": at(kind="", author="", status="all") if chosen else at(status="all"),
-        "prefixes": at(q=" OR ".join(f"{word}*" for word in query.split() if word.isalnum()), syntax="operators"),
+        "prefixes": at(q=begun, syntax="operators") if begun else None,
     }
     title = f"{query} in {asked.place.name}" if query else f"Everything in {asked.place.name}"
-    return Page(title, "search.html", context, found, asked.place)
+    return Page(title, "search.html", context, fields_of(found, "results"), asked.place)
 
 
 def item(asked: Asked) -> Page:
@@ -138,6 +143,7 @@ def item(asked: Asked) -> Page:
         "characters": len(text),
         "facts": facts,
         "history": history,
+        "kept": [(state, as_text(fields_of(state.line))) for state in one.kept_states[:_KEPT]],
         "citation": one.record.citation if isinstance(one.record, Entry) else None,
         "can": offers.of_item(asked, one),
         "message": one.record if one.kind == "message" else None,

@@ -14,13 +14,13 @@ def shared(asked: Asked) -> Page:
     satchel = asked.projects.beside_files(asked.place, asked.login)
     title = f"Shared text of {asked.place.name}"
     if satchel is None:
-        data = {"here": False, "problem": NOT_HERE[0], "remedy": NOT_HERE[1]}
+        data = {"is_here": False, "problem": NOT_HERE[0], "remedy": NOT_HERE[1]}
         return Page(title, "shared.html", data, data, asked.place)
     stands = satchel.shared.standing()
     waiting = satchel.shared.diff().items if stands.waiting else ()
     others = [one for one in stands.items if one.state != WAITS]
-    context = {"here": True, "stands": stands, "waiting": waiting, "others": others}
-    return Page(title, "shared.html", context, {"here": True, "standing": stands, "waiting": waiting}, asked.place)
+    context = {"is_here": True, "stands": stands, "waiting": waiting, "others": others}
+    return Page(title, "shared.html", context, {"is_here": True, "standing": stands, "waiting": waiting}, asked.place)
 
 
 PAGES: Mapping[str, View] = {"/shared": shared}
