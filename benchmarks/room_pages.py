@@ -132,6 +132,10 @@ class Visitor:
             raise NotMeasuredError(f"{where} answers {answer.status}")
         return body
 
+    def rest(self) -> None:
+        """Let the next request come on a new connection: the server closes one that is idle for long."""
+        self._connection.close()
+
     def ask(self, path: str, _round: int) -> None:
         """Do the same in a round of samples."""
         self.get(path)
@@ -193,6 +197,7 @@ def _costs(bench: Bench, visitor: Visitor, store: Path) -> list[Figure]:
             stack.enter_context(visitor.listen())
         before, began = visitor.processor_seconds(), time.monotonic()
         time.sleep(seconds)
+        visitor.rest()
         # each loads all of its sections once a minute
         for _ in range(_OPEN_PAGES * seconds // 60):
             for name in TOUCHED_BY:

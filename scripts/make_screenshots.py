@@ -130,11 +130,16 @@ class Project:
 def work(project: Project) -> None:
     """Let a day and a half go by."""
     at, person = project.clock.set, project.person
-    at(hours=30)
+    at(hours=13 * 24)
     person.constraints.add("Amounts are whole cents, never floats", priority="critical")
     person.constraints.add("Every endpoint checks the tenant before it reads", priority="high", category="security")
     billing = project.agent("billing", "codex-mcp-client", "invoices")
     checkout = project.agent("checkout", "claude-code")
+    for day in range(13, 1, -1):
+        at(hours=24 * day - 3)
+        for agent in (billing, checkout)[: 1 + day % 2]:
+            agent.brief("developer", query="prices and tenants", again=True)
+    at(hours=30)
     person.decisions.set("currency", "EUR", rationale="All shops are in the euro area")
     billing.decisions.set(
         ROUTE,

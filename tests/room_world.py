@@ -309,7 +309,7 @@ UNLINKED = {"/sections/{section}", "/conversations/{number}"}
 
 
 def every_page(page: Page, room: str) -> Iterator[str]:
-    """Follow the links and searches of a project from page to page; of each kind of page, and of item, yield the name of one.
+    """Follow the links and searches of a project; of each kind of page, and of item, yield the name of one.
 
     Args:
         page: stands on what is yielded, and has to be left there.

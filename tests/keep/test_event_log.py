@@ -25,7 +25,9 @@ def test_an_event_says_what_happened_to_what_by_whom_and_when(satchel: Satchel, 
     satchel.patterns.report("KeyError", "'x'", solution="give a default", agent="ann")
     satchel.patterns.outcome("y1", helped=False, agent="ben")
     assert after(satchel) == [
-        Happening(1, "confidence", "x1", "ben", None, None, {"solution": "y1", "helped": False}, clock.now)
+        Happening(
+            1, "confidence", "x1", "ben", None, None, {"solution": "y1", "helped": False, "confidence": 3}, clock.now
+        )
     ]
 
 

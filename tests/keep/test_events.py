@@ -64,7 +64,7 @@ def test_an_outcome_changes_a_confidence(satchel: Satchel) -> None:
     satchel.patterns.report("KeyError", "'x'", solution="give a default", agent="ann")
     satchel.patterns.outcome("y1", helped=False, agent="ben")
     satchel.patterns.outcome("y1", helped=False, agent="ben")
-    assert recorded(satchel) == [("confidence", {"solution": "y1", "helped": False})]
+    assert recorded(satchel) == [("confidence", {"solution": "y1", "helped": False, "confidence": 3})]
 
 
 def test_events_go_after_90_days(satchel: Satchel, clock: ManualClock) -> None:

@@ -132,6 +132,7 @@ class Candidate:
         is_yours: whether the receiver wrote it in this session.
         stands_for: other items whose text it says, so that they need no line of their own.
         citation: how its file stands by what was cited of it, where that is known.
+        is_pinned: whether a person has pinned it, so that it ranks as critical.
     """
 
     section: str
@@ -157,6 +158,7 @@ class Candidate:
     is_repeated: bool = False
     citation: Citation | None = None
     is_yours: bool = False
+    is_pinned: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what another tool may have written: columns have types only as far as those who write keep to them."""

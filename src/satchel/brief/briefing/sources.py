@@ -256,7 +256,7 @@ def _add(asked: Asked, gathered: Gathered, numbers: Sequence[int], notes: list[s
     if numbers:
         pinned = asked.pinned.get(gathered.source.kind.number, ())
         loaded = {
-            one.number: replace(one, priority=CRITICAL) if one.number in pinned else one
+            one.number: replace(one, priority=CRITICAL, is_pinned=True) if one.number in pinned else one
             for one in _load(asked, gathered.source, numbers, notes)
         }
         gathered.candidates |= {number: loaded[number] for number in numbers if number in loaded}

@@ -36,6 +36,8 @@ def why_shown(shown: Shown, now: int) -> tuple[str, ...]:
     """
     candidate = shown.candidate
     reasons = [_PLACED[shown.place].format(section=candidate.section), what(candidate)]
+    if candidate.is_pinned:
+        reasons.append("pinned by a person: as urgent as what is critical")
     if candidate.is_repeated:
         reasons.append("delivered in this window: critical, so a line of it stays")
     if candidate.stands_for:

@@ -99,7 +99,8 @@ def make(
     speaker = at.speaker or agent
     if asked is moments.SUBAGENT and speaker is not None:
         speaker = subagent_name(speaker, "")
-    put_in = moments.Moments(at.workplace, config).preview(asked, deadline, speaker, at.seen_at)
+    since = at.seen_at if asked is moments.RESUME else None
+    put_in = moments.Moments(at.workplace, config).preview(asked, deadline, speaker, since)
     if put_in.prepared is None:
         return _nothing(at, moment, agent, put_in.budget, (*notes, put_in.why))
     tokens = math.ceil(put_in.tokens * config.brief_token_factor)

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 
 _CLAIMS = {"claim", "release", "expiry", "session_ended"}
 _SESSIONS = {"session_started", "session_ended"}
+_RUNS = {"run", "run_ended"}
+_CORRECTIONS = {"retraction", "confirmation", "taken_back", "acceptance", "confidence", "forgotten"}
 
 TOUCHED_BY: Mapping[str, frozenset[str]] = {
     "needs": frozenset(
-        {"entry", "decision", "message", "error_pattern", "run", "refusal", "retraction", "acceptance", "confidence"}
-        | {"hook_failed", "forgotten"}
+        {"entry", "decision", "message", "error_pattern", "strategy", "refusal", "hook_failed"}
+        | _CORRECTIONS
+        | _RUNS
         | _CLAIMS
         | _SESSIONS
     ),
-    "since": frozenset(
-        {"entry", "decision", "constraint", "error_pattern", "strategy", "file_change", "retraction", "acceptance"}
-        | {"confidence", "taken_back", "forgotten"}
-    ),
-    "where": frozenset({"entry", "run", "delivery"} | _CLAIMS | _SESSIONS),
-    "collisions": frozenset({"file_change"} | _CLAIMS),
+    "since": frozenset({"entry", "decision", "constraint", "error_pattern", "strategy", "file_change"} | _CORRECTIONS),
+    "where": frozenset({"entry", "delivery", "forgotten"} | _RUNS | _CLAIMS | _SESSIONS),
+    "collisions": frozenset({"file_change", "forgotten"} | _CLAIMS),
 }
 """The kinds of :data:`satchel.keep.following.KINDS` after which each look may show something else.
 

@@ -21,7 +21,7 @@ SCHEMES: tuple[tuple[Literal["light", "dark"], list[str]], ...] = (
 )
 """What is judged in each: dark differs in its colours alone."""
 
-RUN = """async only => (await axe.run({ runOnly: only })).violations.flatMap(
+RUN = """async only => (await axe.run({ runOnly: only, resultTypes: ["violations"] })).violations.flatMap(
     one => one.nodes.map(node => `${one.id}: ${node.failureSummary} ${node.html}`))"""
 
 

@@ -68,6 +68,7 @@ def test_a_day(chromium: Browser, world: World) -> None:
         page.keyboard.type("52 weeks")
         page.keyboard.press("Enter")
         page.get_by_role("link", name=note).click()
+        page.get_by_text("Retract it").click()
         page.get_by_label(f"Why {note} holds no more").fill("2026 has 53")
         page.get_by_role("button", name="Retract").click()
         expect(page.get_by_text(f"Retracted: {note}")).to_be_visible()

@@ -15,9 +15,17 @@ from satchel.find.snippets import Snippet
 SHORT, WHOLE, ROOM = 1_200, 40_000, 80_000
 """How many characters of a text a section shows, how many the page of an item at once, and what these may become."""
 
-MOST_OF_SECTIONS = {"MOST_CHANGES": 40, "WHOLE_SESSIONS": 12, "MOST_CLAIMS": 2, "MOST_COLLISIONS": 15, "LINE": 120}
-"""What the page of a project shows, so that a full one has less than 150 KB with all that it loads: changes, sessions
-with what they do, claims of each, collisions, and characters of a line. The rest is counted, and stands in the twin."""
+MOST_OF_SECTIONS = {
+    "MOST_CHANGES": 50,
+    "MOST_SESSIONS": 30,
+    "WHOLE_SESSIONS": 12,
+    "MOST_CLAIMS": 2,
+    "MOST_COLLISIONS": 15,
+    "LINE": 120,
+}
+"""What the page of a project shows, so that a full one has less than 150 KB with all that it loads: changes, sessions,
+those of them with what they do, claims of each, collisions, and characters of a line. The rest is counted, and stands
+in the twin."""
 
 _REF = re.compile(r"[a-z][0-9]{1,18}")
 
