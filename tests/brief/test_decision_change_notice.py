@@ -127,7 +127,7 @@ def test_a_batch_that_fails_tells_nobody(satchel: Satchel) -> None:
 def test_a_change_that_cannot_be_told_is_not_made(satchel: Satchel) -> None:
     satchel.decisions.set("cache", "redis", agent="Ann")
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("CREATE INDEX no_messages ON agent_messages (json(message))")
+        transaction.run("CREATE INDEX no_messages ON agent_messages (json(message))")
     before = satchel.decisions.get("cache")
     with pytest.raises(Exception, match="malformed JSON"):
         satchel.decisions.set("cache", "memcached", agent="Bob")

@@ -120,7 +120,7 @@ class TestNewsAboutTheSame:
     def test_a_superseded_entry_says_nothing_any_more(self, dev: Satchel) -> None:
         dev.entries.write("discovery", OTHER)
         with dev.workplace.engine.write() as transaction:
-            transaction.execute("UPDATE context SET superseded_by = 2 WHERE id = 1")
+            transaction.run("UPDATE context SET superseded_by = 2 WHERE id = 1")
         assert repeat(dev).ref == "e3"
 
     def test_an_entry_that_is_gone_says_nothing(self, dev: Satchel) -> None:

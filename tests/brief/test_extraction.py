@@ -159,7 +159,7 @@ class TestWhatIsNot:
         pad(night, "good")
         verdict(night, True)
         with night.workplace.engine.write() as transaction:
-            transaction.execute("UPDATE context SET content = '{' WHERE id = :id", {"id": int(broken[1:])})
+            transaction.run("UPDATE context SET content = '{' WHERE id = :id", {"id": int(broken[1:])})
         assert proposed(night).insight == "good (passed review after failing once: bad)"
 
 

@@ -72,7 +72,7 @@ def test_a_content_that_is_not_what_its_digest_says_counts_as_missing(
 ) -> None:
     take_turn(conversations, file("a.py", "text"), contents=("text",))
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE blobs SET bytes = :bytes", {"bytes": damage})
+        transaction.run("UPDATE blobs SET bytes = :bytes", {"bytes": damage})
     assert kept(satchel, "text") == [False]
 
 

@@ -348,7 +348,7 @@ class TestProcesses:
             assert caller.ask("acquire") == "turn 2 after a.py"
             caller.end()
         with satchel.workplace.engine.write() as transaction:
-            transaction.execute("UPDATE conversations SET lease_process = 'elsewhere 1'")
+            transaction.run("UPDATE conversations SET lease_process = 'elsewhere 1'")
         clock.advance(LEASE_MS - 1)
         with pytest.raises(Conflict, match="held by caller-0"):
             conversations.acquire(KEY)

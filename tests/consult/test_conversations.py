@@ -196,7 +196,7 @@ def test_a_turn_without_a_secret_has_nothing_to_note(conversations: Conversation
 def test_a_turn_that_cannot_be_read_is_said(conversations: Conversations, satchel: Satchel) -> None:
     take_turn(conversations)
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE conversation_turns SET prompt = :bytes", {"bytes": b"no zlib"})
+        transaction.run("UPDATE conversation_turns SET prompt = :bytes", {"bytes": b"no zlib"})
     with pytest.raises(StoreDamaged, match="turn 1"):
         conversations.history(KEY)
 

@@ -191,7 +191,7 @@ def test_an_answer_that_cannot_be_recorded_leaves_all_as_before(consulted: Consu
     prepare(consulted, 2)
     before = consulted.snapshot()
     with consulted.satchel.workplace.engine.write() as transaction:
-        transaction.execute("CREATE UNIQUE INDEX one_turn ON conversation_turns (length(prompt) >= 0)")
+        transaction.run("CREATE UNIQUE INDEX one_turn ON conversation_turns (length(prompt) >= 0)")
     with pytest.raises(apsw.ConstraintError, match="one_turn"):
         consulted.ask(context=["src"])
     assert_nothing_happened(consulted, before)

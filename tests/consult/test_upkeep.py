@@ -66,7 +66,7 @@ def test_a_turn_whose_prompt_is_damaged_is_named_with_what_to_do(
     for _ in range(3):
         take_turn(conversations)
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE conversation_turns SET prompt = :bytes WHERE n > 1", {"bytes": b"no zlib"})
+        transaction.run("UPDATE conversation_turns SET prompt = :bytes WHERE n > 1", {"bytes": b"no zlib"})
     status, detail = check(satchel, "conversations")
     assert status == "failed"
     assert detail.startswith("turn 2 of 'review' with gpt cannot be read (2 in all); ")

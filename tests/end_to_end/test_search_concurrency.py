@@ -95,7 +95,7 @@ def test_a_rebuild_while_another_process_writes_and_searches_misses_nothing(
         for number in range(30):
             satchel.entries.write("discovery", f"before {number}")
         with satchel.workplace.engine.write() as transaction:
-            transaction.execute("UPDATE documents_fts_data SET block = zeroblob(length(block)) WHERE id > 10")
+            transaction.run("UPDATE documents_fts_data SET block = zeroblob(length(block)) WHERE id > 10")
         satchel.finding.rebuild(lambda done, total: None)  # noqa: ARG005 -- nobody watches
         process = _process(store, "zzw", environment)
         assert process.stdout is not None

@@ -66,7 +66,7 @@ def _start(store: str) -> None:
         _say("ready")
         _hear()
         with engine.write() as transaction:
-            transaction.execute(
+            transaction.run(
                 "INSERT INTO projects (uid, name, created_at) VALUES (:uid, :name, 0)",
                 {"uid": os.urandom(16), "name": f"p{os.getpid()}"},
             )
@@ -165,7 +165,7 @@ def _fork_inside(store: str) -> None:
     child = -1
     try:
         with engine.write() as transaction, engine.read() as reading:
-            transaction.execute(insert, {"uid": os.urandom(16), "name": "parent"})
+            transaction.run(insert, {"uid": os.urandom(16), "name": "parent"})
             child = os.fork()
             if child == 0:
                 for use in (transaction.all, reading.all):

@@ -19,7 +19,7 @@ def row(name: str) -> dict[str, object]:
 def add(engine: SqliteEngine, name: str) -> None:
     """Write one row in a transaction of its own."""
     with engine.write() as transaction:
-        transaction.execute(INSERT, row(name))
+        transaction.run(INSERT, row(name))
 
 
 def names(engine: SqliteEngine) -> list[str]:

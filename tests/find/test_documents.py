@@ -133,7 +133,7 @@ def test_a_disagreement_is_seen_from_both_sides(engine: SqliteEngine, sql: str, 
         documents.add(transaction, document(7, "alpha"))
         documents.add(transaction, document(8, "beta"))
     with engine.write() as transaction:
-        transaction.execute(sql)
+        transaction.run(sql)
     assert disagreements(engine) == [problem]
 
 

@@ -107,7 +107,7 @@ class Index(RuleBasedStateMachine):
         documents.add(transaction, document)
         documents.remove(transaction, Kind.ENTRY, range(number))
         documents.set_status(transaction, Kind.ENTRY, [(number, 1), (number + 1, 1)], documents.SUPERSEDED)
-        transaction.execute("UPDATE context SET content = 'never kept' WHERE id = :id", {"id": number})
+        transaction.run("UPDATE context SET content = 'never kept' WHERE id = :id", {"id": number})
 
     @rule(number=PLACES)
     @precondition(lambda self: not self.damaged)
@@ -138,7 +138,7 @@ class Index(RuleBasedStateMachine):
     @rule(sql=st.sampled_from(DAMAGE), each=st.integers(1, 3))
     def damage(self, sql: str, each: int) -> None:
         with self.satchel.workplace.engine.write() as transaction:
-            transaction.execute(sql, {"n": each} if ":n" in sql else {})
+            transaction.run(sql, {"n": each} if ":n" in sql else {})
         self.damaged = True
 
     @rule()

@@ -47,7 +47,7 @@ def test_the_count_is_true_after_any_change(satchel: Satchel) -> None:
 def test_a_wrong_count_is_found_and_rebuilt(satchel: Satchel) -> None:
     satchel.entries.write("discovery", "note")
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE projects SET documents = 7")
+        transaction.run("UPDATE projects SET documents = 7")
     with satchel.workplace.engine.read() as transaction:
         assert any("has 1 documents, not 7" in problem for problem in index_problems(transaction))
     satchel.finding.rebuild(lambda *_: None)

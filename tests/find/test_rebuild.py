@@ -25,7 +25,7 @@ def problems(satchel: Satchel) -> list[str]:
 def change(satchel: Satchel, *statements: str) -> None:
     with satchel.workplace.engine.write() as transaction:
         for statement in statements:
-            transaction.execute(statement)
+            transaction.run(statement)
 
 
 def spine(satchel: Satchel) -> list[tuple[object, ...]]:

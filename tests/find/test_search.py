@@ -113,7 +113,7 @@ def test_an_expired_neighbour_of_a_result_is_not_found_by_its_surroundings(engin
 
 def test_what_expires_in_another_project_hides_nothing_of_this_one(engine: SqliteEngine) -> None:
     with engine.write() as transaction:
-        transaction.execute("INSERT INTO projects (uid, name, created_at) VALUES (randomblob(16), 'other', 0)")
+        transaction.run("INSERT INTO projects (uid, name, created_at) VALUES (randomblob(16), 'other', 0)")
     add(engine, message(1, project_id=2, expires_at=HALF_PAST), message(2, expires_at=HALF_PAST + 1))
     assert found(engine, Scope(1, now=HALF_PAST)) == [("m", 2)]
     assert found(engine, Scope(2, now=HALF_PAST)) == []
@@ -185,7 +185,7 @@ def test_project_and_kinds_are_left_to_the_documents_where_nearly_everything_is_
     engine: SqliteEngine, asked: list[tuple[str, str]]
 ) -> None:
     with engine.write() as transaction:
-        transaction.execute("INSERT INTO projects (uid, name, created_at) VALUES (randomblob(16), 'other', 0)")
+        transaction.run("INSERT INTO projects (uid, name, created_at) VALUES (randomblob(16), 'other', 0)")
     add(engine, *MOSTLY_ENTRIES, message(60, project_id=2))
     assert len(found(engine, Scope(1, kinds=(Kind.ENTRY,)))) == 40
     assert found(engine, Scope(2, kinds=(Kind.MESSAGE,))) == [("m", 60)]

@@ -71,14 +71,14 @@ def test_a_page_ends_between_items_of_different_numbers(satchel: Satchel) -> Non
     for number in range(6):
         satchel.decisions.set(f"key.{number}", "1")
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE decisions SET seq = CASE WHEN id = 1 THEN 1 WHEN id < 5 THEN 2 ELSE id END")
+        transaction.run("UPDATE decisions SET seq = CASE WHEN id = 1 THEN 1 WHEN id < 5 THEN 2 ELSE id END")
 
     def numbers(limit: int) -> list[str | None]:
         return [one.item for one in after(satchel, 0, limit, ["decision"])]
 
     assert numbers(2) == ["d1"]
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE decisions SET seq = 0 WHERE id = 1")
+        transaction.run("UPDATE decisions SET seq = 0 WHERE id = 1")
     assert numbers(2) == ["d2", "d3", "d4"], "those that share a number are never parted"
 
 

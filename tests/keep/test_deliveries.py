@@ -96,6 +96,6 @@ def test_deliveries_go_with_their_run(store: Satchel, open_in: Callable[..., Sat
     record(store, WINDOW, ITEMS)
     record(store, replace(WINDOW, run=2), ITEMS)
     with store.workplace.engine.write() as transaction:
-        transaction.execute("DELETE FROM runs WHERE id = 1")
+        transaction.run("DELETE FROM runs WHERE id = 1")
     again = open_in(project)
     assert (delivered(again, WINDOW), delivered(again, replace(WINDOW, run=2))) == ({}, GOT)

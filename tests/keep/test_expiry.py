@@ -101,10 +101,10 @@ class TestNowAndThen:
     def test_a_clock_that_was_put_back_does_not_delay_it(self, satchel: Satchel) -> None:
         expires = send(satchel)
         with satchel.workplace.engine.write() as transaction:
-            transaction.execute("UPDATE documents SET expires_at = expires_at + 1")
+            transaction.run("UPDATE documents SET expires_at = expires_at + 1")
         assert sweep_now_and_then(satchel, expires) == 0
         with satchel.workplace.engine.write() as transaction:
-            transaction.execute("UPDATE documents SET expires_at = expires_at - 2")
+            transaction.run("UPDATE documents SET expires_at = expires_at - 2")
         assert sweep_now_and_then(satchel, expires - 1) == 1
 
     def test_a_backlog_is_worked_off_faster(self, satchel: Satchel) -> None:

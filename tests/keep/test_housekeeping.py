@@ -16,7 +16,7 @@ def checks(satchel: Satchel, warnings: tuple[str, ...] = ()) -> dict[str, Check]
 
 def spoil(satchel: Satchel, sql: str) -> None:
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute(sql)
+        transaction.run(sql)
 
 
 def test_statistics_count_what_the_project_holds(satchel: Satchel) -> None:
@@ -214,7 +214,7 @@ def test_a_backup_is_a_whole_store(satchel: Satchel, open_in: Callable[..., Satc
 def test_a_damaged_index_is_to_be_made_anew_not_restored_from_a_backup(satchel: Satchel) -> None:
     satchel.entries.write_many([NewEntry("discovery", f"note {number}") for number in range(50)])
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE documents_fts_data SET block = zeroblob(40) WHERE id > 100")
+        transaction.run("UPDATE documents_fts_data SET block = zeroblob(40) WHERE id > 100")
     checks = {check.name: check for check in satchel.housekeeping.doctor()}
     assert checks["file"].status == "failed"
     assert "satchel rebuild" in checks["file"].detail

@@ -39,7 +39,7 @@ def test_a_row_whose_text_is_none_is_named_and_left_out(
     _fill(satchel)
     engine = satchel.workplace.engine
     with engine.write() as transaction:
-        transaction.execute(f"UPDATE {table} SET {column} = {value} WHERE id = 1")
+        transaction.run(f"UPDATE {table} SET {column} = {value} WHERE id = 1")
     found = satchel.finding.search("alpha", limit=50)
     assert ref not in [one.ref for one in found.results]
     assert len(found.results) == 15

@@ -62,7 +62,7 @@ class TestALookBeforeAWrite:
         engine = open_engine()
         add(engine, "a")
         with engine.write() as writing:
-            writing.execute(INSERT, row("b"))
+            writing.run(INSERT, row("b"))
             with engine.look() as transaction:
                 assert names_in(transaction) == ["a"]
 
@@ -98,7 +98,7 @@ def test_foreign_keys_hold(open_engine: OpenEngine) -> None:
         "INSERT INTO runs (uid, seq, project_id, run_id, created_at) VALUES (:uid, 1, 12345, 'r', 0)"  # no such project
     )
     with pytest.raises(apsw.ConstraintError), engine.write() as transaction:
-        transaction.execute(insert, {"uid": os.urandom(16)})
+        transaction.run(insert, {"uid": os.urandom(16)})
 
 
 def test_pythons_own_sqlite_reads_the_store_while_it_is_open(open_store: OpenStore, store_file: Path) -> None:

@@ -19,7 +19,7 @@ def test_a_statement_that_does_not_end_is_ended_and_nothing_is_written(
     add(engine, "before")
     monkeypatch.setattr(running, "DEADLINE_SECONDS", 0.0)
     with pytest.raises(TimedOut, match="Nothing was written"), engine.write() as transaction:  # noqa: PT012
-        transaction.execute("UPDATE projects SET name = 'after'")
+        transaction.run("UPDATE projects SET name = 'after'")
         transaction.all(_ENDLESS.format(most=10**12))
     with pytest.raises(TimedOut), engine.read() as transaction:
         transaction.all(_ENDLESS.format(most=10**12))

@@ -26,7 +26,7 @@ def engine(open_engine: OpenEngine) -> SqliteEngine:
 
 def test_what_was_written_is_read_back_as_rows(engine: SqliteEngine) -> None:
     with engine.write() as transaction:
-        transaction.execute(
+        transaction.run(
             "INSERT INTO projects (uid, name, root, seq, created_at) VALUES (:uid, :name, :root, :seq, :now)",
             {"uid": b"\x00\xff", "name": "a 'quoted' \U0001f600 name", "root": None, "seq": 2**60, "now": 7},
         )
@@ -67,7 +67,7 @@ def test_an_insert_returns_the_row_it_made(engine: SqliteEngine) -> None:
 
 def test_a_write_reads_what_it_wrote_itself(engine: SqliteEngine) -> None:
     with engine.write() as transaction:
-        transaction.execute(INSERT, row("mine"))
+        transaction.run(INSERT, row("mine"))
         assert names_in(transaction) == ["mine"]
 
 
@@ -77,7 +77,7 @@ def test_any_exception_rolls_the_write_back(engine: SqliteEngine, error: type[Ba
 
     def write_and_fail() -> None:
         with engine.write() as transaction:
-            transaction.execute(INSERT, row("lost"))
+            transaction.run(INSERT, row("lost"))
             raise error
 
     with pytest.raises(error):
@@ -90,8 +90,8 @@ def test_a_failing_statement_rolls_all_of_the_write_back(engine: SqliteEngine) -
 
     def write_twice() -> None:
         with engine.write() as transaction:
-            transaction.execute(INSERT, row("lost"))
-            transaction.execute(INSERT, row("taken"))
+            transaction.run(INSERT, row("lost"))
+            transaction.run(INSERT, row("taken"))
 
     with pytest.raises(Exception, match="UNIQUE"):
         write_twice()
@@ -100,7 +100,7 @@ def test_a_failing_statement_rolls_all_of_the_write_back(engine: SqliteEngine) -
 
 def test_after_an_error_inside_the_engine_writes_and_reads_again(engine: SqliteEngine) -> None:
     with pytest.raises(Exception, match="no_such_table"), engine.write() as transaction:
-        transaction.execute("INSERT INTO no_such_table VALUES (1)")
+        transaction.run("INSERT INTO no_such_table VALUES (1)")
     with pytest.raises(Exception, match="no_such_table"), engine.read() as transaction:
         transaction.all("SELECT * FROM no_such_table")
     add(engine, "after")
@@ -114,7 +114,7 @@ def test_a_read_inside_a_failing_write_leaves_no_transaction_open(
 
     def write_read_and_fail() -> None:
         with engine.write() as transaction, engine.read() as reading:
-            transaction.execute(INSERT, row("lost"))
+            transaction.run(INSERT, row("lost"))
             assert names_in(reading) == ["before"]
             raise ValueError("inner")
 
@@ -139,7 +139,7 @@ def test_an_open_write_is_not_seen_by_others_until_it_ends(engine: SqliteEngine,
     add(engine, "before")
     other = open_engine()
     with engine.write() as transaction:
-        transaction.execute(INSERT, row("open"))
+        transaction.run(INSERT, row("open"))
         assert names(other) == ["before"]
     assert names(other) == ["before", "open"]
 
@@ -147,14 +147,14 @@ def test_an_open_write_is_not_seen_by_others_until_it_ends(engine: SqliteEngine,
 def test_a_reader_cannot_write(engine: SqliteEngine) -> None:
     add(engine, "kept")
     with pytest.raises(Exception, match="cannot be written"), engine.read() as transaction:
-        transaction.execute("DELETE FROM projects")
+        transaction.run("DELETE FROM projects")
     assert names(engine) == ["kept"]
 
 
 def test_threads_read_beside_a_writer(engine: SqliteEngine) -> None:
     add(engine, "before")
     with engine.write() as transaction, ThreadPoolExecutor(4) as pool:
-        transaction.execute(INSERT, row("open"))
+        transaction.run(INSERT, row("open"))
         seen = [pool.submit(names, engine) for _ in range(20)]
         assert [found.result() for found in seen] == [["before"]] * 20
 
@@ -189,7 +189,7 @@ def test_an_interrupt_stops_an_endless_statement_and_the_engine_serves_on(engine
         try:
             with engine.read() if kind == "read" else engine.write() as transaction:
                 if kind == "write":
-                    transaction.execute(INSERT, row("lost"))
+                    transaction.run(INSERT, row("lost"))
                 ready.set()
                 transaction.one(_ENDLESS)
         finally:
@@ -211,9 +211,9 @@ def test_an_interrupt_before_a_statement_stops_the_rest_of_the_transaction(engin
 
     def write_interrupted() -> None:
         with engine.write() as transaction:
-            transaction.execute(INSERT, row("lost"))
+            transaction.run(INSERT, row("lost"))
             interrupt()
-            transaction.execute(INSERT, row("never"))
+            transaction.run(INSERT, row("never"))
 
     with pytest.raises(Interrupted):
         write_interrupted()
@@ -233,7 +233,7 @@ def test_an_interrupt_reaches_only_the_thread_that_asked(engine: SqliteEngine) -
         interrupt_other = pool.submit(engine.interrupter).result()
         with engine.write() as transaction:
             interrupt_other()
-            transaction.execute(INSERT, row("kept"))
+            transaction.run(INSERT, row("kept"))
     assert names(engine) == ["kept"]
 
 
@@ -247,7 +247,7 @@ def test_who_watches_learns_of_each_commit_once_and_of_nothing_else(engine: Sqli
             add(writer, name)
             assert (is_changed(), is_changed()) == (True, False)
         with other.write() as transaction:
-            transaction.execute(INSERT, row("begun"))
+            transaction.run(INSERT, row("begun"))
             assert not is_changed()
         assert is_changed()
 

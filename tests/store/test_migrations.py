@@ -223,7 +223,7 @@ def test_an_older_backup_is_brought_up_to_date_before_it_takes_the_stores_place(
     add(other, "new")
     upkeep.restore(engine, made.file)
     with other.write() as transaction:
-        transaction.execute("INSERT INTO attic VALUES (1)")
+        transaction.run("INSERT INTO attic VALUES (1)")
     assert names(other) == ["old"]
     assert _records(made.file) == _recorded(), "the backup itself is never changed"
 

@@ -37,7 +37,7 @@ def test_a_transaction_may_wait_for_less_than_the_store_does(open_engine: OpenEn
     with closing(apsw.Connection(str(store_file))) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(Busy, match="Nothing was written"), engine.write(20) as transaction:
-            transaction.execute(INSERT, row("too late"))
+            transaction.run(INSERT, row("too late"))
         other.execute("ROLLBACK")
     assert names(engine) == ["before"]
 
@@ -48,7 +48,7 @@ def test_a_transaction_may_wait_for_less_than_another_thread_takes(open_engine: 
 
     def write() -> None:
         with engine.write(20) as transaction:
-            transaction.execute(INSERT, row("too late"))
+            transaction.run(INSERT, row("too late"))
 
     with ThreadPoolExecutor(1) as pool, engine.write(), pytest.raises(Busy, match="other threads"):
         pool.submit(write).result()

@@ -141,7 +141,7 @@ def _rows(engine: SqliteEngine) -> dict[str, int]:
 
 def test_with_a_conversation_all_of_it_goes_but_its_vector_stores(engine: SqliteEngine) -> None:
     with engine.write() as transaction:
-        transaction.execute("DELETE FROM conversations")
+        transaction.run("DELETE FROM conversations")
     left = {table for table, count in _rows(engine).items() if count}
     assert left == {"blobs", "vector_stores"}
     with engine.read() as transaction:
@@ -150,5 +150,5 @@ def test_with_a_conversation_all_of_it_goes_but_its_vector_stores(engine: Sqlite
 
 def test_with_a_project_all_of_its_rows_go(engine: SqliteEngine) -> None:
     with engine.write() as transaction:
-        transaction.execute("DELETE FROM projects WHERE id = 1")
+        transaction.run("DELETE FROM projects WHERE id = 1")
     assert set(_rows(engine).values()) == {0}

@@ -158,7 +158,7 @@ def test_a_project_that_goes_takes_its_ledger_along_and_no_other(ledger: SqliteE
             change(transaction, file, **whose)
             add(transaction, "file_claims", path="a.py", agent_id=agent, exclusive=1, expires_at=1, **whose)
     with ledger.write() as transaction:
-        transaction.execute("DELETE FROM projects WHERE id = 1")
+        transaction.run("DELETE FROM projects WHERE id = 1")
     with ledger.read() as transaction:
         left = {table: transaction.all(f"SELECT count(*) FROM {table}") for table in tables}
     assert left == {table: [(1,)] for table in tables}

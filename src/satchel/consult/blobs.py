@@ -83,7 +83,7 @@ def keep(transaction: Transaction, project_id: int, contents: list[Packed], now:
 
 def touch(transaction: Transaction, project_id: int, conversation_id: int, now: int) -> None:
     """Mark what a conversation may need as used; by the hour, so that most turns write nothing for it."""
-    transaction.execute(
+    transaction.run(
         """
         UPDATE blobs SET last_used = :now
         WHERE project_id = :project AND last_used < :before

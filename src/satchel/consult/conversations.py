@@ -345,7 +345,7 @@ class Conversations:
             if held is not None:
                 raise leases.refusal(key, held)
             files = conversation_tables.count_files(transaction, number)
-            transaction.execute("DELETE FROM conversations WHERE id = :id", {"id": number})
+            transaction.run("DELETE FROM conversations WHERE id = :id", {"id": number})
             contents = past_conversations.remove_contents(transaction, project.id)
         return ForgottenConversation(key, turns, files, contents)
 

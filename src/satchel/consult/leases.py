@@ -60,7 +60,7 @@ def _is_gone(process: str | None) -> bool:
 def grant(transaction: Transaction, conversation_id: int, holder: str, now: int, lease_ms: int) -> Lease:
     """Give a conversation to a call, even if another had it."""
     lease = Lease(os.urandom(16), holder, now, now + lease_ms)
-    transaction.execute(
+    transaction.run(
         """
         UPDATE conversations
         SET lease_token = :token, lease_holder = :holder, lease_since = :since, lease_until = :until,
@@ -115,7 +115,7 @@ def is_held(transaction: Transaction, conversation_id: int, lease: Lease) -> boo
 
 def remove_unbegun(transaction: Transaction, project_id: int, now: int) -> None:
     """Remove what crashed first calls left, once no call can be so slow."""
-    transaction.execute(
+    transaction.run(
         "DELETE FROM conversations WHERE project_id = :project AND turns = 0 AND lease_until < :before",
         {"project": project_id, "before": now - LONGEST_LEASE_MS},
     )

@@ -163,7 +163,7 @@ class VectorStores(Service):
     def deleted(self, store: VectorStore) -> None:
         """Record that a store is gone at its provider, or was never made."""
         with self._workplace.engine.write() as transaction:
-            transaction.execute("DELETE FROM vector_stores WHERE uid = :uid", {"uid": _uid(store)})
+            transaction.run("DELETE FROM vector_stores WHERE uid = :uid", {"uid": _uid(store)})
 
     def recorded(self, provider: str | None = None) -> tuple[VectorStore, ...]:
         """Return the stores that are in use, or left over, the oldest first.
@@ -232,7 +232,7 @@ class VectorStores(Service):
             if row is None:
                 return None
             claimed = _claimed(_store(row), now)
-            transaction.execute(
+            transaction.run(
                 "UPDATE vector_stores SET state = :state, attempts = :attempts, expires_at = :expires WHERE uid = :uid",
                 {
                     "state": _LEAVING,

@@ -86,7 +86,7 @@ def renew(transaction: Transaction, document: Document) -> None:
 def _insert(transaction: Transaction, values: dict[str, object], *, is_counted: bool = False) -> int:
     number = transaction.insert(_INSERT, values)
     if not is_counted:
-        transaction.execute(_COUNT, {"n": 1, "project": values["project"]})
+        transaction.run(_COUNT, {"n": 1, "project": values["project"]})
     return number
 
 
@@ -130,7 +130,7 @@ def remove(transaction: Transaction, kind: Kind, item_ids: Iterable[int]) -> Non
         )
         for document, project in removed:
             index.delete(transaction, document)
-            transaction.execute(_COUNT, {"n": -1, "project": project})
+            transaction.run(_COUNT, {"n": -1, "project": project})
 
 
 def remove_leftovers(transaction: Transaction, kind: Kind) -> int:
@@ -150,7 +150,7 @@ _COUNTED = "SELECT count(*) FROM documents d WHERE d.project_id = projects.id"
 
 def recount(transaction: Transaction) -> None:
     """Recount the documents of every project."""
-    transaction.execute(f"UPDATE projects SET documents = ({_COUNTED})")
+    transaction.run(f"UPDATE projects SET documents = ({_COUNTED})")
 
 
 def count_problems(transaction: Transaction) -> list[str]:

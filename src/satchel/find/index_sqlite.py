@@ -81,12 +81,12 @@ def match(
 
 def insert(transaction: Transaction, document: int, text: str, scope: str) -> None:
     """Index one text. REPLACE is a belt: a plain INSERT on a living id would merge two texts without a word."""
-    transaction.execute(_INSERT, {"id": document, "text": text, "parts": parts_text(text), "scope": scope})
+    transaction.run(_INSERT, {"id": document, "text": text, "parts": parts_text(text), "scope": scope})
 
 
 def delete(transaction: Transaction, document: int) -> None:
     """Take one text out of the index."""
-    transaction.execute("DELETE FROM documents_fts WHERE rowid = :id", {"id": document})
+    transaction.run("DELETE FROM documents_fts WHERE rowid = :id", {"id": document})
 
 
 def matches(
@@ -234,12 +234,12 @@ def fingerprint(transaction: Transaction, text: str, scope: str) -> int:
 
 def empty(transaction: Transaction) -> None:
     """Take every text out of the index, as before it is rebuilt."""
-    transaction.execute("INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')")
+    transaction.run("INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')")
 
 
 def optimize(transaction: Transaction) -> None:
     """Merge the whole index into one segment, so that nothing of a deleted text is left in it."""
-    transaction.execute("INSERT INTO documents_fts (documents_fts) VALUES ('optimize')")
+    transaction.run("INSERT INTO documents_fts (documents_fts) VALUES ('optimize')")
 
 
 def unknown(transaction: Transaction) -> list[int]:
@@ -250,7 +250,7 @@ def unknown(transaction: Transaction) -> list[int]:
 def is_sound(transaction: Transaction) -> bool:
     """Whether the index passes its own check of its structure."""
     try:
-        transaction.execute("INSERT INTO documents_fts (documents_fts, rank) VALUES ('integrity-check', 0)")
+        transaction.run("INSERT INTO documents_fts (documents_fts, rank) VALUES ('integrity-check', 0)")
     except apsw.CorruptError:
         return False
     return True

@@ -134,7 +134,7 @@ def cited_in(root: str, path: str, line: int | None, last: int | None) -> Cited 
 
 def record(transaction: Transaction, entry: int, cited: Cited) -> None:
     """Record what an entry cites, by its number."""
-    transaction.execute(
+    transaction.run(
         """
         INSERT INTO citations (entry_id, digest, size, places, standing, blob, branch, commit_id)
         VALUES (:entry, :digest, :size, :places, :standing, :blob, :branch, :commit)

@@ -115,7 +115,7 @@ def deliver(
         tokens: of the text.
     """
     record(transaction, window, items, now, tokens)
-    transaction.execute(
+    transaction.run(
         """
         INSERT INTO delivery_days (day, project_id, moment, agent_id, deliveries, items, tokens)
         VALUES (:day, :project, :moment, :agent, 1, :items, :tokens)
@@ -145,7 +145,7 @@ def deliver(
 def sweep(transaction: Transaction, now: int) -> None:
     """Remove what was counted of days that are older than events are kept."""
     before = now // DAY_MS - events.KEPT_DAYS
-    transaction.execute("DELETE FROM delivery_days WHERE day < :before", {"before": before})
+    transaction.run("DELETE FROM delivery_days WHERE day < :before", {"before": before})
 
 
 def record(
@@ -163,7 +163,7 @@ def record(
         number = transaction.add("windows", {**window.key, "seen_at": now, "tokens": tokens})
     else:
         number = row[0]
-        transaction.execute(
+        transaction.run(
             "UPDATE windows SET seen_at = :now, tokens = tokens + :tokens WHERE id = :id",
             {"now": now, "id": number, "tokens": tokens},
         )

@@ -65,7 +65,7 @@ def sweep(transaction: Transaction, now: int, *, most: int = MOST) -> int:
     for kind in _EXPIRING:
         items = [item for number, item in expired if number == kind.number]
         if items:
-            transaction.execute(f"DELETE FROM {kind.table} WHERE id IN ({', '.join(map(str, items))})")
+            transaction.run(f"DELETE FROM {kind.table} WHERE id IN ({', '.join(map(str, items))})")
             documents.remove(transaction, kind, items)
     claims = transaction.all(
         "SELECT id FROM file_claims WHERE expires_at <= :now ORDER BY expires_at LIMIT :most",
@@ -73,8 +73,8 @@ def sweep(transaction: Transaction, now: int, *, most: int = MOST) -> int:
     )
     if claims:
         end_claims(transaction, [row[0] for row in claims], events.EXPIRY, now)
-    transaction.execute("DELETE FROM claim_waiters WHERE expires_at <= :now", {"now": now})
-    transaction.execute("DELETE FROM claim_refusals WHERE created_at <= :before", {"before": now - REFUSAL_MS})
+    transaction.run("DELETE FROM claim_waiters WHERE expires_at <= :now", {"now": now})
+    transaction.run("DELETE FROM claim_refusals WHERE created_at <= :before", {"before": now - REFUSAL_MS})
     old = events.sweep(transaction, now, most)
     deliveries.sweep(transaction, now)
     return len(expired) + len(claims) + old + past_conversations.sweep(transaction, now)

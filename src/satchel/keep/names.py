@@ -56,7 +56,7 @@ class Agents(Service):
             project = projects.ensure(transaction, self._workplace, now)
             agent, _ = ensure_agent(transaction, project.id, name, now)
             if role is not None:
-                transaction.execute(
+                transaction.run(
                     "UPDATE agents SET role = :role, seq = :seq WHERE id = :id AND role IS DISTINCT FROM :role",
                     {"role": role, "id": agent, "seq": projects.next_seq(transaction, project.id)},
                 )
@@ -102,7 +102,7 @@ def ensure_agent(
         row = _named_row(transaction, project_id, name, now)
         known = transaction.add("agents", row | {"has_acted": int(acts)}), name, acts
     elif acts and not known[2]:
-        transaction.execute(
+        transaction.run(
             "UPDATE agents SET has_acted = 1, seq = :seq WHERE id = :id",
             {"seq": projects.next_seq(transaction, project_id), "id": known[0]},
         )

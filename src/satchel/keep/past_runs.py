@@ -65,7 +65,7 @@ def upsert(transaction: Transaction, project_id: int, past: PastRun) -> int:
 def bring_up_to_date(transaction: Transaction, project_id: int, number: int, past: PastRun) -> None:
     """Record how a run that ended elsewhere ended, where it had not when it was brought in."""
     transaction.forget()
-    transaction.execute(
+    transaction.run(
         """
         UPDATE runs SET title = :title, status = :status, ended_at = :ended, seq = :seq
         WHERE id = :id AND project_id = :project

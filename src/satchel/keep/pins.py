@@ -124,13 +124,13 @@ class Pins(Service):
                 by, at = row or (None, None)
                 return Pin(kind.ref(number), *said, by, at, already=True)
             if pinned:
-                transaction.execute(
+                transaction.run(
                     "INSERT INTO pins (project_id, kind, item_id, agent_id, created_at) "
                     "VALUES (:project, :kind, :item, :agent, :now)",
                     {**values, "agent": actor.number, "now": now},
                 )
             else:
-                transaction.execute(f"DELETE FROM pins AS p WHERE {this}", values)
+                transaction.run(f"DELETE FROM pins AS p WHERE {this}", values)
             event = events.PINNED if pinned else events.UNPINNED
             item = (kind, number)
             events.record(transaction, project.id, event, now, session=actor.session, agent=actor.number, item=item)
@@ -164,7 +164,7 @@ def told_of(transaction: Transaction, project_id: int, kind: Kind, number: int) 
 
 def forget(transaction: Transaction, project_id: int, kind: Kind, number: int) -> None:
     """Remove the pin of an item that is removed."""
-    transaction.execute(
+    transaction.run(
         "DELETE FROM pins WHERE project_id = :project AND kind = :kind AND item_id = :item",
         {"project": project_id, "kind": kind.number, "item": number},
     )

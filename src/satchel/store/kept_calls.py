@@ -24,7 +24,7 @@ def keep(transaction: Transaction, call: bytes, now: int) -> bool:
     is_new = transaction.execute(
         "INSERT INTO kept_calls (call, kept_at) VALUES (:call, :now) ON CONFLICT DO NOTHING", {"call": call, "now": now}
     )
-    transaction.execute(
+    transaction.run(
         "DELETE FROM kept_calls WHERE call IN (SELECT call FROM kept_calls WHERE kept_at < :before LIMIT :most)",
         {"before": now - KEPT_MS, "most": _SWEPT_AT_ONCE},
     )

@@ -42,6 +42,11 @@ class SqliteTransaction:
         """Drop what was looked up, after a change to any of it."""
         self.memo.clear()
 
+    def run(self, sql: str, parameters: Parameters | None = None) -> None:
+        """Run one statement without a result."""
+        self._check()
+        self.connection.execute(sql, parameters)
+
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
         """Run one statement and return how many rows it changed."""
         self._check()

@@ -27,6 +27,9 @@ class Transaction(Protocol):
     def forget(self) -> None:
         """Drop what was looked up, after a change to any of it."""
 
+    def run(self, sql: str, parameters: Parameters | None = None) -> None:
+        """Run one statement without a result; an engine may send it together with the next ones."""
+
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
         """Run one statement and return how many rows it changed."""
 

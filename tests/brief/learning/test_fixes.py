@@ -90,6 +90,6 @@ class TestWhatTheFixIs:
 def test_a_scratchpad_that_cannot_be_read_is_passed_over(dev: Satchel) -> None:
     broken = pad(dev, 1, "call it by name", test_status="failing")
     with dev.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE context SET content = '{' WHERE id = :id", {"id": broken.id})
+        transaction.run("UPDATE context SET content = '{' WHERE id = :id", {"id": broken.id})
     pad(dev, 2, "call it by name", test_status="passing")
     assert solutions(dev) == ["call it by name"]

@@ -61,7 +61,7 @@ class TestWhatCountsAsSuccess:
 
 def test_what_follows_happens_in_the_transaction_of_the_write(dev: Satchel) -> None:
     with dev.workplace.engine.write() as transaction:
-        transaction.execute("CREATE INDEX none ON error_solutions (json(solution))")
+        transaction.run("CREATE INDEX none ON error_solutions (json(solution))")
     with pytest.raises(Exception, match="malformed JSON"):
         pad(dev, 1, "call it by name", test_status="passing")
     assert dev.entries.read().total == 0

@@ -111,8 +111,8 @@ def test_the_sum_over_days_is_that_of_what_was_recorded(
 ) -> None:
     agents = [satchel.agents.register(f"agent-{number}").id for number in range(12)]
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("DELETE FROM delivery_days")
-        transaction.execute("DELETE FROM events")
+        transaction.run("DELETE FROM delivery_days")
+        transaction.run("DELETE FROM events")
         for days, moment, agent, tokens in some:
             window = Window(1, None, 0, agents[agent - 1] if agent else None, 0)
             at = clock.now - days * DAY_MS

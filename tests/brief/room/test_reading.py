@@ -26,7 +26,7 @@ def test_how_sure_a_solution_was_begins_where_it_is_recorded(satchel: Satchel, c
     assert [(one.began_at - began, one.confidence) for one in curve.points] == [(0, 5), (60_000, 6), (120_000, 7)]
     assert curve.is_whole
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute(f"DELETE FROM events WHERE kind = {events.CONFIDENCE} AND created_at < {clock.now}")
+        transaction.run(f"DELETE FROM events WHERE kind = {events.CONFIDENCE} AND created_at < {clock.now}")
     (curve,) = satchel.room.error(met.pattern.ref).curves
     assert [(one.began_at - began, one.confidence) for one in curve.points] == [(120_000, 7)]
     assert not curve.is_whole

@@ -114,7 +114,7 @@ def test_forget_wants_the_letter_of_an_id(cli: Cli) -> None:
 @pytest.mark.usefixtures("store")
 def test_rebuild_counts_anew(cli: Cli, folder: Path) -> None:
     with opened(folder) as satchel, satchel.workplace.engine.write() as transaction:
-        transaction.execute("DELETE FROM decision_counts")
+        transaction.run("DELETE FROM decision_counts")
     assert cli("doctor")[0] == 9
     assert cli("rebuild")[0] == 0
     assert cli("doctor")[0] == 0
@@ -124,7 +124,7 @@ def test_rebuild_counts_anew(cli: Cli, folder: Path) -> None:
 def test_doctor_examines_conversations(cli: Cli, folder: Path) -> None:
     assert "ok      conversations: every turn can be read, 1 in all\n" in cli("doctor")[1]
     with opened(folder) as satchel, satchel.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE conversation_turns SET prompt = :bytes", {"bytes": b"no zlib"})
+        transaction.run("UPDATE conversation_turns SET prompt = :bytes", {"bytes": b"no zlib"})
     status, out, _ = cli("doctor", "--json")
     assert status == 9
     assert {one["name"]: one["status"] for one in json.loads(out)}["conversations"] == "failed"

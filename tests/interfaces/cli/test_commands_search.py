@@ -170,7 +170,7 @@ def test_a_rebuild_says_how_much_it_indexed(cli: Cli) -> None:
 
 def test_a_rebuild_mends_what_doctor_complains_of(cli: Cli) -> None:
     with open_satchel(environ={}) as satchel, satchel.workplace.engine.write() as transaction:
-        transaction.execute("DELETE FROM documents WHERE id > 2")
+        transaction.run("DELETE FROM documents WHERE id > 2")
     status, out, _ = cli("doctor")
     assert status != 0
     assert "`satchel rebuild` rebuilds it" in out

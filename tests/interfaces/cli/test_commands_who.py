@@ -19,7 +19,7 @@ def work(folder: Path, *, agent: str, project: str | None = None) -> None:
     with open_satchel(cwd=folder, environ={}, caller=SERVER, agent=agent, project=project) as satchel:
         satchel.entries.write("discovery", "x", task_id="T1")
         with satchel.workplace.engine.write() as transaction:
-            transaction.execute("UPDATE sessions SET process = NULL")
+            transaction.run("UPDATE sessions SET process = NULL")
 
 
 def test_without_a_session_the_command_says_how_one_begins(cli: Cli) -> None:

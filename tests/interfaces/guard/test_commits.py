@@ -56,7 +56,7 @@ def session_of(folder: Path) -> str:
     with open_satchel(cwd=folder, environ={}, caller=SERVER, agent="ben") as satchel:
         satchel.entries.write("discovery", "snow")
         with satchel.workplace.engine.write() as transaction:
-            transaction.execute("UPDATE sessions SET process = NULL")
+            transaction.run("UPDATE sessions SET process = NULL")
         return satchel.sessions.team().sessions[0].uid
 
 

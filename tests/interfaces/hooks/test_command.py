@@ -144,7 +144,7 @@ class TestFaults:
 
     def test_a_store_that_is_newer(self, hook: Hook, filled: Satchel) -> None:
         with filled.workplace.engine.write() as transaction:
-            transaction.execute("UPDATE store SET min_reader = 9999, min_writer = 9999")
+            transaction.run("UPDATE store SET min_reader = 9999, min_writer = 9999")
         filled.close()
         assert hook("claude", "SessionStart") is None
         (problem,) = faults()

@@ -156,7 +156,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
 
         monkeypatch.setattr(owner, method, counting)
 
-    for method in ("execute", "one", "all"):
+    for method in ("run", "execute", "one", "all"):
         count(SqliteTransaction, method, "statements")
     count(Place, "meets", "comparisons")
     return counts

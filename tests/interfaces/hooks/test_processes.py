@@ -78,7 +78,7 @@ def test_of_the_same_event_told_many_times_at_once_one_is_answered(real: Path) -
 
 def test_a_store_that_another_process_keeps_locked_is_briefed_from(real: Path, open_in: Callable[..., Satchel]) -> None:
     with open_in(real).workplace.engine.write() as transaction:
-        transaction.execute("UPDATE store SET min_reader = min_reader")
+        transaction.run("UPDATE store SET min_reader = min_reader")
         assert RULE in context(end(start(real, "SessionStart", source="startup")))
 
 

@@ -67,7 +67,7 @@ def test_a_hook_that_fails_again_and_again_is_seldom_told(
 
 def test_a_store_that_could_not_be_written_is_told_by_the_next_hook_that_works(hook: Hook, looking: Satchel) -> None:
     with looking.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE store SET min_reader = min_reader")
+        transaction.run("UPDATE store SET min_reader = min_reader")
         hook("claude", "SessionStart", NONSENSE)
     assert failing(looking) == []
     hook("claude", "SessionEnd", reason="other")

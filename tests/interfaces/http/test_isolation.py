@@ -80,7 +80,7 @@ class Twin(Stores):
     def go_on_from(self, numbers: Mapping[str, int]) -> None:
         """Number what comes as the other store does."""
         with self.one.workplace.engine.write() as transaction:
-            transaction.execute("DELETE FROM sqlite_sequence WHERE name <> 'events'")
+            transaction.run("DELETE FROM sqlite_sequence WHERE name <> 'events'")
             others = [{"name": name, "seq": seq} for name, seq in numbers.items() if name != "events"]
             transaction.insert_many("sqlite_sequence", others)
             transaction.forget()

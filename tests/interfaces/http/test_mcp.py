@@ -184,7 +184,7 @@ def test_a_local_session_does_not_go_on_with_one_of_a_request(server: Served, st
     local = Caller(SERVER, {})
     local.meet("mcp", None)
     with work.engine.write() as transaction:
-        transaction.execute("UPDATE sessions SET seen_at = seen_at - :day", {"day": day})
+        transaction.run("UPDATE sessions SET seen_at = seen_at - :day", {"day": day})
         (seen,) = transaction.one("SELECT seen_at FROM sessions") or (0,)
         updates.start(transaction, work, 1, local, seen + day)
         assert transaction.one("SELECT count(*) FROM sessions WHERE predecessor_id IS NOT NULL") == (0,)

@@ -333,7 +333,7 @@ def test_projects_are_apart(open_in: Callable[..., Satchel], project: Path) -> N
 def test_an_index_that_names_what_is_gone_is_reported(satchel: Satchel) -> None:
     satchel.constraints.add("x")
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("DELETE FROM constraints")
+        transaction.run("DELETE FROM constraints")
     with pytest.raises(StoreDamaged, match="names what is not kept"):
         satchel.constraints.find(query="x")
 
@@ -343,7 +343,7 @@ def test_the_index_made_anew_knows_what_it_knew(satchel: Satchel) -> None:
     ended = satchel.constraints.add("needle too")
     satchel.corrections.retract(ended.ref)
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("DELETE FROM documents")
+        transaction.run("DELETE FROM documents")
     satchel.finding.rebuild(say_nothing)
     assert [constraint.id for constraint in satchel.constraints.find(query="zeta data odd")] == [kept.id]
     found = satchel.finding.search("needle", author="ann").results

@@ -38,7 +38,7 @@ def check(satchel: Satchel) -> Check:
 
 def spoil(satchel: Satchel, sql: str) -> None:
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute(sql)
+        transaction.run(sql)
 
 
 @every_kind

@@ -233,7 +233,7 @@ class TestSearch:
         )
         decisions.set("needle old", "x", status="deprecated")
         with satchel.workplace.engine.write() as transaction:
-            transaction.execute("DELETE FROM documents")
+            transaction.run("DELETE FROM documents")
         satchel.finding.rebuild(say_nothing)
         for word in ("needle", "budget", "mailer", "data", "why"):
             assert kept.key in keys(decisions.find(query=word))
@@ -244,6 +244,6 @@ class TestSearch:
     def test_an_index_that_names_what_is_gone_is_reported(self, decisions: Decisions, satchel: Satchel) -> None:
         decisions.set("needle", 1)
         with satchel.workplace.engine.write() as transaction:
-            transaction.execute("DELETE FROM decisions")
+            transaction.run("DELETE FROM decisions")
         with pytest.raises(StoreDamaged, match=r"names what is not kept"):
             decisions.find(query="needle")

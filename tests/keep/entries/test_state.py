@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def damage(satchel: Satchel, number: int, content: str) -> None:
     """Overwrite the content of an entry as another program might."""
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE context SET content = :content WHERE id = :id", {"content": content, "id": number})
+        transaction.run("UPDATE context SET content = :content WHERE id = :id", {"content": content, "id": number})
 
 
 def test_a_run_without_entries_has_an_empty_state(satchel: Satchel) -> None:

@@ -162,8 +162,8 @@ def test_the_index_of_changes_can_be_made_anew(satchel: Satchel, clock: ManualCl
     other = satchel.files.record("src/b.py", "deleted", description="note")
     before = unscored(satchel)
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("DELETE FROM documents")
-        transaction.execute("INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')")
+        transaction.run("DELETE FROM documents")
+        transaction.run("INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')")
     assert satchel.finding.search("note").total == 0
     satchel.finding.rebuild(lambda done, total: None)  # noqa: ARG005 -- nobody watches
     assert unscored(satchel) == before
@@ -187,6 +187,6 @@ def test_deleted_changes_leave_the_index_too(satchel: Satchel) -> None:
 def test_a_search_that_finds_what_is_not_kept_is_reported_as_damage(satchel: Satchel) -> None:
     kept = satchel.files.record("a.py", "modified", description="note")
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("DELETE FROM file_changes WHERE id = :id", {"id": kept.id})
+        transaction.run("DELETE FROM file_changes WHERE id = :id", {"id": kept.id})
     with pytest.raises(StoreDamaged, match="satchel rebuild"):
         satchel.files.changes(query="note")

@@ -72,8 +72,8 @@ def test_the_changes_of_a_folder_are_those_of_the_files_in_it(
     shared_satchel: Satchel, files: list[str], wanted: str
 ) -> None:
     with shared_satchel.workplace.engine.write() as transaction:
-        transaction.execute("DELETE FROM file_changes")
-        transaction.execute("DELETE FROM documents")
+        transaction.run("DELETE FROM file_changes")
+        transaction.run("DELETE FROM documents")
     for file in files:
         shared_satchel.files.record(file, "modified")
     found = [change.file for change in shared_satchel.files.changes(file=wanted)]

@@ -140,9 +140,9 @@ def test_nothing_of_the_store_is_held_while_waiting(satchel: Satchel, other: Sat
 
     def write() -> None:
         with other.workplace.engine.write(0) as transaction:
-            transaction.execute("UPDATE store SET created_at = created_at")
+            transaction.run("UPDATE store SET created_at = created_at")
         with satchel.workplace.engine.write(0) as transaction:
-            transaction.execute("UPDATE store SET created_at = created_at")
+            transaction.run("UPDATE store SET created_at = created_at")
         assert isinstance(other.workplace.engine, SqliteEngine)
         with other.workplace.engine.exclusive() as connection:
             assert next(iter(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")))[0] == 0, "it was not kept from it"
@@ -325,11 +325,11 @@ def test_who_waits_is_known_by_its_process(bob_waits: Satchel) -> None:
 
 
 def _end_process(transaction: Transaction) -> None:
-    transaction.execute("UPDATE claim_waiters SET process_started = process_started + 1")
+    transaction.run("UPDATE claim_waiters SET process_started = process_started + 1")
 
 
 def _move_away(transaction: Transaction) -> None:
-    transaction.execute("UPDATE claim_waiters SET machine = 'another', process_started = process_started + 1")
+    transaction.run("UPDATE claim_waiters SET machine = 'another', process_started = process_started + 1")
 
 
 def test_a_waiter_whose_process_is_gone_is_forgotten(bob_waits: Satchel) -> None:

@@ -37,7 +37,7 @@ def test_the_index_of_a_whole_store_agrees_with_its_tables(story: Story) -> None
 )
 def test_a_damaged_index_is_told_by_its_disagreements(story: Story, sql: str, problem: str) -> None:
     with story.satchel.workplace.engine.write() as transaction:
-        transaction.execute(sql)
+        transaction.run(sql)
     assert problem in problems(story.satchel)
     story.satchel.finding.rebuild(untold)
     assert problems(story.satchel) == []

@@ -19,7 +19,7 @@ def check(satchel: Satchel, name: str = "counts") -> Check:
 def spoil(satchel: Satchel, *statements: str) -> None:
     with satchel.workplace.engine.write() as transaction:
         for sql in statements:
-            transaction.execute(sql)
+            transaction.run(sql)
 
 
 def tables(satchel: Satchel) -> list[list[Row]]:

@@ -53,5 +53,5 @@ def test_an_answer_that_has_expired_answers_no_more(open_in: Callable[..., Satch
     satchel.messages.send("May I?", to="Bob", agent="Ann")
     satchel.messages.send("You may", reply_to="m1", agent="Bob")
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE agent_messages SET expires_at = 0 WHERE id = 2")
+        transaction.run("UPDATE agent_messages SET expires_at = 0 WHERE id = 2")
     assert [one.answered_by for one in sent(satchel, "Ann")] == [None]

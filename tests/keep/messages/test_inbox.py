@@ -147,7 +147,7 @@ def test_a_payload_that_other_means_broke_is_shown_as_text_and_said(satchel: Sat
     satchel.messages.send("fine", payload={"a": 1}, agent="Bob")
     broken = satchel.messages.send("broken", payload={"a": "needle"}, agent="Bob")
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE agent_messages SET payload = '{needle' WHERE id = :id", {"id": broken.id})
+        transaction.run("UPDATE agent_messages SET payload = '{needle' WHERE id = :id", {"id": broken.id})
     shown, fine = satchel.messages.inbox(agent="Ann")
     assert (shown.payload, shown.notes) == (
         "{needle",
@@ -175,8 +175,8 @@ def test_a_rebuilt_index_finds_the_same(satchel: Satchel, clock: ManualClock) ->
     satchel.messages.send("unread cat", to="Ann", payload=["dog"], type="warning", agent="Bob")
     satchel.messages.mark_read(["m1"], agent="Ann")
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("DELETE FROM documents")
-        transaction.execute("DELETE FROM documents_fts")
+        transaction.run("DELETE FROM documents")
+        transaction.run("DELETE FROM documents_fts")
     assert satchel.finding.rebuild(lambda *_: None) == 2
     assert satchel.messages.inbox(agent="Ann", query="cat").total == 2
     assert [found.ref for found in satchel.finding.search("dog", types=["warning"], kinds=["message"]).results] == [

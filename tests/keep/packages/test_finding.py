@@ -342,6 +342,6 @@ def test_projects_are_apart(open_in: Callable[..., Satchel], project: Path) -> N
 def test_an_index_that_names_what_is_gone_is_damage(satchel: Satchel) -> None:
     saved = save(satchel, "gateway")
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("DELETE FROM context_packages WHERE id = :id", {"id": saved.id})
+        transaction.run("DELETE FROM context_packages WHERE id = :id", {"id": saved.id})
     with pytest.raises(StoreDamaged, match="satchel rebuild"):
         satchel.packages.find(query="gateway")

@@ -379,7 +379,7 @@ def test_reading_changes_and_registers_nothing(satchel: Satchel) -> None:
 def test_an_index_that_names_what_is_gone_is_reported(satchel: Satchel) -> None:
     satchel.patterns.report("E", "x")
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("DELETE FROM error_patterns")
+        transaction.run("DELETE FROM error_patterns")
     with pytest.raises(StoreDamaged, match="names what is not kept"):
         satchel.patterns.find(query="x")
 
@@ -387,7 +387,7 @@ def test_an_index_that_names_what_is_gone_is_reported(satchel: Satchel) -> None:
 def test_the_index_made_anew_knows_what_it_knew(satchel: Satchel, clock: ManualClock) -> None:
     satchel.patterns.report("KindError", "needle", stack="zeta", solution="cure", ttl_days=1)
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("DELETE FROM documents")
+        transaction.run("DELETE FROM documents")
     satchel.finding.rebuild(lambda _done, _total: None)
     for word in ("KindError", "needle", "zeta", "cure"):
         assert satchel.finding.search(word).total == 1

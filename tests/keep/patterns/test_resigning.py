@@ -25,7 +25,7 @@ def make_old(satchel: Satchel, messages: Sequence[str]) -> list[str]:
     ]
     with satchel.workplace.engine.write() as transaction:
         for number, message in zip(numbers, messages, strict=True):
-            transaction.execute(
+            transaction.run(
                 "UPDATE error_patterns SET pattern_hash = :hash, signed_by = 1, example = :example WHERE id = :id",
                 {"hash": f"{number:064}", "example": message, "id": number},
             )
@@ -60,7 +60,7 @@ def test_those_of_its_type_are_signed_before_an_error_is_taken_for_new(
     monkeypatch.setattr(resigning, "AT_ONCE", 1)
     make_old(satchel, ["one", "two"])
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE error_patterns SET error_type = 'a.b.KeyError' WHERE id = 2")
+        transaction.run("UPDATE error_patterns SET error_type = 'a.b.KeyError' WHERE id = 2")
     told = satchel.patterns.report("KeyError", "two")
     assert (told.is_new, told.pattern.ref) == (False, "x2")
     assert versions(satchel) == [1, VERSION]
@@ -99,7 +99,7 @@ class TestMerging:
     def test_another_language_makes_it_one_of_any(self, satchel: Satchel) -> None:
         make_old(satchel, SAME)
         with satchel.workplace.engine.write() as transaction:
-            transaction.execute("UPDATE error_patterns SET lang = CASE id WHEN 1 THEN 'go' ELSE 'rust' END")
+            transaction.run("UPDATE error_patterns SET lang = CASE id WHEN 1 THEN 'go' ELSE 'rust' END")
         satchel.patterns.report("ValueError", "something else")
         assert satchel.patterns.get("x1").lang is None
 

@@ -30,7 +30,7 @@ def write(satchel: Satchel, content: str, *, agent: str | None = None) -> int | 
 def change(satchel: Satchel, assigned: str) -> None:
     """Change every session behind everyone's back."""
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute(f"UPDATE sessions SET {assigned}")
+        transaction.run(f"UPDATE sessions SET {assigned}")
 
 
 def hear(satchel: Satchel, meta: dict[str, object]) -> None:

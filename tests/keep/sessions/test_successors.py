@@ -88,7 +88,7 @@ def test_nothing_is_inherited_from_a_session_whose_client_runs(
 
 def test_what_the_client_ended_is_over_although_its_process_runs(before: Satchel, serve: Open) -> None:
     with before.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE sessions SET ended_at = 1")
+        transaction.run("UPDATE sessions SET ended_at = 1")
     assert inherited(follow(serve)) == (True, True, True)
 
 
@@ -97,7 +97,7 @@ def test_a_session_whose_process_is_not_known_is_over_after_half_an_hour(
     before: Satchel, serve: Open, clock: ManualClock, minutes: int, expected: bool
 ) -> None:
     with before.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE sessions SET machine = 'another'")
+        transaction.run("UPDATE sessions SET machine = 'another'")
     clock.advance(minutes * MINUTE)
     assert inherited(follow(serve))[:2] == (expected, expected)
 

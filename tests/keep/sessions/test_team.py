@@ -59,7 +59,7 @@ def change(satchel: Satchel, **columns: object) -> None:
     assigned = ", ".join(f"{name} = :{name}" for name in columns)
     with satchel.workplace.engine.write() as transaction:
         transaction.forget()
-        transaction.execute(f"UPDATE sessions SET {assigned} WHERE id = :id", {**columns, "id": number_of(satchel)})
+        transaction.run(f"UPDATE sessions SET {assigned} WHERE id = :id", {**columns, "id": number_of(satchel)})
 
 
 def let_die(satchel: Satchel) -> None:
@@ -167,12 +167,12 @@ def test_a_scratchpad_that_cannot_be_read_or_was_superseded_hides_no_session(sta
     ann = start("ann")
     first, second = ann.entries.write("scratchpad", PAD), ann.entries.write("scratchpad", PAD)
     with ann.workplace.engine.write() as transaction:
-        transaction.execute(f"UPDATE context SET superseded_by = {first.id} WHERE id = {second.id}")
+        transaction.run(f"UPDATE context SET superseded_by = {first.id} WHERE id = {second.id}")
     left = own(ann).scratchpad
     assert left is not None
     assert left.ref == first.ref
     with ann.workplace.engine.write() as transaction:
-        transaction.execute(f"UPDATE context SET content = '[]' WHERE id = {first.id}")
+        transaction.run(f"UPDATE context SET content = '[]' WHERE id = {first.id}")
     assert own(ann).scratchpad is None
 
 

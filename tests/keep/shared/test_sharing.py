@@ -458,7 +458,7 @@ def test_an_item_with_a_secret_is_not_shared(team: Team, monkeypatch: pytest.Mon
     satchel.decisions.set("db", "SQLite")
     token = "ghp_" + "A1b2C3d4" * 4 + "Zz9Y"
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("UPDATE decisions SET value_text = :text, seq = seq + 1", {"text": f"use {token}"})
+        transaction.run("UPDATE decisions SET value_text = :text, seq = seq + 1", {"text": f"use {token}"})
     done = satchel.shared.share(["d1"])
     assert (done.items, done.refused[0][0]) == ((), "d1")
     assert "secret" in done.refused[0][1]

@@ -237,6 +237,6 @@ def test_projects_are_apart(open_in: Callable[..., Satchel], project: Path) -> N
 def test_an_index_that_names_what_is_gone_is_damage(satchel: Satchel) -> None:
     satchel.strategies.save("x", "gateway")
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute("DELETE FROM strategies")
+        transaction.run("DELETE FROM strategies")
     with pytest.raises(StoreDamaged, match="satchel rebuild"):
         satchel.strategies.find(query="gateway")

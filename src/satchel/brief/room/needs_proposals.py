@@ -87,7 +87,7 @@ def settle(look: Look, workplace: Workplace, ref: str, *, accepts: bool) -> int 
     values = {"kind": PROPOSAL, "item": number}
     if look.rows("SELECT 1 FROM seen WHERE kind = :kind AND item_id = :item", **values):
         raise Conflict(f"{PROPOSAL_OF}{number} was accepted or rejected before", "Look at what needs you again")
-    look.transaction.execute(
+    look.transaction.run(
         "INSERT INTO seen (project_id, person_id, kind, item_id, seq, created_at) "
         "VALUES (:project, :me, :kind, :item, 0, :now)",
         {"project": look.project_id, "me": look.number, "now": look.now, **values},

@@ -111,7 +111,7 @@ def mark(look: Look, refs: Sequence[str], up_to: int) -> None:
     for thing in things:
         if thing.item == 0:
             kinds = [thing.kind] if thing.kind else [*OF_CHANGES.values()]
-            look.transaction.execute(
+            look.transaction.run(
                 f"DELETE FROM seen WHERE person_id = :me AND seq <= :seq AND kind IN ({_listed(kinds)})"
                 + (" AND item_id <> 0" if thing.kind else ""),
                 {"me": look.number, "seq": up_to},

@@ -118,7 +118,7 @@ def fail(
     lines, shown = _told(scene, pattern, budget)
     if says_all(command):
         # a fix that was shown before and acted on has not helped, or was not what was done: it is credited no more
-        transaction.execute(
+        transaction.run(
             """
             INSERT INTO failed_commands (session_id, command, pattern_id, solution_id, created_at)
             VALUES (:session, :command, :pattern, :solution, :now)
@@ -164,7 +164,7 @@ def owed(scene: Scene, budget: int) -> tuple[list[str], list[Shown]]:
         return [], []
     lines, shown = _told(scene, pattern, budget)
     if lines:
-        scene.transaction.execute(
+        scene.transaction.run(
             "UPDATE failed_commands SET solution_id = :solution WHERE session_id = :session AND command = :command",
             values | {"solution": _shown_of(pattern, shown), "command": row[0]},
         )
@@ -223,7 +223,7 @@ def succeed(scene: Scene, cwd: str, command: str) -> None:
         return
     _, pattern, solution, failed_at, acted_at, _ = own
     values = {"session": session, "command": key}
-    transaction.execute("DELETE FROM failed_commands WHERE session_id = :session AND command = :command", values)
+    transaction.run("DELETE FROM failed_commands WHERE session_id = :session AND command = :command", values)
     if scene.now - failed_at > _KEPT_MS:
         return
     if solution is None:

@@ -295,7 +295,7 @@ def record(scene: Scene, touched: Sequence[Touched]) -> None:
     """
     failed = "failed_commands WHERE session_id = :session AND acted_at IS NULL"
     if scene.transaction.one(f"SELECT 1 FROM {failed} LIMIT 1", {"session": scene.actor.session}) is not None:
-        scene.transaction.execute(
+        scene.transaction.run(
             f"UPDATE {failed.replace(' WHERE', ' SET acted_at = :now WHERE')}",
             {"session": scene.actor.session, "now": scene.now},
         )

@@ -55,8 +55,8 @@ class LocalStore:
         self._passages: list[Passage] = []
         try:
             self._connection.execute("BEGIN")
-            self._transaction.execute(_PROJECT)
-            self._transaction.execute(_RUN)
+            self._transaction.run(_PROJECT)
+            self._transaction.run(_RUN)
             for path in sorted(contents):
                 check()
                 for passage in passages(path, contents[path].text):

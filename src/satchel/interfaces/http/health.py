@@ -78,8 +78,8 @@ class Health:
         engine = self._stores.opened(store).workplace.engine
         with engine.write(_WAIT_MS) as transaction:
             # to its own value a page would not be written
-            transaction.execute("UPDATE store SET created_at = created_at + 1")
-            transaction.execute("UPDATE store SET created_at = created_at - 1")
+            transaction.run("UPDATE store SET created_at = created_at + 1")
+            transaction.run("UPDATE store SET created_at = created_at - 1")
         with engine.read() as transaction:
             transaction.one("SELECT created_at FROM store")
 

@@ -144,7 +144,7 @@ def end(
         now: since when, in milliseconds UTC.
     """
     seq = next_seq(transaction, project_id)
-    transaction.execute(
+    transaction.run(
         """
         UPDATE constraints
         SET active = 0, reason = :reason, deactivated_by = :agent, deactivated_at = :now, seq = :seq
@@ -158,7 +158,7 @@ def end(
 def revive(transaction: Transaction, project_id: int, number: int) -> None:
     """Record that a constraint holds again."""
     seq = next_seq(transaction, project_id)
-    transaction.execute(
+    transaction.run(
         """
         UPDATE constraints SET active = 1, reason = NULL, deactivated_by = NULL, deactivated_at = NULL, seq = :seq
         WHERE project_id = :project AND id = :id

@@ -68,7 +68,7 @@ def record(
             that was.
     """
     if heir is not None:
-        transaction.execute(
+        transaction.run(
             """
             INSERT OR IGNORE INTO pins (project_id, kind, item_id, agent_id, created_at)
             SELECT project_id, kind, :heir, agent_id, created_at FROM pins
@@ -120,7 +120,7 @@ def last_of(transaction: Transaction, project_id: int, by: Corrector) -> Correct
 
 def take_back(transaction: Transaction, project_id: int, number: int, now: int) -> None:
     """Record that a correction stands no more since now, in milliseconds UTC."""
-    transaction.execute(
+    transaction.run(
         "UPDATE corrections SET undone_at = :now, seq = :seq WHERE id = :id",
         {"now": now, "id": number, "seq": next_seq(transaction, project_id)},
     )
@@ -131,7 +131,7 @@ def forget(transaction: Transaction, kind: Kind, numbers: Sequence[int]) -> None
     if numbers:
         these = ", ".join(map(str, numbers))
         where = f"item_kind = {kind.number} AND (item_id IN ({these}) OR heir_id IN ({these}))"
-        transaction.execute(f"DELETE FROM corrections WHERE {where}")
+        transaction.run(f"DELETE FROM corrections WHERE {where}")
 
 
 def told_of(transaction: Transaction, kind: Kind, number: int) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ def change(
         },
     )
     after = Current(before.id, before.uid, seq, before.key, before.revision + 1, state, agent, before.created_at, at)
-    transaction.execute(
+    transaction.run(
         """
         UPDATE decisions
         SET seq = :seq, value_text = :value_text, value_number = :value_number, agent_id = :agent,
@@ -128,7 +128,7 @@ def change(
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Remove decisions with their whole history."""
     for number in withdraw(transaction, project_id, numbers):
-        transaction.execute("DELETE FROM decisions WHERE id = :id", {"id": number})
+        transaction.run("DELETE FROM decisions WHERE id = :id", {"id": number})
         documents.remove(transaction, Kind.DECISION, [number])
 
 
@@ -237,8 +237,8 @@ def _link(transaction: Transaction, number: int, created_at: int, state: State) 
 
 
 def _unlink(transaction: Transaction, number: int) -> None:
-    transaction.execute("DELETE FROM decision_tags WHERE decision_id = :id", {"id": number})
-    transaction.execute("DELETE FROM decision_scopes WHERE decision_id = :id", {"id": number})
+    transaction.run("DELETE FROM decision_tags WHERE decision_id = :id", {"id": number})
+    transaction.run("DELETE FROM decision_scopes WHERE decision_id = :id", {"id": number})
 
 
 def counted(state: State) -> list[tuple[int, int, int]]:

@@ -103,7 +103,7 @@ def record(transaction: Transaction, project_id: int, found: Look) -> None:
     for late, bands in found.late.items():
         likeness.remember(transaction, Kind.ENTRY, late, bands)
     mark = likeness.mark("reached", project_id)
-    transaction.execute("DELETE FROM likenesses WHERE mark = :mark AND kind = :kind", {"mark": mark, "kind": _KIND})
+    transaction.run("DELETE FROM likenesses WHERE mark = :mark AND kind = :kind", {"mark": mark, "kind": _KIND})
     likeness.remember(transaction, Kind.ENTRY, max(found.late), (mark,))
 
 

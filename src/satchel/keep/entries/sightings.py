@@ -121,7 +121,7 @@ def record(transaction: Transaction, writer: Writer, number: int, entry: Prepare
             "created_at": writer.now,
         },
     )
-    transaction.execute("UPDATE context SET seen = COALESCE(seen, 1) + 1 WHERE id = :id", {"id": number})
+    transaction.run("UPDATE context SET seen = COALESCE(seen, 1) + 1 WHERE id = :id", {"id": number})
     return True
 
 

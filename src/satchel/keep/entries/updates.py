@@ -340,7 +340,7 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
             _step_aside(transaction, number)
             _mark(transaction, project_id, replaced, heir[0])
         near_notes.forget(transaction, project_id, number)
-        transaction.execute("DELETE FROM context WHERE id = :id", {"id": number})
+        transaction.run("DELETE FROM context WHERE id = :id", {"id": number})
     documents.remove(transaction, Kind.ENTRY, numbers)
     log.forget(transaction, Kind.ENTRY, numbers)
 
@@ -371,7 +371,7 @@ def revive(transaction: Transaction, project_id: int, number: int) -> None:
 
 def _step_aside(transaction: Transaction, number: int) -> None:
     """Take an entry out of the live ones while another takes its place: the table allows one live analysis a run."""
-    transaction.execute("UPDATE context SET superseded_by = id WHERE id = :id", {"id": number})
+    transaction.run("UPDATE context SET superseded_by = id WHERE id = :id", {"id": number})
 
 
 def _mark(transaction: Transaction, project_id: int, changed: Sequence[int], by: int | None) -> None:

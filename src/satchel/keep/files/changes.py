@@ -128,7 +128,7 @@ def renew(transaction: Transaction, new: NewChange, since: int) -> bool:
     )
     if row is None:
         return False
-    transaction.execute(
+    transaction.run(
         "UPDATE file_changes SET created_at = :now, expires_at = :expires, seq = :seq WHERE id = :id",
         {
             "now": new.created_at,
@@ -212,7 +212,7 @@ def last_recorded(transaction: Transaction, project_id: int, file: str, worktree
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Remove changes with their documents."""
-    transaction.execute(
+    transaction.run(
         f"DELETE FROM file_changes WHERE project_id = :project AND id IN ({', '.join(map(str, numbers))})",
         {"project": project_id},
     )

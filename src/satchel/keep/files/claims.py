@@ -277,7 +277,7 @@ def grant(
             numbers.append(transaction.add("file_claims", row))
         else:
             numbers.append(renewed.claim.id)
-            transaction.execute(
+            transaction.run(
                 """
                 UPDATE file_claims SET seq = :seq, exclusive = :exclusive, automatic = min(automatic, :automatic),
                     expires_at = CASE WHEN :automatic THEN max(expires_at, :expires_at) ELSE :expires_at END,
@@ -321,10 +321,10 @@ def _take_into_session(
         stays = own[held.place]
         if stays is held:
             statement = "UPDATE file_claims SET session_id = :session WHERE id = :id"
-            transaction.execute(statement, {"session": holder.session, "id": held.claim.id})
+            transaction.run(statement, {"session": holder.session, "id": held.claim.id})
             continue
-        transaction.execute("DELETE FROM file_claims WHERE id = :id", {"id": held.claim.id})
-        transaction.execute(
+        transaction.run("DELETE FROM file_claims WHERE id = :id", {"id": held.claim.id})
+        transaction.run(
             """
             UPDATE file_claims SET exclusive = max(exclusive, :exclusive), expires_at = max(expires_at, :expires_at)
             WHERE id = :id

@@ -81,7 +81,7 @@ def enter(
 
 def leave(transaction: Transaction, number: int) -> None:
     """Wait no more."""
-    transaction.execute("DELETE FROM claim_waiters WHERE id = :id", {"id": number})
+    transaction.run("DELETE FROM claim_waiters WHERE id = :id", {"id": number})
 
 
 def load(transaction: Transaction, project_id: int, now: int, before: int | None = None) -> list[Waiter]:

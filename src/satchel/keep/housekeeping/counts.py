@@ -50,18 +50,18 @@ def count_problems(transaction: Transaction) -> list[str]:
 def recount(transaction: Transaction) -> None:
     """Make counts and copies agree with the decisions of the store."""
     for table, column, _ in _JUNCTIONS.values():
-        transaction.execute(
+        transaction.run(
             f"""
             INSERT INTO {table} ({column}, status, created_at, decision_id)
             SELECT DISTINCT j.{column}, d.status, d.created_at, d.id
             FROM {table} j JOIN decisions d ON d.id = j.decision_id WHERE {_DIFFERS} ON CONFLICT DO NOTHING
             """
         )
-        transaction.execute(
+        transaction.run(
             f"""
             DELETE FROM {table} AS j
             WHERE EXISTS (SELECT 1 FROM decisions d WHERE d.id = j.decision_id AND {_DIFFERS})
             """
         )
-    transaction.execute("DELETE FROM decision_counts")
-    transaction.execute(f"INSERT INTO decision_counts (project_id, dimension, name_id, status, decisions) {_COUNTED}")
+    transaction.run("DELETE FROM decision_counts")
+    transaction.run(f"INSERT INTO decision_counts (project_id, dimension, name_id, status, decisions) {_COUNTED}")

@@ -134,10 +134,10 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
         thing.delete(transaction, project.id, [number])
         if transaction.left_out:
             # its text is none, so that what hangs on it by its words cannot be told: it goes by its number
-            transaction.execute(
+            transaction.run(
                 "DELETE FROM likenesses WHERE kind = :kind AND item_id = :id", {"kind": kind.number, "id": number}
             )
-            transaction.execute(f"DELETE FROM {kind.table} WHERE id = :id", {"id": number})
+            transaction.run(f"DELETE FROM {kind.table} WHERE id = :id", {"id": number})
             documents.remove(transaction, kind, [number])
             counts.recount(transaction)
         forget_deliveries(transaction, kind, number)

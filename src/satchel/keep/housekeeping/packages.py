@@ -15,7 +15,7 @@ _OF_OTHERS = " UNION ALL ".join(
 
 def forget_deliveries(transaction: Transaction, kind: Kind, number: int) -> None:
     """Remove every record of who was given an item."""
-    transaction.execute(
+    transaction.run(
         "DELETE FROM deliveries WHERE kind = :kind AND item_id = :item", {"kind": kind.number, "item": number}
     )
 
@@ -23,7 +23,7 @@ def forget_deliveries(transaction: Transaction, kind: Kind, number: int) -> None
 def forget_seen(transaction: Transaction, kind: Kind, number: int) -> None:
     """Remove every record of who has seen an item."""
     # the last condition is the one of the index
-    transaction.execute(
+    transaction.run(
         "DELETE FROM seen WHERE kind = :kind AND item_id = :item AND item_id <> 0",
         {"kind": kind.number, "item": number},
     )

@@ -249,7 +249,7 @@ DOCUMENTS = documents.Source(
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Remove messages with their documents and all reads of them; replies to them stay."""
     listed = ", ".join(map(str, numbers))
-    transaction.execute(
+    transaction.run(
         f"DELETE FROM agent_messages WHERE project_id = :project AND id IN ({listed})", {"project": project_id}
     )
     documents.remove(transaction, Kind.MESSAGE, numbers)

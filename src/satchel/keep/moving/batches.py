@@ -224,17 +224,17 @@ class Batch:
         """Write something wholly or not at all; whether the tables' rules allow it."""
         transaction = self._transaction
         verdicts, seen = len(self._verdicts), len(self._seen)
-        transaction.execute("SAVEPOINT taking")
+        transaction.run("SAVEPOINT taking")
         try:
             write()
         except apsw.ConstraintError:
-            transaction.execute("ROLLBACK TO taking")
+            transaction.run("ROLLBACK TO taking")
             transaction.forget()
             self._reading.forget()
             del self._verdicts[verdicts:], self._seen[seen:]
             return False
         finally:
-            transaction.execute("RELEASE taking")
+            transaction.run("RELEASE taking")
         return True
 
     def _write(self, new: Sequence[_New], notes: Sequence[tuple[str, ...]]) -> None:
@@ -320,11 +320,11 @@ class Batch:
             # a field of the same name links to the table of the item that has come
             if f"FROM {self._kind.table} n" not in field.read_from:
                 continue
-            self._transaction.execute(
+            self._transaction.run(
                 f"UPDATE {kind.table} SET {field.kept_in} = :number WHERE id = :item",
                 {"number": new[target], "item": item},
             )
-            self._transaction.execute(
+            self._transaction.run(
                 "DELETE FROM unresolved_links WHERE kind = :kind AND item_id = :item AND field = :field",
                 {"kind": name, "item": item, "field": field_name},
             )
@@ -420,17 +420,17 @@ class Batch:
         columns = {name: value for name, value in row.items() if name not in merged}
         if kind.table not in _WITHOUT_SEQ:
             columns["seq"] = next_seq(transaction, project)
-        transaction.execute(
+        transaction.run(
             f"UPDATE {kind.table} SET {', '.join(f'{name} = :{name}' for name in columns)} WHERE id = :id",
             {**columns, "id": number},
         )
         for part in kind.parts:
             if part.is_own:
-                transaction.execute(f"DELETE FROM {part.table} WHERE {part.owner} = :id", {"id": number})
+                transaction.run(f"DELETE FROM {part.table} WHERE {part.owner} = :id", {"id": number})
         for part, listed in parts:
             if part.is_own:
                 self._reading.add_rows(part, number, row, listed)
-        transaction.execute(
+        transaction.run(
             "DELETE FROM unresolved_links WHERE kind = :kind AND item_id = :id", {"kind": kind.name, "id": number}
         )
         self._link(unresolved, {})
@@ -492,7 +492,7 @@ class Batch:
 
     def _keep_beside(self, uid: str, line: Line, *, is_ours: bool) -> None:
         """Keep a state of an item, by the uid that the item has here; what comes from elsewhere may hold secrets."""
-        self._transaction.execute(
+        self._transaction.run(
             "INSERT OR IGNORE INTO kept_states (project_id, uid, digest, line, source_id, is_ours, created_at) "
             "VALUES (:project, :uid, :digest, :line, :source, :ours, :now)",
             {

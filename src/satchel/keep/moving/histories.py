@@ -99,13 +99,13 @@ def _bring_together(reading: Reading, number: int, row: dict[str, Any], given: R
     in_order = revisions == sorted(set(revisions)) and revisions[0] > 0
     is_whole = not states and in_order and revisions[-1] < row["revision"]
     every = new if is_whole else sorted([*states, *new], key=lambda one: (one["set_at"], one["revision"]))
-    transaction.execute("DELETE FROM decision_history WHERE decision_id = :id", {"id": number})
+    transaction.run("DELETE FROM decision_history WHERE decision_id = :id", {"id": number})
     first = next_seq(transaction, reading.project, len(every))
     for place, one in enumerate(every):
         revision = one["revision"] if is_whole else place + 1
         placed = {**one, "decision_id": number, "project_id": reading.project, "seq": first + place}
         transaction.add("decision_history", {**placed, "revision": revision})
-    transaction.execute(
+    transaction.run(
         "UPDATE decisions SET revision = :least WHERE id = :id AND revision < :least",
         {"least": len(every) + 1, "id": number},
     )

@@ -65,7 +65,7 @@ def _bring_together(reading: Reading, pattern: int, _row: dict[str, Any], given:
             if said != {"confirmed": confirmed, "failed": failed}:
                 said["seq"] = next_seq(transaction, reading.project)
                 columns = ", ".join(f"{name} = :{name}" for name in said)
-                transaction.execute(f"UPDATE error_solutions SET {columns} WHERE id = :id", {**said, "id": number})
+                transaction.run(f"UPDATE error_solutions SET {columns} WHERE id = :id", {**said, "id": number})
         reading.add_rows(_CONFIRMATIONS, number, {}, confirmations)
 
 

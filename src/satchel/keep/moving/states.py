@@ -83,9 +83,7 @@ def open_source(transaction: Transaction, project_id: int, name: str, written_at
     assert row is not None
     number, rounds, before = row
     if written_at is not None and written_at > (before or 0):
-        transaction.execute(
-            "UPDATE moving_sources SET written_at = :at WHERE id = :id", {"at": written_at, "id": number}
-        )
+        transaction.run("UPDATE moving_sources SET written_at = :at WHERE id = :id", {"at": written_at, "id": number})
     return Source(number, rounds, written_at is not None and written_at >= (before or 0))
 
 
@@ -186,5 +184,5 @@ def forget(transaction: Transaction, project_id: int, uid: bytes) -> None:
     """Remove what is known of an item that is forgotten, its kept states among it."""
     of_item = "project_id = :project AND uid = :uid"
     values = {"project": project_id, "uid": uid}
-    transaction.execute(f"DELETE FROM moving_states WHERE mark = {_mark(uid)} AND {of_item}", values)
-    transaction.execute(f"DELETE FROM kept_states WHERE {of_item}", values)
+    transaction.run(f"DELETE FROM moving_states WHERE mark = {_mark(uid)} AND {of_item}", values)
+    transaction.run(f"DELETE FROM kept_states WHERE {of_item}", values)

@@ -200,7 +200,7 @@ def set_priority(transaction: Transaction, project_id: int, number: int, priorit
         now: the time in milliseconds UTC.
     """
     seq = next_seq(transaction, project_id)
-    transaction.execute(
+    transaction.run(
         """
         UPDATE context_packages SET priority = :priority, seq = :seq, updated_at = :now
         WHERE project_id = :project AND id = :id
@@ -297,7 +297,7 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
         )
         if replaced:
             set_superseded(transaction, project_id, [row[0] for row in replaced], heir[0])
-        transaction.execute("DELETE FROM context_packages WHERE project_id = :project AND id = :id", values)
+        transaction.run("DELETE FROM context_packages WHERE project_id = :project AND id = :id", values)
         documents.remove(transaction, Kind.PACKAGE, [number])
 
 

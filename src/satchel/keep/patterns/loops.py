@@ -39,7 +39,7 @@ def note(transaction: Transaction, place: LoopScope, pattern: int, now: int) -> 
         values,
     )
     if not met_again:
-        transaction.execute(
+        transaction.run(
             """
             INSERT INTO error_reports
                 (project_id, pattern_id, run_id, task_id, loop_id, agent_id, session_id, created_at)
@@ -91,7 +91,7 @@ def met_since(transaction: Transaction, loop: LoopScope, since: int) -> set[str]
 
 def settle(transaction: Transaction, loop: LoopScope, pattern: int, solution: int) -> None:
     """Record what fixed an error of a loop."""
-    transaction.execute(
+    transaction.run(
         f"""
         UPDATE error_reports SET solution_id = :solution
         WHERE {loop.holds("error_reports")} AND pattern_id = :pattern AND solution_id IS NULL
@@ -106,7 +106,7 @@ def settle_of(transaction: Transaction, project_id: int, pattern: int, solution:
     Args:
         agent: who says so; None for all who give no name.
     """
-    transaction.execute(
+    transaction.run(
         """
         UPDATE error_reports SET solution_id = :solution
         WHERE project_id = :project AND pattern_id = :pattern AND agent_id IS NOT DISTINCT FROM :agent

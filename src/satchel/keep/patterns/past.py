@@ -42,7 +42,7 @@ class PastSolution:
 
 def set_seen(transaction: Transaction, project_id: int, number: int, seen: Seen, uid: bytes) -> None:
     """Give a pattern that was kept just now its past; how long it is kept does not change."""
-    transaction.execute(
+    transaction.run(
         """
         UPDATE error_patterns SET uid = :uid, occurrences = :times, created_at = :first, last_seen = :last
         WHERE id = :id AND project_id = :project
@@ -53,7 +53,7 @@ def set_seen(transaction: Transaction, project_id: int, number: int, seen: Seen,
 
 def add_seen(transaction: Transaction, project_id: int, number: int, seen: Seen) -> None:
     """Add to a pattern how often it was met elsewhere too."""
-    transaction.execute(
+    transaction.run(
         """
         UPDATE error_patterns
         SET occurrences = occurrences + :times, seq = :seq,
@@ -75,7 +75,7 @@ def renew(
         last: when, in milliseconds UTC; so for ``now``.
         days: how long it is kept; None keeps what was said before.
     """
-    transaction.execute(
+    transaction.run(
         f"""
         UPDATE error_patterns
         SET occurrences = CASE WHEN occurrences > :times THEN occurrences ELSE :times END, seq = :seq,
@@ -102,7 +102,7 @@ def set_solution(transaction: Transaction, project_id: int, number: int, past: P
     Args:
         uid: 16 bytes; None keeps its own.
     """
-    transaction.execute(
+    transaction.run(
         """
         UPDATE error_solutions
         SET uid = COALESCE(:uid, uid), seq = :seq, solution = :text, confidence = :tenths, state = :state,

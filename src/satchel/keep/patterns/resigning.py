@@ -75,7 +75,7 @@ def resign(transaction: Transaction, project_id: int, error_type: str, now: int)
             merge(transaction, project_id, kept, gone, now)
             changed.pop(gone, None)
             changed[kept] = None
-        transaction.execute(
+        transaction.run(
             f"""
             UPDATE error_patterns SET pattern_hash = :hash, message = :message, signed_by = {VERSION}
             WHERE id = :id AND project_id = :project
@@ -96,7 +96,7 @@ def merge(transaction: Transaction, project_id: int, kept: int, gone: int, now: 
         now: milliseconds UTC.
     """
     values: dict[str, object] = {"kept": kept, "gone": gone, "project": project_id}
-    transaction.execute(
+    transaction.run(
         """
         UPDATE error_patterns SET
             occurrences = occurrences + g.times, seq = :seq,
@@ -122,10 +122,10 @@ def merge(transaction: Transaction, project_id: int, kept: int, gone: int, now: 
         same = there.setdefault(fold(text), number)
         if same != number:
             _merge_solutions(transaction, project_id, same, number, now)
-    transaction.execute(
+    transaction.run(
         "UPDATE error_solutions SET pattern_id = :kept WHERE pattern_id = :gone AND project_id = :project", values
     )
-    transaction.execute(
+    transaction.run(
         "UPDATE error_reports SET pattern_id = :kept WHERE pattern_id = :gone AND project_id = :project", values
     )
     _remove(transaction, project_id, gone)
@@ -134,7 +134,7 @@ def merge(transaction: Transaction, project_id: int, kept: int, gone: int, now: 
 def _merge_solutions(transaction: Transaction, project_id: int, kept: int, gone: int, now: int) -> None:
     values: dict[str, object] = {"kept": kept, "gone": gone, "project": project_id}
     # an agent's word counts once for both
-    transaction.execute(
+    transaction.run(
         """
         INSERT INTO solution_confirmations (solution_id, agent_id, session_id, helped)
         SELECT :kept, agent_id, session_id, helped FROM solution_confirmations WHERE solution_id = :gone
@@ -155,7 +155,7 @@ def _merge_solutions(transaction: Transaction, project_id: int, kept: int, gone:
     (tenths, confirmed, failed), (more, too, against) = rows[kept], rows[gone]
     confidence = max(LEAST, min(MOST, tenths + more - FIRST))
     state = DEMOTED if confidence < TENTATIVE else CONFIRMED if confirmed + too else ACTIVE
-    transaction.execute(
+    transaction.run(
         """
         UPDATE error_solutions SET confidence = :tenths, confirmed = :confirmed, failed = :failed, state = :state,
             seq = :seq, updated_at = :now
@@ -171,14 +171,14 @@ def _merge_solutions(transaction: Transaction, project_id: int, kept: int, gone:
             "now": now,
         },
     )
-    transaction.execute(
+    transaction.run(
         "UPDATE error_reports SET solution_id = :kept WHERE solution_id = :gone AND project_id = :project", values
     )
-    transaction.execute("DELETE FROM error_solutions WHERE id = :gone AND project_id = :project", values)
+    transaction.run("DELETE FROM error_solutions WHERE id = :gone AND project_id = :project", values)
 
 
 def _remove(transaction: Transaction, project_id: int, number: int) -> None:
-    transaction.execute(
+    transaction.run(
         "DELETE FROM error_patterns WHERE project_id = :project AND id = :id", {"project": project_id, "id": number}
     )
     documents.remove(transaction, Kind.ERROR_PATTERN, [number])

@@ -186,7 +186,7 @@ def no_solution(number: int) -> NotFound:
 
 def _touch(transaction: Transaction, project_id: int, pattern: int, seq: int) -> None:
     """Let a change of a solution count as one of its pattern."""
-    transaction.execute(
+    transaction.run(
         "UPDATE error_patterns SET seq = :seq WHERE id = :id AND project_id = :project",
         {"seq": seq, "id": pattern, "project": project_id},
     )
@@ -228,7 +228,7 @@ def load_solution(transaction: Transaction, project_id: int, number: int) -> Sol
 
 def delete_solution(transaction: Transaction, project_id: int, solution: Solution) -> None:
     """Remove one solution, and let its pattern be found without it."""
-    transaction.execute(
+    transaction.run(
         "DELETE FROM error_solutions WHERE id = :id AND project_id = :project",
         {"id": solution.id, "project": project_id},
     )
@@ -238,7 +238,7 @@ def delete_solution(transaction: Transaction, project_id: int, solution: Solutio
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Remove patterns with their solutions and documents."""
-    transaction.execute(
+    transaction.run(
         f"DELETE FROM error_patterns WHERE project_id = :project AND id IN ({', '.join(map(str, numbers))})",
         {"project": project_id},
     )

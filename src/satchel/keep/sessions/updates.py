@@ -111,12 +111,12 @@ def touch(transaction: Transaction, workplace: Workplace, state: State, caller: 
 def change(transaction: Transaction, session: int, columns: dict[str, object]) -> None:
     """Change columns of a session."""
     assigned = ", ".join(f"{name} = :{name}" for name in columns)
-    transaction.execute(f"UPDATE sessions SET {assigned} WHERE id = :id", {**columns, "id": session})
+    transaction.run(f"UPDATE sessions SET {assigned} WHERE id = :id", {**columns, "id": session})
 
 
 def add_host_id(transaction: Transaction, session: int, client: str, identity: str) -> None:
     """Record what a client calls a session; a session may have several such ids."""
-    transaction.execute(
+    transaction.run(
         """
         INSERT INTO session_hosts (host_id, session_id, client) VALUES (:identity, :session, :client)
         ON CONFLICT DO NOTHING
@@ -149,7 +149,7 @@ def name_unnamed(transaction: Transaction, project_id: int, state: State, now: i
 def _take_mail_of_client(transaction: Transaction, project_id: int, client: str | None, agent: int) -> None:
     """Give an agent what was sent to its client by that name, to which no agent answers."""
     if client is not None:
-        transaction.execute(
+        transaction.run(
             """
             UPDATE agent_messages SET to_agent_id = :agent
             WHERE project_id = :project AND to_agent_id = (
@@ -205,7 +205,7 @@ def _predecessor(
 def _inherit(transaction: Transaction, project_id: int, state: State, before: Found, now: int) -> State:
     """Let a session take over the claims, and the unread messages to those who named nobody, of the one before it."""
     values = {"new": state.id, "old": before.state.id, "now": now}
-    transaction.execute("UPDATE file_claims SET session_id = :new WHERE session_id = :old", values)
+    transaction.run("UPDATE file_claims SET session_id = :new WHERE session_id = :old", values)
     if before.state.unnamed is None:
         return state
     unread = f"""
@@ -218,7 +218,7 @@ def _inherit(transaction: Transaction, project_id: int, state: State, before: Fo
     )
     if found is not None:
         state, heir, _ = name_unnamed(transaction, project_id, state, now)
-        transaction.execute(
+        transaction.run(
             f"""
             UPDATE agent_messages SET to_agent_id = {heir}, first_to_id = COALESCE(first_to_id, to_agent_id)
             WHERE project_id = {project_id} AND {unread}
@@ -231,7 +231,5 @@ def _inherit(transaction: Transaction, project_id: int, state: State, before: Fo
 def _remove_old(transaction: Transaction, now: int) -> None:
     """Forget sessions that were not seen for :data:`KEPT_DAYS`, with what was delivered in them."""
     before = {"before": now - KEPT_DAYS * DAY_MS}
-    transaction.execute(
-        "DELETE FROM windows WHERE session_id IN (SELECT id FROM sessions WHERE seen_at < :before)", before
-    )
-    transaction.execute("DELETE FROM sessions WHERE seen_at < :before", before)
+    transaction.run("DELETE FROM windows WHERE session_id IN (SELECT id FROM sessions WHERE seen_at < :before)", before)
+    transaction.run("DELETE FROM sessions WHERE seen_at < :before", before)

@@ -122,7 +122,7 @@ def see(transaction: Transaction, project_id: int, texts: Iterable[tuple[str, by
 
 def record_reading(transaction: Transaction, project_id: int, reading: Reading) -> None:
     """Record when the repository was read."""
-    transaction.execute(
+    transaction.run(
         """
         INSERT INTO shared_readings (project_id, commit_id, look, stamp, seq)
         VALUES (:project, :commit, :look, :stamp, :seq)

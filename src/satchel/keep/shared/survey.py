@@ -191,7 +191,7 @@ class Survey:
         if verdict.outcome is Outcome.LEFT_OUT:
             return TakenText(text.uid, verdict.note or "it cannot be kept", ())
         table = LINE_KINDS[text.kind].table
-        self.transaction.execute(
+        self.transaction.run(
             f"UPDATE {table} SET uid = :uid WHERE id = :id", {"uid": bytes.fromhex(keep), "id": number}
         )
         digest = news.found.text.digest

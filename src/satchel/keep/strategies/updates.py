@@ -207,7 +207,7 @@ def check_replaceable(transaction: Transaction, project_id: int, number: int, by
 def set_superseded(transaction: Transaction, project_id: int, number: int, heir: int | None) -> None:
     """Record that a strategy was superseded, by itself where it was retracted, or with None that it is live again."""
     seq = next_seq(transaction, project_id)
-    transaction.execute(
+    transaction.run(
         "UPDATE strategies SET superseded_by = :heir, seq = :seq WHERE project_id = :project AND id = :id",
         {"heir": heir, "seq": seq, "project": project_id, "id": number},
     )
@@ -218,7 +218,7 @@ def set_superseded(transaction: Transaction, project_id: int, number: int, heir:
 def set_tried(transaction: Transaction, project_id: int, number: int, helped: int, last_seen: int) -> None:
     """Record how often a strategy helped elsewhere, and when it was last seen there, in milliseconds UTC."""
     seq = next_seq(transaction, project_id)
-    transaction.execute(
+    transaction.run(
         """
         UPDATE strategies SET helped = :helped, last_seen = :seen, seq = :seq WHERE project_id = :project AND id = :id
         """,

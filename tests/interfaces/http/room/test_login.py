@@ -152,7 +152,7 @@ def test_a_token_of_a_person_is_traded_and_an_agents_is_not(room: Served) -> Non
 
 def test_a_login_by_token_leads_to_its_project_alone_and_ends_with_it(satchel: Satchel, logins: Logins) -> None:
     with satchel.workplace.engine.write() as transaction:
-        transaction.execute(
+        transaction.run(
             "INSERT OR IGNORE INTO projects (uid, name, root, created_at) VALUES (randomblob(16), 'other', NULL, 1)"
         )
     tokens = FixedTokens(satchel.place.file)
