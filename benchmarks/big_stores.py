@@ -10,7 +10,7 @@ from itertools import count
 
 import apsw
 
-from benchmarks.content import Note, batches, notes, open_store
+from benchmarks.content import Note, batches, notes, open_store, sqlite_of
 from benchmarks.harness import WORKSHOP, Bench
 from satchel.base.clock import Clock, system_clock
 from satchel.client import Satchel
@@ -54,7 +54,7 @@ def open_kept(kind: str, size: int, bench: Bench, fill: Fill, clock: Clock = sys
         draft = bench.folder / folder.name
         draft.mkdir()
         with open_store(draft / "store.db", clock=_ticking()) as satchel:
-            with satchel.workplace.engine.exclusive() as connection:
+            with sqlite_of(satchel).exclusive() as connection:
                 connection.pragma("synchronous", "OFF")
             fill(satchel, size, lambda done: bench.progress.say(f"building a store of {size:,} entries: {done:,}"))
         draft.rename(folder)

@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from benchmarks.big_stores import START, open_kept
-from benchmarks.content import Note, notes, open_store, sentence
+from benchmarks.content import Note, notes, open_store, sentence, sqlite_of
 from benchmarks.harness import Bench, Figure, NotMeasuredError, Samples, Section, interleave, timed
 from benchmarks.others import KINDS, Place, write_others
 from satchel.base.clock import DAY_MS
@@ -191,7 +191,7 @@ def _broken(file: Path, chance: random.Random, counter: TokenCounter) -> Counter
     found: Counter[str] = Counter()
     times = count(START, 60_000)
     with open_store(file, clock=lambda: next(times)) as satchel:
-        with satchel.workplace.engine.exclusive() as connection:
+        with sqlite_of(satchel).exclusive() as connection:
             connection.pragma("synchronous", "OFF")
         critical = _write_small(satchel, chance)
         for turn in range(_PACKS_PER_STORE):

@@ -13,6 +13,7 @@ from pathlib import Path
 from satchel.base.clock import Clock, system_clock
 from satchel.client import Satchel, open_satchel
 from satchel.keep.entries import NewEntry
+from satchel.store.sqlite import SqliteEngine
 
 _words = re.compile(r"\w+").findall
 _NOUNS = _words(
@@ -74,6 +75,13 @@ def open_store(file: Path, clock: Clock = system_clock) -> Satchel:
     if is_new:
         satchel.runs.start("bench")
     return satchel
+
+
+def sqlite_of(satchel: Satchel) -> SqliteEngine:
+    """Return the engine of a store in a SQLite file."""
+    engine = satchel.workplace.engine
+    assert isinstance(engine, SqliteEngine)
+    return engine
 
 
 def open_filled(file: Path, made: Sequence[Note]) -> Satchel:

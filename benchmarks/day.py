@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from benchmarks.content import sqlite_of
 from benchmarks.harness import ROOT, Bench, Figure, Section
 from satchel import Satchel, open_satchel
 from satchel.base.clock import DAY_MS, system_clock
@@ -201,7 +202,7 @@ def _fill(project: Path, day: Mapping[str, Any], size: int) -> dict[str, str]:
     ticks = count(now - 20 * DAY_MS, max(1, 19 * DAY_MS // size))
     refs: dict[str, str] = {}
     with open_satchel(project / ".satchel" / "satchel.db", cwd=project, clock=lambda: next(ticks)) as satchel:
-        with satchel.workplace.engine.exclusive() as connection:
+        with sqlite_of(satchel).exclusive() as connection:
             connection.pragma("synchronous", "OFF")
         others = _others(size - len(day["items"]))
         part = max(1, len(others) // len(day["items"]))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from benchmarks.content import open_store
+from benchmarks.content import open_store, sqlite_of
 from benchmarks.harness import Bench, Figure, Samples, Section, interleave
 from benchmarks.search_speed import texts
 from satchel.client import Satchel
@@ -84,7 +84,7 @@ def _measure(kind: str, made: Sequence[str], rounds: int, singles: int, folder: 
         bare = _bare_table(folder / f"{kind}-bare.db")
         batched = (rounds + _WARM_UP) * _BATCH
         batches = [made[start : start + _BATCH] for start in range(0, batched, _BATCH)]
-        with satchel.workplace.engine.exclusive() as connection:
+        with sqlite_of(satchel).exclusive() as connection:
             connection.pragma("synchronous", "OFF")
         together = _in_turn(ours, bare, batches, rounds)
         sizes = {part: _bytes(satchel, part) / batched for part in ("documents_fts%", "documents%")}
@@ -163,7 +163,7 @@ def _bare_table(file: Path) -> apsw.Connection:
 
 def _bytes(satchel: Satchel, tables: str) -> int:
     """Return what the tables of such names take with their indexes, in whole pages."""
-    with satchel.workplace.engine.exclusive() as connection:
+    with sqlite_of(satchel).exclusive() as connection:
         size: int = connection.execute(_PAGES, (tables,)).get
     return size
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import apsw
 
-from benchmarks.content import notes, open_store
+from benchmarks.content import notes, open_store, sqlite_of
 from benchmarks.harness import Bench, Figure, Section, interleave, timed
 from satchel.client import Satchel
 from satchel.find.index_sqlite import scope_tokens
@@ -193,7 +193,7 @@ def _reading(bench: Bench) -> list[Figure]:
         bench.choose(200, 30),
     )
     with open_store(bench.folder / "large.db") as satchel:
-        with satchel.workplace.engine.exclusive() as connection:
+        with sqlite_of(satchel).exclusive() as connection:
             connection.pragma("synchronous", "OFF")
         made = decisions(many, "large")
         for first in range(0, many, 200):

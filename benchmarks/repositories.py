@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.content import sqlite_of
 from benchmarks.harness import Bench, Figure, NotMeasuredError, Section, shown
 from satchel.base.tokens import token_counter
 from satchel.brief.briefing import Briefing
@@ -157,7 +158,7 @@ def fill(file: Path, commits: Sequence[Mapping[str, Any]]) -> Filled:
     """Make a store with an entry for each commit, written at its time by its agent, in six runs that have ended."""
     times = [0]
     satchel = open_satchel(file, "bench", cwd=file.parent, environ={}, clock=lambda: times[0])
-    with satchel.workplace.engine.exclusive() as connection:
+    with sqlite_of(satchel).exclusive() as connection:
         connection.pragma("synchronous", "OFF")
     hashes: dict[str, str] = {}
     each = len(commits) // _RUNS

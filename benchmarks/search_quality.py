@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from benchmarks.content import open_store
+from benchmarks.content import open_store, sqlite_of
 from benchmarks.harness import Bench, Figure, NotMeasuredError, Section
 from satchel.client import Satchel
 from satchel.find.query import words
@@ -269,7 +269,7 @@ def open_fresh(file: Path) -> Satchel:
     """Make a store that is not synced to the disk, with a minute between what is written."""
     times = count(_START, 60_000)
     satchel = open_store(file, clock=lambda: next(times))
-    with satchel.workplace.engine.exclusive() as connection:
+    with sqlite_of(satchel).exclusive() as connection:
         connection.pragma("synchronous", "OFF")
     return satchel
 

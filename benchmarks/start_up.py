@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.content import notes, open_filled
+from benchmarks.content import notes, open_filled, sqlite_of
 from benchmarks.harness import Bench, Figure, NotMeasuredError, Samples, Section, interleave, timed
 from satchel import open_satchel
 
@@ -69,7 +69,7 @@ def _openings(bench: Bench) -> dict[str, Samples]:
         def run(_: int) -> None:
             with open_satchel(cwd=folder, environ={}) as satchel:
                 if not trusted:
-                    satchel.workplace.engine.trust = None
+                    sqlite_of(satchel).trust = None
                 satchel.entries.read(limit=1)
 
         return run

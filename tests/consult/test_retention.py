@@ -17,7 +17,8 @@ from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationState
 from satchel.consult.sweeping import VectorStores
 from satchel.keep import expiry, past_conversations
-from satchel.store.transaction import Parameters, Row, Transaction
+from satchel.store.sqlite_transaction import SqliteTransaction
+from satchel.store.transaction import Parameters, Row
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -195,14 +196,14 @@ class TestSweeping:
     ) -> None:
         take_turn(conversations)
         plans: list[list[str]] = []
-        original = Transaction.all
+        original = SqliteTransaction.all
 
-        def explained(transaction: Transaction, sql: str, parameters: Parameters | None = None) -> list[Row]:
+        def explained(transaction: SqliteTransaction, sql: str, parameters: Parameters | None = None) -> list[Row]:
             if "conversations" in sql:
                 plans.append([row[3] for row in original(transaction, f"EXPLAIN QUERY PLAN {sql}", parameters)])
             return original(transaction, sql, parameters)
 
-        monkeypatch.setattr(Transaction, "all", explained)
+        monkeypatch.setattr(SqliteTransaction, "all", explained)
         sweep(satchel, clock.now)
         assert plans == [["SEARCH conversations USING INDEX conversations_expiry (expires_at<?)"]]
 

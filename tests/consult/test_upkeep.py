@@ -14,6 +14,7 @@ from satchel.consult import blobs
 from satchel.consult.conversation_records import ConversationKey
 from satchel.consult.conversations import Conversations
 from satchel.consult.sweeping import LIFE_MS, Sweeper, VectorStore, VectorStores
+from satchel.store.sqlite import SqliteEngine
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -105,6 +106,7 @@ def test_sending_a_damaged_content_again_mends_it(conversations: Conversations, 
 
 def test_a_file_without_its_folder_is_found(conversations: Conversations, satchel: Satchel) -> None:
     take_turn(conversations, known("src/a.py"))
+    assert isinstance(satchel.workplace.engine, SqliteEngine)
     with satchel.workplace.engine.exclusive() as connection:
         connection.pragma("foreign_keys", 0)
         connection.execute("DELETE FROM conversation_folders")

@@ -309,6 +309,7 @@ def _write_and_then_fail(store: str) -> None:
         if os.fork() == 0:
             satchel = open_satchel(store, project="p", agent="a", cwd=Path(store).parent, environ={})
             engine = satchel.workplace.engine
+            assert isinstance(engine, SqliteEngine)
             commit = engine._commit
 
             def fail(*_: object, **__: object) -> NoReturn:

@@ -17,7 +17,9 @@ from satchel.store.transaction import Transaction
 def engine(satchel: Satchel) -> SqliteEngine:
     """An engine with one project and one run, whose numbers are 1."""
     satchel.runs.start("r1")
-    return satchel.workplace.engine
+    engine = satchel.workplace.engine
+    assert isinstance(engine, SqliteEngine)
+    return engine
 
 
 def document(item: int, text: str, run: int = 1) -> Document:

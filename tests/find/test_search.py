@@ -23,7 +23,9 @@ HALF_PAST = 1_800_000
 def engine(satchel: Satchel) -> SqliteEngine:
     """An engine with one project and one run, whose numbers are 1."""
     satchel.runs.start("r1")
-    return satchel.workplace.engine
+    engine = satchel.workplace.engine
+    assert isinstance(engine, SqliteEngine)
+    return engine
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from faults.rows import add, names
 from satchel.base.errors import StoreDamaged, StoreForeign, StoreNewer
 from satchel.keep.entries import NewEntry
 from satchel.store.opening import check_header
+from satchel.store.sqlite import SqliteEngine
 from store.opened import OpenEngine, OpenStore, make_foreign, use
 
 
@@ -123,6 +124,7 @@ def test_a_store_that_another_process_compacts_while_it_is_looked_at_is_not_take
     satchel.entries.prune(keep=1)
     satchel.housekeeping.compact()
     satchel.entries.write_many([NewEntry("discovery", "y" * 9_000) for _ in range(40)])
+    assert isinstance(satchel.workplace.engine, SqliteEngine)
     with satchel.workplace.engine.exclusive() as connection:
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     larger = store_file.stat().st_size

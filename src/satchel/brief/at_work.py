@@ -121,6 +121,6 @@ def _is_stuck(rows: Rows, project_id: int, place: Row, now: int) -> bool:
 
 
 def _transaction(rows: Rows) -> Transaction:
-    from satchel.store.transaction import Transaction
+    from satchel.store.glance import Glance
 
-    return Transaction(rows.connection)
+    return rows.transaction() if isinstance(rows, Glance) else rows

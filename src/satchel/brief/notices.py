@@ -18,7 +18,7 @@ from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import UNKNOWN, reading
 from satchel.keep.sessions.records import Actor
-from satchel.store.sqlite import SqliteEngine
+from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -87,9 +87,7 @@ class Notices(Service):
         return f"notice: {'; '.join(parts)}" if parts else None
 
 
-def _told_once(
-    engine: SqliteEngine, free: Sequence[Refusal], wanted: Sequence[Refusal], actor: Actor, now: int
-) -> list[str]:
+def _told_once(engine: Engine, free: Sequence[Refusal], wanted: Sequence[Refusal], actor: Actor, now: int) -> list[str]:
     """Say what is free that was refused, and who needs what is held, and remember that it was said.
 
     What cannot be remembered is said later.

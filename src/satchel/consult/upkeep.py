@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from satchel.consult import blobs
 from satchel.keep.housekeeping.checks import Check, Examination
-from satchel.store.sqlite import SqliteEngine
+from satchel.store.engine import Engine
 from satchel.store.transaction import Row, Transaction
 
 _PER_STEP = 50
 """How many texts are read at a time: one may take megabytes."""
 
 
-def check_turns(engine: SqliteEngine) -> Check:
+def check_turns(engine: Engine) -> Check:
     """Read every turn of every conversation, and compare the turns with the count of their conversation."""
     with engine.read() as transaction:
         total, unread = 0, []
@@ -36,7 +36,7 @@ def check_turns(engine: SqliteEngine) -> Check:
     return Check("conversations", "ok", f"every turn can be read, {total} in all")
 
 
-def check_contents(engine: SqliteEngine) -> Check:
+def check_contents(engine: Engine) -> Check:
     """Compare every content that is kept for diffs with its digest."""
     with engine.read() as transaction:
         whole = [
@@ -54,7 +54,7 @@ def check_contents(engine: SqliteEngine) -> Check:
     return Check("contents", "ok", f"every one is what was sent, {len(whole)} in all")
 
 
-def check_vector_stores(engine: SqliteEngine) -> Check:
+def check_vector_stores(engine: Engine) -> Check:
     """Count the vector stores at providers that are recorded, and those that no call uses any more."""
     with engine.read() as transaction:
         rows = transaction.all(_STORES, {"now": engine.clock()})

@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import apsw
 
@@ -18,6 +18,9 @@ from satchel.base.records import dataclass
 from satchel.find.scoring import Matched
 from satchel.find.words import parts_text
 from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.store.sqlite_transaction import SqliteTransaction
 
 _INSERT = "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALUES (:id, :text, :parts, :scope)"
 
@@ -27,6 +30,10 @@ _MAX_WORD_BYTES = 32_768
 
 _READY: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
 _TOKENIZERS: weakref.WeakKeyDictionary[apsw.Connection, apsw.FTS5Tokenizer] = weakref.WeakKeyDictionary()
+
+
+def _connection(transaction: Transaction) -> apsw.Connection:
+    return cast("SqliteTransaction", transaction).connection
 
 
 @lru_cache(maxsize=256)
@@ -100,7 +107,7 @@ def matches(
         limit: how many at most.
         newest: which of more than that: the newest, else the oldest. Reading forwards is 4 to 5 times as fast.
     """
-    connection = transaction.connection
+    connection = _connection(transaction)
     if connection not in _READY:
         connection.register_fts5_function("satchel_counts", _counts)
         _READY.add(connection)
@@ -173,7 +180,7 @@ def _counts(api: apsw.FTS5ExtensionApi, *arguments: Any) -> bytes:
 
 def tokens(transaction: Transaction, text: str) -> list[tuple[int, int, str]]:
     """Return the words of a text as the index keeps them, stemmed, each with its first and last byte in UTF-8."""
-    connection = transaction.connection
+    connection = _connection(transaction)
     tokenizer = _TOKENIZERS.get(connection)
     if tokenizer is None:
         tokenizer = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
@@ -199,7 +206,7 @@ def holds(transaction: Transaction, document: int, text: str) -> bool:
 
 def fingerprints(transaction: Transaction) -> dict[int, int]:
     """Return for every document a number that stands for all of its words in the index, with their places."""
-    connection = transaction.connection
+    connection = _connection(transaction)
     is_reader = connection.pragma("query_only")
     connection.pragma("query_only", False)  # the look into the index is a table for this connection alone
     try:

@@ -9,7 +9,7 @@ from satchel.base.clock import DAY_MS
 from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, events, past_conversations
-from satchel.store.sqlite import SqliteEngine
+from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
 PAUSE_MS = 60_000
@@ -25,10 +25,10 @@ REFUSAL_MS = DAY_MS
 """After so long nobody is told any more that what it was refused is free."""
 
 _EXPIRING = (Kind.MESSAGE, Kind.FILE_CHANGE, Kind.ERROR_PATTERN)
-_due: WeakKeyDictionary[SqliteEngine, tuple[int, int]] = WeakKeyDictionary()
+_due: WeakKeyDictionary[Engine, tuple[int, int]] = WeakKeyDictionary()
 
 
-def sweep_now_and_then(engine: SqliteEngine, transaction: Transaction, now: int) -> int:
+def sweep_now_and_then(engine: Engine, transaction: Transaction, now: int) -> int:
     """Sweep, unless this process did so a moment ago.
 
     Args:

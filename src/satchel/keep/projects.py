@@ -14,7 +14,7 @@ from satchel.base.records import dataclass, field
 from satchel.base.retention import Retention
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import CATEGORIES, LAYERS, TAGS
-from satchel.store.sqlite import SqliteEngine
+from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Workplace:
         is_confined: whether nothing is told of the store beyond this project, as to who holds a token for it alone.
     """
 
-    engine: SqliteEngine
+    engine: Engine
     clock: Clock
     project_name: str | None
     suggested_name: str

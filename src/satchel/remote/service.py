@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Never
 
 from satchel.base.clock import system_clock
 from satchel.base.config import FILE_NAME, load_config
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from satchel.brief.briefing import Briefing
     from satchel.brief.moments import Moment, PutIn
     from satchel.remote.where import Server
-    from satchel.store.sqlite import SqliteEngine
+    from satchel.store.engine import Engine
 
 _SERVICES = (
     *("entries", "decisions", "constraints", "files", "messages", "packages", "strategies", "patterns", "learning"),
@@ -115,6 +115,9 @@ class _Engine:
     read_only = True
     """Nothing is written here: who calls is recorded where the store is."""
 
+    clock = staticmethod(system_clock)
+    has_daily_backups = False
+
     def __init__(self, calls: Calls, file: Path) -> None:
         self._calls = calls
         self.file = file
@@ -137,14 +140,32 @@ class _Engine:
         """Close the connections to the server."""
         self._calls.close()
 
+    @property
+    def upkeep(self) -> Never:
+        """Refuse: a server keeps its store in order itself."""
+        self.read()
 
-def engine_of(calls: Calls, file: Path) -> SqliteEngine:
+    def read(self, *_given: object, **_named: object) -> Never:
+        """Refuse: the store is not here.
+
+        Raises:
+            Unavailable: always.
+        """
+        raise Unavailable(
+            "this works only where the store is",
+            "Run the command on the server's machine, or name a store by --db",
+        )
+
+    look = write = watch = without_deadline = check_files = check_again = read
+
+
+def engine_of(calls: Calls, file: Path) -> Engine:
     """Return what stands for the engine of a store that a server has.
 
     Args:
         file: where the store of this folder would be.
     """
-    return cast("SqliteEngine", _Engine(calls, file))
+    return _Engine(calls, file)
 
 
 class RemoteSatchel(Satchel):

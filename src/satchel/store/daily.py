@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import SatchelError
-from satchel.store.sqlite import SqliteEngine
+from satchel.store.engine import Engine
 
 if TYPE_CHECKING:
     from satchel.store.backups import Backup
@@ -16,7 +16,7 @@ _FIRST_SECONDS = 60.0
 _SECONDS = 3_600.0
 
 
-def back_up_when_due(engine: SqliteEngine) -> Backup | None:
+def back_up_when_due(engine: Engine) -> Backup | None:
     """Make the daily backup in the user's state folder, if a day has gone by and something has changed.
 
     Returns:
@@ -25,17 +25,17 @@ def back_up_when_due(engine: SqliteEngine) -> Backup | None:
     Raises:
         SatchelError: it cannot be made.
     """
-    if engine.trust is None or engine.read_only or engine.trust.backup_folder is None:
+    if not engine.has_daily_backups:
         return None
     try:
-        from satchel.store import backups  # 2 ms of every command, for a store in the state folder after a write
+        upkeep = engine.upkeep
     except (ImportError, OSError) as error:
         raise SatchelError(f"its module cannot be loaded: {error}") from error
-    return backups.back_up_daily(engine.access, engine.clock(), engine.backups_keep, engine.trust)
+    return upkeep.back_up_daily()
 
 
 @contextmanager
-def daily_backups(engine: SqliteEngine) -> Iterator[None]:
+def daily_backups(engine: Engine) -> Iterator[None]:
     """Make the daily backups by a thread of its own while the block runs."""
     import threading
 

@@ -18,16 +18,11 @@ from satchel.store.known_copy import fields_of, read_copy
 TYPE_CHECKING = False  # importing typing takes 4 ms
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, Protocol
+    from typing import Any, TypeAlias
 
-    class Rows(Protocol):
-        """What is read from: a transaction, or a glance."""
+    from satchel.store.transaction import Transaction
 
-        connection: apsw.Connection
-
-        def one(self, sql: str, parameters: Mapping[str, Any] | None = None) -> tuple[Any, ...] | None: ...
-
-        def all(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]: ...
+    Rows: TypeAlias = "Transaction | Glance"
 
 
 _TELLING = (
@@ -72,6 +67,12 @@ class Glance:
     def all(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """Run one statement and return its rows."""
         return self.connection.execute(sql, parameters).fetchall()
+
+    def transaction(self) -> Transaction:
+        """Return the snapshot as what a service reads from."""
+        from satchel.store.sqlite_transaction import SqliteTransaction
+
+        return SqliteTransaction(self.connection)
 
     def close(self) -> None:
         """End the snapshot."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 
 from satchel.base.errors import TimedOut
-from satchel.store.transaction import Transaction
+from satchel.store.sqlite_transaction import SqliteTransaction
 
 DEADLINE_SECONDS = 30.0
 """How long a statement may run, but for migrations, rebuilding, checks, backups, compacting and imports."""
@@ -32,7 +32,7 @@ class Running:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self.transactions: dict[int, Transaction]
+        self.transactions: dict[int, SqliteTransaction]
         self._left_out: dict[int, int]
         self._unhurried: dict[int, int]
         self.start_afresh()
@@ -97,7 +97,7 @@ class Running:
             return None
         return f"{rows} rows were left out: text of theirs is not UTF-8; `satchel doctor` names them"
 
-    def leave(self, thread: int, transaction: Transaction, outer: Transaction | None) -> None:
+    def leave(self, thread: int, transaction: SqliteTransaction, outer: SqliteTransaction | None) -> None:
         """Make the transaction around it the thread's again."""
         if transaction.left_out:
             self._left_out[thread] = self._left_out.get(thread, 0) + transaction.left_out
@@ -115,11 +115,11 @@ class Tracked:
 
     __slots__ = ("outer", "running", "thread", "transaction")
 
-    def __init__(self, running: Running, transaction: Transaction) -> None:
+    def __init__(self, running: Running, transaction: SqliteTransaction) -> None:
         self.running = running
         self.transaction = transaction
 
-    def __enter__(self) -> Transaction:
+    def __enter__(self) -> SqliteTransaction:
         transactions = self.running.transactions
         self.thread = threading.get_ident()
         self.outer = transactions.get(self.thread)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import apsw
 
@@ -20,9 +20,12 @@ from satchel.store import forks, migrations, opening
 from satchel.store.failures import explain, unknown_outcome
 from satchel.store.opening import Access
 from satchel.store.running import Running, Tracked
-from satchel.store.transaction import Transaction
+from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.trust import Trust
 from satchel.store.turnstile import Turnstile
+
+if TYPE_CHECKING:
+    from satchel.store.sqlite_upkeep import SqliteUpkeep
 
 _LONGEST_TURN_SECONDS = 2.0
 _IDLE_READERS = 4
@@ -87,8 +90,20 @@ class SqliteEngine:
         """The database file."""
         return self.access.file
 
+    @property
+    def upkeep(self) -> SqliteUpkeep:
+        """What keeps the file in order."""
+        from satchel.store.sqlite_upkeep import SqliteUpkeep  # 3 ms of every command, for the few that need it
+
+        return SqliteUpkeep(self)
+
+    @property
+    def has_daily_backups(self) -> bool:
+        """Whether the store is backed up daily by itself: it may be written and has a place in the state folder."""
+        return self.trust is not None and not self.read_only and self.trust.backup_folder is not None
+
     @contextmanager
-    def read(self) -> Iterator[Transaction]:
+    def read(self) -> Iterator[SqliteTransaction]:
         """Open a read transaction: everything read inside it belongs to one snapshot.
 
         Raises:
@@ -99,7 +114,7 @@ class SqliteEngine:
             connection, generation = self._borrow_reader()
             try:
                 connection.execute("BEGIN")
-                with Tracked(self._running, Transaction(connection)) as transaction:
+                with Tracked(self._running, SqliteTransaction(connection)) as transaction:
                     yield transaction
                 if forked != forks.generation:
                     raise forks.refusal()
@@ -115,7 +130,7 @@ class SqliteEngine:
             self._raise_explained(error)
 
     @contextmanager
-    def look(self) -> Iterator[Transaction]:
+    def look(self) -> Iterator[SqliteTransaction]:
         """Open a read transaction for who is about to write, on the writer's connection where that is idle.
 
         It still holds the pages that it wrote last; a reader beside it reads its pages again after every write: 50 us
@@ -134,7 +149,7 @@ class SqliteEngine:
         try:
             connection.execute("BEGIN")
             try:
-                with Tracked(self._running, Transaction(connection)) as transaction:
+                with Tracked(self._running, SqliteTransaction(connection)) as transaction:
                     yield transaction
                 if forked != forks.generation:
                     raise forks.refusal()
@@ -149,7 +164,7 @@ class SqliteEngine:
             write_lock.release()
 
     @contextmanager
-    def write(self, wait_ms: int | None = None) -> Iterator[Transaction]:
+    def write(self, wait_ms: int | None = None) -> Iterator[SqliteTransaction]:
         """Open a write transaction; it is durable once the block is left without an error, else rolled back.
 
         Args:
@@ -181,7 +196,7 @@ class SqliteEngine:
                 connection.execute("BEGIN IMMEDIATE")
                 try:
                     memo = self._memo_for(connection)
-                    with Tracked(self._running, Transaction(connection, memo)) as transaction:
+                    with Tracked(self._running, SqliteTransaction(connection, memo)) as transaction:
                         yield transaction
                         caller = caller_elsewhere()
                         if caller is not None:
@@ -279,7 +294,7 @@ class SqliteEngine:
             return before != seen
 
         try:
-            with Tracked(self._running, Transaction(connection)) as transaction:
+            with Tracked(self._running, SqliteTransaction(connection)) as transaction:
                 yield is_changed
         except apsw.Error as error:
             self._raise_explained(error, connection)

@@ -1,21 +1,15 @@
-"""A transaction: what services run statements on."""
+"""A transaction: what services run statements on, whatever engine holds the store."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any
-
-import apsw
-
-from satchel.base.errors import Interrupted
-from satchel.store import forks, readable
+from typing import Any, Protocol
 
 Row = tuple[Any, ...]
 Parameters = Mapping[str, Any]
 
 
-class Transaction:
+class Transaction(Protocol):
     """The statements of one transaction, with ``:name`` parameters. Rows are tuples.
 
     Attributes:
@@ -24,96 +18,32 @@ class Transaction:
         left_out: how many rows were left out so far, since a text of theirs is none (:mod:`satchel.store.readable`).
         is_out_of_time: asked before each statement and now and then while one runs: whether to end the transaction with
             Interrupted; None never does.
-        started: when the statement that runs was first seen to take long; 0 before that.
-        is_overdue: whether it was ended since it ran for too long.
     """
 
-    __slots__ = ("connection", "forks", "interrupted", "is_out_of_time", "is_overdue", "left_out", "memo", "started")
-
-    def __init__(self, connection: apsw.Connection, memo: dict[Hashable, Any] | None = None) -> None:
-        self.connection = connection
-        self.forks = forks.generation
-        self.interrupted = False
-        self.left_out = 0
-        self.started = 0.0
-        self.is_overdue = False
-        self.is_out_of_time: Callable[[], bool] | None = None
-        self.memo = {} if memo is None else memo
+    memo: dict[Hashable, Any]
+    left_out: int
+    is_out_of_time: Callable[[], bool] | None
 
     def forget(self) -> None:
         """Drop what was looked up, after a change to any of it."""
-        self.memo.clear()
 
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
         """Run one statement and return how many rows it changed."""
-        self._check()
-        self.connection.execute(sql, parameters)
-        return self.connection.changes()
 
     def insert(self, sql: str, parameters: Parameters | None = None) -> int:
-        """Run one INSERT of one row and return the number it got.
-
-        For rows written beside a full-text index: measured, a RETURNING clause makes the index write out every row by
-        itself, which doubles the cost of a batch.
-        """
-        self._check()
-        self.connection.execute(sql, parameters)
-        return self.connection.last_insert_rowid()
+        """Run one INSERT of one row and return the number it got."""
 
     def add(self, table: str, row: Parameters) -> int:
-        """Insert one row, given by its columns, and return the number it got; see :meth:`insert`."""
-        self._check()
-        self.connection.execute(_insertion(table, tuple(row)), row)
-        return self.connection.last_insert_rowid()
+        """Insert one row, given by its columns, and return the number it got."""
 
     def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
         """Insert rows that are given by the same columns each."""
-        if rows:
-            self.many(_insertion(table, tuple(rows[0])), rows)
 
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
         """Run one statement once for every row of parameters."""
-        self._check()
-        self.connection.executemany(sql, rows)
 
     def one(self, sql: str, parameters: Parameters | None = None) -> Row | None:
         """Run one statement and return its first row, or None."""
-        self._check()
-        cursor: apsw.Cursor | None = None
-        try:
-            cursor = self.connection.execute(sql, parameters)
-            row: Row | None = cursor.fetchone()
-        except UnicodeDecodeError:
-            raise readable.not_text() from None
-        except apsw.InterruptError:
-            self._check()
-            raise
-        finally:
-            if cursor is not None:
-                cursor.close()
-        return row
 
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
         """Run one statement and return its rows, but for those with text that is none; see :attr:`left_out`."""
-        self._check()
-        try:
-            rows, left_out = readable.fetch_all(self.connection, sql, parameters)
-        except apsw.InterruptError:
-            self._check()
-            raise
-        self.left_out += left_out
-        return rows
-
-    def _check(self) -> None:
-        self.started = 0.0
-        if self.interrupted:
-            raise Interrupted("the call was interrupted", "Nothing of it was written")
-        if self.is_out_of_time is not None and self.is_out_of_time():
-            raise Interrupted("the time is over", "Ask for less at once")
-        if self.forks != forks.generation:
-            raise forks.refusal()
-
-
-@lru_cache(maxsize=64)
-def _insertion(table: str, columns: tuple[str, ...]) -> str:
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(f':{column}' for column in columns)})"

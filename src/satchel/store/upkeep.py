@@ -137,7 +137,7 @@ def restore(engine: SqliteEngine, source: Path, progress: Progress | None = None
         return Restored(source, previous, was_damaged)
 
 
-def make_room(engine: SqliteEngine, is_usable: Callable[[SqliteEngine], bool]) -> Path | None:
+def make_room(engine: SqliteEngine, is_usable: Callable[[], bool]) -> Path | None:
     """Let the next write make a new store, after setting aside a file that cannot be used as one.
 
     Args:
@@ -156,7 +156,7 @@ def make_room(engine: SqliteEngine, is_usable: Callable[[SqliteEngine], bool]) -
         try:
             with engine.read():
                 pass
-            usable = is_usable(engine)
+            usable = is_usable()
         except (SatchelError, apsw.Error) as error:
             if isinstance(error, _NOT_ABOUT_THE_FILE) and not isinstance(error, Untrusted):
                 raise

@@ -15,7 +15,7 @@ from interfaces.hooks.conftest import Hook
 from satchel import Satchel
 from satchel.interfaces.hooks import state
 from satchel.keep.files.places import Place
-from satchel.store.transaction import Transaction
+from satchel.store.sqlite_transaction import SqliteTransaction
 
 EVENTS = {
     "claude": ("PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd", "SubagentStart"),
@@ -157,7 +157,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
         monkeypatch.setattr(owner, method, counting)
 
     for method in ("execute", "one", "all"):
-        count(Transaction, method, "statements")
+        count(SqliteTransaction, method, "statements")
     count(Place, "meets", "comparisons")
     return counts
 

@@ -15,6 +15,7 @@ from satchel import open_satchel
 from satchel.interfaces.http.health import Health
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
+from satchel.store.sqlite import SqliteEngine
 
 
 @pytest.fixture
@@ -53,7 +54,9 @@ def test_a_store_that_is_gone_is_missing(serve_own: Callable[..., Served], own_s
 def test_a_store_that_cannot_be_written_is_read_only(serve_own: Callable[..., Served], own_store: Path) -> None:
     server = serve_own(health_seconds=0)
     assert told(server) == (200, "ok", "ok")
-    server.serving.stores.opened(own_store).workplace.engine.read_only = True
+    engine = server.serving.stores.opened(own_store).workplace.engine
+    assert isinstance(engine, SqliteEngine)
+    engine.read_only = True
     assert told(server) == (503, "read_only", "not ok")
 
 

@@ -10,7 +10,8 @@ import pytest
 from satchel import NewEntry, Satchel
 from satchel.keep import lists
 from satchel.keep.entries import queries
-from satchel.store.transaction import Parameters, Row, Transaction
+from satchel.store.sqlite_transaction import SqliteTransaction
+from satchel.store.transaction import Parameters, Row
 
 pytestmark = pytest.mark.slow
 
@@ -33,14 +34,14 @@ def plans(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Callable[..., li
     statements: list[tuple[str, Parameters | None]] = []
 
     def listen(name: str) -> None:
-        original: Callable[..., Any] = getattr(Transaction, name)
+        original: Callable[..., Any] = getattr(SqliteTransaction, name)
 
-        def run(transaction: Transaction, sql: str, parameters: Parameters | None = None) -> Any:
+        def run(transaction: SqliteTransaction, sql: str, parameters: Parameters | None = None) -> Any:
             if "FROM context " in sql:
                 statements.append((sql, parameters))
             return original(transaction, sql, parameters)
 
-        monkeypatch.setattr(Transaction, name, run)
+        monkeypatch.setattr(SqliteTransaction, name, run)
 
     def read(**options: Any) -> list[list[str]]:
         statements.clear()
@@ -49,6 +50,7 @@ def plans(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Callable[..., li
 
     def explain(sql: str, parameters: Parameters | None) -> list[str]:
         with satchel.workplace.engine.read() as transaction:
+            assert isinstance(transaction, SqliteTransaction)
             rows: list[Row] = list(transaction.connection.execute(f"EXPLAIN QUERY PLAN {sql}", parameters))
         return [row[3] for row in rows]
 

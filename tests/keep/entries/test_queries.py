@@ -11,7 +11,7 @@ import pytest
 
 from satchel import Entry, EntryPage, InvalidInput, NewEntry, Satchel
 from satchel.base.clock import iso
-from satchel.store.transaction import Transaction
+from satchel.store.sqlite_transaction import SqliteTransaction
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -314,9 +314,9 @@ def written_after_each_statement(monkeypatch: pytest.MonkeyPatch, other: Satchel
     reader = threading.get_ident()
 
     def interleave(name: str) -> Callable[..., Any]:
-        original: Callable[..., Any] = getattr(Transaction, name)
+        original: Callable[..., Any] = getattr(SqliteTransaction, name)
 
-        def run(transaction: Transaction, *arguments: Any) -> Any:
+        def run(transaction: SqliteTransaction, *arguments: Any) -> Any:
             result = original(transaction, *arguments)
             if threading.get_ident() == reader:
                 thread = threading.Thread(target=other.entries.write, args=("discovery", "word, too"))
@@ -328,7 +328,7 @@ def written_after_each_statement(monkeypatch: pytest.MonkeyPatch, other: Satchel
 
     with monkeypatch.context() as patch:
         for name in ("one", "all"):
-            patch.setattr(Transaction, name, interleave(name))
+            patch.setattr(SqliteTransaction, name, interleave(name))
         yield
 
 

@@ -15,6 +15,7 @@ from satchel.keep.files.places import Place
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.caller import SERVER
 from satchel.keep.sessions.records import Actor
+from satchel.store.engine import Engine
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.transaction import Transaction
 from sleeps import Sleeps
@@ -142,6 +143,7 @@ def test_nothing_of_the_store_is_held_while_waiting(satchel: Satchel, other: Sat
             transaction.execute("UPDATE store SET created_at = created_at")
         with satchel.workplace.engine.write(0) as transaction:
             transaction.execute("UPDATE store SET created_at = created_at")
+        assert isinstance(other.workplace.engine, SqliteEngine)
         with other.workplace.engine.exclusive() as connection:
             assert next(iter(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")))[0] == 0, "it was not kept from it"
 
@@ -303,7 +305,7 @@ def bob_waits(satchel: Satchel) -> Satchel:
     return satchel
 
 
-def _enter(engine: SqliteEngine, agent: int, now: int) -> None:
+def _enter(engine: Engine, agent: int, now: int) -> None:
     with engine.write() as transaction:
         waiters.enter(
             transaction,

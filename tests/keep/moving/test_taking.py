@@ -10,7 +10,8 @@ import pytest
 
 from keep.moving.stores import HOUR, Line, dump, outcomes, take
 from satchel import Satchel
-from satchel.store.transaction import Parameters, Transaction
+from satchel.store.sqlite_transaction import SqliteTransaction
+from satchel.store.transaction import Parameters
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -323,14 +324,14 @@ def test_what_lines_name_is_found_by_the_index_of_uids(satchel: Satchel, monkeyp
     plans: list[str] = []
 
     def listen(name: str) -> None:
-        original: Callable[..., Any] = getattr(Transaction, name)
+        original: Callable[..., Any] = getattr(SqliteTransaction, name)
 
-        def run(transaction: Transaction, sql: str, parameters: Parameters | None = None) -> Any:
+        def run(transaction: SqliteTransaction, sql: str, parameters: Parameters | None = None) -> Any:
             if "WHERE uid " in sql:
                 plans.extend(row[3] for row in transaction.connection.execute(f"EXPLAIN QUERY PLAN {sql}", parameters))
             return original(transaction, sql, parameters)
 
-        monkeypatch.setattr(Transaction, name, run)
+        monkeypatch.setattr(SqliteTransaction, name, run)
 
     for name in ("one", "all"):
         listen(name)

@@ -20,7 +20,7 @@ from satchel.keep.sessions.team import (
     TeamClaim,
     others_at_work,
 )
-from satchel.store.transaction import Transaction
+from satchel.store.sqlite_transaction import SqliteTransaction
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -287,9 +287,9 @@ def test_the_team_takes_as_many_statements_however_many_there_are(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run: list[str] = []
-    all_rows = Transaction.all
+    all_rows = SqliteTransaction.all
 
-    def counted(transaction: Transaction, sql: str, parameters: Any = None) -> Any:
+    def counted(transaction: SqliteTransaction, sql: str, parameters: Any = None) -> Any:
         run.append(sql)
         return all_rows(transaction, sql, parameters)
 
@@ -298,7 +298,7 @@ def test_the_team_takes_as_many_statements_however_many_there_are(
         one = start(name)
         one.entries.write("scratchpad", PAD)
         one.files.claim([f"{name}.py"])
-    monkeypatch.setattr(Transaction, "all", counted)
+    monkeypatch.setattr(SqliteTransaction, "all", counted)
     assert len(ann.sessions.team().sessions) == 4
     assert len(run) == 4
     run.clear()

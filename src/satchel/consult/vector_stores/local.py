@@ -14,7 +14,7 @@ from satchel.find import documents, query, search
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.store import migrations
-from satchel.store.transaction import Transaction
+from satchel.store.sqlite_transaction import SqliteTransaction
 
 CHUNK_CHARS = 1_600
 """The most characters of a passage: about 400 tokens."""
@@ -51,7 +51,7 @@ class LocalStore:
             check: called before each file; what it raises ends the indexing.
         """
         self._connection = migrations.empty_store()
-        self._transaction = Transaction(self._connection)
+        self._transaction = SqliteTransaction(self._connection)
         self._passages: list[Passage] = []
         try:
             self._connection.execute("BEGIN")

@@ -18,7 +18,7 @@ from satchel.keep import following, projects
 from satchel.keep.following import Cursor, Told
 from satchel.keep.projects import Workplace
 from satchel.keep.waits import POLL_SECONDS
-from satchel.store.sqlite import SqliteEngine
+from satchel.store.engine import Engine
 
 _log = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class Followers:
         self.limits = limits
         self.cut = 0
         self._of_token: dict[str, int] = {}
-        self._watchers: dict[SqliteEngine, Watcher] = {}
+        self._watchers: dict[Engine, Watcher] = {}
 
     @property
     def count(self) -> int:
@@ -159,7 +159,7 @@ class Watcher:
         most: how much it hands around at once; where more has come, each listener reads it by itself.
     """
 
-    def __init__(self, engine: SqliteEngine, most: int) -> None:
+    def __init__(self, engine: Engine, most: int) -> None:
         self.engine = engine
         self._most = most
         self._projects: dict[str, _Project] = {}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from pathlib import Path
 
 import apsw
 
@@ -14,19 +12,19 @@ from satchel.base.errors import SatchelError, StoreDamaged, StoreForeign, StoreM
 from satchel.base.paths import filesystem_kind
 from satchel.base.records import dataclass
 from satchel.find import index_sqlite as index
+from satchel.find.kind import Kind
 from satchel.keep.corrections import log as corrections
-from satchel.keep.housekeeping import leftovers
 from satchel.keep.housekeeping.counts import count_problems
 from satchel.keep.housekeeping.packages import count_deliveries
 from satchel.keep.index_checks import index_problems
 from satchel.keep.projects import Workplace
-from satchel.store import accepting, backups, upkeep
+from satchel.store.engine import Engine
 from satchel.store.failures import one_line
-from satchel.store.opening import ENGINE
 from satchel.store.schema import SCHEMA_VERSION
-from satchel.store.sqlite import SqliteEngine
 
 _WAL_WARNING_BYTES = 128 * 1024 * 1024
+_MAX_NAMED = 5
+_KIND_OF_TABLE = {kind.table: kind for kind in Kind}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +46,11 @@ class BeyondRepair(Check):
     """A check that failed so that only a backup or an empty store helps: `init --new` sets such a file aside."""
 
 
-Examination = tuple[str, Callable[[SqliteEngine], Check]]
+Examination = tuple[str, Callable[[Engine], Check]]
 """What a check is called, and what makes it; a :class:`SatchelError` is a check that failed."""
 
 
-def examine(engine: SqliteEngine, warnings: tuple[str, ...], further: tuple[Examination, ...] = ()) -> Iterator[Check]:
+def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examination, ...] = ()) -> Iterator[Check]:
     """Examine a store, as :meth:`satchel.keep.housekeeping.Housekeeping.doctor` says."""
     file = engine.file
     if warnings:
@@ -63,7 +61,7 @@ def examine(engine: SqliteEngine, warnings: tuple[str, ...], further: tuple[Exam
     yield place
     if place.status == "failed" or not file.exists():
         return
-    lost = leftovers.lost_commits(file)  # before the store is opened: that may empty the WAL
+    lost = engine.upkeep.lost_commits()  # before the store is opened: that may empty the WAL
     for name, examination in (
         ("store", _check_version),
         ("file", _check_file),
@@ -90,19 +88,30 @@ def whereabouts(workplace: Workplace, found: str) -> Check:
     engine = workplace.engine
     agent = "no agent is named" if workplace.agent is None else f"agent {workplace.agent}"
     run = "no run is chosen" if workplace.run_id is None else f"run {workplace.run_id}"
-    trusted = "trusted" if engine.trust is None else engine.trust.reason()
+    trusted, unwritable = engine.upkeep.trusted(), engine.upkeep.unwritable_list()
     place = f"{agent}; {run}; store {engine.file}, {found}; "
-    if engine.trust is not None and engine.trust.is_listed and not engine.trust.known.is_writable():
+    if unwritable is not None:
         return Check(
             "here",
             "warning",
-            f"{place}trusted: {trusted}; {engine.trust.known.folder} cannot be written, so backups stay beside the "
+            f"{place}trusted: {trusted}; {unwritable} cannot be written, so backups stay beside the "
             "store and no new store can be listed: make it writable, or point XDG_STATE_HOME elsewhere",
         )
     return Check("here", "ok", f"{place}trusted: {trusted}")
 
 
-def _check_place(engine: SqliteEngine) -> Check:
+def _listed(problems: list[str]) -> str:
+    """Return the first of several problems, and how many more there are."""
+    more = len(problems) - _MAX_NAMED
+    return "; ".join(problems[:_MAX_NAMED]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _named(table: str, key: str) -> str:
+    kind = _KIND_OF_TABLE.get(table)
+    return f"{kind.ref(int(key))}" if kind is not None and key.isdigit() else f"row {key} of {table}"
+
+
+def _check_place(engine: Engine) -> Check:
     engine.check_files()
     file = engine.file
     if not file.exists():
@@ -116,7 +125,7 @@ def _check_place(engine: SqliteEngine) -> Check:
     return Check("place", "ok", f"{file}{f' on {kind}' if kind else ''}, mode {mode:04o}{writable}")
 
 
-def _check_version(engine: SqliteEngine) -> Check:
+def _check_version(engine: Engine) -> Check:
     with engine.read() as transaction:
         rows = transaction.all("SELECT max(version), (SELECT min_writer FROM store) FROM migrations")
     version, needed = rows[0]
@@ -126,21 +135,18 @@ def _check_version(engine: SqliteEngine) -> Check:
             "warning",
             f"schema {version} can be read but not written by this Satchel: upgrade it",
         )
-    wal = Path(f"{engine.file}-wal")
-    size = 0
-    with suppress(FileNotFoundError):
-        size = wal.stat().st_size
+    size = engine.upkeep.wal_bytes()
     if size > _WAL_WARNING_BYTES:
         return Check(
             "store",
             "warning",
             f"the WAL has grown to {size / 1e6:,.0f} MB: a reader may hold it; `satchel compact` empties it",
         )
-    return Check("store", "ok", f"schema {version}, {ENGINE}")
+    return Check("store", "ok", f"schema {version}, {engine.upkeep.version}")
 
 
-def _check_file(engine: SqliteEngine) -> Check:
-    found = upkeep.file_problems(engine)
+def _check_file(engine: Engine) -> Check:
+    found = engine.upkeep.problems()
     if found:
         problem = f"{one_line(found[0])} ({len(found)} in all)"
         # the index can be rebuilt from what is kept, so its damage is no reason to go back to a backup
@@ -150,7 +156,7 @@ def _check_file(engine: SqliteEngine) -> Check:
     return Check("file", "ok", "the full integrity check passed")
 
 
-def _check_index(engine: SqliteEngine) -> Check:
+def _check_index(engine: Engine) -> Check:
     with engine.read() as transaction:
         found = index_problems(transaction)
     if found:
@@ -158,7 +164,7 @@ def _check_index(engine: SqliteEngine) -> Check:
     return Check("index", "ok", "index, documents and tables agree")
 
 
-def _check_counts(engine: SqliteEngine) -> Check:
+def _check_counts(engine: Engine) -> Check:
     with engine.read() as transaction:
         found = count_problems(transaction)
     if found:
@@ -166,7 +172,7 @@ def _check_counts(engine: SqliteEngine) -> Check:
     return Check("counts", "ok", "the decisions are counted as they are")
 
 
-def _check_deliveries(engine: SqliteEngine) -> Check:
+def _check_deliveries(engine: Engine) -> Check:
     with engine.read() as transaction:
         recorded, gone, of_others = count_deliveries(transaction)
     if of_others:
@@ -179,14 +185,14 @@ def _check_deliveries(engine: SqliteEngine) -> Check:
     return Check("deliveries", "ok", f"{recorded} recorded{left}")
 
 
-def _check_corrections(engine: SqliteEngine) -> Check:
+def _check_corrections(engine: Engine) -> Check:
     with engine.read() as transaction:
         recorded, gone, holding = corrections.examine(transaction)
     if holding:
         return Check(
             "corrections",
             "failed",
-            f"{leftovers.listed(holding)} was replaced or retracted and holds all the same: somebody changed the file; "
+            f"{_listed(holding)} was replaced or retracted and holds all the same: somebody changed the file; "
             "`satchel retract` ends an item by its id",
         )
     if gone:
@@ -199,8 +205,8 @@ def _check_corrections(engine: SqliteEngine) -> Check:
     return Check("corrections", "ok", f"{recorded} recorded")
 
 
-def _check_tracked(engine: SqliteEngine) -> Check:
-    tracked = () if engine.trust is None else engine.trust.tracked()
+def _check_tracked(engine: Engine) -> Check:
+    tracked = engine.upkeep.tracked()
     if tracked:
         return Check(
             "git",
@@ -211,25 +217,25 @@ def _check_tracked(engine: SqliteEngine) -> Check:
     return Check("git", "ok", "git tracks nothing of the store")
 
 
-def _check_backups(engine: SqliteEngine) -> Check:
-    made = backups.list_backups(engine.file, engine.trust)
+def _check_backups(engine: Engine) -> Check:
+    made = engine.upkeep.backups()
     if not made:
         return Check("backups", "warning", "there is none; `satchel backup` makes one")
     try:
-        backups.verify(made[-1].file)
+        engine.upkeep.verify(made[-1].file)
     except SatchelError as error:
         return Check("backups", "failed", f"the newest is not usable: {error.problem}; `satchel backup` makes another")
     return Check("backups", "ok", f"{len(made)}, the newest {made[-1].file.name} passed its check")
 
 
-def _guarded(name: str, examination: Callable[[SqliteEngine], Check], engine: SqliteEngine) -> Check:
+def _guarded(name: str, examination: Callable[[Engine], Check], engine: Engine) -> Check:
     try:
         with engine.without_deadline():
             return examination(engine)
     except (StoreDamaged, StoreForeign) as error:
         return _beyond_repair(name, error.problem, engine)
     except StoreMissing as error:
-        if backups.newest_usable(engine.file, engine.trust) is not None:
+        if engine.upkeep.newest_backup() is not None:
             return BeyondRepair(name, "failed", f"{error.problem}; {error.remedy}")
         return BeyondRepair(
             name,
@@ -237,7 +243,7 @@ def _guarded(name: str, examination: Callable[[SqliteEngine], Check], engine: Sq
             f"{error.problem}; there is no usable backup: `satchel init --new` begins with an empty store",
         )
     except Untrusted as error:
-        if accepting.is_acceptable(engine):
+        if engine.upkeep.is_acceptable():
             return Check(name, "failed", f"{error.problem}; {error.remedy}")
         return _beyond_repair(name, error.problem, engine)
     except SatchelError as error:
@@ -247,18 +253,18 @@ def _guarded(name: str, examination: Callable[[SqliteEngine], Check], engine: Sq
         return _beyond_repair(name, f"the rows are not as Satchel writes them ({one_line(error)})", engine)
 
 
-def _beyond_repair(name: str, problem: str, engine: SqliteEngine) -> BeyondRepair:
+def _beyond_repair(name: str, problem: str, engine: Engine) -> BeyondRepair:
     return BeyondRepair(name, "failed", f"{problem}; {_way_back(engine)}")
 
 
-def _way_back(engine: SqliteEngine) -> str:
+def _way_back(engine: Engine) -> str:
     """Say how to go on from a store that cannot be used as it is; what is said can be done."""
-    if engine.trust is not None and not engine.trust.knows_place:
+    if not engine.upkeep.knows_place():
         return (
             "neither it nor a backup beside it is known to be yours: `satchel init --new` sets the file aside and "
             "begins with an empty store"
         )
-    newest = backups.newest_usable(engine.file, engine.trust)
+    newest = engine.upkeep.newest_backup()
     if newest is not None:
         return f"`satchel restore` goes back to the newest backup, {newest.file.name}"
     return (
@@ -267,27 +273,28 @@ def _way_back(engine: SqliteEngine) -> str:
     )
 
 
-def _check_schema(engine: SqliteEngine) -> Check:
-    found = leftovers.schema_problems(engine)
+def _check_schema(engine: Engine) -> Check:
+    found = engine.upkeep.schema_problems()
     if found:
-        return _beyond_repair("schema", one_line(leftovers.listed(found)), engine)
+        return _beyond_repair("schema", one_line(_listed(found)), engine)
     return Check("schema", "ok", "no object that Satchel did not make")
 
 
-def _check_texts(engine: SqliteEngine) -> Check:
-    found = leftovers.text_problems(engine)
+def _check_texts(engine: Engine) -> Check:
+    found = engine.upkeep.text_problems(_named)
     if found:
-        problem = f"{leftovers.listed(found)}; these rows are left out of answers"
+        problem = f"{_listed(found)}; these rows are left out of answers"
         return _beyond_repair("texts", f"{problem}; `satchel forget` removes an item by its id", engine)
     return Check("texts", "ok", "every text was read")
 
 
-def _check_wal(engine: SqliteEngine, lost: int) -> Check:
-    if Path(f"{engine.file}-journal").exists():
+def _check_wal(engine: Engine, lost: int) -> Check:
+    journal = engine.upkeep.foreign_journal()
+    if journal is not None:
         return Check(
             "wal",
             "warning",
-            f"{engine.file}-journal lies beside the store, which Satchel does not make: another program wrote to it",
+            f"{journal} lies beside the store, which Satchel does not make: another program wrote to it",
         )
     if lost:
         return Check(
@@ -299,8 +306,8 @@ def _check_wal(engine: SqliteEngine, lost: int) -> Check:
     return Check("wal", "ok", "it is readable to its end")
 
 
-def _check_leftovers(engine: SqliteEngine) -> Check:
-    dead, aside = leftovers.left_behind(engine)
+def _check_leftovers(engine: Engine) -> Check:
+    dead, aside = engine.upkeep.leftovers()
     if dead:
         names = ", ".join(path.name for path in dead)
         return Check("leftovers", "warning", f"a killed process left {names}; `satchel backup` removes them")

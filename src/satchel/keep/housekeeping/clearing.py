@@ -12,7 +12,7 @@ from satchel.keep import past_conversations, projects
 from satchel.keep.kinds import KINDS
 from satchel.keep.projects import Workplace
 from satchel.store.backups import Progress
-from satchel.store.sqlite import SqliteEngine
+from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
 MAX_HOURS = 87_600
@@ -115,7 +115,7 @@ def clear(
     return Cleared(sent, changed, released, over, ended, done=True)
 
 
-def _remove(engine: SqliteEngine, project_id: int, old: _Old, told: Callable[[int], None]) -> int:
+def _remove(engine: Engine, project_id: int, old: _Old, told: Callable[[int], None]) -> int:
     """Remove what is old of a kind, a few hundred in each transaction, so that other writers wait for little."""
     gone = after = 0
     while True:

@@ -20,8 +20,7 @@ from satchel.keep.patterns import updates as pattern_writing
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 from satchel.keep.projects import Project, Workplace
 from satchel.keep.sessions.actors import acting
-from satchel.store import backups, unfinished, upkeep
-from satchel.store.sqlite import SqliteEngine
+from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
 
@@ -70,7 +69,7 @@ def forget(workplace: Workplace, ref: str, *, dry_run: bool) -> Forgotten:
     engine = workplace.engine
     find = _solution if ref.strip().startswith(SOLUTION_LETTER) else _item
     if not dry_run:
-        unfinished.sweep(engine.file, backups.backup_folders(engine.file, engine.trust))
+        engine.upkeep.sweep()
     with engine.without_deadline(), engine.read() if dry_run else engine.write() as transaction:
         project = projects.find(transaction, workplace)
         leaving = find(transaction, project, ref)
@@ -94,7 +93,7 @@ def forget(workplace: Workplace, ref: str, *, dry_run: bool) -> Forgotten:
                 )
             index.optimize(transaction)
     emptied = not dry_run and _shrink(engine)
-    still, unreadable = backups.copies_that_hold(engine.file, leaving.table, leaving.uid, engine.trust)
+    still, unreadable = engine.upkeep.erased(leaving.table, leaving.uid)
     still = (*still, *shared)
     return Forgotten(leaving.ref, leaving.kind, leaving.text, still, unreadable, emptied, done=not dry_run)
 
@@ -113,10 +112,10 @@ def _shared_file(
     return (file,) if file.exists() else ()
 
 
-def _shrink(engine: SqliteEngine) -> bool:
+def _shrink(engine: Engine) -> bool:
     """Take the bytes out of the file too; that this fails does not bring the item back."""
     try:
-        return upkeep.shrink(engine).wal_emptied
+        return engine.upkeep.reclaim().wal_emptied
     except SatchelError:
         return False
 

@@ -17,10 +17,8 @@ from satchel.keep.housekeeping.statistics import Statistics
 from satchel.keep.housekeeping.summaries import LayerSummary
 from satchel.keep.housekeeping.usefulness import MemoryUse
 from satchel.keep.projects import Workplace
-from satchel.store import accepting, backups, upkeep
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
-from satchel.store.sqlite import SqliteEngine
 from satchel.store.upkeep import Restored, Shrunk
 
 
@@ -49,20 +47,20 @@ class Housekeeping:
         Raises:
             Conflict: ``new`` was asked for, and there is a store that can be used.
         """
-        aside = upkeep.make_room(self._engine, self._is_usable) if new else None
+        aside = self._engine.upkeep.make_room(self._is_usable) if new else None
         with self._engine.write() as transaction:
             projects.ensure(transaction, self._workplace, self._workplace.clock())
         return aside
 
-    def _is_usable(self, engine: SqliteEngine) -> bool:
-        return not any(isinstance(check, BeyondRepair) for check in checks.examine(engine, (), self._examinations))
+    def _is_usable(self) -> bool:
+        return not any(isinstance(check, BeyondRepair) for check in self.doctor())
 
     def statistics(self) -> Statistics:
         """Count what the project holds."""
         with self._engine.read() as transaction:
             project = projects.find(transaction, self._workplace)
-            file = None if self._workplace.is_confined else self._engine.file
-            return statistics.count_up(transaction, file, project, self._workplace.clock())
+            engine = None if self._workplace.is_confined else self._engine
+            return statistics.count_up(transaction, engine, project, self._workplace.clock())
 
     def memory_use(self) -> MemoryUse:
         """Count what became of what was briefed: confirmed, corrected, followed by success, or none of these."""
@@ -90,12 +88,12 @@ class Housekeeping:
             check_encodable(target, "target")
         with self._engine.read():
             pass  # what the store refuses to open is not copied either
-        return backups.back_up(self._engine.access, target, self._workplace.clock(), progress, trust=self._engine.trust)
+        return self._engine.upkeep.back_up(target, self._workplace.clock(), progress)
 
     def backups(self) -> list[Backup]:
         """Return the backups of the store, the oldest first."""
         self._engine.check_files()
-        return backups.list_backups(self._engine.file, self._engine.trust)
+        return self._engine.upkeep.backups()
 
     def newest_backup(self) -> Backup:
         """Return the newest backup of the store that passes its check.
@@ -104,9 +102,9 @@ class Housekeeping:
             NotFound: there is none, or the store is not listed, so that what lies beside it may be anyone's.
         """
         self._engine.check_files()
-        trust = self._engine.trust
-        is_mine = trust is None or trust.knows_place
-        newest = backups.newest_usable(self._engine.file, trust) if is_mine else None
+        upkeep = self._engine.upkeep
+        is_mine = upkeep.knows_place()
+        newest = upkeep.newest_backup() if is_mine else None
         if newest is not None:
             return newest
         raise NotFound(
@@ -116,11 +114,11 @@ class Housekeeping:
 
     def restore(self, source: Path, progress: Progress | None = None) -> Restored:
         """Go back to a backup, after saving what is there; see :func:`satchel.store.upkeep.restore`."""
-        return upkeep.restore(self._engine, source, progress)
+        return self._engine.upkeep.restore(source, progress)
 
     def trust(self, owner: str | None = None, *, tree: bool = False) -> Accepted:
         """Put the store on the user's list of trusted stores; see :func:`satchel.store.accepting.accept`."""
-        return accepting.accept(self._engine, owner=owner, tree=tree)
+        return self._engine.upkeep.accept(owner=owner, tree=tree)
 
     def compact(self) -> Shrunk:
         """Merge the search index, drop what only things that are gone needed, and reclaim the space of all that.
@@ -131,7 +129,7 @@ class Housekeeping:
             packages.remove_leftovers(transaction)
             past_conversations.remove_contents(transaction)
             index.optimize(transaction)
-        return upkeep.shrink(self._engine)
+        return self._engine.upkeep.reclaim()
 
     def recount(self) -> None:
         """Make what is counted beforehand agree with the tables again, for every project of the store."""

@@ -10,7 +10,7 @@ from satchel.find.kind import Kind
 from satchel.keep.kinds import KINDS
 from satchel.keep.past_conversations import GOES_ON
 from satchel.keep.projects import Project
-from satchel.store import upkeep
+from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
 
@@ -101,11 +101,11 @@ _CONVERSATIONS = f"""
 """
 
 
-def count_up(transaction: Transaction, file: Path | None, project: Project | None, now: int) -> Statistics:
+def count_up(transaction: Transaction, engine: Engine | None, project: Project | None, now: int) -> Statistics:
     """Count what a project holds.
 
     Args:
-        file: the database file; None tells nothing of the store itself.
+        engine: the store; None tells nothing of the store itself.
         project: None for one that nothing was written for.
         now: the time in milliseconds UTC; what has expired by then does not count.
     """
@@ -124,10 +124,10 @@ def count_up(transaction: Transaction, file: Path | None, project: Project | Non
     of_type = [(number, n) for one, number, _, n in found if one == Kind.ENTRY.number]
     entries = _numbered(KINDS[Kind.ENTRY].types, of_type)
     conversations, turns, sent, saved = transaction.all(_CONVERSATIONS, values)[0]
-    everything = 0 if file is None else count("SELECT count(*) FROM documents")
-    size = None if file is None else upkeep.stored_bytes(file)
+    everything = 0 if engine is None else count("SELECT count(*) FROM documents")
+    size = None if engine is None else engine.upkeep.size()
     return Statistics(
-        file=file,
+        file=None if engine is None else engine.file,
         project=project.name if project else None,
         seq=project.seq if project else 0,
         runs=count("SELECT count(*) FROM runs WHERE project_id = :project"),
@@ -163,10 +163,10 @@ def count_up(transaction: Transaction, file: Path | None, project: Project | Non
         vector_stores=count("SELECT count(*) FROM vector_stores WHERE project_id = :project"),
         tags=count("SELECT count(*) FROM tags WHERE project_id = :project"),
         scopes=count("SELECT count(*) FROM scopes WHERE project_id = :project"),
-        other_projects=None if file is None else count("SELECT count(*) FROM projects") - (project is not None),
+        other_projects=None if engine is None else count("SELECT count(*) FROM projects") - (project is not None),
         size_bytes=size,
         bytes_per_item=round(size / everything) if everything and size is not None else None,
-        schema_version=None if file is None else count("SELECT max(version) FROM migrations"),
+        schema_version=None if engine is None else count("SELECT max(version) FROM migrations"),
     )
 
 

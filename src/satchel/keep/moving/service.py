@@ -8,10 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import BinaryIO
-
-import apsw
 
 from satchel.base.clock import iso
 from satchel.base.errors import NotFound, unknown_name
@@ -26,9 +23,6 @@ from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.records import Arriving, Exported, ImportConflict, Imported, KindImported, Trouble
 from satchel.keep.moving.taking import PER_TRANSACTION, Outcome, Taking, Verdict
 from satchel.keep.projects import NOTHING_YET, Service, Workplace
-from satchel.store.backups import copy_pages
-from satchel.store.opening import Access
-from satchel.store.sqlite import SqliteEngine
 
 Progress = Callable[[int, int], None]
 """Called with the lines done and the lines in all."""
@@ -220,18 +214,8 @@ class _Import:
 @contextmanager
 def _on_a_copy(workplace: Workplace) -> Iterator[Workplace]:
     """Hand out a workplace whose store is a copy that goes again: a preview meets exactly what an import would."""
-    with TemporaryDirectory(prefix="satchel-") as folder:
-        file = Path(folder) / "preview.db"
-        if workplace.engine.file.exists():
-            with workplace.engine.read() as transaction:
-                copy = apsw.Connection(str(file))
-                copy_pages(transaction.connection, copy)
-                copy.close()
-        engine = SqliteEngine(Access(file, "relaxed"), clock=workplace.clock)
-        try:
-            yield replace(workplace, engine=engine, caller=None)
-        finally:
-            engine.close()
+    with workplace.engine.upkeep.copied(workplace.clock) as engine:
+        yield replace(workplace, engine=engine, caller=None)
 
 
 def _by_kind(item: tuple[str, object]) -> int:

@@ -1,22 +1,19 @@
-"""What the doctor looks at beside the rows: the schema, every text, the WAL's end, and files that were left behind."""
+"""Whether a store file is sound beside its pages: the schema, every text, and the WAL's end."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
 
-from satchel.find.kind import Kind
-from satchel.store import backups, contents, unfinished
+from satchel.store import contents
 from satchel.store.sqlite import SqliteEngine
 
 _WAL_HEADER = struct.Struct(">8I")
 _FRAME_HEADER = struct.Struct(">6I")
 _WAL_MAGIC = 0x377F0682
-_MAX_NAMED = 5
-_LETTERS = {kind.table: kind for kind in Kind}
 
 
 def schema_problems(engine: SqliteEngine) -> list[str]:
@@ -29,19 +26,23 @@ def schema_problems(engine: SqliteEngine) -> list[str]:
         ]
 
 
-def text_problems(engine: SqliteEngine) -> list[str]:
-    """Read every text of the store, and name the rows whose text is not UTF-8, or is no text at all."""
+def text_problems(engine: SqliteEngine, named: Callable[[str, str], str]) -> list[str]:
+    """Read every text of the store, and name the rows whose text is not UTF-8, or is no text at all.
+
+    Args:
+        named: returns what a row is called, given its table and key.
+    """
     found: list[str] = []
     with engine.read() as transaction:
         connection = transaction.connection
         tables = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' ORDER BY name"
         for table in [str(name) for (name,) in connection.execute(tables)]:
             if not table.startswith("sqlite_"):
-                found += _table_problems(connection, table)
+                found += _table_problems(connection, table, named)
     return found
 
 
-def _table_problems(connection: apsw.Connection, table: str) -> Iterator[str]:
+def _table_problems(connection: apsw.Connection, table: str, named: Callable[[str, str], str]) -> Iterator[str]:
     columns: list[tuple[str, str, int]] = list(
         connection.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,))
     )
@@ -64,18 +65,7 @@ def _table_problems(connection: apsw.Connection, table: str) -> Iterator[str]:
                     wrong = "is not UTF-8"
             if wrong is not None:
                 name = key.decode(errors="replace") if isinstance(key, bytes) else str(key)
-                yield f"{text} of {_named(table, name)} {wrong}"
-
-
-def _named(table: str, key: str) -> str:
-    kind = _LETTERS.get(table)
-    return f"{kind.ref(int(key))}" if kind is not None and key.isdigit() else f"row {key} of {table}"
-
-
-def listed(problems: list[str]) -> str:
-    """Return the first of several problems, and how many more there are."""
-    more = len(problems) - _MAX_NAMED
-    return "; ".join(problems[:_MAX_NAMED]) + (f"; and {more} more" if more > 0 else "")
+                yield f"{text} of {named(table, name)} {wrong}"
 
 
 def lost_commits(file: Path) -> int:
@@ -118,9 +108,3 @@ def _checksum(data: bytes, sums: tuple[int, int], order: str) -> tuple[int, int]
         first = (first + words[place] + second) & 0xFFFFFFFF
         second = (second + words[place + 1] + first) & 0xFFFFFFFF
     return first, second
-
-
-def left_behind(engine: SqliteEngine) -> tuple[list[Path], list[Path]]:
-    """Return what killed processes left unfinished, and what restores have set aside."""
-    found = unfinished.leftovers(engine.file, backups.backup_folders(engine.file, engine.trust))
-    return [path for path in found if unfinished.is_dead(path)], backups.set_aside(engine.file)
