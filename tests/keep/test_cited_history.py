@@ -267,7 +267,7 @@ class TestOtherTrees:
         assert said(there, "e2") == ("file gone",)
 
     @pytest.fixture
-    def read_from(self, satchel: Satchel, tree: Path) -> Callable[[], dict[str, Citation]]:
+    def read_from(self, tree: Path) -> Callable[[], dict[str, Citation]]:
         """Says how the notes of the repository stand in a clone that was made before they were written, by their text.
 
         The first is on what is committed at another commit, the second on what is not committed, the third on what both

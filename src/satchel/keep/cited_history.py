@@ -23,9 +23,9 @@ def explained(
 ) -> dict[int, Citation]:
     """Return citations, those of renamed files with the new name, and those of unmerged branches saying so.
 
-    Git is run once at most: for renames that its index does not tell, else for branches; where entries may be from other
-    clones it is run before for what this one has of them. Its answers are remembered, so that what was not asked this
-    time is asked the next.
+    Git is run once at most: for renames that its index does not tell, else for branches; before that, where entries may
+    be from other clones, for which of their commits this one has. Its answers are remembered, so that what was not
+    asked this time is asked the next.
 
     Args:
         root: the folder that paths are relative to, behind every link.
