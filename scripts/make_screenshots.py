@@ -28,6 +28,8 @@ from satchel.base import processes
 from satchel.base.clock import system_clock
 from satchel.base.folders import state_folder
 from satchel.base.records import NamedTuple
+from satchel.brief.briefing.collecting import Deadline
+from satchel.brief.moments import COMPACTION, START, Moment
 from satchel.interfaces.http.app import Serving
 from satchel.interfaces.http.room.logins import Logins
 from satchel.interfaces.http.room.views import PAGES
@@ -138,7 +140,8 @@ def work(project: Project) -> None:
     for day in range(13, 1, -1):
         at(hours=24 * day - 3)
         for agent in (billing, checkout)[: 1 + day % 2]:
-            agent.brief("developer", query="prices and tenants", again=True)
+            put_in(agent, START if day % 3 else COMPACTION)
+            agent.brief("developer", query="prices and tenants", again=day % 4 == 0)
     at(hours=30)
     person.decisions.set("currency", "EUR", rationale="All shops are in the euro area")
     billing.decisions.set(
@@ -184,6 +187,7 @@ def work(project: Project) -> None:
         (2.2, billing, "invoices"),
     ):
         at(hours=hours)
+        put_in(agent, START if task == "load-tests" else COMPACTION)
         agent.brief("developer", query=f"{task} and its tests")
         note = {"done": False, "next_step": "go on", "attempted": [f"the first part of {task}"]}
         agent.entries.write("scratchpad", note, task_id=task)
@@ -230,6 +234,11 @@ def work(project: Project) -> None:
     at(minutes=2)
     handbook.decisions.set("refund_window_days", 30, status="draft", rationale="As the law says")
     at()
+
+
+def put_in(agent: Satchel, moment: Moment) -> None:
+    """Brief an agent as its client's hook does."""
+    agent.moments.record(moment, agent.moments.make(moment, Deadline(60_000)))
 
 
 @contextmanager

@@ -23,6 +23,7 @@ def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """What other tests asked and compared counts in none."""
     monkeypatch.setattr(git_history, "_renames", {})
     monkeypatch.setattr(git_history, "_merged", {})
+    monkeypatch.setattr(git_history, "_here", {})
     monkeypatch.setattr(citations, "_known", {})
 
 
@@ -197,7 +198,7 @@ class TestBranches:
         return satchel
 
     def test_what_is_on_another_branch_says_so(self, topic: Satchel, asked: list[str]) -> None:
-        assert said(topic, "e2") == said(topic, "e2") == ("file gone", "from branch topic, not merged")
+        assert said(topic, "e2") == said(topic, "e2") == ("from branch topic, not merged",)
         assert asked[0] == "rev-list"
 
     def test_where_the_lines_stand_there_is_no_word_of_branches(self, topic: Satchel, tree: Path) -> None:
@@ -222,7 +223,7 @@ class TestBranches:
         git(tree, "branch", "--quiet", "kept", "topic")
         if packed:
             git(tree, "pack-refs", "--all")
-        assert said(topic, "e2")[1:] == ("from branch topic, not merged",)
+        assert said(topic, "e2") == ("from branch topic, not merged",)
         git(tree, "branch", "--quiet", "-D", "topic")
         assert said(topic, "e2") == ("file gone",)
 
@@ -235,7 +236,7 @@ class TestBranches:
         topic.entries.read()
         assert asked == ["diff-tree", "rev-list"]
         assert said(topic) == ("moved to b.py", "line 9")
-        assert said(topic, "e2") == ("file gone", "from branch topic, not merged")
+        assert said(topic, "e2") == ("from branch topic, not merged",)
         assert len(asked) == 2
 
     def test_a_linked_worktree_compares_with_its_own_branch(
@@ -244,7 +245,7 @@ class TestBranches:
         linked = tree.parent / "linked"
         git(tree, "worktree", "add", "--quiet", str(linked), "topic")
         there = open_in(linked)
-        assert (said(there, "e2"), said(topic, "e2")[:1]) == ((), ("file gone",))
+        assert (said(there, "e2"), said(topic, "e2")) == ((), ("from branch topic, not merged",))
         there.entries.write("discovery", "written in the linked worktree", file="t.py:8")
         assert (citation(there, "e3").branch, citation(there, "e3").worktree) == ("topic", "committed")
 
@@ -264,6 +265,60 @@ class TestOtherTrees:
         there = open_in(shallow, db=str(satchel.place.file), project="tree")
         assert said(there) == ("moved to b.py", "line 10")
         assert said(there, "e2") == ("file gone",)
+
+    @pytest.fixture
+    def read_from(self, tree: Path) -> Callable[[], dict[str, Citation]]:
+        """Says how the notes of the repository stand in a clone that was made before they were written, by their text.
+
+        The first is on what is committed at another commit, the second on what is not committed, the third on what both
+        have.
+        """
+        clone = tree.parent / "clone"
+        git(tree.parent, "clone", "--quiet", str(tree), str(clone))
+        git(tree, "checkout", "--quiet", "-b", "topic")
+        (tree / "a.py").write_text("".join(["new\n", *LINES]))
+        commit_all(tree)
+        cited = {"committed": Citing(str(tree)).cite("a.py", 1, 2)}
+        (tree / "a.py").write_text("".join(["newer\n", *LINES]))
+        (tree / "b.py").write_text("new\n")
+        cited |= {"edited": Citing(str(tree)).cite("a.py", 1, 2), "made": Citing(str(tree)).cite("b.py", 1, None)}
+        cited |= {"same": Citing(str(tree)).cite("a.py", 10, 11)}
+        files = {"made": "b.py"}
+        places = {
+            number: Place(files.get(name, "a.py"), one) for number, (name, one) in enumerate(cited.items()) if one
+        }
+
+        def read() -> dict[str, Citation]:
+            found = Comparing(str(clone), is_apart=True).compare(places)
+            return {name: found[number] for number, name in enumerate(cited)}
+
+        return read
+
+    def test_in_another_clone_what_it_never_had_is_not_called_changed(
+        self, read_from: Callable[[], dict[str, Citation]], tree: Path, asked: list[str]
+    ) -> None:
+        commit = git(tree, "rev-parse", "HEAD")[:8]
+        found = read_from()
+        assert {name: one.marks for name, one in found.items()} == {
+            "committed": (f"of commit {commit} on branch topic, not in your tree",),
+            "edited": ("uncommitted on branch topic, not in your tree",),
+            "made": ("uncommitted on branch topic, not in your tree",),
+            "same": ("moved to line 9",),
+        }
+        assert not any(one.is_stale for one in found.values())
+        assert read_from() == found
+        assert asked == ["cat-file"]
+
+    def test_in_another_clone_what_was_fetched_is_not_merged_and_then_has_changed(
+        self, read_from: Callable[[], dict[str, Citation]], tree: Path
+    ) -> None:
+        clone = tree.parent / "clone"
+        git(clone, "fetch", "--quiet")
+        assert read_from()["committed"].marks == ("from branch topic, not merged",)
+        git(clone, "merge", "--quiet", "origin/topic")
+        assert read_from()["committed"].marks == ()
+        (clone / "a.py").write_text("other\n")
+        assert read_from()["committed"].marks == ("file changed since",)
 
     def test_without_git_lines_are_compared_all_the_same(
         self, satchel: Satchel, tree: Path, monkeypatch: pytest.MonkeyPatch

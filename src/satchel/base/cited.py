@@ -20,8 +20,8 @@ except ImportError:
 MAX_BYTES: Final = 1_048_576
 """Files that are larger are not cited."""
 
-UNCHANGED, MOVED, CHANGED, GONE = "unchanged", "moved", "changed", "gone"
-"""How a file stands by what was cited of it."""
+UNCHANGED, MOVED, CHANGED, GONE, ELSEWHERE = "unchanged", "moved", "changed", "gone", "elsewhere"
+"""How a file stands by what was cited of it; elsewhere: the file cannot tell, since that was of another clone."""
 
 _MAX_PLACES = 100
 _NO_FILE = (FileNotFoundError, NotADirectoryError)

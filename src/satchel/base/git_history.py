@@ -25,6 +25,7 @@ _Between = tuple[str, str, str]
 
 _renames: dict[_Between, Mapping[str, str]] = {}
 _merged: dict[_Between, bool] = {}
+_here: dict[_Between, bool] = {}
 
 
 def known_renames(top: str, head: str, commit: str) -> Mapping[str, str] | None:
@@ -74,6 +75,23 @@ def ask_merged(top: str, head: str, commits: Collection[str]) -> None:
     answer = ask_git(top, ("rev-list", "--ignore-missing", "--stdin"), _SECONDS, given)
     missing = set() if answer is None else set(answer.decode("ascii", "replace").split())
     _remember(_merged, {(top, head, commit): commit not in missing for commit in asked})
+
+
+def known_here(top: str, head: str, commit: str) -> bool | None:
+    """Return what was asked before about whether a repository has a commit; None where it was not."""
+    return _here.get((top, head, commit))
+
+
+def ask_here(top: str, head: str, commits: Collection[str]) -> None:
+    """Ask git which commits a repository has, with one process; where it does not say, they count as here.
+
+    Args:
+        head: what is checked out: what was fetched meanwhile is asked again once another commit is.
+    """
+    asked = [commit for commit in commits if _IS_HASH(commit)]
+    answer = ask_git(top, ("cat-file", "--batch-check"), _SECONDS, "".join(f"{one}\n" for one in asked).encode())
+    missing = set() if answer is None else set(re.findall(rb"^([0-9a-f]+) missing$", answer, re.MULTILINE))
+    _remember(_here, {(top, head, commit): commit.encode() not in missing for commit in asked})
 
 
 def _remember(known: dict[_Between, Known], more: Mapping[_Between, Known]) -> None:

@@ -14,8 +14,10 @@ _CONFIRMED_CHARS = 80
 
 
 def retracted_text(retracted: Retracted) -> str:
-    """Say that an item holds no more, or who was asked to retract it."""
-    if retracted.asked is not None:
+    """Say that an item holds no more, or who was asked to retract or change it."""
+    if retracted.asked is not None and retracted.kind == "decision":
+        line = f"{retracted.ref} holds: {value_text(retracted.asked_of)} was asked to change it, in {retracted.asked}"
+    elif retracted.asked is not None:
         line = f"{retracted.ref} stays: only a person retracts it; human was asked to, in {retracted.asked}"
     elif retracted.already is not None:
         line = f"{retracted.ref} held no more already: {retracted.already}"

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from satchel.base.cited import CHANGED, GONE, MAX_BYTES, MOVED, Digest, Found, digest_of, find, read_cited
+from satchel.base.cited import CHANGED, ELSEWHERE, GONE, MAX_BYTES, MOVED, Digest, Found, digest_of, find, read_cited
 from satchel.base.git_head import read_head, top_of
 from satchel.base.git_index import CLEAN, DIRTY, UNTRACKED, standing
 from satchel.base.machine import asked_of_caller, caller_elsewhere
@@ -40,7 +40,8 @@ class Citation:
     """How the file of an entry stands, in the tree of who reads, by what it held when the entry was written.
 
     Attributes:
-        state: unchanged, moved, changed or gone.
+        state: unchanged, moved, changed or gone; elsewhere where the reader's file cannot tell: what was cited is of
+            another clone, and was not committed there, or its commit is not in this one.
         line: the line where what was cited begins now; None where several places are like it, or the whole file is
             cited.
         commit, branch: what was checked out where it was written, or None.
@@ -65,14 +66,28 @@ class Citation:
     @property
     def marks(self) -> tuple[str, ...]:
         """What a reader is told; nothing while all stands as it did."""
+        if self.state == ELSEWHERE:
+            return (f"{self._origin}, not in your tree",)
+        if self.is_unmerged and self.branch:
+            return (f"from branch {_quoted(self.branch)}, not merged",)
         said = {CHANGED: "file changed since", GONE: "file gone"}.get(self.state)
         renamed = None if self.file is None else f"moved to {_quoted(self.file)}"
         if self.state == MOVED and self.line is not None:
             said = f"moved to line {self.line}" if renamed is None else f"line {self.line}"
         elif self.state == MOVED and renamed is None:
             said = "moved in the file"
-        unmerged = f"from branch {_quoted(self.branch)}, not merged" if self.is_unmerged and self.branch else None
-        return tuple(part for part in (renamed, said, unmerged) if part is not None)
+        return tuple(part for part in (renamed, said) if part is not None)
+
+    @property
+    def _origin(self) -> str:
+        """Where what was cited stood when the entry was written."""
+        branch = "" if self.branch is None else f" on branch {_quoted(self.branch)}"
+        return f"uncommitted{branch}" if self.is_uncommitted else f"of commit {(self.commit or '?')[:8]}{branch}"
+
+    @property
+    def is_uncommitted(self) -> bool:
+        """Whether what was cited was in no commit when the entry was written."""
+        return self.worktree in {_STANDINGS[DIRTY], _STANDINGS[UNTRACKED]}
 
 
 def _quoted(name: str) -> str:
@@ -221,7 +236,7 @@ _known: dict[tuple[object, ...], Found] = {}
 @asked_of_caller(unknown=())
 def compared_in(root: str, places: Sequence[tuple[int, Place]]) -> tuple[tuple[int, Citation], ...]:
     """Return how the files of entries stand, as :meth:`Comparing.compare` does."""
-    return tuple(Comparing(root).compare(dict(places)).items())
+    return tuple(Comparing(root, is_apart=True).compare(dict(places)).items())
 
 
 class Comparing:
@@ -230,9 +245,13 @@ class Comparing:
     Args:
         root: the folder that paths are relative to; None compares nothing.
         is_over: asked before a file is read: whether the rest goes unmarked.
+        is_apart: whether entries may be from other clones than the one that holds the folder, as over a server.
     """
 
-    def __init__(self, root: str | None, is_over: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self, root: str | None, is_over: Callable[[], bool] = lambda: False, *, is_apart: bool = False
+    ) -> None:
+        self._is_apart = is_apart
         self._root = _behind_links(root)
         self._is_over = is_over
         self._files: set[str] = set()
@@ -252,7 +271,7 @@ class Comparing:
             return found
         from satchel.keep.cited_history import explained  # only where something is to be explained
 
-        return explained(self._root, places, found, self._compare)
+        return explained(self._root, places, found, self._compare, is_apart=self._is_apart)
 
     def _compare(self, path: str, digest: Digest) -> Found | None:
         root = self._root

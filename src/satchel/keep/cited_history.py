@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from satchel.base import git_history
-from satchel.base.cited import CHANGED, GONE, MOVED, Digest, Found
+from satchel.base.cited import CHANGED, ELSEWHERE, GONE, MOVED, Digest, Found
 from satchel.base.errors import InvalidInput
 from satchel.base.git_head import has_branch, read_head, top_of
 from satchel.base.git_index import UNTRACKED, path_of
@@ -19,16 +19,18 @@ Compare = Callable[[str, Digest], Found | None]
 
 
 def explained(
-    root: str, places: Mapping[int, Place], found: Mapping[int, Citation], compare: Compare
+    root: str, places: Mapping[int, Place], found: Mapping[int, Citation], compare: Compare, *, is_apart: bool = False
 ) -> dict[int, Citation]:
     """Return citations, those of renamed files with the new name, and those of unmerged branches saying so.
 
-    Git is run once at most: for renames that its index does not tell, else for branches. Its answers are remembered,
-    so that what was not asked this time is asked the next.
+    Git is run once at most: for renames that its index does not tell, else for branches; before that, where entries may
+    be from other clones, for which of their commits this one has. Its answers are remembered, so that what was not
+    asked this time is asked the next.
 
     Args:
         root: the folder that paths are relative to, behind every link.
         places, found: what entries cite and how that stands, by the entries' numbers, the most important first.
+        is_apart: whether entries may be from other clones.
     """
     result = dict(found)
     top = top_of(root)
@@ -40,9 +42,12 @@ def explained(
         blob = places[number].cited.blob
         if citation.state == GONE and blob is not None:
             result[number] = tree.renamed(citation, places[number], path_of(top, blob))
+    if is_apart:
+        for number in tree.elsewhere({n: citation for n, citation in result.items() if citation.is_stale}):
+            result[number] = replace(result[number], state=ELSEWHERE)
     stale = {number: places[number].cited for number, citation in result.items() if citation.is_stale}
     others = {one.branch for one in stale.values() if one.branch is not None} - {branch}
-    there = {other for other in others if has_branch(top, other)}
+    there = others if is_apart else {other for other in others if has_branch(top, other)}
     commits = {number: one.commit for number, one in stale.items() if one.commit is not None and one.commit != head}
     foreign = {number: commit for number, commit in commits.items() if stale[number].branch in there}
     gone = {
@@ -89,6 +94,16 @@ class _Tree:
         if stands is None or stands.state == GONE:
             return citation
         return replace(citation, state=CHANGED if stands.state == CHANGED else MOVED, line=stands.line, file=name)
+
+    def elsewhere(self, stale: Mapping[int, Citation]) -> set[int]:
+        """Return which entries cite what may never have been in this clone: no commit that it has holds that."""
+        top, head = self._top, self._head
+        commits = {n: one.commit for n, one in stale.items() if one.commit is not None and one.commit != head}
+        unknown = {commit for commit in commits.values() if git_history.known_here(top, head, commit) is None}
+        if unknown:
+            git_history.ask_here(top, head, sorted(unknown))
+        absent = {n for n, commit in commits.items() if git_history.known_here(top, head, commit) is False}
+        return absent | {n for n, one in stale.items() if one.is_uncommitted}
 
     def ask(self, gone: Mapping[int, str], foreign: Mapping[int, str]) -> None:
         """Ask git for renames where a file is gone that is expected here, else for branches.

@@ -94,6 +94,10 @@ def find(transaction: Transaction, workplace: Workplace) -> Project | None:
 
     A project that was named is found by its name. Another is found by its root folder; and where that folder was moved,
     it is the only project of the store, its recorded root is gone, and the store came along or the name is the same.
+
+    Raises:
+        Conflict: the name it would get belongs to a project with another root: a store that was restored, or copied,
+            while that folder still stands. Read as empty it would look like a new beginning.
     """
     if workplace.project_name is not None:
         return named(transaction, workplace.project_name)
@@ -103,6 +107,13 @@ def find(transaction: Transaction, workplace: Workplace) -> Project | None:
     every = transaction.all(f"{_ANY} LIMIT 2")
     if len(every) == 1 and (workplace.root is None or _may_have_moved(Project(*every[0]), workplace, workplace.root)):
         return Project(*every[0])
+    taken = named(transaction, workplace.suggested_name)
+    if taken is not None:
+        raise Conflict(
+            f"this store holds a project {taken.name!r} of another folder ({taken.root})",
+            f"--project {taken.name} or SATCHEL_PROJECT={taken.name} uses that one here; another name there, or as "
+            "project.name in your own config.toml, begins a new one",
+        )
     return None
 
 
@@ -137,12 +148,6 @@ def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
         transaction.memo[key] = project
         return project
     name = check_name(workplace.project_name or workplace.suggested_name, "project")
-    taken = transaction.one("SELECT root FROM projects WHERE name = :name", {"name": name})
-    if taken:
-        raise Conflict(
-            f"this store holds a project {name!r} of another folder ({taken[0]})",
-            "Choose a name for this one with --project, SATCHEL_PROJECT or project.name in your own config.toml",
-        )
     row = transaction.one(
         """
         INSERT INTO projects (uid, name, root, created_at) VALUES (:uid, :name, :root, :now)

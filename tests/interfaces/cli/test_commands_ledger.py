@@ -111,7 +111,7 @@ def test_clear_empties_one_field_and_leaves_the_others(cli: Cli, field: str, cle
         (("decisions", "--since", "soon"), "since 'soon' is not a time"),
         (("constraint", "add", " "), "text is empty"),
         (("constraint", "add", "x", "--priority", "urgent"), "'urgent' is not one of 'low', 'medium'"),
-        (("retract", "d1"), "d1 is a decision, which is not retracted"),
+        (("confirm", "d1"), "d1 is a decision, which is not confirmed"),
         (("message", "send", "x", "--agent", "a", "--payload", "{"), "--payload is no JSON"),
         (("message", "send", "x", "--agent", "a", "--reply-to", "x1"), "'x1'"),
         (("message", "read", "--agent", "a"), "or give --all"),

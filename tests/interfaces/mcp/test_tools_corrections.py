@@ -79,7 +79,7 @@ def test_the_format_is_chosen(world: Callable[[], Asker], tool: str, arguments: 
     ("tool", "arguments", "told"),
     [
         ("retract", {"id": "e99"}, "error [not_found]: there is no entry e99"),
-        ("retract", {"id": "d1"}, "d1 is a decision, which is not retracted. Set it anew with set_decision"),
+        ("confirm", {"id": "d1"}, "d1 is a decision, which is not confirmed. Set it anew with set_decision"),
         ("retract", {"id": "y1"}, "y1 is a solution, which is not retracted"),
         ("retract", {}, "retract argument 'id' is missing"),
         ("retract", {"id": "e1", "reason": " "}, "reason is empty"),

@@ -130,7 +130,30 @@ class TestWhatOnlyAPersonRetracts:
         assert person.corrections.retract(rule, agent="human").done
 
 
-@pytest.mark.parametrize("ref", ["c99", "e99", "s99"])
+class TestDecisions:
+    def test_an_agent_that_disputes_one_asks_who_set_it(self, satchel: Satchel) -> None:
+        ref = satchel.decisions.set("session_ttl", 600, agent="ann").ref
+        asked = satchel.corrections.retract(ref, "the gateway keeps 300 s", agent="ben")
+        assert (asked.done, asked.asked, asked.asked_of) == (False, "m1", "ann")
+        (message,) = satchel.messages.inbox(agent="ann").messages
+        assert (message.sender, message.type, message.priority) == ("ben", "request", "high")
+        assert 'ben disputes d1 "session_ttl: 600" because: the gateway keeps 300 s.' in message.message
+        assert satchel.decisions.get("session_ttl").decision.value == 600
+
+    def test_a_person_is_asked_where_one_set_it_or_nobody_is_known(self, satchel: Satchel, person: Satchel) -> None:
+        refs = [person.decisions.set("a", 1, agent="human:eva").ref, satchel.decisions.set("b", 1).ref]
+        assert [satchel.corrections.retract(ref, agent="ben").asked_of for ref in refs] == ["human:eva", "human"]
+
+    def test_who_may_set_it_anew_is_told_to(self, satchel: Satchel, person: Satchel) -> None:
+        ref = satchel.decisions.set("session_ttl", 600, agent="ann").ref
+        for caller, agent in ((satchel, "ann"), (person, "human")):
+            with pytest.raises(InvalidInput, match="set_decision"):
+                caller.corrections.retract(ref, agent=agent)
+        with pytest.raises(InvalidInput, match="set_decision"):
+            satchel.corrections.confirm(ref, agent="ben")
+
+
+@pytest.mark.parametrize("ref", ["c99", "d99", "e99", "s99"])
 def test_an_unknown_id_is_said(satchel: Satchel, ref: str) -> None:
     keep_rule(satchel)
     with pytest.raises(NotFound, match=f"there is no .* {ref} in this project"):
@@ -140,7 +163,6 @@ def test_an_unknown_id_is_said(satchel: Satchel, ref: str) -> None:
 @pytest.mark.parametrize(
     ("ref", "remedy"),
     [
-        ("d1", "set_decision"),
         ("p1", "supersedes"),
         ("x1", "report_outcome"),
         ("y1", "report_outcome"),

@@ -10,12 +10,13 @@ OPERATIONS = (
         tool="retract",
         toolset="context",
         title="Retract an item",
-        about="Say that a note, rule or strategy is wrong or holds no more; to replace it, write with supersedes.",
-        found_by="wrong outdated delete remove forget withdraw invalid rule constraint no longer holds",
+        about="Say that a note, rule or strategy is wrong or holds no more; to replace it, write with supersedes. "
+        "Dispute a decision: who set it is asked to change it.",
+        found_by="wrong outdated disagree dispute delete remove forget withdraw invalid rule no longer holds",
         idempotent=True,
         command=("retract",),
         help="Say that a note, rule or strategy holds no more. It stays, and is found only when it is asked for; "
-        "satchel undo takes that back.",
+        "satchel undo takes that back. Of a decision that another agent set: ask who set it to change it.",
         examples=('retract c7 --reason "the gateway does it now"',),
         parameters=(
             Parameter("id", about="Such as e14, c7", required=True, option="ID", passed_as="ref"),

@@ -94,6 +94,7 @@ OPERATIONS = (
         items="entries",
         text="compact:kept_text",
         shown="cli.common:show_kept",
+        shows_notes=True,
         fields="compact:kept_fields",
     ),
     Operation(

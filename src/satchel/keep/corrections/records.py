@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from satchel.base.records import dataclass
+from satchel.base.vocabulary import HUMAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,8 +14,9 @@ class Retracted:
         ref: its short id, and ``kind`` what it is.
         record: the item as it stands.
         text: the beginning of what it says.
-        done: whether it holds no more; False where a person was asked to retract it.
-        asked: the short id of the message that asks.
+        done: whether it holds no more; False where somebody was asked instead.
+        asked: the short id of the message that asks, and ``asked_of`` whom: a person to retract it, or who set a
+            decision to change it.
         already: how it had ended before; None where this ended it.
         notes: what the caller should know.
         correction: the number of the correction, for what takes it back; None where nothing was corrected.
@@ -29,6 +31,7 @@ class Retracted:
     already: str | None = None
     notes: tuple[str, ...] = ()
     correction: int | None = None
+    asked_of: str = HUMAN
 
 
 @dataclass(frozen=True, slots=True)

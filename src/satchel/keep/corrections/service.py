@@ -15,6 +15,8 @@ from satchel.keep.constraints import updates as constraints
 from satchel.keep.corrections import log
 from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Correction, Corrector
 from satchel.keep.corrections.records import Confirmed, Ended, Retracted, Undone
+from satchel.keep.decisions import state as decisions
+from satchel.keep.decisions.updates import decision
 from satchel.keep.entries import queries as entry_queries
 from satchel.keep.entries import updates as entries
 from satchel.keep.entries.records import ENTRY_TYPES
@@ -25,7 +27,7 @@ from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, acting_named, is_by_person
 from satchel.keep.strategies import updates as strategies
-from satchel.keep.texts import check_content
+from satchel.keep.texts import Storable, check_content
 from satchel.store.transaction import Transaction
 
 _REQUEST, _HIGH = 3, 3
@@ -89,7 +91,8 @@ class Corrections(Service):
     def retract(self, ref: str, reason: str | None = None, *, agent: str | None = None) -> Retracted:
         """Let a note, rule or strategy hold no more; it stays, and is found only when it is asked for.
 
-        What a person wrote, and a critical rule, only a person retracts: an agent's call becomes a message to them.
+        What a person wrote, and a critical rule, only a person retracts: an agent's call becomes a message to them. A
+        decision is set anew instead: an agent's call becomes a message to who set it, or to a person.
 
         Args:
             ref: its short id.
@@ -104,11 +107,13 @@ class Corrections(Service):
             InvalidInput, TooLarge: the id, reason or agent is not acceptable, or what it names is not retracted.
         """
         work = self._workplace
-        kind, number = _read(ref, "retracted")
+        kind, number = _read(ref, "retracted", Kind.DECISION)
         cleaned = None if reason is None else check_content(reason, "reason", work.max_content_bytes)
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             project_id, by, name = self._begin(transaction, agent)
+            if kind is Kind.DECISION:
+                return _dispute(transaction, work, project_id, by, name, number, cleaned)
             record = _load(transaction, project_id, kind, number)
             text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
             short = shortened(_CORRECTABLE[kind].text(record))
@@ -276,8 +281,11 @@ def kind_name(kind: Kind) -> str:
     return KINDS[kind].name
 
 
-def _read(ref: str, done: str) -> tuple[Kind, int]:
+def _read(ref: str, done: str, *also: Kind) -> tuple[Kind, int]:
     """Return what a short id names.
+
+    Args:
+        also: kinds that are taken beside those that are corrected.
 
     Raises:
         InvalidInput: it is none, or of a kind that is corrected otherwise.
@@ -287,7 +295,7 @@ def _read(ref: str, done: str) -> tuple[Kind, int]:
     if ref.strip().startswith(SOLUTION_LETTER):
         raise InvalidInput(f"{ref[:80]} is a solution, which is not {done}", _ELSEWHERE[Kind.ERROR_PATTERN])
     kind, number = read_ref(ref)
-    if kind not in _CORRECTABLE:
+    if kind not in _CORRECTABLE and kind not in also:
         name = kind_name(kind).replace("_", " ")
         remedy = _ELSEWHERE.get(kind, "Notes (e), rules (c) and strategies (s) are")
         raise InvalidInput(f"{ref} is {'an' if name[0] in 'aeiou' else 'a'} {name}, which is not {done}", remedy)
@@ -297,10 +305,12 @@ def _read(ref: str, done: str) -> tuple[Kind, int]:
 def _load(transaction: Transaction, project_id: int, kind: Kind, number: int) -> Any:
     record = _CORRECTABLE[kind].load(transaction, project_id, number)
     if record is None:
-        raise NotFound(
-            f"there is no {kind_name(kind)} {kind.ref(number)} in this project", "Lists and searches show ids"
-        )
+        raise _missing(kind, number)
     return record
+
+
+def _missing(kind: Kind, number: int) -> NotFound:
+    return NotFound(f"there is no {kind_name(kind)} {kind.ref(number)} in this project", "Lists and searches show ids")
 
 
 def _is_critical(record: Any) -> bool:
@@ -319,9 +329,48 @@ def _ask_person(
 ) -> str:
     """Ask a person to retract an item, and return the short id of the message."""
     person, _ = ensure_agent(transaction, project_id, HUMAN, by.now)
-    why = "" if reason is None else f" because: {shortened(reason)}"
-    text = (
-        f'{name or "an agent"} asks you to retract {record.ref} "{short}"{why}. `satchel retract {record.ref}` does it'
-    )
-    draft = messages.Draft(by.agent, person, _REQUEST, _HIGH, text)
+    text = f'{name or "an agent"} asks you to retract {record.ref} "{short}"{_because(reason)}. '
+    return _ask(transaction, work, project_id, by, person, f"{text}`satchel retract {record.ref}` does it")
+
+
+def _dispute(
+    transaction: Transaction,
+    work: projects.Workplace,
+    project_id: int,
+    by: Corrector,
+    name: str | None,
+    number: int,
+    reason: Storable | None,
+) -> Retracted:
+    """Ask who set a decision to change it, or a person where that was one or is not known.
+
+    Raises:
+        InvalidInput: it is the caller's own, or a person calls.
+    """
+    current = decisions.load_number(transaction, project_id, number)
+    if current is None:
+        raise _missing(Kind.DECISION, number)
+    ref, (setter, setter_name) = Kind.DECISION.ref(number), current.agent or (None, None)
+    if by.is_person or (setter is not None and setter == by.agent):
+        whose = "a decision" if by.is_person else "your own decision"
+        raise InvalidInput(f"{ref} is {whose}, which is not retracted", _ELSEWHERE[Kind.DECISION])
+    if setter is None or is_persons(setter_name):
+        setter_name = setter_name or HUMAN
+        setter, _ = ensure_agent(transaction, project_id, setter_name, by.now)
+    short = shortened(f"{current.key}: {current.state.value}")
+    text = f'{name or "an agent"} disputes {ref} "{short}"{_because(None if reason is None else reason.text)}. '
+    text += "It holds until it is set anew; please answer"
+    asked = _ask(transaction, work, project_id, by, setter, text)
+    notes = () if reason is None else reason.notes
+    record = decision(current)
+    name = kind_name(Kind.DECISION)
+    return Retracted(ref, name, record, short, done=False, asked=asked, notes=notes, asked_of=str(setter_name))
+
+
+def _because(reason: str | None) -> str:
+    return "" if reason is None else f" because: {shortened(reason)}"
+
+
+def _ask(transaction: Transaction, work: projects.Workplace, project_id: int, by: Corrector, to: int, text: str) -> str:
+    draft = messages.Draft(by.agent, to, _REQUEST, _HIGH, text)
     return Kind.MESSAGE.ref(messages.insert(transaction, project_id, draft, by.now, work.retention).id)

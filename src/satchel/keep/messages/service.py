@@ -297,6 +297,8 @@ def _addressee(
     )
     if known is not None:
         return int(known[0]), ()
+    if names.is_persons(name):
+        return names.ensure_agent(transaction, project_id, name, now, acts=False)[0], ()
     at_work = agents_of_client(transaction, project_id, name, now)
     if len(at_work) > 1:
         raise Conflict(

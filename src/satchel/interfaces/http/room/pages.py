@@ -169,6 +169,9 @@ def _done(projects: Projects, action: Action, request: Request, guest: Guest, gi
             done = action(asked)
         except ChangedMeanwhile as changed:
             return _as_html(asked, changed.page, request, guest, status=409)
+        finally:
+            if asked.project is not None:
+                asked.projects.looks.forget(asked.satchel)
         return RedirectResponse(_address(asked, done, request), 303, headers=PAGE_HEADERS)
     except Exception as error:  # noqa: BLE001 -- all end as a page that says so
         return _failed(request, guest, error, sent=given)
@@ -179,7 +182,7 @@ def _as_html(asked: Asked, page: Page, request: Request, guest: Guest, *, status
     twin = twin_of(request.url.path) + (f"?{urlencode(query)}" if query else "")
     count = page.count
     if count is None:
-        count = asked.satchel.room.needs(asked.login.author).total if asked.project else 0
+        count = asked.look("needs").total if asked.project else 0
     context = {"page": page, "count": count, "twin": twin if request.method == "GET" else None, "told": _told(asked)}
     return html(
         page.template,

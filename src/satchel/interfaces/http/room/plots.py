@@ -76,6 +76,7 @@ def lines(
     began_at: int,
     ended_at: int,
     top: float | None = None,
+    level: float | None = None,
     as_label: Callable[[int], str] = date,
 ) -> Markup:
     """Return a plot of values over time, each of which holds until the next of its line.
@@ -84,6 +85,7 @@ def lines(
         caption, unit, said: as for :func:`bars`.
         began_at, ended_at: the times that it begins and ends with, in milliseconds UTC.
         top: the highest value of the axis; None is as much as it takes.
+        level: a value that a dotted line marks.
         as_label: how a time is written below it.
     """
     top, marks = _scale(max((value for one in series for _, value in one.points), default=0) if top is None else top)
@@ -103,6 +105,8 @@ def lines(
         colour = number % COLOURS
         shapes.append(Markup('<path class="c{} line" d="{}"/>').format(colour, path))
         shapes.append(Markup('<path class="c{} dots" d="{}"/>').format(colour, dots))
+    if level is not None:
+        shapes.append(Markup('<path class="level" d="M0 {:.4g}H{}"/>').format(_y(level, top), _WIDTH))
     labels = [as_label(began_at + span * place // (_LABELS - 1)) for place in range(_LABELS)]
     return _figure(caption, unit, shapes, marks, labels, [one.name for one in series], said)
 

@@ -32,8 +32,8 @@ ACTIONS: Mapping[str, Action] = {"/items/{ref}/forget": forget}
 SAID: Mapping[str, Said] = {
     "forgotten": Said("Forgotten for good"),
     "forgotten-but": Said(
-        "Forgotten, but copies may hold it still: backups, the shared text or the write-ahead log; satchel backup list "
-        "names the backups"
+        "Forgotten, but copies may hold it still: backups, the shared text or the write-ahead log; "
+        "satchel backup --list names the backups"
     ),
 }
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from satchel.base.records import NamedTuple
-from satchel.brief.room.histories import ConfidenceCurve, ErrorHistory
+from markupsafe import Markup
+
+from satchel.base.clock import DAY_MS
+from satchel.brief.room.histories import ConfidenceCurve
 from satchel.interfaces.http.room.asking import Asked, Page, View
+from satchel.interfaces.http.room.formatting import clock, date
+from satchel.interfaces.http.room.plots import Line, lines
 from satchel.interfaces.http.room.views import listing
 from satchel.interfaces.http.room.views.listing import QUERY, Field
 from satchel.keep.patterns.queries import STATES_FOUND
@@ -23,33 +27,8 @@ _LINES = 5
 
 _SOLUTIONS = 20
 _WORDS = 50
-_WIDTH, _HEIGHT = 600, 100
-
-
-class Line(NamedTuple):
-    """A line of the plot: how sure one solution was.
-
-    Attributes:
-        place: from 0; how it is drawn.
-        points: as SVG has them.
-        told: in words.
-    """
-
-    place: int
-    curve: ConfidenceCurve
-    points: str
-    told: str
-
-
-class Plot(NamedTuple):
-    """How sure the solutions of an error were; the times in milliseconds UTC, the heights in the plot's units."""
-
-    lines: tuple[Line, ...]
-    began_at: int
-    ended_at: int
-    known: int
-    width: int
-    height: int
+_DAYS_MS = 2 * DAY_MS
+"""What lasts longer has dates below its plot, and else the hours."""
 
 
 def errors(asked: Asked) -> Page:
@@ -62,41 +41,43 @@ def errors(asked: Asked) -> Page:
 def error(asked: Asked) -> Page:
     """Return one error: where it was met, its solutions, and how sure each was over time."""
     found = asked.looking.room.error(asked.path["ref"])
+    curves = found.curves[:_LINES]
     context = {
         "found": found,
         "solutions": found.pattern.solutions[:_SOLUTIONS],
         "words": found.words[:_WORDS],
-        "plot": plot(found.curves, found),
+        "curves": curves,
+        "plot": _plot(curves, found.asked_at),
         "now": found.asked_at,
         "most": MOST,
     }
     return Page(f"{found.pattern.ref} in {asked.place.name}", "error_pattern.html", context, found, asked.place)
 
 
-def plot(curves: Sequence[ConfidenceCurve], found: ErrorHistory) -> Plot | None:
+def _plot(curves: Sequence[ConfidenceCurve], now: int) -> Markup | None:
     """Return the plot of some solutions; None where there are none."""
-    curves = curves[:_LINES]
     if not curves:
         return None
-    began = min(point.began_at for curve in curves for point in curve.points)
-    # what was just begun has no width of its own
-    ended = max(found.asked_at, began + 1)
-
-    def across(at: int) -> int:
-        return round((min(at, ended) - began) / (ended - began) * _WIDTH)
-
-    def up(confidence: int) -> int:
-        return _HEIGHT - confidence * _HEIGHT // MOST
-
-    lines = []
-    for place, curve in enumerate(curves):
-        corners = []
-        for point, after in zip(curve.points, [*curve.points[1:], None], strict=True):
-            until = ended if after is None else after.began_at
-            corners += [f"{across(at)},{up(point.confidence)}" for at in (point.began_at, until)]
-        told = ", then ".join(f"{point.confidence / MOST:g}" for point in curve.points)
-        lines.append(Line(place, curve, " ".join(corners), told))
-    return Plot(tuple(lines), began, ended, up(KNOWN), _WIDTH, _HEIGHT)
+    began = min(curve.points[0].began_at for curve in curves)
+    drawn = [
+        Line(
+            curve.solution if curve.is_whole else f"{curve.solution}, recorded since {date(curve.points[0].began_at)}",
+            [(point.began_at, point.confidence / MOST) for point in curve.points],
+        )
+        for curve in curves
+    ]
+    told = (f"{line.name}: {', then '.join(f'{value:g}' for _, value in line.points)}" for line in drawn)
+    return lines(
+        "Confidence of the solutions",
+        f"from 0 to 1; known from {KNOWN / MOST:g} on; UTC",
+        drawn,
+        ". ".join(told),
+        began_at=began,
+        ended_at=max(now, began + 1),
+        top=1,
+        level=KNOWN / MOST,
+        as_label=date if now - began > _DAYS_MS else clock,
+    )
 
 
 PAGES: Mapping[str, View] = {"/errors": errors, "/errors/{ref}": error}

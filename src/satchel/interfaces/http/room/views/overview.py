@@ -7,9 +7,7 @@ from typing import Any
 
 from satchel.base.errors import NotFound
 from satchel.brief.room.touched import TOUCHED_BY
-from satchel.client import Satchel
 from satchel.interfaces.http.room.asking import Asked, Page, View
-from satchel.keep import following, projects
 
 SECTIONS = {
     "needs": ("1", "Needs me"),
@@ -29,10 +27,11 @@ def start(asked: Asked) -> Page:
 
 def room(asked: Asked) -> Page:
     """Return the page of a project with its sections."""
-    project, satchel, person = asked.place, asked.satchel, asked.login.author
-    cursor = _cursor(satchel)
-    shown = {name: _section(name, satchel, person) for name in SECTIONS}
-    data = {"project": project.name, "person": person, "cursor": cursor, **shown}
+    project, satchel = asked.place, asked.satchel
+    # before anything else of it is read: what comes later is told
+    cursor = satchel.room.reached().cursor
+    shown: dict[str, Any] = {name: asked.projects.looks.look(satchel, name, cursor) for name in SECTIONS}
+    data = {"project": project.name, "person": asked.login.author, "cursor": cursor, **shown}
     context = {"sections": SECTIONS, "touched_by": TOUCHED_BY, "shown": shown, "cursor": cursor}
     return Page(project.name, "room.html", context, data, project, shown["needs"].total)
 
@@ -42,22 +41,9 @@ def section(asked: Asked) -> Page:
     name = asked.path["section"]
     if name not in SECTIONS:
         raise NotFound(f"there is no section {name[:80]!r}", f"There are {', '.join(SECTIONS)}")
-    shown = _section(name, asked.satchel, asked.login.author)
+    shown = asked.look(name)
     context = {"name": name, "section": shown, "sections": SECTIONS, "touched_by": TOUCHED_BY}
     return Page(SECTIONS[name][1], "section.html", context, shown, asked.place, 0)
 
 
 PAGES: Mapping[str, View] = {"/": room, "/sections/{section}": section}
-
-
-def _section(name: str, satchel: Satchel, person: str) -> Any:
-    if name in {"needs", "since"}:
-        return getattr(satchel.room, name)(person)
-    return getattr(satchel.room, name)()
-
-
-def _cursor(satchel: Satchel) -> str:
-    """Return where the project stands, before anything of it is read: what comes later is told."""
-    work = satchel.workplace
-    with work.engine.read() as transaction:
-        return str(following.now(transaction, projects.find(transaction, work)))
