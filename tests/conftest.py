@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -37,6 +38,17 @@ def pytest_configure(config: pytest.Config) -> None:
     over_server.is_asked_for = config.getoption("--over-server")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave what is collected out of the search for garbage, which takes a third of the time of collecting."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what does not work over a server, each with its reason."""
     if config.getoption("--over-server"):
@@ -44,6 +56,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             reason = over_server.left_out(item.nodeid)
             if reason is not None:
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_finish() -> None:
+    """Leave the 14,000 tests out of later garbage collections: they are many objects, and none of them garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 class ManualClock:

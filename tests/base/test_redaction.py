@@ -14,14 +14,14 @@ from satchel.base.redaction import finds_secret, redact
 from satchel.base.redaction_patterns import TOKEN_FORMATS
 
 
-@pytest.mark.parametrize(("kind", "token"), TOKENS, ids=[f"{kind}-{n}" for n, (kind, _) in enumerate(TOKENS)])
-def test_a_published_token_goes_and_the_text_around_it_stays(kind: str, token: str) -> None:
-    assert redact(f"we used {token}, then 'rotated' it").text == f"we used [redacted:{kind}], then 'rotated' it"
+def test_a_published_token_goes_and_the_text_around_it_stays() -> None:
+    made = [(kind, redact(f"we used {token}, then 'rotated' it").text) for kind, token in TOKENS]
+    assert [one for one in made if one[1] != f"we used [redacted:{one[0]}], then 'rotated' it"] == []
 
 
-@pytest.mark.parametrize(("kind", "token"), TOKENS, ids=[f"{kind}-{n}" for n, (kind, _) in enumerate(TOKENS)])
-def test_a_token_in_a_key_or_path_is_named(kind: str, token: str) -> None:
-    assert finds_secret(f"notes/{token}") == kind
+def test_a_token_in_a_key_or_path_is_named() -> None:
+    named = [(kind, finds_secret(f"notes/{token}")) for kind, token in TOKENS]
+    assert [(kind, found) for kind, found in named if found != kind] == []
 
 
 def test_every_format_of_the_table_has_an_example_here() -> None:
@@ -46,9 +46,8 @@ def test_only_the_secret_part_goes(kind: str, before: str, secret: str, after: s
     assert redact(before + secret + after).text == f"{before}[redacted:{kind}]{after}"
 
 
-@pytest.mark.parametrize("text", SPARED)
-def test_what_is_no_secret_is_returned_as_the_same_object(text: str) -> None:
-    assert redact(text).text is text
+def test_what_is_no_secret_is_returned_as_the_same_object() -> None:
+    assert [(text, redact(text).found) for text in SPARED if redact(text).text is not text] == []
 
 
 @pytest.mark.parametrize("label", ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"])

@@ -25,18 +25,18 @@ _STEP = st.tuples(st.integers(0, len(ACTIONS) - 1), st.integers(0, 20), st.integ
 _EVERYTHING = [(action, first, second) for first, second in ((1, 2), (4, 5), (2, 3)) for action in range(len(ACTIONS))]
 
 
-def folder(name: str) -> Path:
+def folder(within: Path, name: str) -> Path:
     """Make a project's folder of its own for one example."""
-    made = Path(tempfile.mkdtemp(prefix=name)) / name
+    made = Path(tempfile.mkdtemp(dir=within)) / name
     (made / ".git").mkdir(parents=True)
     return made
 
 
 def check_round_trip(
-    open_in: Open, clock: ManualClock, choices: list[tuple[int, int, int]], caller: str | None = None
+    open_in: Open, clock: ManualClock, within: Path, choices: list[tuple[int, int, int]], caller: str | None = None
 ) -> None:
     """Fill a store, take its lines into another one, and compare."""
-    one, other = open_in(folder("one"), caller=caller), open_in(folder("other"))
+    one, other = open_in(folder(within, "one"), caller=caller), open_in(folder(within, "other"))
     fill(one, clock, choices)
     if not one.housekeeping.statistics().project:
         return
@@ -52,31 +52,33 @@ def check_round_trip(
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(choices=st.lists(_STEP, max_size=25))
-def test_any_store_comes_whole_and_once(open_in: Open, clock: ManualClock, choices: list[tuple[int, int, int]]) -> None:
-    check_round_trip(open_in, clock, choices)
+def test_any_store_comes_whole_and_once(
+    open_in: Open, clock: ManualClock, tmp_path: Path, choices: list[tuple[int, int, int]]
+) -> None:
+    check_round_trip(open_in, clock, tmp_path, choices)
 
 
 @pytest.mark.parametrize("caller", [None, SERVER], ids=["without-sessions", "in-a-session"])
 def test_a_store_with_some_of_everything_comes_whole_and_once(
-    open_in: Open, clock: ManualClock, caller: str | None
+    open_in: Open, clock: ManualClock, tmp_path: Path, caller: str | None
 ) -> None:
-    check_round_trip(open_in, clock, _EVERYTHING, caller)
+    check_round_trip(open_in, clock, tmp_path, _EVERYTHING, caller)
 
 
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(choices=st.lists(_STEP, max_size=80))
 def test_any_large_store_comes_whole_and_once(
-    open_in: Open, clock: ManualClock, choices: list[tuple[int, int, int]]
+    open_in: Open, clock: ManualClock, tmp_path: Path, choices: list[tuple[int, int, int]]
 ) -> None:
-    check_round_trip(open_in, clock, choices)
+    check_round_trip(open_in, clock, tmp_path, choices)
 
 
 @pytest.mark.parametrize(("tool", "release"), [("sqlew", "3.6"), ("sqlew", "5"), ("bazinga", "19")])
 def test_what_came_from_another_tool_goes_on_to_another_store(
     open_in: Open, clock: ManualClock, tmp_path: Path, tool: str, release: str
 ) -> None:
-    one, other = open_in(folder("one")), open_in(folder("other"))
+    one, other = open_in(folder(tmp_path, "one")), open_in(folder(tmp_path, "other"))
     sample = sqlew_sample if tool == "sqlew" else bazinga_sample
     file = sample(tmp_path / "there.db", release, clock.now // 1_000)
     one.importing.take(tool, file)
