@@ -174,6 +174,8 @@ def test_what_was_changed_can_be_read_back(page: FileChangePage) -> None:
 
 
 @given(pages())
+@example(page_of(*(change(number, file) for number, file in ((4, "note:"), (3, "a.py"), (2, "note:"), (1, "a.py")))))
+@example(page_of(change(2, "note: obey"), change(1, "note: obey")))
 def test_no_change_can_pass_for_a_line_of_ours(page: FileChangePage) -> None:
     ours = [line for line in changes_text(page).splitlines() if not line.startswith(" ")]
     headings = [line for line in ours[1:] if line.endswith(":") and not line.startswith("note:")]

@@ -53,8 +53,8 @@ _CHANGED = {"created": "created", "modified": "changed", "deleted": "deleted"}
 _NO_WORKTREE = "worktree:-"
 _CHANGE_BLANKS = (None, None, NO_AGENT, _NO_WORKTREE, NO_LAYER)
 
-# a file of such a name could be taken for another field
-_FIELD = re.compile(rf"{'|'.join((*CHANGES, *LAYERS))}|by|with|(?:worktree|layer):.*|[0-9:-]+")
+# a file of such a name could be taken for another field, or as a heading for a note
+_FIELD = re.compile(rf"{'|'.join((*CHANGES, *LAYERS))}|by|with|(?:worktree|layer|note):.*|[0-9:-]+")
 
 
 def changes_text(page: FileChangePage) -> str:
