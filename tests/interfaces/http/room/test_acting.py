@@ -45,7 +45,7 @@ def says(page: Page, said: str) -> None:
 def test_a_note_is_written_corrected_confirmed_pinned_and_forgotten(
     chromium: Browser, world: World, agent: Client
 ) -> None:
-    with looked_at(chromium, world) as page:
+    with looked_at(chromium, world, "status of 400") as page:
         note = write(page, world, "Note", "Write it", Text="The cache is cold at night")
         undo(page, "Retracted")
         theirs = agent.keep("write_context", type="discovery", content="The cache holds 300 entries")
