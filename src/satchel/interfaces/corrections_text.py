@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from satchel.base.paging import Page
 from satchel.base.text import shortened
 from satchel.interfaces.ledger.compact_lines import note_lines
 from satchel.interfaces.text_parts import counted, quoted, value_text
 from satchel.keep.corrections.records import Confirmed, Retracted, Undone
-from satchel.keep.pins import Pin
+
+if TYPE_CHECKING:
+    from satchel.keep.pins import Pin
 
 _CONFIRMED_CHARS = 80
 """So much of what was confirmed is repeated, which its reader has just read."""

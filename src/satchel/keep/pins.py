@@ -13,7 +13,6 @@ from satchel.find.kind import Kind
 from satchel.keep import events, projects
 from satchel.keep.decisions.state import DEPRECATED
 from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
-from satchel.keep.kinds import KIND_OF, KINDS, read_ref
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, is_by_person
@@ -30,7 +29,7 @@ _HOLDS: Mapping[Kind, str] = {
 }
 """The kinds that are pinned, with the condition that an item, as ``i``, holds."""
 
-PINNED = frozenset(KINDS[kind].name for kind in _HOLDS)
+PINNED = frozenset(kind.name.lower() for kind in _HOLDS)
 """The names of the kinds that are pinned."""
 
 
@@ -83,6 +82,8 @@ class Pins(Service):
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
         """
+        from satchel.keep.kinds import KIND_OF
+
         check_page(limit, offset)
         with self._workplace.engine.read() as transaction:
             project = projects.find(transaction, self._workplace)
@@ -102,6 +103,8 @@ class Pins(Service):
         return Page(pins, len(rows), offset, limit)
 
     def _set(self, ref: str, agent: str | None, *, pinned: bool) -> Pin:
+        from satchel.keep.kinds import read_ref
+
         work = self._workplace
         kind, number = read_ref(ref)
         if kind not in _HOLDS:
@@ -177,7 +180,7 @@ def _check(transaction: Transaction, project_id: int, kind: Kind, number: int, *
         f"FROM {kind.table} i WHERE i.project_id = :project AND i.id = :item",
         {"project": project_id, "item": number},
     )
-    ref, name = kind.ref(number), KINDS[kind].name
+    ref, name = kind.ref(number), kind.name.lower()
     if row is None:
         raise NotFound(f"there is no {name} {ref} in this project", "Lists and searches show the ids")
     if pinned and not row[0]:
@@ -189,5 +192,7 @@ def _check(transaction: Transaction, project_id: int, kind: Kind, number: int, *
 
 
 def _said(transaction: Transaction, kind: Kind, number: int) -> tuple[str, str]:
+    from satchel.keep.kinds import KINDS
+
     thing = KINDS[kind]
     return thing.name, shortened((thing.shown or thing.texts)(transaction, [number]).get(number, ""))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import apsw
@@ -81,6 +80,8 @@ class SqliteUpkeep:
     @contextmanager
     def copied(self, clock: Clock) -> Iterator[SqliteEngine]:
         """Hand out a copy of the store that goes again when the block is left; an empty store where there is none."""
+        from tempfile import TemporaryDirectory
+
         from satchel.store.sqlite import SqliteEngine
 
         with TemporaryDirectory(prefix="satchel-") as folder:

@@ -52,7 +52,9 @@ def plans(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Callable[..., li
         with satchel.workplace.engine.read() as transaction:
             assert isinstance(transaction, SqliteTransaction)
             rows: list[Row] = list(transaction.connection.execute(f"EXPLAIN QUERY PLAN {sql}", parameters))
-        return [row[3] for row in rows]
+        # a page is chosen in a list of its own, and what is joined to it is sorted after that
+        chosen = [row[0] for row in rows if row[3].startswith("LIST SUBQUERY")]
+        return [row[3] for row in rows if not chosen or row[1] in chosen]
 
     # what filters hide is counted by a list of its own
     monkeypatch.setattr(lists, "_hidden", lambda *_: [])
@@ -92,7 +94,7 @@ def test_a_page_comes_from_the_index_of_its_filter_in_order(
     order: str,
 ) -> None:
     page = plans(**options, **of_run, status=status, order=order)[-1]
-    assert any(f"USING INDEX {index}" in step for step in page), page
+    assert any(f"INDEX {index}" in step for step in page), page
     assert not any("TEMP B-TREE" in step for step in page), page
 
 
@@ -104,8 +106,8 @@ def test_other_pages_come_from_the_index_of_the_run_or_of_times_in_order(
 ) -> None:
     (of_run, of_project) = (plans(**options, **run, status=status, order=order)[-1] for run in (RUN, {}))
     expected = "context_type (project_id=?" if "types" in options else "context_time (project_id=?"
-    assert any("USING INDEX context_run (run_id=?" in step for step in of_run), of_run
-    assert any(f"USING INDEX {expected}" in step for step in of_project), of_project
+    assert any("INDEX context_run (run_id=?" in step for step in of_run), of_run
+    assert any(f"INDEX {expected}" in step for step in of_project), of_project
     assert not any("TEMP B-TREE" in step for step in (*of_run, *of_project))
 
 
