@@ -30,6 +30,9 @@ def _any_unseen() -> re.Pattern[str]:
 
 def revealed(text: str) -> str:
     """Return a text with the code of each character that shows nothing or turns text, as in ``\\u{202e}``."""
+    # most texts are plain: of 22 characters this takes 0.1 us, the search 1
+    if text.isascii() and text.isprintable():
+        return text
     return _any_unseen().sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text)
 
 
