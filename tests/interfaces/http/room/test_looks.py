@@ -52,10 +52,9 @@ def test_each_person_is_shown_their_own(ann: Satchel, tmp_path: Path, clock: Man
         assert looks.look(ann, "needs", ann.room.reached().cursor).person == "human:ann"
 
 
-def test_what_a_person_has_read_is_gone_once_it_is_forgotten(ann: Satchel) -> None:
+def test_what_a_person_has_read_is_gone_at_once(ann: Satchel) -> None:
     looks = Looks()
     sent = ann.messages.send("For your information", to="human", agent="dev")
     assert needs(looks, ann) == ["For your information"]
     ann.messages.mark_read([sent.ref])
-    looks.forget(ann)
     assert needs(looks, ann) == []

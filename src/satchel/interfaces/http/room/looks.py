@@ -20,6 +20,7 @@ _MOST = 200
 
 class _Known(NamedTuple):
     cursor: str
+    commits: int
     at: int
     record: Any
 
@@ -41,22 +42,16 @@ class Looks:
         """
         work = satchel.workplace
         key = (work.engine.file, str(work.project_name), str(work.agent), name)
-        now = work.clock()
+        # what was read or seen moves no cursor; of what this server has committed, that much is known before the look
+        now, commits = work.clock(), work.engine.commits
         with self._lock:
             known = self._known.get(key)
-        if known is not None and known.cursor == cursor and 0 <= now - known.at < _KEPT_MS:
+        if known is not None and known[:2] == (cursor, commits) and 0 <= now - known.at < _KEPT_MS:
             return known.record
         record = getattr(satchel.room, name)()
         with self._lock:
-            self._known[key] = _Known(cursor, now, record)
+            self._known[key] = _Known(cursor, commits, now, record)
             self._known.move_to_end(key)
             while len(self._known) > _MOST:
                 self._known.popitem(last=False)
         return record
-
-    def forget(self, satchel: Satchel) -> None:
-        """Forget the looks at a project, after somebody has acted on a page: what was read or seen moves no cursor."""
-        work = satchel.workplace
-        with self._lock:
-            for key in [key for key in self._known if key[:2] == (work.engine.file, str(work.project_name))]:
-                del self._known[key]

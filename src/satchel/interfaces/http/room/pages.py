@@ -169,9 +169,6 @@ def _done(projects: Projects, action: Action, request: Request, guest: Guest, gi
             done = action(asked)
         except ChangedMeanwhile as changed:
             return _as_html(asked, changed.page, request, guest, status=409)
-        finally:
-            if asked.project is not None:
-                asked.projects.looks.forget(asked.satchel)
         return RedirectResponse(_address(asked, done, request), 303, headers=PAGE_HEADERS)
     except Exception as error:  # noqa: BLE001 -- all end as a page that says so
         return _failed(request, guest, error, sent=given)
