@@ -32,8 +32,8 @@ _REST: _Lines = (
     ),
     (
         {"send_message", "get_messages"},
-        "send_message asks others; get_messages with wait_seconds=45 waits for an answer. The last line of any answer, "
-        "'notice:', says what waits for you: messages, files that are free now.",
+        "send_message asks others; get_messages with wait_seconds=45 waits for an answer. An answer may end in a line "
+        "'notice:': what waits for you: messages, files that are free now.",
     ),
     (
         {"write_context"},
