@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import apsw
 
@@ -27,6 +27,8 @@ class SqliteTransaction:
     """
 
     __slots__ = ("connection", "forks", "interrupted", "is_out_of_time", "is_overdue", "left_out", "memo", "started")
+
+    database: ClassVar[str] = "sqlite"
 
     def __init__(self, connection: apsw.Connection, memo: dict[Hashable, Any] | None = None) -> None:
         self.connection = connection
