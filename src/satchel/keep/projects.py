@@ -203,7 +203,8 @@ def _may_have_moved(project: Project, workplace: Workplace, root: str) -> bool:
     """Whether a project of another root is this one: the store came along with the folder, or the name is the same."""
     if project.root is None:
         return True
-    came_along = workplace.engine.file.parent.parent == Path(root)
+    folder = workplace.engine.folder
+    came_along = folder is not None and folder.parent == Path(root)
     return _is_gone(project.root) and (came_along or project.name == workplace.suggested_name)
 
 

@@ -17,6 +17,7 @@ from satchel.base.errors import Busy, IoError, ReadOnly, SatchelError, StoreMiss
 from satchel.base.machine import caller_elsewhere
 from satchel.base.paths import refuse_network_filesystem
 from satchel.store import forks, migrations, opening
+from satchel.store.engine import State
 from satchel.store.failures import explain, unknown_outcome
 from satchel.store.opening import Access
 from satchel.store.running import Running, Tracked
@@ -91,6 +92,16 @@ class SqliteEngine:
         return self.access.file
 
     @property
+    def location(self) -> str:
+        """The database file, as text."""
+        return str(self.access.file)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the database file."""
+        return self.access.file.parent
+
+    @property
     def upkeep(self) -> SqliteUpkeep:
         """What keeps the file in order."""
         from satchel.store.sqlite_upkeep import SqliteUpkeep  # 3 ms of every command, for the few that need it
@@ -101,6 +112,22 @@ class SqliteEngine:
     def has_daily_backups(self) -> bool:
         """Whether the store is backed up daily by itself: it may be written and has a place in the state folder."""
         return self.trust is not None and not self.read_only and self.trust.backup_folder is not None
+
+    def exists(self) -> bool:
+        """Whether the file is there."""
+        return self.access.file.exists()
+
+    def state(self) -> State:
+        """Look at the file: which one it is, and when it was written; an empty one is none."""
+        try:
+            status = os.stat(self.access.file)  # noqa: PTH116 -- as in _identity
+        except OSError:
+            return State(None, 0)
+        return State((status.st_dev, status.st_ino) if status.st_size else None, status.st_mtime_ns)
+
+    def of_project(self, _name: str) -> SqliteEngine:
+        """Return this engine: a file has one writer, whatever it writes for."""
+        return self
 
     @contextmanager
     def read(self) -> Iterator[SqliteTransaction]:
